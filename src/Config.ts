@@ -1,0 +1,250 @@
+import { Context, Effect, Redacted, Schema } from "effect"
+import type { Currency } from "./domain/Currency.ts"
+import { type MinorUnits, minor } from "./domain/Money.ts"
+
+/** Every setting (running.md, "Settings"). Durations are milliseconds unless the name says otherwise. */
+export type Settings = ReturnType<typeof parse>
+
+/** All that is wrong with the environment, one line a mistake; never a secret's value. */
+export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("InvalidSettings", {
+  mistakes: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    return this.mistakes.join("\n")
+  }
+}
+
+export type Variables = Readonly<Record<string, string | undefined>>
+
+/** The process's environment, unless a command or a test puts another in its place. */
+export const Environment: Context.Reference<Variables> = Context.Reference<Variables>("gateway/Environment", {
+  defaultValue: () => process.env
+})
+
+/** Reads and checks everything at once. */
+export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.flatMap(Environment, (variables) => {
+  const mistakes: Array<string> = []
+  const read = parse(variables, mistakes)
+  return mistakes.length === 0 ? Effect.succeed(read) : Effect.fail(new InvalidSettings({ mistakes }))
+})
+
+const logLevels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error", off: "None" } as const
+
+// decisions.md section 8, "Test-mode ceiling".
+const testCeilings: Readonly<Record<Currency, MinorUnits>> = {
+  UGX: minor(20_000n),
+  RWF: minor(8_000n),
+  XAF: minor(3_500n),
+  XOF: minor(3_500n),
+  KES: minor(70_000n),
+  GHS: minor(6_000n),
+  NGN: minor(800_000n),
+  TZS: minor(1_300_000n),
+  ZMW: minor(13_000n),
+  USD: minor(500n),
+  EUR: minor(500n),
+  GBP: minor(400n)
+}
+
+/** A nonce is kept this much longer than any signature with it can be accepted. */
+const NONCE_MARGIN_SECONDS = 30
+const MAX_SECONDS = 3600
+const MAX_DELAY_MS = 600_000
+const LARGEST_PORT = 65_535
+const MASTER_KEY_BYTES = 32
+const ASK_SCHEDULE = "15s,30s,1m,2m,5m,10m,15m,30m,1h"
+const WEBHOOK_SCHEDULE = "0s,5s,30s,2m,10m,30m,2h,5h,10h,14h,20h,24h"
+
+const parse = (variables: Variables, mistakes: Array<string>) => {
+  const read = reader(variables, mistakes)
+  const port = read("PORT", "8080", wholeNumber(0, LARGEST_PORT))
+  const managementPort = read("MANAGEMENT_PORT", "8081", wholeNumber(0, LARGEST_PORT))
+  if (port !== 0 && port === managementPort) mistakes.push("MANAGEMENT_PORT must differ from PORT")
+  const databaseUrl = read.optional("DATABASE_URL", postgresUrl)
+  const masterKey = read.optional("MASTER_KEY", masterKeyText)
+  if (databaseUrl !== null && !read.has("MASTER_KEY")) mistakes.push("MASTER_KEY is required together with DATABASE_URL")
+  return {
+    host: read("HOST", "127.0.0.1", hostName),
+    port,
+    managementPort,
+    /** Null: the embedded PostgreSQL under `dataDir`. */
+    databaseUrl,
+    dataDir: read("DATA_DIR", ".data", text),
+    /** 32 bytes as base64; null: generated into `dataDir`. */
+    masterKey,
+    simulatorPort: read("SIMULATOR_PORT", "8090", wholeNumber(0, LARGEST_PORT)),
+    simulatorDelayMs: read("SIMULATOR_DELAY_MS", "300", wholeNumber(0, MAX_DELAY_MS)),
+    logFormat: read("LOG_FORMAT", process.stderr.isTTY ? "pretty" : "json", oneOf({ pretty: "pretty", json: "json" })),
+    logLevel: read("LOG_LEVEL", "info", oneOf(logLevels)),
+    telemetry: {
+      endpoint: read.optional("OTEL_EXPORTER_OTLP_ENDPOINT", httpUrl),
+      tracesEndpoint: read.optional("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", httpUrl),
+      serviceName: read("OTEL_SERVICE_NAME", "payment-gateway", text)
+    },
+    eversend: eversend(read, mistakes, databaseUrl !== null),
+    policy: policy(read)
+  }
+}
+
+/** What the `Policy` port holds. */
+const policy = (read: Reader) => {
+  const signatureMaxAgeSeconds = read("SIGNATURE_MAX_AGE_SECONDS", "120", wholeNumber(1, MAX_SECONDS))
+  const signatureMaxAheadSeconds = read("SIGNATURE_MAX_AHEAD_SECONDS", "30", wholeNumber(0, MAX_SECONDS))
+  return {
+    publicHosts: read("PUBLIC_HOSTS", "", list(hostName)),
+    signatureMaxAgeSeconds,
+    signatureMaxAheadSeconds,
+    nonceKeptSeconds: signatureMaxAgeSeconds + signatureMaxAheadSeconds + NONCE_MARGIN_SECONDS,
+    idempotencyLeaseMs: read("IDEMPOTENCY_LEASE", "90s", longerThanZero),
+    providerTimeoutMs: read("PROVIDER_TIMEOUT_MS", "15000", wholeNumber(1, MAX_DELAY_MS)),
+    askSchedule: { open: read("RECONCILER_SCHEDULE", ASK_SCHEDULE, rising) },
+    collectionExpiryMs: read("COLLECTION_EXPIRY", "15m", longerThanZero),
+    redirectExpiryMs: read("REDIRECT_EXPIRY", "60m", longerThanZero),
+    otpExpiryMs: read("OTP_EXPIRY", "10m", longerThanZero),
+    notFoundGraceMs: read("NOT_FOUND_GRACE", "10m", duration),
+    notFoundCount: read("NOT_FOUND_COUNT", "3", wholeNumber(1, 1000)),
+    webhookScheduleMs: read("WEBHOOK_SCHEDULE", WEBHOOK_SCHEDULE, list(duration)),
+    webhookAllowLoopback: read("WEBHOOK_ALLOW_LOOPBACK", "false", boolean),
+    testCeilings
+  }
+}
+
+/** Null where the provider is not registered. */
+const eversend = (read: Reader, mistakes: Array<string>, realDatabase: boolean) => {
+  const baseUrl = read.optional("EVERSEND_BASE_URL", httpUrl)
+  const origin = read.optional("EVERSEND_ORIGIN", httpUrl)
+  const live = account("EVERSEND_LIVE", read, mistakes)
+  const test = account("EVERSEND_TEST", read, mistakes)
+  const allowed = read("ALLOW_SIMULATOR", "false", boolean)
+  if (!read.has("EVERSEND_BASE_URL")) {
+    if (live !== null || test !== null) mistakes.push("EVERSEND_BASE_URL is required together with the account's credentials")
+    return null
+  }
+  if (live === null && test === null && !read.has("EVERSEND_LIVE_CLIENT_ID") && !read.has("EVERSEND_TEST_CLIENT_ID")) {
+    mistakes.push("EVERSEND_LIVE_CLIENT_ID or EVERSEND_TEST_CLIENT_ID is required together with EVERSEND_BASE_URL")
+  }
+  if (baseUrl === null) return null
+  if (realDatabase && !allowed && isLoopback(baseUrl)) {
+    mistakes.push("EVERSEND_BASE_URL is a loopback address beside DATABASE_URL: set ALLOW_SIMULATOR=true if that is meant")
+  }
+  return { baseUrl, origin, live, test }
+}
+
+const account = (prefix: string, read: Reader, mistakes: Array<string>) => {
+  const parts = ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"].map((part) => `${prefix}_${part}`)
+  const missing = parts.filter((name) => !read.has(name))
+  if (missing.length === parts.length) return null
+  for (const name of missing) mistakes.push(`${name} is required together with the other ${prefix} credentials`)
+  const clientId = read.optional(`${prefix}_CLIENT_ID`, text)
+  const clientSecret = read.optional(`${prefix}_CLIENT_SECRET`, secret)
+  const webhookSecret = read.optional(`${prefix}_WEBHOOK_SECRET`, secret)
+  if (clientId === null || clientSecret === null || webhookSecret === null) return null
+  return { clientId, clientSecret, webhookSecret }
+}
+
+/** How one setting is read: what it must be, and its value, or undefined where the text is not that. */
+interface Rule<A> {
+  readonly meaning: string
+  readonly of: (text: string) => A | undefined
+  /** Its text is never shown. */
+  readonly isSecret?: boolean
+}
+
+type Reader = ReturnType<typeof reader>
+
+/** An empty value counts as unset, as a shell leaves it. */
+const reader = (variables: Variables, mistakes: Array<string>) => {
+  const given = (name: string): string | undefined => variables[name]?.trim() || undefined
+  const check = <A>(name: string, value: string, rule: Rule<A>): A | undefined => {
+    const read = rule.of(value)
+    if (read === undefined)
+      mistakes.push(`${name} must be ${rule.meaning}${rule.isSecret === true ? "" : `, not ${JSON.stringify(value)}`}`)
+    return read
+  }
+  const read = <A>(name: string, fallback: string, rule: Rule<A>): A => {
+    const value = given(name)
+    const own = value === undefined ? undefined : check(name, value, rule)
+    const standard = own ?? rule.of(fallback)
+    if (standard === undefined) throw new Error(`the default of ${name} is not ${rule.meaning}`)
+    return standard
+  }
+  const optional = <A>(name: string, rule: Rule<A>): A | null => {
+    const value = given(name)
+    return value === undefined ? null : (check(name, value, rule) ?? null)
+  }
+  return Object.assign(read, { optional, has: (name: string) => given(name) !== undefined })
+}
+
+const text: Rule<string> = { meaning: "a text", of: (value) => value }
+const secret: Rule<Redacted.Redacted> = { meaning: "a text", of: (value) => Redacted.make(value), isSecret: true }
+
+const masterKeyText: Rule<Redacted.Redacted> = {
+  meaning: `${MASTER_KEY_BYTES} bytes in base64`,
+  of: (value) => {
+    const bytes = Buffer.from(value, "base64")
+    return bytes.length === MASTER_KEY_BYTES && bytes.toString("base64") === value ? Redacted.make(value) : undefined
+  },
+  isSecret: true
+}
+
+const wholeNumber = (minimum: number, maximum: number): Rule<number> => ({
+  meaning: `a whole number from ${minimum} to ${maximum}`,
+  of: (value) => (/^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum ? Number(value) : undefined)
+})
+
+const oneOf = <A>(choices: Readonly<Record<string, A>>): Rule<A> => ({
+  meaning: `one of ${Object.keys(choices).join(", ")}`,
+  of: (value) => (Object.hasOwn(choices, value.toLowerCase()) ? choices[value.toLowerCase()] : undefined)
+})
+
+const boolean = oneOf({ true: true, false: false })
+
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const isUnit = Schema.is(Schema.Literals(["ms", "s", "m", "h", "d"]))
+
+const duration: Rule<number> = {
+  meaning: "a duration such as 15s, 1m or 2h",
+  of: (value) => {
+    const [, count, unit] = /^(\d{1,6})(ms|s|m|h|d)$/.exec(value) ?? []
+    return isUnit(unit) ? Number(count) * units[unit] : undefined
+  }
+}
+
+const longerThanZero: Rule<number> = { ...duration, of: (value) => duration.of(value) || undefined }
+
+const list = <A>(rule: Rule<A>): Rule<ReadonlyArray<A>> => ({
+  meaning: `a comma list, each ${rule.meaning}`,
+  of: (value) => {
+    const items = value === "" ? [] : value.split(",").map((item) => rule.of(item.trim()))
+    return items.every((item) => item !== undefined) ? items : undefined
+  }
+})
+
+const rising: Rule<ReadonlyArray<number>> = {
+  meaning: "a comma list of rising durations such as 15s,1m,2h",
+  of: (value) => {
+    const ages = list(longerThanZero).of(value)
+    return ages !== undefined && ages.length > 0 && ages.every((age, index) => age > (ages[index - 1] ?? 0)) ? ages : undefined
+  }
+}
+
+const hostName: Rule<string> = {
+  meaning: "a host name or an IP address",
+  of: (value) => (/^[\w.:-]+$/.test(value) ? value.toLowerCase() : undefined)
+}
+
+const urlWith = (meaning: string, protocols: ReadonlyArray<string>): Rule<string> => ({
+  meaning,
+  of: (value) => (URL.canParse(value) && protocols.includes(new URL(value).protocol) ? value.replace(/\/+$/, "") : undefined)
+})
+
+const httpUrl = urlWith("an http or https address", ["http:", "https:"])
+
+const postgresUrl: Rule<Redacted.Redacted> = {
+  meaning: "a postgres:// address",
+  of: (value) => (urlWith("", ["postgres:", "postgresql:"]).of(value) === undefined ? undefined : Redacted.make(value)),
+  isSecret: true
+}
+
+const isLoopback = (url: string): boolean =>
+  /^(localhost|127\.[\d.]+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0)$/.test(new URL(url).hostname)

@@ -1,0 +1,30 @@
+import { Schema } from "effect"
+import { Argument, Flag } from "effect/cli"
+import { Currency } from "../domain/Currency.ts"
+import { AppId, Mode } from "../domain/Ids.ts"
+import { LARGEST_AMOUNT, MinorUnits } from "../domain/Money.ts"
+
+// What several commands take. A text that does not fit is wrong usage: exit code 2, and nothing was looked up.
+
+export const appId = Argument.String("APP_ID").pipe(
+  Argument.withSchema(AppId),
+  Argument.withDescription("the tenant: 1 to 40 of a-z, 0-9, _ and -")
+)
+
+export const mode = Flag.Literals("mode", Mode.literals).pipe(Flag.withDescription("which of the tenant's two worlds"))
+
+export const currency = Flag.Literals("currency", Currency.literals).pipe(Flag.withDescription("one of the twelve currencies"))
+
+/** A whole number of minor units, more than zero. */
+export const Amount = Schema.BigIntFromString.pipe(
+  Schema.check(Schema.isBetweenBigInt({ minimum: 1n, maximum: LARGEST_AMOUNT })),
+  Schema.decodeTo(Schema.toType(MinorUnits))
+)
+
+export const amountMinor = Flag.String("amount-minor").pipe(
+  Flag.withSchema(Amount),
+  Flag.withDescription("a whole number of the currency's smallest unit, more than zero")
+)
+
+/** A text of a bounded length that says something. */
+export const Words = (maximum: number) => Schema.Trim.check(Schema.isNonEmpty(), Schema.isMaxLength(maximum))

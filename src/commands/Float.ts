@@ -1,0 +1,89 @@
+import { Clock, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
+import { operatorPorts } from "../App.ts"
+import { type FloatPosition, credit, debit } from "../domain/Ledger.ts"
+import { toDecimal } from "../domain/Money.ts"
+import { positionView } from "../domain/View.ts"
+import { type Adjustment, FloatLedger } from "../services/ports/FloatLedger.ts"
+import { Tenants } from "../services/ports/Tenants.ts"
+import { answer } from "./Answer.ts"
+import { amountMinor, appId, currency, mode, Words } from "./Arguments.ts"
+import { audit } from "./Operator.ts"
+import { Refusal } from "./Refusal.ts"
+
+const adjustmentFlags = {
+  appId,
+  mode,
+  currency,
+  amount: amountMinor,
+  externalId: Flag.String("external-id").pipe(
+    Flag.withSchema(Words(128)),
+    Flag.withDescription("names this adjustment outside: the same one again posts nothing and answers the first result")
+  ),
+  note: Flag.String("note").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit"))
+}
+
+const adjustCommand = (direction: Adjustment["direction"], description: string) =>
+  Command.make(
+    direction,
+    adjustmentFlags,
+    Effect.fn(function* (wish) {
+      yield* answer(positionView(yield* adjustFloat({ ...wish, direction })))
+    }, Effect.provide(operatorPorts))
+  ).pipe(Command.withDescription(description))
+
+const list = Command.make(
+  "list",
+  { appId, mode },
+  Effect.fn(function* ({ appId, mode }) {
+    const tenants = yield* Tenants
+    const ledger = yield* FloatLedger
+    if ((yield* tenants.find(appId))._tag === "None") return yield* new Refusal({ message: `there is no tenant ${appId}` })
+    yield* answer((yield* ledger.positions(appId, mode)).map(positionView))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("The tenant's float, one position a currency"))
+
+export const float = Command.make("float").pipe(
+  Command.withDescription("A tenant's float: its own claim on the providers' wallets"),
+  Command.withSubcommands([
+    adjustCommand("credit", "Add to a float, once per external id"),
+    adjustCommand("debit", "Take from a float, once per external id"),
+    list
+  ])
+)
+
+type Wish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
+
+/** The position right after the posting, also when this external id was posted before. */
+export const adjustFloat = Effect.fn("adjustFloat")(function* (wish: Wish): Effect.fn.Return<
+  FloatPosition,
+  Refusal,
+  FloatLedger
+> {
+  const ledger = yield* FloatLedger
+  const entry = wish.direction === "credit" ? credit(wish.currency, wish.amount) : debit(wish.currency, wish.amount)
+  const adjusted = yield* ledger.adjust({
+    ...wish,
+    entry,
+    at: yield* Clock.currentTimeMillis,
+    audit: yield* audit(`float ${wish.direction}`, wish.appId, {
+      mode: wish.mode,
+      currency: wish.currency,
+      amount_minor: wish.amount.toString(),
+      external_id: wish.externalId,
+      note: wish.note
+    })
+  })
+  switch (adjusted._tag) {
+    case "Adjusted":
+      return adjusted.position
+    case "Conflict":
+      return yield* new Refusal({ message: `the external id ${wish.externalId} was used for another adjustment` })
+    case "ShortFloat":
+      return yield* new Refusal({
+        message: `only ${wish.currency} ${toDecimal(adjusted.available, wish.currency)} (${adjusted.available} minor) is available`
+      })
+    case "NoTenant":
+      return yield* new Refusal({ message: `there is no tenant ${wish.appId}` })
+  }
+})

@@ -1,0 +1,22 @@
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { operatorPorts } from "../App.ts"
+import { LedgerAudit } from "../services/ports/LedgerAudit.ts"
+import { answer } from "./Answer.ts"
+import { Refusal } from "./Refusal.ts"
+
+const verify = Command.make(
+  "verify",
+  {},
+  Effect.fn(function* () {
+    const audit = yield* LedgerAudit
+    const report = yield* audit.verify
+    yield* answer(report)
+    if (!report.ok) return yield* new Refusal({ message: `the ledger has ${report.differences.length} differences` })
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("Recompute every position and record from the postings; exit 1 on any difference"))
+
+export const ledger = Command.make("ledger").pipe(
+  Command.withDescription("The double-entry ledger underneath"),
+  Command.withSubcommands([verify])
+)

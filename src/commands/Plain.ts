@@ -1,0 +1,63 @@
+import { isCurrency } from "../domain/Currency.ts"
+import { json } from "../domain/Json.ts"
+import { minor, toDecimal } from "../domain/Money.ts"
+
+type Members = Readonly<Record<string, unknown>>
+
+/** A view for people: a member a line, a row a line for lists, amounts in major units with the minor units beside them. */
+export const plain = (view: unknown): string => {
+  if (Array.isArray(view)) return view.length === 0 ? "none" : table(view.map(cells))
+  return isMembers(view) ? lines(view).join("\n") : scalar(view)
+}
+
+const lines = (members: Members, indent = ""): ReadonlyArray<string> => {
+  const width = Math.max(...Object.keys(members).map((name) => name.length))
+  return Object.entries(members).flatMap(([name, value]) => {
+    if (Array.isArray(value) && value.some(isMembers)) {
+      return [`${indent}${name}`, ...table(value.map(cells)).split("\n").map((row) => `${indent}  ${row}`)]
+    }
+    if (isMembers(value)) return [`${indent}${name}`, ...lines(value, `${indent}  `)]
+    return [`${indent}${name.padEnd(width)}  ${cell(members, name)}`]
+  })
+}
+
+const cells = (row: unknown): Members =>
+  isMembers(row) ? Object.fromEntries(Object.keys(row).map((name) => [name, cell(row, name)])) : { value: scalar(row) }
+
+const table = (rows: ReadonlyArray<Members>): string => {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  const columns = names.map((name) => ({
+    name,
+    width: Math.max(name.length, ...rows.map((row) => scalar(row[name] ?? "").length))
+  }))
+  const line = (text: (name: string) => string): string =>
+    columns
+      .map(({ name, width }) => text(name).padEnd(width))
+      .join("  ")
+      .trimEnd()
+  return [line((name) => name), ...rows.map((row) => line((name) => scalar(row[name] ?? "")))].join("\n")
+}
+
+const cell = (members: Members, name: string): string => {
+  const value = members[name]
+  const currency = currencyOf(members, name)
+  if (typeof value !== "bigint" || !isCurrency(currency)) return scalar(value)
+  const sign = value < 0n ? "-" : ""
+  return `${currency} ${sign}${toDecimal(minor(value < 0n ? -value : value), currency)} (${value} minor)`
+}
+
+/** The currency that stands beside an amount: `observed_amount_minor` has `observed_currency`, `amount_minor` has `amount_currency`. */
+const currencyOf = (members: Members, name: string): unknown => {
+  if (!name.endsWith("_minor")) return undefined
+  const stem = name.slice(0, -"_minor".length)
+  return members[`${stem}_currency`] ?? members[`${stem.replace(/_amount$/, "")}_currency`] ?? members["currency"]
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !("toJSON" in value)
+
+const scalar = (value: unknown): string => {
+  if (value === null || value === undefined) return "-"
+  if (typeof value === "object") return Array.isArray(value) && !value.some(isMembers) ? value.join(",") : json(value)
+  return String(value)
+}

@@ -1,0 +1,31 @@
+import { Effect, Option } from "effect"
+import { Argument, Command } from "effect/cli"
+import { operatorPorts } from "../App.ts"
+import { isReference } from "../domain/Ids.ts"
+import { iso } from "../domain/Instant.ts"
+import { transactionView } from "../domain/View.ts"
+import { Transactions } from "../services/ports/Transactions.ts"
+import { answer } from "./Answer.ts"
+import { Refusal } from "./Refusal.ts"
+
+const show = Command.make(
+  "show",
+  { reference: Argument.String("REFERENCE") },
+  Effect.fn(function* ({ reference }) {
+    const transactions = yield* Transactions
+    const found = isReference(reference) ? yield* transactions.byReference(reference) : Option.none()
+    if (Option.isNone(found)) return yield* new Refusal({ message: `there is no transaction ${reference}` })
+    const { transaction } = found.value
+    const history = yield* transactions.history(transaction.reference)
+    yield* answer({
+      app_id: transaction.appId,
+      ...transactionView(transaction),
+      history: history.map(({ actor, at, fact, note, status }) => ({ at: iso(at), actor, fact, status, note }))
+    })
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("One record as its tenant sees it, with its history"))
+
+export const transaction = Command.make("transaction").pipe(
+  Command.withDescription("Payouts and collections of every tenant"),
+  Command.withSubcommands([show])
+)

@@ -1,0 +1,46 @@
+import type { Instant } from "./Instant.ts"
+import { isTerminal, type Transaction } from "./Transaction.ts"
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+/** An open transaction is asked for until it is this old; then a person has to look. */
+export const ASKED_FOR_MS = 24 * HOUR
+
+/** When the provider is asked for a transaction that nobody else settles. Durations are milliseconds. */
+export interface AskSchedule {
+  /** Ages at which an open transaction is asked for; the last one repeats. */
+  readonly open: ReadonlyArray<number>
+}
+
+// Late truths: a payout can come back, an expired charge can still succeed (decisions.md section 5).
+const afterSuccessfulPayout = [HOUR, 24 * HOUR, 72 * HOUR]
+const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
+
+/** When to ask next, null for never. `now` bounds it: a schedule that was missed is asked for at once, not for each missed time. */
+export const nextAsk = (transaction: Transaction, schedule: AskSchedule, now: Instant): Instant | null => {
+  if (isTerminal(transaction)) return lateAsk(transaction)
+  if (now - transaction.createdAt >= ASKED_FOR_MS) return null
+  const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
+  const expiry = transaction.expiresAt
+  return expiry !== null && expiry > now ? Math.min(scheduled, expiry) : scheduled
+}
+
+const lateAsk = (transaction: Transaction): Instant | null => {
+  const since = transaction.completedAt ?? transaction.updatedAt
+  if (transaction.kind === "payout" && transaction.status === "successful" && transaction.returned === null) return after(since, afterSuccessfulPayout, transaction.asked)
+  return transaction.status === "expired" ? after(since, afterExpiry, transaction.asked) : null
+}
+
+const after = (since: Instant, ages: ReadonlyArray<number>, asked: number): Instant | null => {
+  const age = ages[asked]
+  return age === undefined ? null : since + age
+}
+
+/** The first scheduled age later than `age`; past the list its last age repeats. */
+const openAge = (ages: ReadonlyArray<number>, age: number): number => {
+  const listed = ages.find((candidate) => candidate > age)
+  if (listed !== undefined) return listed
+  const last = ages.at(-1) ?? HOUR
+  return last * (Math.floor(age / last) + 1)
+}

@@ -1,0 +1,51 @@
+import { Schema } from "effect"
+import { Currency } from "./Currency.ts"
+import { Instant } from "./Instant.ts"
+import { MinorUnits } from "./Money.ts"
+
+export const Direction = Schema.Literals(["collection", "payout"])
+export type Direction = typeof Direction.Type
+
+export const Method = Schema.Literals(["momo", "bank", "card", "wallet"])
+export type Method = typeof Method.Type
+
+export const Country = Schema.String.check(Schema.isPattern(/^[A-Z]{2}$/))
+
+/** What names a corridor: capability is per (country, currency, direction, method), never per country. */
+export const CorridorKey = Schema.Struct({ country: Country, currency: Currency, direction: Direction, method: Method })
+export type CorridorKey = typeof CorridorKey.Type
+
+export const CustomerAction = Schema.Literals(["none", "handset_pin", "otp", "redirect"])
+export type CustomerAction = typeof CustomerAction.Type
+
+export const Availability = Schema.Literals(["operational", "degraded", "down"])
+
+/** One corridor row (interface.md "Corridor row", decisions.md section 6). Only `active` refuses; `availability` is advice. */
+export const Corridor = Schema.Struct({
+  ...CorridorKey.fields,
+  active: Schema.Boolean,
+  provider: Schema.String,
+  networks: Schema.Array(Schema.String),
+  minimum: Schema.NullOr(MinorUnits),
+  maximum: Schema.NullOr(MinorUnits),
+  customerAction: CustomerAction,
+  requiresRedirectUrl: Schema.Boolean,
+  requiresMsisdn: Schema.Boolean,
+  destinationCurrencies: Schema.Array(Currency),
+  availability: Availability,
+  inactiveReason: Schema.NullOr(Schema.String),
+  updatedAt: Instant
+})
+export type Corridor = typeof Corridor.Type
+
+const aliases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  GH: { VODAFONE: "TELECEL", AIRTELTIGO: "AT" },
+  TZ: { VODACOM: "MPESA" }
+}
+
+/** The network's code as the corridor lists it, whatever its case or alias; undefined where the corridor has no such network. */
+export const networkOf = (corridor: Pick<Corridor, "networks">, country: string, network: string): string | undefined => {
+  const upper = network.toUpperCase()
+  const code = aliases[country]?.[upper] ?? upper
+  return corridor.networks.includes(code) ? code : undefined
+}

@@ -1,0 +1,39 @@
+import { DateTime, Option } from "effect"
+import type { Instant } from "./Instant.ts"
+
+/** How far an attempt may be moved from its base delay, so that deliveries that failed together do not come back together. */
+const JITTER = 0.2
+/** An endpoint may ask for up to this many times the base delay. */
+const RETRY_AFTER_FACTOR = 2
+const SECOND = 1000
+
+/** Milliseconds before each attempt, counted from the one before it; the first usually 0. */
+export type DeliverySchedule = ReadonlyArray<number>
+
+export interface Failed {
+  readonly at: Instant
+  /** Attempts made so far, this one included. */
+  readonly attempts: number
+  /** The endpoint's own `Retry-After`, as it was sent. */
+  readonly retryAfter: string | null
+  /** Uniform in [0, 1). */
+  readonly dice: number
+}
+
+/** When to attempt again after a failure; null past the schedule, where the delivery is parked. */
+export const nextAttempt = (schedule: DeliverySchedule, failed: Failed): Instant | null => {
+  const base = schedule[failed.attempts]
+  if (base === undefined) return null
+  const jittered = base * (1 - JITTER + 2 * JITTER * failed.dice)
+  const asked = failed.retryAfter === null ? null : retryAfterMs(failed.retryAfter, failed.at)
+  if (asked === null) return failed.at + Math.round(jittered)
+  const granted = Math.min(Math.max(asked, base), base * RETRY_AFTER_FACTOR)
+  // Never earlier than what was granted: jitter only moves it later.
+  return failed.at + Math.round(Math.max(granted, jittered))
+}
+
+/** Seconds or an HTTP date (RFC 9110 section 10.2.3); null when it is neither. */
+const retryAfterMs = (header: string, now: Instant): number | null => {
+  if (/^\d{1,9}$/.test(header)) return Number(header) * SECOND
+  return Option.match(DateTime.make(header), { onNone: () => null, onSome: (date) => DateTime.toEpochMillis(date) - now })
+}

@@ -1,0 +1,59 @@
+import { Schema } from "effect"
+import type { AppId, Mode, Reference } from "./Ids.ts"
+import { type Instant, iso } from "./Instant.ts"
+import { json } from "./Json.ts"
+
+/** Every kind of event that a tenant can subscribe to (decisions.md section 7). */
+export const EventType = Schema.Literals([
+  "collection.requires_action",
+  "collection.pending",
+  "collection.successful",
+  "collection.failed",
+  "collection.expired",
+  "payout.pending",
+  "payout.successful",
+  "payout.failed",
+  "payout.returned",
+  "fx.successful",
+  "fx.failed",
+  "webhook.test"
+])
+export type EventType = typeof EventType.Type
+
+/** What an endpoint gets when its owner chose nothing: the terminal ones and `payout.returned`. */
+export const defaultSubscription = [
+  "collection.successful",
+  "collection.failed",
+  "collection.expired",
+  "payout.successful",
+  "payout.failed",
+  "payout.returned",
+  "fx.successful",
+  "fx.failed"
+] as const satisfies ReadonlyArray<EventType>
+
+/** An event with its bytes frozen: every attempt and every replay sends exactly these. */
+export interface OutboxEvent {
+  readonly id: Reference
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly type: EventType
+  /** The transaction that it tells of; null for `webhook.test`. */
+  readonly reference: Reference | null
+  readonly at: Instant
+  readonly body: string
+}
+
+/** Freezes an event. `data` is the tenant-safe record as `View` gives it. */
+export const freeze = (event: Omit<OutboxEvent, "body">, data: unknown): OutboxEvent => ({
+  ...event,
+  body: json({
+    id: event.id,
+    type: event.type,
+    api_version: "v1",
+    timestamp: iso(event.at),
+    app_id: event.appId,
+    is_test_mode: event.mode === "test",
+    data
+  })
+})

@@ -1,0 +1,47 @@
+import { Schema } from "effect"
+import { Currency } from "./Currency.ts"
+import { Instant } from "./Instant.ts"
+import { MinorUnits } from "./Money.ts"
+import { Failure } from "./Transaction.ts"
+
+const providerReference = Schema.NullOr(Schema.String)
+/** The provider's own words, for the history; never a number or a name. */
+const note = Schema.String
+
+/** Why a payout or charge was refused: by the other side, by our shared pool, by a limit, by our own configuration, or else. */
+export const RefusalKind = Schema.Literals(["party", "pool", "limit", "config", "other"])
+export type RefusalKind = typeof RefusalKind.Type
+
+/**
+ * Something that became known about one transaction, whoever brought the news: the answer to the request, a query after
+ * a callback, the reconciler, or a person. `Unknown` is a fact too: it says that nobody knows.
+ */
+export const Fact = Schema.TaggedUnion({
+  /** The provider took it and works on it; `observed` is its echo of what it will charge. */
+  Accepted: { providerReference, observedAmount: Schema.NullOr(MinorUnits), observedCurrency: Schema.NullOr(Currency), note },
+  /** The payer has to finish on a page of the provider. */
+  NeedsRedirect: { providerReference, redirectUrl: Schema.String, observedAmount: Schema.NullOr(MinorUnits), observedCurrency: Schema.NullOr(Currency), note },
+  /** Money moved: `amount` without fees, `fee` where the provider named it, both in `currency`. */
+  Succeeded: { providerReference, amount: Schema.NullOr(MinorUnits), currency: Schema.NullOr(Currency), fee: Schema.NullOr(MinorUnits), note },
+  /** A definite refusal or failure: nothing moved and nothing will. */
+  Refused: { providerReference, kind: RefusalKind, failure: Failure, note },
+  /** Provably never left this process. */
+  NotSent: { note },
+  /** Sent, and no answer that can be believed. `reason` chooses the code that the tenant sees. */
+  Unknown: { reason: Schema.Literals(["timeout", "unavailable", "bad_response"]), note },
+  /** Asked, and still under way. */
+  StillPending: { providerReference, note },
+  /** Asked, and the provider has nothing by our reference. Proves nothing by itself. */
+  NotFound: { note },
+  /** Asked to the end of the schedule, and nobody knows: a person has to look. */
+  Overdue: { note },
+  /** The window passed and an authenticated query said neither success nor live. */
+  Expired: { note },
+  /** Delivered, and then sent back: `amount` came back, with the fee only where `fee` says so. */
+  Returned: { amount: MinorUnits, fee: MinorUnits, at: Instant, note }
+})
+export type Fact = typeof Fact.Type
+
+/** Who brought a fact; kept in the history. */
+export const Actor = Schema.Literals(["request", "callback", "reconciler", "review"])
+export type Actor = typeof Actor.Type

@@ -1,0 +1,42 @@
+import { Effect } from "effect"
+import { add, type MinorUnits, minor, minus, ZERO } from "./Money.ts"
+
+/** Each step is a free call to the provider: a bisection over one fee step of 2^20 minor units ends well within it. */
+export const QUOTES_AT_MOST = 24
+
+/** What a budget buys: the amount to send and its fee. `reachesFloor` is false when even the floor and its fee do not fit. */
+export interface Reduced<Q> {
+  readonly amount: MinorUnits
+  readonly quote: Q
+  readonly reachesFloor: boolean
+}
+
+/**
+ * The largest amount x >= floor with x + fee(x) <= budget, and its quote (decisions.md section 1: what remains, less than
+ * one fee step, stays in the float). `quoteOf` asks the provider, and its fee must not fall as the amount rises.
+ * Amounts under the floor are never asked for, because a provider refuses to quote them.
+ */
+export const largestWithin = Effect.fnUntraced(function* <Q extends { readonly fee: MinorUnits }, E, R>(
+  budget: MinorUnits,
+  floor: MinorUnits,
+  quoteOf: (amount: MinorUnits) => Effect.Effect<Q, E, R>
+) {
+  const whole = yield* quoteOf(budget)
+  const net = minus(budget, whole.fee)
+  // fee(budget) is the highest fee within the budget, so `net` always fits; the floor may fit where its own fee is lower.
+  let fits = net > floor ? net : floor
+  let quote = fits === ZERO ? whole : yield* quoteOf(fits)
+  if (fits === ZERO || fits + quote.fee > budget) return { amount: net, quote: whole, reachesFloor: false } satisfies Reduced<Q>
+  let tooMuch = add(budget, minor(1n))
+  for (let quotes = 2; quotes < QUOTES_AT_MOST; quotes++) {
+    const reach = minus(budget, quote.fee)
+    if (reach <= fits || tooMuch - fits <= 1n) break
+    const candidate = reach < tooMuch ? reach : minor((fits + tooMuch) / 2n)
+    const next = yield* quoteOf(candidate)
+    if (candidate + next.fee <= budget) {
+      fits = candidate
+      quote = next
+    } else tooMuch = candidate
+  }
+  return { amount: fits, quote, reachesFloor: true } satisfies Reduced<Q>
+})

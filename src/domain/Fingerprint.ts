@@ -1,0 +1,28 @@
+import type { AppId, Mode } from "./Ids.ts"
+import { json } from "./Json.ts"
+
+/** Where an idempotency key counts (decisions.md section 3): the same key elsewhere is another key. */
+export interface KeyScope {
+  readonly appId: AppId
+  readonly mode: Mode
+  /** The route's method and template, as "POST /v1/payouts". */
+  readonly endpoint: string
+  readonly key: string
+}
+
+/**
+ * The canonical text of a request: method, route template, path parameters and the decoded body with defaults applied. Key order
+ * and white space do not matter. A keyed HMAC of it is stored, never the text: it holds a person's number.
+ */
+export const fingerprintText = (endpoint: string, params: Readonly<Record<string, string>>, body: unknown): string =>
+  json([endpoint, sorted(params), sorted(body)])
+
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (value === null || typeof value !== "object" || "toJSON" in value) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, member]) => [key, sorted(member)])
+  )
+}

@@ -1,0 +1,21 @@
+import { Schema } from "effect"
+
+/** A tenant's name, part of every key and path of its data. */
+export const AppId = Schema.String.check(Schema.isPattern(/^[a-z0-9_-]{1,40}$/)).pipe(Schema.brand("AppId"))
+export type AppId = typeof AppId.Type
+
+/** The handle of a transaction, an exchange or an event: 26 random Crockford base32 characters with no structure. */
+export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/)).pipe(Schema.brand("Reference"))
+export type Reference = typeof Reference.Type
+
+export const Mode = Schema.Literals(["live", "test"])
+export type Mode = typeof Mode.Type
+
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+const REFERENCE_LENGTH = 26
+
+/** A reference from at least 26 random bytes; five bits of each are used. */
+export const referenceFrom = (bytes: Uint8Array): Reference =>
+  Reference.make(Array.from(bytes.subarray(0, REFERENCE_LENGTH), (byte) => ALPHABET.charAt(byte & 31)).join(""))
+
+export const isReference = Schema.is(Reference)

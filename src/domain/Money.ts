@@ -1,0 +1,57 @@
+import { Result, Schema } from "effect"
+import { type Currency, exponents } from "./Currency.ts"
+
+/** The largest amount that a JSON integer can carry exactly: 2^53-1. */
+export const LARGEST_AMOUNT = 9007199254740991n
+
+/** A count of a currency's smallest unit; zero or more. Every sum of money inside the gateway has this type. */
+export const MinorUnits = Schema.BigInt.pipe(
+  Schema.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: LARGEST_AMOUNT })),
+  Schema.brand("MinorUnits")
+)
+export type MinorUnits = typeof MinorUnits.Type
+
+export const minor = (units: bigint): MinorUnits => MinorUnits.make(units)
+export const ZERO = minor(0n)
+
+export const add = (a: MinorUnits, b: MinorUnits): MinorUnits => minor(a + b)
+/** What is left of `a` after `b`, never less than nothing. */
+export const minus = (a: MinorUnits, b: MinorUnits): MinorUnits => (a > b ? minor(a - b) : ZERO)
+export const smaller = (a: MinorUnits, b: MinorUnits): MinorUnits => (a < b ? a : b)
+
+const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
+
+/**
+ * A provider's decimal text in major units ("3200.00") as minor units. `inexact` when the text has digits
+ * beyond the currency's exponent that are not zero, or is no plain decimal: nothing is rounded.
+ */
+export const fromDecimal = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
+  Result.filterOrFail(scaled(text, currency), ({ rest }) => !/[1-9]/.test(rest), () => "inexact" as const).pipe(
+    Result.map(({ units }) => units)
+  )
+
+/** As `fromDecimal`, for a fee that a provider computes finer than the currency: what is held for it is rounded up. */
+export const fromDecimalUp = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
+  Result.map(scaled(text, currency), ({ rest, units }) => (/[1-9]/.test(rest) ? add(units, minor(1n)) : units))
+
+/** As `fromDecimal`, for an exchanged amount: what the wallet can hold is rounded down. */
+export const fromDecimalDown = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
+  Result.map(scaled(text, currency), ({ units }) => units)
+
+/** Minor units as a decimal in major units with exactly the currency's decimals: 10050 KES is "100.50", 500 UGX is "500". */
+export const toDecimal = (amount: MinorUnits, currency: Currency): string => {
+  const exponent = exponents[currency]
+  if (exponent === 0) return amount.toString()
+  const digits = amount.toString().padStart(exponent + 1, "0")
+  return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`
+}
+
+const scaled = (text: string, currency: Currency): Result.Result<{ units: MinorUnits; rest: string }, "inexact"> => {
+  const match = DECIMAL.exec(text)
+  if (match === null) return Result.fail("inexact")
+  const [, whole = "0", fraction = ""] = match
+  const exponent = exponents[currency]
+  const units = BigInt(whole + fraction.slice(0, exponent).padEnd(exponent, "0"))
+  if (units > LARGEST_AMOUNT) return Result.fail("inexact")
+  return Result.succeed({ units: minor(units), rest: fraction.slice(exponent) })
+}

@@ -1,0 +1,155 @@
+import type { EventType } from "./Event.ts"
+import type { Actor, Fact } from "./Fact.ts"
+import type { Instant } from "./Instant.ts"
+import { collect, type Entry, giveBack, release, settle } from "./Ledger.ts"
+import { add, smaller, ZERO } from "./Money.ts"
+import type { Collection, CollectionStatus, Payout, PayoutStatus, Transaction } from "./Transaction.ts"
+
+/** What one fact does to one transaction. `next` is the transaction itself where the fact is only noted in the history. */
+export interface Decision {
+  readonly next: Transaction
+  readonly entry: Entry | null
+  readonly event: EventType | null
+}
+
+type FactName = Fact["_tag"]
+type Move = "track" | "redirect" | "succeed" | "fail" | "expire" | "return" | "review"
+
+// The table of moves (decisions.md section 5). A missing cell is a move that does not exist: the fact is noted in the
+// history and nothing else changes. That is what makes a second, late or contradictory fact harmless.
+const payoutMoves: { readonly [S in PayoutStatus]: { readonly [F in FactName]?: Move } } = {
+  pending: { Accepted: "track", StillPending: "track", Succeeded: "succeed", Refused: "fail", NotSent: "fail", Overdue: "review" },
+  successful: { Returned: "return", Refused: "review" },
+  failed: { Succeeded: "review" }
+}
+
+const collectionMoves: { readonly [S in CollectionStatus]: { readonly [F in FactName]?: Move } } = {
+  requires_action: {
+    Accepted: "track",
+    StillPending: "track",
+    NeedsRedirect: "redirect",
+    Succeeded: "succeed",
+    Refused: "fail",
+    NotSent: "fail",
+    Expired: "expire",
+    Overdue: "review"
+  },
+  pending: {
+    Accepted: "track",
+    StillPending: "track",
+    NeedsRedirect: "redirect",
+    Succeeded: "succeed",
+    Refused: "fail",
+    NotSent: "fail",
+    Expired: "expire",
+    Overdue: "review"
+  },
+  successful: { Returned: "review", Refused: "review" },
+  failed: { Succeeded: "succeed" },
+  expired: { Succeeded: "succeed" }
+}
+
+export const decide = (transaction: Transaction, fact: Fact, actor: Actor, at: Instant): Decision =>
+  transaction.kind === "payout" ? decidePayout(transaction, fact, at) : decideCollection(transaction, fact, actor, at)
+
+const unchanged = (next: Transaction): Decision => ({ next, entry: null, event: null })
+
+const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
+  const move = payoutMoves[payout.status][fact._tag]
+  const changed = { version: payout.version + 1, updatedAt: at, asked: 0, notFound: 0 }
+  if (move === "track" && "providerReference" in fact) return unchanged(tracked(payout, fact.providerReference))
+  if (move === "succeed" && fact._tag === "Succeeded") {
+    if (contradicts(fact, payout.principal, payout.currency)) return reviewed(payout, at)
+    const actualFee = fact.fee ?? payout.heldFee
+    const next: Payout = {
+      ...tracked(payout, fact.providerReference),
+      ...changed,
+      status: "successful",
+      fees: smaller(actualFee, payout.heldFee),
+      needsReview: false,
+      completedAt: at
+    }
+    return { next, entry: settle(payout.currency, payout.principal, payout.heldFee, actualFee), event: "payout.successful" }
+  }
+  if (move === "fail") {
+    const next: Payout = { ...payout, ...changed, status: "failed", fees: ZERO, needsReview: false, completedAt: at, failure: failureOf(fact) }
+    return { next, entry: release(payout.currency, add(payout.principal, payout.heldFee)), event: "payout.failed" }
+  }
+  if (move === "return" && fact._tag === "Returned") {
+    if (payout.returned !== null) return unchanged(payout)
+    if (fact.amount > payout.principal || fact.fee > (payout.fees ?? ZERO)) return reviewed(payout, at)
+    const next: Payout = { ...payout, ...changed, returned: { amount: add(fact.amount, fact.fee), at: fact.at, reason: fact.note } }
+    return { next, entry: giveBack(payout.currency, fact.amount, fact.fee), event: "payout.returned" }
+  }
+  return move === "review" ? reviewed(payout, at) : unchanged(payout)
+}
+
+const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: Instant): Decision => {
+  const move = collectionMoves[collection.status][fact._tag]
+  const changed = { version: collection.version + 1, updatedAt: at, asked: 0, notFound: 0 }
+  if (move === "track" && fact._tag === "Accepted") return accepted(collection, fact, at)
+  if (move === "track" && "providerReference" in fact) return unchanged(tracked(collection, fact.providerReference))
+  if (move === "redirect" && fact._tag === "NeedsRedirect") {
+    if (collection.nextAction !== null || actor !== "request") return unchanged(tracked(collection, fact.providerReference))
+    const nextAction = {
+      _tag: "redirect",
+      redirectUrl: fact.redirectUrl,
+      message: "Send the payer to redirect_url to finish the payment.",
+      expiresAt: collection.expiresAt ?? at
+    } as const
+    const next: Collection = { ...tracked(collection, fact.providerReference), ...changed, ...observed(fact), status: "requires_action", nextAction }
+    return { next, entry: null, event: "collection.requires_action" }
+  }
+  if (move === "succeed" && fact._tag === "Succeeded") {
+    const fee = fact.fee ?? ZERO
+    if (contradicts(fact, collection.amount, collection.currency) || fee > collection.amount) return reviewed(collection, at)
+    const next: Collection = {
+      ...tracked(collection, fact.providerReference),
+      ...changed,
+      status: "successful",
+      observedAmount: collection.amount,
+      observedCurrency: collection.currency,
+      fees: fee,
+      failure: null,
+      nextAction: null,
+      needsReview: false,
+      completedAt: at,
+      lateSuccess: collection.status === "failed" || collection.status === "expired"
+    }
+    return { next, entry: collect(collection.currency, collection.amount, fee), event: "collection.successful" }
+  }
+  const closed = { ...collection, ...changed, nextAction: null, needsReview: false, completedAt: at }
+  if (move === "fail") return { next: { ...closed, status: "failed", failure: failureOf(fact) }, entry: null, event: "collection.failed" }
+  if (move === "expire") {
+    return { next: { ...closed, status: "expired", failure: { code: "timed_out", message: "The payer did not finish in time." } }, entry: null, event: "collection.expired" }
+  }
+  return move === "review" ? reviewed(collection, at) : unchanged(collection)
+}
+
+/** A charge that was accepted at once although a redirect was expected is simply pending. */
+const accepted = (collection: Collection, fact: Extract<Fact, { _tag: "Accepted" }>, at: Instant): Decision => {
+  const next = tracked(collection, fact.providerReference)
+  const visible = { ...observed(fact), version: collection.version + 1, updatedAt: at }
+  if (collection.status === "requires_action" && collection.nextAction === null) {
+    return { next: { ...next, ...visible, status: "pending" }, entry: null, event: "collection.pending" }
+  }
+  return unchanged(fact.observedAmount === null ? next : { ...next, ...visible })
+}
+
+const observed = (fact: Extract<Fact, { _tag: "Accepted" | "NeedsRedirect" }>) => ({
+  observedAmount: fact.observedAmount,
+  observedCurrency: fact.observedCurrency
+})
+
+const tracked = <T extends Transaction>(transaction: T, providerReference: string | null): T =>
+  providerReference === null || providerReference === transaction.providerReference ? transaction : { ...transaction, providerReference }
+
+/** An amount or a currency other than the stored ones moves nothing by itself: a person looks (decisions.md section 5). */
+const contradicts = (fact: Extract<Fact, { _tag: "Succeeded" }>, amount: bigint, currency: string): boolean =>
+  (fact.amount !== null && fact.amount !== amount) || (fact.currency !== null && fact.currency !== currency)
+
+const reviewed = (transaction: Transaction, at: Instant): Decision =>
+  unchanged(transaction.needsReview ? transaction : { ...transaction, needsReview: true, version: transaction.version + 1, updatedAt: at })
+
+const failureOf = (fact: Fact): Transaction["failure"] =>
+  fact._tag === "Refused" ? fact.failure : { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." }

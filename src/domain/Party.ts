@@ -1,0 +1,63 @@
+import { Redacted, Schema } from "effect"
+
+/**
+ * A payer or a recipient. Every value by which a person could be reached is Redacted, so that logging, printing
+ * or serialising a Party by accident shows nothing; only adapters and the Vault open it.
+ */
+const Secret = Schema.RedactedFromValue(Schema.String)
+
+export const MomoParty = Schema.TaggedStruct("momo", { msisdn: Secret, network: Schema.String, country: Schema.String })
+export type MomoParty = typeof MomoParty.Type
+
+export const BankParty = Schema.TaggedStruct("bank", {
+  country: Schema.String,
+  bankCode: Schema.String,
+  accountNumber: Secret,
+  accountName: Secret,
+  msisdn: Schema.NullOr(Secret)
+})
+export type BankParty = typeof BankParty.Type
+
+export const WalletParty = Schema.TaggedStruct("wallet", {
+  country: Schema.String,
+  identifier: Schema.Literals(["msisdn", "email", "tag"]),
+  value: Secret
+})
+export type WalletParty = typeof WalletParty.Type
+
+export const Destination = Schema.Union([MomoParty, BankParty, WalletParty])
+export type Destination = typeof Destination.Type
+
+/** What the tenant tells about its payer for the provider's records only: passed through, never stored. */
+export interface PayerDetails {
+  readonly firstName: Redacted.Redacted | null
+  readonly lastName: Redacted.Redacted | null
+  readonly email: Redacted.Redacted | null
+  readonly phone: Redacted.Redacted | null
+  readonly externalId: string | null
+}
+
+const VISIBLE = 4
+
+/** "••••1234": the last four characters, and never more than half of what is there. */
+export const masked = (value: string): string => `••••${value.slice(-Math.min(VISIBLE, Math.floor(value.length / 2)))}`
+
+export const maskedDestination = (destination: Destination): string => masked(Redacted.value(numberOf(destination)))
+
+/** The number, account or handle that is reached; what a mask keeps the end of. */
+const numberOf = (destination: Destination): Redacted.Redacted => {
+  switch (destination._tag) {
+    case "momo":
+      return destination.msisdn
+    case "bank":
+      return destination.accountNumber
+    case "wallet":
+      return destination.value
+  }
+}
+
+/** What makes two destinations the same recipient: only ever the input of a keyed HMAC. */
+export const identityOf = (destination: Destination): Redacted.Redacted =>
+  Redacted.make(
+    [destination._tag, destination._tag === "bank" ? `${destination.country}:${destination.bankCode}` : "", Redacted.value(numberOf(destination))].join("|")
+  )

@@ -1,0 +1,111 @@
+import { Option } from "effect"
+
+/** The ten fields of the signed string, but for the literal `v1` (interface.md, Authentication rule 2). */
+export interface SignedFields {
+  readonly appId: string
+  readonly keyId: string
+  /** The `Host` header as sent, with its port if the client sent one. */
+  readonly host: string
+  readonly method: string
+  /** The request target as sent: path, and query if there is one. Only the origin form (`/…`) can be signed. */
+  readonly target: string
+  readonly timestamp: string
+  readonly nonce: string
+  /** Lower-case hex SHA-256 of the raw body. */
+  readonly bodyHash: string
+}
+
+/** The string to sign, to the byte; none where the target has no canonical form. */
+export const signedText = (fields: SignedFields): Option.Option<string> => {
+  if (!fields.target.startsWith("/")) return Option.none()
+  return Option.map(canonicalQuery(queryOf(fields.target)), (query) =>
+    [
+      "v1",
+      fields.appId,
+      fields.keyId,
+      fields.host.toLowerCase(),
+      fields.method.toUpperCase(),
+      pathOf(fields.target),
+      query,
+      fields.timestamp,
+      fields.nonce,
+      fields.bodyHash
+    ].join("\n")
+  )
+}
+
+/** The request target up to `?`, never decoded. */
+export const pathOf = (target: string): string => {
+  const mark = target.indexOf("?")
+  return mark === -1 ? target : target.slice(0, mark)
+}
+
+const queryOf = (target: string): string => {
+  const mark = target.indexOf("?")
+  return mark === -1 ? "" : target.slice(mark + 1)
+}
+
+/** Parameters decoded, encoded again and sorted by encoded key, then by encoded value; none for a bad escape or one that is not UTF-8. */
+export const canonicalQuery = (query: string): Option.Option<string> => {
+  if (query === "") return Option.some("")
+  const pairs: Array<readonly [key: string, value: string]> = []
+  for (const segment of query.split("&")) {
+    if (segment === "") continue
+    const equals = segment.indexOf("=")
+    const key = reencoded(equals === -1 ? segment : segment.slice(0, equals))
+    const value = reencoded(equals === -1 ? "" : segment.slice(equals + 1))
+    if (key === undefined || value === undefined) return Option.none()
+    pairs.push([key, value])
+  }
+  return Option.some(
+    pairs
+      .sort((a, b) => ordered(a[0], b[0]) || ordered(a[1], b[1]))
+      .map(([key, value]) => `${key}=${value}`)
+      .join("&")
+  )
+}
+
+const ordered = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const reencoded = (text: string): string | undefined => {
+  try {
+    // encodeURIComponent leaves these five, which RFC 3986 reserves; both functions throw on what is not UTF-8.
+    return encodeURIComponent(decodeURIComponent(text)).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  } catch {
+    return undefined
+  }
+}
+
+/** The three parts of `X-Gateway-Key`. */
+export interface KeyHeader {
+  readonly appId: string
+  readonly keyId: string
+  readonly apiKey: string
+}
+
+const KEY_HEADER = /^([a-z0-9_-]{1,40})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,256})$/
+
+export const parseKeyHeader = (text: string): Option.Option<KeyHeader> => {
+  const [, appId, keyId, apiKey] = KEY_HEADER.exec(text) ?? []
+  return appId === undefined || keyId === undefined || apiKey === undefined ? Option.none() : Option.some({ appId, keyId, apiKey })
+}
+
+const SIGNATURE = /^v1=([0-9a-f]{64})$/
+
+/** The hex part of `X-Gateway-Signature`. */
+export const parseSignature = (text: string): Option.Option<string> => Option.fromNullishOr(SIGNATURE.exec(text)?.[1])
+
+export const isNonce = (text: string): boolean => /^[A-Za-z0-9_-]{16,64}$/.test(text)
+
+/** How old and how far ahead a timestamp may be, in seconds. */
+export interface Window {
+  readonly maxAgeSeconds: number
+  readonly maxAheadSeconds: number
+}
+
+/** Whether the timestamp is Unix seconds in the window around `now` (milliseconds). */
+export const inWindow = (timestamp: string, now: number, window: Window): boolean => {
+  if (!/^[0-9]{1,12}$/.test(timestamp)) return false
+  const age = Math.floor(now / 1000) - Number(timestamp)
+  return age <= window.maxAgeSeconds && -age <= window.maxAheadSeconds
+}

@@ -1,0 +1,27 @@
+import { Schema } from "effect"
+import { AppId, Mode } from "./Ids.ts"
+import { Instant } from "./Instant.ts"
+
+/** What a tenant can be granted (decisions.md section 9), in the order in which they are always shown. */
+export const Capability = Schema.Literals(["collections", "payouts", "refunds", "fx", "balances", "reference_data", "bank_resolution"])
+export type Capability = typeof Capability.Type
+
+/** What a new tenant may do. */
+export const defaultCapabilities = ["collections", "payouts", "fx", "reference_data", "bank_resolution"] as const satisfies ReadonlyArray<Capability>
+
+export const TenantStatus = Schema.Literals(["active", "frozen"])
+
+export const Tenant = Schema.Struct({
+  appId: AppId,
+  status: TenantStatus,
+  capabilities: Schema.Array(Capability),
+  createdAt: Instant
+})
+export type Tenant = typeof Tenant.Type
+
+export const Role = Schema.Literals(["tenant", "admin"])
+export type Role = typeof Role.Type
+
+/** Who signed a request: the key decides the mode, nothing in the request can. */
+export const Caller = Schema.Struct({ appId: AppId, keyId: Schema.String, mode: Mode, role: Role })
+export type Caller = typeof Caller.Type

@@ -1,0 +1,107 @@
+import { Schema } from "effect"
+import { CorridorKey } from "./Corridor.ts"
+import { Currency } from "./Currency.ts"
+import { AppId, Mode, Reference } from "./Ids.ts"
+import { Instant } from "./Instant.ts"
+import { MinorUnits } from "./Money.ts"
+
+export const PayoutStatus = Schema.Literals(["pending", "successful", "failed"])
+export type PayoutStatus = typeof PayoutStatus.Type
+
+export const CollectionStatus = Schema.Literals(["requires_action", "pending", "successful", "failed", "expired"])
+export type CollectionStatus = typeof CollectionStatus.Type
+
+export const FailureCode = Schema.Literals([
+  "insufficient_funds",
+  "declined_by_payer",
+  "payer_not_found",
+  "limit_exceeded",
+  "invalid_destination",
+  "destination_unavailable",
+  "provider_rejected",
+  "timed_out",
+  "unknown"
+])
+export type FailureCode = typeof FailureCode.Type
+
+export const Failure = Schema.Struct({ code: FailureCode, message: Schema.String })
+export type Failure = typeof Failure.Type
+
+export const NextAction = Schema.Union([
+  Schema.TaggedStruct("otp", { pinId: Schema.String, message: Schema.String, expiresAt: Instant }),
+  Schema.TaggedStruct("redirect", { redirectUrl: Schema.String, message: Schema.String, expiresAt: Instant })
+])
+export type NextAction = typeof NextAction.Type
+
+export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"])
+export type AmountType = typeof AmountType.Type
+
+const common = {
+  reference: Reference,
+  appId: AppId,
+  mode: Mode,
+  provider: Schema.String,
+  providerReference: Schema.NullOr(Schema.String),
+  needsReview: Schema.Boolean,
+  /** In `amountCurrency`, as the tenant asked. */
+  amount: MinorUnits,
+  amountCurrency: Currency,
+  /** The currency of the tenant's float that moves. */
+  currency: Currency,
+  /** What the tenant was or will be debited for the provider's fee, in `currency`; null until known. */
+  fees: Schema.NullOr(MinorUnits),
+  corridor: CorridorKey,
+  network: Schema.NullOr(Schema.String),
+  narration: Schema.NullOr(Schema.String),
+  /** Compact JSON text of an object, echoed as it came. */
+  metadata: Schema.String,
+  /** 1 when created, one more on each change that a tenant can see. */
+  version: Schema.Number.check(Schema.isInt()),
+  failure: Schema.NullOr(Failure),
+  createdAt: Instant,
+  updatedAt: Instant,
+  completedAt: Schema.NullOr(Instant),
+  expiresAt: Schema.NullOr(Instant),
+  /** How often the provider was asked for it since its status last changed, and how often in a row it knew nothing. */
+  asked: Schema.Number.check(Schema.isInt()),
+  notFound: Schema.Number.check(Schema.isInt())
+}
+
+/** Money in. The payer's number is not here: only its last four digits, masked. */
+export const Collection = Schema.Struct({
+  kind: Schema.Literal("collection"),
+  status: CollectionStatus,
+  ...common,
+  observedAmount: Schema.NullOr(MinorUnits),
+  observedCurrency: Schema.NullOr(Currency),
+  maskedSource: Schema.NullOr(Schema.String),
+  nextAction: Schema.NullOr(NextAction),
+  lateSuccess: Schema.Boolean
+})
+export type Collection = typeof Collection.Type
+
+export const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
+
+/** Money out of the tenant's float. `held` is what left `available` when it was opened: principal and quoted fee. */
+export const Payout = Schema.Struct({
+  kind: Schema.Literal("payout"),
+  status: PayoutStatus,
+  ...common,
+  /** What is sent, in `currency`, without the fee. */
+  principal: MinorUnits,
+  heldFee: MinorUnits,
+  destinationAmount: MinorUnits,
+  destinationCurrency: Currency,
+  amountType: Schema.NullOr(AmountType),
+  deductFeeFromAmount: Schema.Boolean,
+  maskedDestination: Schema.String,
+  returned: Schema.NullOr(Returned)
+})
+export type Payout = typeof Payout.Type
+
+export const Transaction = Schema.Union([Collection, Payout])
+export type Transaction = typeof Transaction.Type
+
+/** Nothing more is expected of it by itself. A late fact can still open a review or credit a late collection. */
+export const isTerminal = (transaction: Transaction): boolean =>
+  transaction.status !== "pending" && transaction.status !== "requires_action"

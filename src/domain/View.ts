@@ -1,0 +1,86 @@
+import { iso, type Instant } from "./Instant.ts"
+import { RawJson } from "./Json.ts"
+import type { FloatPosition } from "./Ledger.ts"
+import type { NextAction, Transaction } from "./Transaction.ts"
+
+/**
+ * The tenant-safe record as it stands on the wire (decisions.md section 4): answers, events and reads are the same members in
+ * the same order, so that they are the same bytes. Amounts stay bigint until `json` writes them.
+ */
+export const transactionView = (transaction: Transaction) => {
+  const head = {
+    id: transaction.reference,
+    reference: transaction.reference,
+    kind: transaction.kind,
+    provider: transaction.provider,
+    status: transaction.status,
+    needs_review: transaction.needsReview,
+    amount_minor: transaction.amount,
+    amount_currency: transaction.amountCurrency,
+    currency: transaction.currency,
+    fees_minor: transaction.fees
+  }
+  const tail = {
+    corridor: {
+      country: transaction.corridor.country,
+      currency: transaction.corridor.currency,
+      direction: transaction.corridor.direction,
+      method: transaction.corridor.method
+    },
+    network: transaction.network,
+    narration: transaction.narration,
+    metadata: new RawJson(transaction.metadata),
+    version: transaction.version,
+    is_test_mode: transaction.mode === "test",
+    failure: transaction.failure,
+    created_at: iso(transaction.createdAt),
+    updated_at: iso(transaction.updatedAt),
+    completed_at: isoOrNull(transaction.completedAt),
+    expires_at: isoOrNull(transaction.expiresAt)
+  }
+  if (transaction.kind === "collection") {
+    return {
+      ...head,
+      observed_amount_minor: transaction.observedAmount,
+      observed_currency: transaction.observedCurrency,
+      masked_source: transaction.maskedSource,
+      next_action: nextActionView(transaction.nextAction),
+      late_success: transaction.lateSuccess,
+      ...tail
+    }
+  }
+  return {
+    ...head,
+    total_amount_minor: transaction.principal + (transaction.fees === null || transaction.status === "failed" ? transaction.heldFee : transaction.fees),
+    destination_amount_minor: transaction.destinationAmount,
+    destination_currency: transaction.destinationCurrency,
+    amount_type: transaction.amountType,
+    deduct_fee_from_amount: transaction.deductFeeFromAmount,
+    masked_destination: transaction.maskedDestination,
+    returned:
+      transaction.returned === null
+        ? null
+        : { amount_minor: transaction.returned.amount, at: iso(transaction.returned.at), reason: transaction.returned.reason },
+    ...tail
+  }
+}
+
+export type TransactionView = ReturnType<typeof transactionView>
+
+/** A float position as `GET /v1/float` and `float list` show it. */
+export const positionView = (position: FloatPosition) => ({
+  currency: position.currency,
+  available_minor: position.available,
+  reserved_minor: position.reserved,
+  collected_minor: position.collected,
+  paid_out_minor: position.paidOut,
+  provider_fees_minor: position.providerFees
+})
+
+const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
+
+const nextActionView = (action: NextAction | null) => {
+  if (action === null) return null
+  const rest = { message: action.message, expires_at: iso(action.expiresAt) }
+  return action._tag === "otp" ? { type: "otp", pin_id: action.pinId, ...rest } : { type: "redirect", redirect_url: action.redirectUrl, ...rest }
+}

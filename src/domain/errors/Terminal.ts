@@ -1,0 +1,149 @@
+import { Schema } from "effect"
+import { CorridorKey, Method } from "../Corridor.ts"
+import { Reference } from "../Ids.ts"
+import { MinorUnits } from "../Money.ts"
+import { FailureCode } from "../Transaction.ts"
+
+// Terminal: a definite refusal. Nothing moved, and the same request with the same key can never do better.
+// The tag is the wire code; the fields are its `details` (decisions.md section 2).
+
+export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String })
+export type Issue = typeof Issue.Type
+
+/** A well-formed body that breaks a rule of its fields. Issues never carry the rejected value. */
+export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("validation_failed", { issues: Schema.Array(Issue) }) {
+  override readonly message = "The request does not follow the rules of its fields."
+}
+/** The same code for what could not be read at all: malformed JSON or a malformed header; answered 400. */
+export class MalformedRequest extends Schema.TaggedError<MalformedRequest>()("malformed_request", { issues: Schema.Array(Issue) }) {
+  override readonly message = "The request cannot be read."
+}
+export class IdempotencyKeyRequired extends Schema.TaggedError<IdempotencyKeyRequired>()("idempotency_key_required", {}) {
+  override readonly message = "This request needs an Idempotency-Key header of at most 255 characters."
+}
+export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("idempotency_key_reused", {}) {
+  override readonly message = "This Idempotency-Key was used with other parameters."
+}
+export class AmountTypeRequired extends Schema.TaggedError<AmountTypeRequired>()("amount_type_required", {}) {
+  override readonly message = "A payout across currencies needs amount_type: SOURCE or DESTINATION."
+}
+export class ModeMismatch extends Schema.TaggedError<ModeMismatch>()("mode_mismatch", { key_mode: Schema.String }) {
+  override readonly message = "The body claims another mode than the key's."
+}
+export class CrossOriginDenied extends Schema.TaggedError<CrossOriginDenied>()("cross_origin_denied", {}) {
+  override readonly message = "Requests from another origin are denied."
+}
+export class CapabilityNotAllowed extends Schema.TaggedError<CapabilityNotAllowed>()("capability_not_allowed", { capability: Schema.String }) {
+  override readonly message = "This tenant may not use this capability."
+}
+export class TenantFrozen extends Schema.TaggedError<TenantFrozen>()("tenant_frozen", {}) {
+  override readonly message = "This tenant is frozen and cannot move money."
+}
+export class DestinationBlocked extends Schema.TaggedError<DestinationBlocked>()("destination_blocked", {}) {
+  override readonly message = "This destination is blocked."
+}
+export class ScreeningDenied extends Schema.TaggedError<ScreeningDenied>()("screening_denied", {}) {
+  override readonly message = "This party did not pass screening."
+}
+export class NotFound extends Schema.TaggedError<NotFound>()("not_found", {}) {
+  override readonly message = "There is no such thing."
+}
+export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("method_not_allowed", {}) {
+  override readonly message = "This path does not answer to this method."
+}
+export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("payload_too_large", { maximum_bytes: Schema.Number }) {
+  override readonly message = "The request body is too large."
+}
+export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("unsupported_media_type", {}) {
+  override readonly message = "The request body must be application/json."
+}
+export class UnknownCurrency extends Schema.TaggedError<UnknownCurrency>()("unknown_currency", { currency: Schema.String }) {
+  override readonly message = "This currency is not known here."
+}
+export class InexactAmount extends Schema.TaggedError<InexactAmount>()("inexact_amount", { field: Schema.String }) {
+  override readonly message = "An amount is an exact integer of the currency's smallest unit."
+}
+export class CorridorUnsupported extends Schema.TaggedError<CorridorUnsupported>()("corridor_unsupported", CorridorKey.fields) {
+  override readonly message = "This country, currency, direction and method do not go together here."
+}
+export class AmountBelowMinimum extends Schema.TaggedError<AmountBelowMinimum>()("amount_below_minimum", {
+  minimum_minor: MinorUnits,
+  method: Method
+}) {
+  override readonly message = "The amount is below the minimum of this method."
+}
+export class AmountAboveMaximum extends Schema.TaggedError<AmountAboveMaximum>()("amount_above_maximum", {
+  maximum_minor: MinorUnits,
+  scope: Schema.Literals(["corridor", "test_mode"])
+}) {
+  override readonly message = "The amount is above the maximum."
+}
+export class InsufficientTenantFloat extends Schema.TaggedError<InsufficientTenantFloat>()("insufficient_tenant_float", {
+  amount_minor: MinorUnits,
+  estimated_fee_minor: MinorUnits,
+  shortfall_minor: MinorUnits,
+  suggested_method: Schema.optionalKey(Method),
+  suggested_total_minor: Schema.optionalKey(MinorUnits)
+}) {
+  override readonly message = "The amount and its fee do not fit in the available float."
+}
+export class InsufficientWalletFloat extends Schema.TaggedError<InsufficientWalletFloat>()("insufficient_wallet_float", {
+  reference: Schema.optionalKey(Reference)
+}) {
+  override readonly message = "The provider's wallet cannot cover this payout now."
+}
+export class QuoteExpired extends Schema.TaggedError<QuoteExpired>()("quote_expired", { quote_id: Schema.String }) {
+  override readonly message = "The quote has expired."
+}
+export class PayoutRejectedByProvider extends Schema.TaggedError<PayoutRejectedByProvider>()("payout_rejected_by_provider", {
+  reference: Reference,
+  failure_code: FailureCode
+}) {
+  override readonly message = "The provider refused the payout; its float was returned."
+}
+export class ChargeRejectedByProvider extends Schema.TaggedError<ChargeRejectedByProvider>()("charge_rejected_by_provider", {
+  reference: Reference,
+  failure_code: FailureCode
+}) {
+  override readonly message = "The provider refused the charge."
+}
+export class BankAccountUnresolvable extends Schema.TaggedError<BankAccountUnresolvable>()("bank_account_unresolvable", {}) {
+  override readonly message = "There is no such bank account."
+}
+export class ProviderCapabilityUnsupported extends Schema.TaggedError<ProviderCapabilityUnsupported>()("provider_capability_unsupported", {
+  capability: Schema.String,
+  reason: Schema.String
+}) {
+  override readonly message = "The provider does not offer this."
+}
+
+export const TerminalError = Schema.Union([
+  ValidationFailed,
+  MalformedRequest,
+  IdempotencyKeyRequired,
+  IdempotencyKeyReused,
+  AmountTypeRequired,
+  ModeMismatch,
+  CrossOriginDenied,
+  CapabilityNotAllowed,
+  TenantFrozen,
+  DestinationBlocked,
+  ScreeningDenied,
+  NotFound,
+  MethodNotAllowed,
+  PayloadTooLarge,
+  UnsupportedMediaType,
+  UnknownCurrency,
+  InexactAmount,
+  CorridorUnsupported,
+  AmountBelowMinimum,
+  AmountAboveMaximum,
+  InsufficientTenantFloat,
+  InsufficientWalletFloat,
+  QuoteExpired,
+  PayoutRejectedByProvider,
+  ChargeRejectedByProvider,
+  BankAccountUnresolvable,
+  ProviderCapabilityUnsupported
+])
+export type TerminalError = typeof TerminalError.Type

@@ -1,0 +1,59 @@
+import { type ByteSize, Effect } from "effect"
+import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
+import { CrossOriginDenied, PayloadTooLarge, UnsupportedMediaType } from "../domain/errors/Terminal.ts"
+
+const KIBIBYTE = 1024
+export const REQUEST_BYTES = 64 * KIBIBYTE
+export const CALLBACK_BYTES = 256 * KIBIBYTE
+
+const EMPTY = new Uint8Array()
+// What comes with these is drained by the server and ignored (decisions.md section 1).
+const bodyless = new Set(["GET", "HEAD", "DELETE"])
+
+/** The raw body, at most `limit` bytes. A larger one is refused by its declared length, or as soon as one byte too many arrived. */
+export const rawBody = (
+  request: HttpServerRequest.HttpServerRequest,
+  limit: number
+): Effect.Effect<Uint8Array, PayloadTooLarge | HttpServerError.HttpServerError> => {
+  if (bodyless.has(request.method)) return Effect.succeed(EMPTY)
+  const tooLarge = new PayloadTooLarge({ maximum_bytes: limit })
+  if (Number(request.headers["content-length"] ?? 0) > limit) return Effect.fail(tooLarge)
+  return request.arrayBuffer.pipe(
+    Effect.map((buffer) => new Uint8Array(buffer)),
+    Effect.catchIf(isTooLarge, () => Effect.fail(tooLarge)),
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, byteSize(limit))
+  )
+}
+
+const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
+  error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
+
+const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i
+
+/** A body is uncompressed JSON; one without a content type is read as JSON. */
+export const mediaType = (method: string, rawHeaders: ReadonlyArray<string>): UnsupportedMediaType | undefined => {
+  if (bodyless.has(method)) return undefined
+  const isJson = valuesOf(rawHeaders, "content-type").every((type) => JSON_TYPE.test(type))
+  const isPlain = valuesOf(rawHeaders, "content-encoding").every((encoding) => encoding.toLowerCase() === "identity")
+  return isJson && isPlain ? undefined : new UnsupportedMediaType()
+}
+
+/** No browser on another origin is served: an `Origin` must be the request's own host. */
+export const origin = (rawHeaders: ReadonlyArray<string>): CrossOriginDenied | undefined => {
+  const origins = valuesOf(rawHeaders, "origin")
+  if (origins.length === 0) return undefined
+  const [host] = valuesOf(rawHeaders, "host")
+  const own = host !== undefined && origins.every((sent) => isOwn(sent, host))
+  return own ? undefined : new CrossOriginDenied()
+}
+
+const isOwn = (sent: string, host: string): boolean => {
+  const scheme = /^https?:\/\//.exec(sent)?.[0]
+  if (scheme === undefined) return false
+  const [theirs, ours] = [URL.parse(sent), URL.parse(`${scheme}${host}`)]
+  return theirs !== null && ours !== null && theirs.origin === ours.origin
+}
+
+/** Every value of a header, in the order in which they were sent. */
+export const valuesOf = (rawHeaders: ReadonlyArray<string>, name: string): ReadonlyArray<string> =>
+  rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name)

@@ -1,0 +1,87 @@
+import { Layer } from "effect"
+import { AmbiguousError } from "../domain/errors/Ambiguous.ts"
+import { RetriableError } from "../domain/errors/Retriable.ts"
+import { TerminalError } from "../domain/errors/Terminal.ts"
+import { json } from "../domain/Json.ts"
+import { AnswerEncoder } from "../services/ports/AnswerEncoder.ts"
+import type { StoredAnswer } from "../services/ports/Idempotency.ts"
+
+export type Refusal = TerminalError | RetriableError | AmbiguousError
+
+/** The status of every refusal (decisions.md section 2). Leaving one out does not compile. */
+export const statuses = {
+  validation_failed: 422,
+  malformed_request: 400,
+  idempotency_key_required: 400,
+  idempotency_key_reused: 422,
+  amount_type_required: 400,
+  mode_mismatch: 400,
+  cross_origin_denied: 403,
+  capability_not_allowed: 403,
+  tenant_frozen: 403,
+  destination_blocked: 403,
+  screening_denied: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  unknown_currency: 422,
+  inexact_amount: 422,
+  corridor_unsupported: 422,
+  amount_below_minimum: 422,
+  amount_above_maximum: 422,
+  insufficient_tenant_float: 422,
+  insufficient_wallet_float: 422,
+  quote_expired: 422,
+  payout_rejected_by_provider: 422,
+  charge_rejected_by_provider: 422,
+  bank_account_unresolvable: 422,
+  provider_capability_unsupported: 501,
+  unauthorized: 401,
+  request_in_progress: 409,
+  otp_incorrect: 422,
+  velocity_limit_exceeded: 422,
+  global_ceiling_reached: 422,
+  rate_limited: 429,
+  provider_error: 503,
+  provider_unavailable: 503,
+  provider_timeout: 503,
+  provider_bad_response: 503,
+  indeterminate_outcome: 409,
+  internal_error: 500,
+  duplicate_charge_in_flight: 409
+} as const satisfies Readonly<Record<Refusal["_tag"], number>>
+
+export type ErrorClass = "terminal" | "retriable" | "ambiguous"
+
+/** The class of a refusal is the union that it is in. */
+export const classOf = (refusal: Refusal): ErrorClass => {
+  if (TerminalError.members.some((member) => refusal instanceof member)) return "terminal"
+  return RetriableError.members.some((member) => refusal instanceof member) ? "retriable" : "ambiguous"
+}
+
+export const success = (status: number, view: unknown): StoredAnswer => ({ status, body: json({ code: status, message: "ok", data: view }) })
+
+export const refusal = (error: Refusal): StoredAnswer => {
+  const status = statuses[error._tag]
+  const errorClass = classOf(error)
+  const { _tag, message, ...details } = error
+  return {
+    status,
+    body: json({
+      code: status,
+      message,
+      error: {
+        // Malformed text and malformed fields share one code and differ in their status.
+        code: _tag === "malformed_request" ? "validation_failed" : _tag,
+        message,
+        terminal: errorClass === "terminal",
+        retriable: errorClass === "retriable",
+        ambiguous: errorClass === "ambiguous",
+        details
+      }
+    })
+  }
+}
+
+export const Envelope = { layer: Layer.succeed(AnswerEncoder, AnswerEncoder.of({ success, refusal })) }

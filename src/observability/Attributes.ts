@@ -1,0 +1,49 @@
+/**
+ * Every name under which a value may leave the process in a span or a log line, and what it holds. What is not listed does not
+ * leave: no header, no query, no path (a callback's path ends in its secret), no address, no person's number.
+ */
+const attributes = {
+  app_id: "the tenant",
+  mode: "live or test",
+  key_id: "the public half of an API key's name",
+  request_id: "one HTTP request",
+  reference: "a transaction",
+  provider: "a provider's name",
+  operation: "what a provider was asked to do",
+  outcome: "how a call ended: a tag, never a value",
+  note: "why a call has no answer, in the connection's words",
+  fact: "the tag of a fact",
+  actor: "who brought it",
+  status: "a transaction's status, or an endpoint's HTTP status",
+  verdict: "what follows from a delivery's attempt",
+  moved: "whether money moved",
+  code: "an error's wire code",
+  duplicate: "whether a callback came before",
+  callback_id: "a stored callback",
+  delivery_id: "a webhook delivery",
+  event_id: "a webhook event",
+  event_type: "its kind",
+  command: "an operator's command",
+  host: "a listener's own address",
+  port: "a listener's own port",
+  "gateway.reference": "a transaction",
+  "gateway.fact": "the tag of a fact",
+  "gateway.actor": "who brought it",
+  "http.request.method": "",
+  "http.route": "the route's template",
+  "http.response.status_code": "",
+  "server.port": "",
+  "db.system.name": "",
+  "db.query.text": "a statement with the places of its parameters, never their values",
+  "exception.type": "",
+  "exception.message": "with the request's path replaced by its route",
+  "exception.stacktrace": "with the request's path replaced by its route",
+  "effect.fiber.interrupted": ""
+} as const satisfies Readonly<Record<string, string>>
+
+export type AttributeName = keyof typeof attributes
+
+/** Names checked by the compiler, for `Effect.annotateLogs` and `Effect.annotateSpans`. */
+export const annotations = (values: { readonly [Name in AttributeName]?: string | number | boolean }) => values
+
+export const isListed = (name: string): name is AttributeName => Object.hasOwn(attributes, name)

@@ -1,0 +1,79 @@
+import { Cause, type Fiber, Layer, Logger, type LogLevel, Redactable, References } from "effect"
+import { isListed } from "./Attributes.ts"
+
+export interface LogsOptions {
+  readonly format: "pretty" | "json"
+  readonly level: LogLevel.LogLevel
+}
+
+/** One line of the log, whatever form it is printed in. */
+interface Line {
+  readonly time: string
+  readonly level: string
+  readonly message: string
+  readonly annotations: Readonly<Record<string, string | number | boolean | null>>
+  readonly trace_id?: string
+  readonly span_id?: string
+  readonly error?: string
+}
+
+const layer = (options: LogsOptions): Layer.Layer<never> =>
+  Layer.merge(
+    Logger.layer([Logger.withConsoleError(options.format === "json" ? jsonLines : prettyLines)]),
+    Layer.succeed(References.MinimumLogLevel, options.level)
+  )
+
+/** The log, on standard error: standard output belongs to the results of commands. */
+export const Logs = { layer }
+
+const jsonLines = Logger.make<unknown, string>((entry) => JSON.stringify(lineOf(entry)))
+
+const prettyLines = Logger.make<unknown, string>((entry) => {
+  const { annotations, error, level, message, time, trace_id } = lineOf(entry)
+  const named = Object.entries(annotations).map(([name, value]) => `${name}=${value}`)
+  const head = [time.slice(11, 23), level.padEnd(5), message, ...named, ...(trace_id === undefined ? [] : [`trace=${trace_id}`])]
+  return error === undefined ? head.join(" ") : `${head.join(" ")}\n${error.replace(/^/gm, "  ")}`
+})
+
+const lineOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknown>): Line => {
+  const parts = Array.isArray(message) ? message : [message]
+  const causes = [...parts.filter(Cause.isCause), cause].filter(({ reasons }) => reasons.length > 0)
+  return {
+    time: date.toISOString(),
+    level: logLevel.toLowerCase(),
+    message: parts
+      .filter((part) => !Cause.isCause(part))
+      .map(textOf)
+      .join(" "),
+    annotations: listed(fiber.getRef(References.CurrentLogAnnotations)),
+    ...idsOf(fiber),
+    ...(causes.length === 0 ? {} : { error: causes.map(printed).join("\n") })
+  }
+}
+
+const idsOf = (fiber: Fiber.Fiber<unknown, unknown>): Pick<Line, "trace_id" | "span_id"> => {
+  const { span } = fiber.cache
+  return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
+}
+
+/** An annotation that is not on the list keeps its name, so that its author finds out, and loses its value. */
+const listed = (annotations: Readonly<Record<string, unknown>>): Line["annotations"] =>
+  Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, isListed(name) ? scalar(value) : "<not listed>"]))
+
+const scalar = (value: unknown): string | number | boolean | null =>
+  value === null || typeof value === "number" || typeof value === "boolean" ? value : textOf(value)
+
+/** Message and stack of each error and of what caused it; never their other fields, which can hold requests with their headers. */
+const printed = (cause: Cause.Cause<unknown>): string => Cause.pretty(cause)
+
+const textOf = (value: unknown): string => {
+  if (typeof value === "string") return value
+  if (value instanceof Error) return `${value.name}: ${value.message}`
+  const shown = JSON.stringify(Redactable.redact(value), plain)
+  return shown === undefined ? String(value) : shown
+}
+
+const plain = (_name: string, member: unknown): unknown => {
+  if (typeof member === "bigint") return member.toString()
+  return member instanceof Error ? `${member.name}: ${member.message}` : member
+}

@@ -1,0 +1,74 @@
+import { Context, Effect, Layer, Metric, Option } from "effect"
+import { HttpRouter, HttpServerError } from "effect/http"
+import type { Payouts, Provider } from "../services/ports/Provider.ts"
+import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
+
+// Labels are routes, tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
+
+const requests = Metric.counter("http_requests_total", { description: "Requests answered, by route and status.", incremental: true })
+const providerCalls = Metric.counter("provider_calls_total", { description: "Calls to providers, by how they ended.", incremental: true })
+const deliveries = Metric.counter("webhook_attempts_total", { description: "Webhook attempts, by what followed.", incremental: true })
+
+/** Counts every request of the API, also those that match no route. */
+const requestsLayer = HttpRouter.middleware(
+  (answer) =>
+    Effect.withFiber((fiber) =>
+      Effect.onExit(answer, (exit) => {
+        // The router notes the route that it matched in the context of the request's fiber.
+        const matched = Context.getOption(fiber.context, HttpRouter.RouteContext)
+        const route = Option.match(matched, { onNone: () => "none", onSome: ({ route }) => route.path })
+        return count(requests, { route, status: String(HttpServerError.exitResponse(exit).status) })
+      })
+    ),
+  { global: true }
+)
+
+/** Counts what providers answer, around whatever registry is provided. */
+const providersLayer = Layer.effect(
+  ProviderRegistry,
+  Effect.map(ProviderRegistry, (registry) =>
+    ProviderRegistry.of({ ...registry, find: (name, mode) => Option.map(registry.find(name, mode), counted) })
+  )
+)
+
+/** Counts attempts, around whatever outbox is provided. */
+const deliveriesLayer = Layer.effect(
+  WebhookOutbox,
+  Effect.map(WebhookOutbox, (outbox) =>
+    WebhookOutbox.of({
+      ...outbox,
+      settle: (attempt, verdict) => Effect.andThen(outbox.settle(attempt, verdict), count(deliveries, { verdict: verdict._tag }))
+    })
+  )
+)
+
+/** What `/metrics` shows beside the open transactions. Each wraps what it counts; App puts them around it. */
+export const Metrics = { requests: requestsLayer, providers: providersLayer, deliveries: deliveriesLayer }
+
+const count = (counter: Metric.Counter<number>, labels: Readonly<Record<string, string>>): Effect.Effect<void> =>
+  Metric.update(Metric.withAttributes(counter, labels), 1)
+
+const counted = (provider: Provider): Provider => {
+  const ended = (call: string) => (outcome: string) => count(providerCalls, { provider: provider.name, call, outcome })
+  const tagged = <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) => {
+    const end = ended(call)
+    return (order: Order) => Effect.tap(ask(order), ({ _tag }) => end(_tag))
+  }
+  const { collections, payouts } = provider
+  return {
+    ...provider,
+    ...(payouts === undefined
+      ? {}
+      : { payouts: { quote: quoted(payouts.quote, ended("quote")), send: tagged("send", payouts.send), ask: tagged("ask_payout", payouts.ask) } }),
+    ...(collections === undefined
+      ? {}
+      : { collections: { charge: tagged("charge", collections.charge), ask: tagged("ask_collection", collections.ask) } })
+  }
+}
+
+const quoted = (quote: Payouts["quote"], end: (outcome: string) => Effect.Effect<void>): Payouts["quote"] => (order) =>
+  quote(order).pipe(
+    Effect.tap((answer) => end("_tag" in answer ? answer._tag : "Quoted")),
+    Effect.tapError((error) => end(error._tag))
+  )

@@ -1,0 +1,7 @@
+/** Every advisory lock that the gateway takes, so that no two mean the same number. All are held until the transaction's end. */
+export const advisoryLocks = {
+  /** One node migrates, the others wait for it. */
+  migrations: 7001,
+  /** One node claims deliveries at a time, so that the limit of each endpoint is counted over all nodes. */
+  deliveryClaims: 7002
+} as const

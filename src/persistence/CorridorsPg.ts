@@ -1,0 +1,60 @@
+import { Effect, Exit, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Corridor, type CorridorKey } from "../domain/Corridor.ts"
+import { iso } from "../domain/Instant.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import { Corridors } from "../services/ports/Corridors.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+/** A change is seen by every node within a second: what is kept in memory is younger than this. */
+const KEPT_MS = 500
+
+const corridors = rowsOf(Schema.Struct({ ...Corridor.fields, updatedAt: Moment }))
+
+/** Corridor rows on PostgreSQL. The whole list is small and is read as one. */
+export const CorridorsPg = Layer.effect(
+  Corridors,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const read = corridors(sql`
+      SELECT country, currency, direction, method, active, provider, networks, minimum_minor AS minimum, maximum_minor AS maximum,
+        customer_action AS "customerAction", requires_redirect_url AS "requiresRedirectUrl", requires_msisdn AS "requiresMsisdn",
+        destination_currencies AS "destinationCurrencies", availability, inactive_reason AS "inactiveReason", updated_at AS "updatedAt"
+      FROM corridors ORDER BY country, currency, direction, method`)
+
+    // A failure is not kept: the next caller asks again.
+    const [list, forget] = yield* Effect.cachedInvalidateWithTTL(read, (exit) => (Exit.isSuccess(exit) ? KEPT_MS : 0))
+
+    const find = Effect.fn("Corridors.find")(function* (key: CorridorKey) {
+      const rows = yield* list
+      return Option.fromUndefinedOr(rows.find((row) => isNamed(row, key)))
+    })
+
+    const put = Effect.fn("Corridors.put")(function* (corridor: Corridor, audit: AuditEntry) {
+      yield* sql`
+        WITH written AS (
+          INSERT INTO corridors (country, currency, direction, method, active, provider, networks, minimum_minor, maximum_minor,
+            customer_action, requires_redirect_url, requires_msisdn, destination_currencies, availability, inactive_reason, updated_at)
+          VALUES (${corridor.country}, ${corridor.currency}, ${corridor.direction}, ${corridor.method}, ${corridor.active},
+            ${corridor.provider}, ${corridor.networks}, ${corridor.minimum}, ${corridor.maximum}, ${corridor.customerAction},
+            ${corridor.requiresRedirectUrl}, ${corridor.requiresMsisdn}, ${corridor.destinationCurrencies}, ${corridor.availability},
+            ${corridor.inactiveReason}, ${iso(corridor.updatedAt)}::timestamptz)
+          ON CONFLICT (country, currency, direction, method) DO UPDATE SET active = EXCLUDED.active, provider = EXCLUDED.provider,
+            networks = EXCLUDED.networks, minimum_minor = EXCLUDED.minimum_minor, maximum_minor = EXCLUDED.maximum_minor,
+            customer_action = EXCLUDED.customer_action, requires_redirect_url = EXCLUDED.requires_redirect_url,
+            requires_msisdn = EXCLUDED.requires_msisdn, destination_currencies = EXCLUDED.destination_currencies,
+            availability = EXCLUDED.availability, inactive_reason = EXCLUDED.inactive_reason, updated_at = EXCLUDED.updated_at
+          RETURNING country
+        )
+        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+        FROM written`
+      yield* forget
+    }, Effect.orDie)
+
+    return Corridors.of({ list, find, put })
+  })
+)
+
+const isNamed = (row: CorridorKey, key: CorridorKey): boolean =>
+  row.country === key.country && row.currency === key.currency && row.direction === key.direction && row.method === key.method

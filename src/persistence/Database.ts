@@ -1,0 +1,67 @@
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer, type Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { DatabaseError } from "./DatabaseError.ts"
+import { Migrations } from "./Migrations.ts"
+
+/** Where the database is. The parts are those of an `EmbeddedDatabase`. */
+export type DatabaseAddress =
+  | { readonly url: Redacted.Redacted }
+  | {
+      readonly host: string
+      readonly port: number
+      readonly username: string
+      readonly password: Redacted.Redacted
+      readonly database: string
+    }
+
+const APPLICATION_NAME = "payment-gateway"
+const CONNECTIONS = 10
+const CONNECT_TIMEOUT = "5 seconds"
+/** A lock is waited for this long; one that is held longer belongs to something broken. */
+const LOCK_TIMEOUT_MS = 5_000
+const STATEMENT_TIMEOUT_MS = 15_000
+/** A transaction whose node went silent gives its locks back after this. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
+/** The oldest major version that the tests have run on. */
+const OLDEST_VERSION = 15
+
+/** PostgreSQL as every part of the gateway uses it: one pool, whose connections carry statements of many fibers at once. */
+export const Database = {
+  /** The pool. Building it fails with one clear line when the server cannot be reached, or is too old. */
+  layer: (address: DatabaseAddress): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, DatabaseError> => {
+    const { password, url, ...parts } = { password: undefined, url: undefined, ...address }
+    const client = PgClient.layerFrom(
+      DatabaseError.explain("use the database")(
+        PgClient.make({
+          ...parts,
+          url,
+          password,
+          applicationName: APPLICATION_NAME,
+          connectTimeout: CONNECT_TIMEOUT,
+          maxConnections: CONNECTIONS,
+          multiplex: true,
+          startupParameters: {
+            lock_timeout: `${LOCK_TIMEOUT_MS}ms`,
+            statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
+            idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
+            TimeZone: "UTC"
+          }
+        })
+      )
+    )
+    return Layer.provideMerge(Layer.effectDiscard(reachable), client)
+  },
+
+  /** Brings the schema up to this program's and answers the names that it applied; none when it was. Nodes that start together wait for each other. */
+  migrate: Migrations.apply(Migrations.all)
+}
+
+const reachable = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ version: number }>`SELECT current_setting('server_version_num')::int / 10000 AS version`
+  const version = rows[0]?.version ?? 0
+  if (version < OLDEST_VERSION) {
+    return yield* new DatabaseError({ message: `the database is PostgreSQL ${version}; ${OLDEST_VERSION} or newer is needed` })
+  }
+}).pipe(DatabaseError.explain("use the database"))

@@ -1,0 +1,18 @@
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+
+/** One line for the person who starts the gateway: the database cannot be reached or is not one of ours. Nothing branches on its kind. */
+export class DatabaseError extends Schema.TaggedError<DatabaseError>()("DatabaseError", { message: Schema.String }) {
+  /** A statement's failure becomes `<doing>: <the database's own words>`. */
+  static readonly explain =
+    (doing: string) =>
+    <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>): Effect.Effect<A, Exclude<E, SqlError.SqlError> | DatabaseError, R> =>
+      Effect.catchTag(effect, "SqlError", ({ reason }) => new DatabaseError({ message: `cannot ${doing}: ${words(reason)}` }))
+}
+
+/** The driver's message says what failed, its cause says why. */
+const words = ({ cause, message }: SqlError.SqlErrorReason): string => {
+  const said = message ?? "the database gave no reason"
+  const line = cause instanceof Error && cause.message !== said && cause.message !== "" ? `${said}: ${cause.message}` : said
+  return line.trim().split("\n", 1).join("")
+}

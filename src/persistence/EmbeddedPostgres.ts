@@ -1,0 +1,185 @@
+import { join } from "node:path"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Option, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+import { withFolderLock } from "./FolderLock.ts"
+import type { Cluster } from "./PostgresCluster.ts"
+import { PostgresCluster } from "./PostgresCluster.ts"
+import { PostgresInstall } from "./PostgresInstall.ts"
+import type { Durability, Launch } from "./PostgresServer.ts"
+import { PostgresServer } from "./PostgresServer.ts"
+
+/** Where the embedded database accepts connections, as its superuser. */
+export interface EmbeddedDatabase {
+  readonly host: string
+  readonly port: number
+  readonly username: string
+  readonly password: Redacted.Redacted
+  readonly database: string
+  /** PostgreSQL's own, such as `18.4`. */
+  readonly version: string
+  /** `false`: it ran before we asked. */
+  readonly startedByUs: boolean
+}
+
+const HOST = "127.0.0.1"
+const NAME = "gateway"
+const LOGIN_TIMEOUT = "2 seconds"
+/** A start after a crash replays the write-ahead log first. */
+const START_TIMEOUT = "60 seconds"
+const START_POLL_MILLIS = 50
+/** A server that ends at once is started again: backends of a killed one may need a moment to see that it is gone. */
+const MAX_STARTS = 20
+const RESTART_PAUSE_MILLIS = 250
+const WATCH_INTERVAL = "1 second"
+
+/**
+ * A real PostgreSQL from the installed package, one cluster a data folder. The server is a process of its own: it lives on when we
+ * end, in whatever way, and the next caller adopts it.
+ */
+export const EmbeddedPostgres = {
+  /**
+   * Makes the cluster on first use, starts its server or adopts the running one, and answers when it accepts connections.
+   * Callers in several processes wait for each other. `durability` counts only when the server is started here.
+   */
+  ensureRunning: Effect.fn("EmbeddedPostgres.ensureRunning")(function* (
+    path: string,
+    durability: Durability = "full"
+  ): Effect.fn.Return<EmbeddedDatabase, EmbeddedPostgresError> {
+    const dataDir = yield* PostgresCluster.dataDir(path)
+    return yield* withFolderLock(join(dataDir, "postgres.lock"))(ensure(dataDir, durability))
+  }),
+
+  /** The running database of a data folder; `none` when there is none or it does not accept connections. Starts nothing. */
+  running: Effect.fn("EmbeddedPostgres.running")(function* (
+    path: string
+  ): Effect.fn.Return<Option.Option<EmbeddedDatabase>, EmbeddedPostgresError> {
+    const cluster = yield* existing(path)
+    if (Option.isNone(cluster)) return Option.none()
+    const server = yield* PostgresServer.find(cluster.value.folder)
+    if (Option.isNone(server)) return Option.none()
+    return yield* login(cluster.value, server.value.port, false)
+  }),
+
+  /** A clean fast shutdown, at most 10 s. Does nothing when nothing runs. */
+  stop: Effect.fn("EmbeddedPostgres.stop")(function* (path: string): Effect.fn.Return<void, EmbeddedPostgresError> {
+    const cluster = yield* existing(path)
+    if (Option.isNone(cluster)) return
+    const { dataDir, folder } = cluster.value
+    yield* withFolderLock(join(dataDir, "postgres.lock"))(PostgresServer.stop(folder))
+  }),
+
+  /** Never ends: looks every second whether the server lives and starts it again. For the one process that owns the data folder. */
+  keepRunning: Effect.fn("EmbeddedPostgres.keepRunning")(function* (path: string): Effect.fn.Return<never> {
+    return yield* Effect.forever(Effect.delay(revive(path), WATCH_INTERVAL))
+  }),
+
+  url: ({ host, port, username, password, database }: EmbeddedDatabase): Redacted.Redacted =>
+    Redacted.make(`postgres://${username}:${Redacted.value(password)}@${host}:${port}/${database}`)
+}
+
+const ensure = Effect.fnUntraced(function* (dataDir: string, durability: Durability) {
+  const found = yield* PostgresCluster.find(dataDir, yield* PostgresInstall.major)
+  const account = yield* PostgresInstall.account(Option.isSome(found) ? found.value.folder : join(dataDir, "postgres"))
+  const programs = yield* PostgresInstall.programs(account)
+  const cluster = Option.isSome(found)
+    ? found.value
+    : yield* PostgresCluster.initialise(dataDir, { programs, account, sync: durability === "full" })
+  return yield* startOrAdopt(cluster, { program: programs.postgres, account, durability }).pipe(
+    Effect.timeoutOrElse({
+      duration: START_TIMEOUT,
+      orElse: () => new EmbeddedPostgresError({ message: `PostgreSQL of ${cluster.folder} is not ready after ${START_TIMEOUT}` })
+    })
+  )
+})
+
+/** Looks and acts until a login works: a server may just be starting, replaying its log or shutting down. */
+const startOrAdopt = Effect.fnUntraced(function* (cluster: Cluster, launch: Pick<Launch, "program" | "account" | "durability">) {
+  const log = join(cluster.dataDir, "postgres.log")
+  let current = cluster
+  let starts = 0
+  let ended = () => true
+  while (true) {
+    const server = yield* PostgresServer.find(current.folder)
+    if (Option.isSome(server)) {
+      const database = yield* login(current, server.value.port, starts > 0)
+      if (Option.isSome(database)) return database.value
+    } else if (ended()) {
+      if (starts === MAX_STARTS) {
+        return yield* new EmbeddedPostgresError({ message: `PostgreSQL does not start: ${yield* PostgresServer.lastWords(log)}` })
+      }
+      if (starts > 0) yield* Effect.sleep(RESTART_PAUSE_MILLIS)
+      current = yield* PostgresCluster.rememberPort(current, yield* PostgresServer.port(current.port))
+      ended = yield* PostgresServer.launch({ ...launch, folder: current.folder, port: current.port, log })
+      starts++
+    }
+    yield* Effect.sleep(START_POLL_MILLIS)
+  }
+})
+
+/** Refused connections and "is starting up" pass by themselves, so they answer `none`; a wrong password does not. */
+const login = (cluster: Cluster, port: number, startedByUs: boolean) =>
+  connect(cluster, port, startedByUs).pipe(
+    Effect.asSome,
+    Effect.catchTag("SqlError", ({ reason }) =>
+      reason._tag === "AuthenticationError"
+        ? new EmbeddedPostgresError({
+            message: `PostgreSQL on port ${port} refuses the password in ${cluster.dataDir}/postgres.json`
+          })
+        : Effect.succeedNone
+    )
+  )
+
+const existing = Effect.fnUntraced(function* (path: string) {
+  const dataDir = yield* PostgresCluster.locate(path)
+  if (Option.isNone(dataDir)) return Option.none()
+  return yield* PostgresCluster.find(dataDir.value, yield* PostgresInstall.major)
+})
+
+const revive = Effect.fnUntraced(
+  function* (path: string) {
+    const cluster = yield* existing(path)
+    if (Option.isSome(cluster) && Option.isSome(yield* PostgresServer.find(cluster.value.folder))) return
+    yield* Effect.logWarning("the embedded PostgreSQL has gone; starting it again")
+    yield* EmbeddedPostgres.ensureRunning(path)
+  },
+  Effect.catchTag("EmbeddedPostgresError", (error) => Effect.logError(error.message))
+)
+
+/** Logs in, checks that the server serves this very folder, and makes our database in a fresh cluster. */
+const connect = Effect.fnUntraced(
+  function* (cluster: Cluster, port: number, startedByUs: boolean) {
+    const password = Redacted.make(cluster.password)
+    const sql = yield* PgClient.makeClient({
+      host: HOST,
+      port,
+      username: NAME,
+      password,
+      database: "postgres",
+      connectTimeout: LOGIN_TIMEOUT
+    })
+    const rows = yield* sql<{ folder: string; version: string; made: boolean }>`
+    SELECT current_setting('data_directory') AS folder, current_setting('server_version') AS version,
+      EXISTS (SELECT FROM pg_database WHERE datname = ${NAME}) AS made`
+    const [row] = rows
+    if (row === undefined || row.folder !== cluster.folder) {
+      return yield* new EmbeddedPostgresError({
+        message: `port ${port} is served from ${row?.folder}, not from ${cluster.folder}`
+      })
+    }
+    if (!row.made) yield* sql`CREATE DATABASE gateway`
+    const database: EmbeddedDatabase = {
+      host: HOST,
+      port,
+      username: NAME,
+      password,
+      database: NAME,
+      version: row.version,
+      startedByUs
+    }
+    return database
+  },
+  Effect.scoped,
+  Effect.provide(Reactivity.layer)
+)

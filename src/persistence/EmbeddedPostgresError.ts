@@ -1,0 +1,17 @@
+import { Effect, Schema } from "effect"
+
+/** One line for the person who starts the gateway. Nothing branches on its kind, so it has no other field. */
+export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresError>()("EmbeddedPostgresError", {
+  message: Schema.String
+}) {
+  /** Runs a promise; its rejection becomes `<doing>: <first line of the reason>`. */
+  static attempt<A>(doing: string, run: () => PromiseLike<A>): Effect.Effect<A, EmbeddedPostgresError> {
+    return Effect.tryPromise({
+      try: run,
+      catch: (cause) => new EmbeddedPostgresError({ message: `cannot ${doing}: ${firstLine(cause)}` })
+    })
+  }
+}
+
+const firstLine = (cause: unknown): string =>
+  (cause instanceof Error ? cause.message : String(cause)).trim().split("\n", 1).join("")

@@ -1,0 +1,137 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Currency } from "../domain/Currency.ts"
+import type { AppId, Mode } from "../domain/Ids.ts"
+import { iso } from "../domain/Instant.ts"
+import { FloatPosition, slots } from "../domain/Ledger.ts"
+import { minor, MinorUnits } from "../domain/Money.ts"
+import { type Adjusted, type Adjustment, type Applied, type ApplyStep, FloatLedger, type Opened, type OpenStep } from "../services/ports/FloatLedger.ts"
+import { Identifiers } from "../services/ports/Identifiers.ts"
+import { applyColumns, applyStatement } from "./ApplyStatement.ts"
+import { openColumns, openStatement } from "./OpenStatement.ts"
+import { batched } from "./StepBatch.ts"
+
+const OpenRow = Schema.Struct({ verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "ShortFloat"]), available: Schema.BigInt })
+const ApplyRow = Schema.Struct({ applied: Schema.Boolean })
+const PositionRow = Schema.Struct({
+  currency: Currency,
+  available_minor: Schema.BigInt,
+  reserved_minor: Schema.BigInt,
+  collected_minor: Schema.BigInt,
+  paid_out_minor: Schema.BigInt,
+  provider_fees_minor: Schema.BigInt
+})
+const AdjustmentRow = Schema.Struct({
+  direction: Schema.String,
+  currency: Schema.String,
+  amount_minor: Schema.BigInt,
+  position: Schema.toCodecJson(FloatPosition)
+})
+
+const decodeOpenRows = Schema.decodeUnknownEffect(Schema.Array(OpenRow))
+const decodeApplyRows = Schema.decodeUnknownEffect(Schema.Array(ApplyRow))
+const decodePositions = Schema.decodeUnknownEffect(Schema.Array(PositionRow))
+const decodeAdjustments = Schema.decodeUnknownEffect(Schema.Array(AdjustmentRow))
+const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
+
+const opened = (row: typeof OpenRow.Type): Opened =>
+  row.verdict === "ShortFloat" ? { _tag: "ShortFloat", available: minor(row.available) } : { _tag: row.verdict }
+
+const position = (row: typeof PositionRow.Type): FloatPosition => ({
+  currency: row.currency,
+  available: minor(row.available_minor),
+  reserved: minor(row.reserved_minor),
+  collected: minor(row.collected_minor),
+  paidOut: minor(row.paid_out_minor),
+  providerFees: minor(row.provider_fees_minor)
+})
+
+/** FloatLedger on PostgreSQL: opening and applying are one statement for a batch of steps, adjusting is a plain transaction. */
+export const FloatLedgerPg = Layer.effect(
+  FloatLedger,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const identifiers = yield* Identifiers
+
+    const open = yield* batched((steps: ReadonlyArray<OpenStep>) =>
+      sql.unsafe(openStatement, [JSON.stringify(steps.map(openColumns))]).pipe(
+        Effect.flatMap(decodeOpenRows),
+        Effect.map((rows): ReadonlyArray<Opened> => rows.map(opened)),
+        Effect.withSpan("FloatLedger.open.batch", { attributes: { "gateway.batch_size": steps.length } })
+      )
+    )
+    const apply = yield* batched((steps: ReadonlyArray<ApplyStep>) =>
+      sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))]).pipe(
+        Effect.flatMap(decodeApplyRows),
+        Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
+        Effect.withSpan("FloatLedger.apply.batch", { attributes: { "gateway.batch_size": steps.length } })
+      )
+    )
+
+    const lockedPosition = Effect.fnUntraced(function* (adjustment: Adjustment) {
+      const { appId, currency, mode } = adjustment
+      yield* sql`INSERT INTO float_positions (app_id, mode, currency) VALUES (${appId}, ${mode}, ${currency}) ON CONFLICT DO NOTHING`
+      const rows = yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor
+        FROM float_positions WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency} FOR UPDATE`
+      const [row] = yield* decodePositions(rows)
+      return row === undefined ? yield* Effect.die(new Error("a float position vanished")) : position(row)
+    })
+
+    const earlier = Effect.fnUntraced(function* ({ appId, externalId, mode }: Adjustment) {
+      const rows = yield* sql`SELECT direction, currency, amount_minor, position FROM float_adjustments
+        WHERE app_id = ${appId} AND mode = ${mode} AND external_id = ${externalId}`
+      return Option.fromUndefinedOr((yield* decodeAdjustments(rows))[0])
+    })
+
+    const post = Effect.fnUntraced(function* (adjustment: Adjustment, after: FloatPosition) {
+      const { amount, appId, audit, currency, direction, entry, externalId, mode, note } = adjustment
+      const reference = yield* identifiers.reference
+      const at = iso(adjustment.at)
+      const change = direction === "credit" ? amount : -amount
+      const credited = direction === "credit" ? amount : 0n
+      const debited = direction === "debit" ? amount : 0n
+      yield* sql`UPDATE float_positions SET available_minor = available_minor + ${change}, credited_minor = credited_minor + ${credited},
+        debited_minor = debited_minor + ${debited} WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency}`
+      yield* sql`INSERT INTO journal (app_id, reference, slot, mode, phase, at)
+        VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${mode}, ${entry.phase}, ${at}::timestamptz)`
+      for (const line of entry.postings) {
+        yield* sql`INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor)
+          VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${line.currency}, ${line.account}, ${mode}, ${line.amount})`
+      }
+      yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)
+        VALUES (${appId}, ${mode}, ${externalId}, ${reference}, ${direction}, ${currency}, ${amount}, ${note}, ${at}::timestamptz,
+          ${JSON.stringify(encodePosition(after))}::json)`
+      yield* sql`SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})`
+    })
+
+    const adjust = Effect.fn("FloatLedger.adjust")(
+      function* (adjustment: Adjustment) {
+        const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${adjustment.appId} FOR SHARE`
+        if (tenants.length === 0) return { _tag: "NoTenant" } satisfies Adjusted
+        const before = yield* lockedPosition(adjustment)
+        const done = yield* earlier(adjustment)
+        if (Option.isSome(done)) {
+          const same = done.value.direction === adjustment.direction && done.value.currency === adjustment.currency && done.value.amount_minor === adjustment.amount
+          return same ? ({ _tag: "Adjusted", position: done.value.position } satisfies Adjusted) : ({ _tag: "Conflict" } satisfies Adjusted)
+        }
+        const available = adjustment.direction === "credit" ? before.available + adjustment.amount : before.available - adjustment.amount
+        if (available < 0n) return { _tag: "ShortFloat", available: before.available } satisfies Adjusted
+        const after = { ...before, available: MinorUnits.make(available) }
+        yield* post(adjustment, after)
+        return { _tag: "Adjusted", position: after } satisfies Adjusted
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
+
+    const positions = Effect.fn("FloatLedger.positions")(function* (appId: AppId, mode: Mode) {
+      const rows = yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor
+        FROM float_positions WHERE app_id = ${appId} AND mode = ${mode}
+          AND (available_minor, reserved_minor, collected_minor, credited_minor, fx_in_minor) <> (0, 0, 0, 0, 0)
+        ORDER BY currency`
+      return (yield* decodePositions(rows)).map(position)
+    }, Effect.orDie)
+
+    return FloatLedger.of({ open, apply, adjust, positions })
+  })
+)

@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto"
+import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { Effect, Option } from "effect"
+import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+import { LocalProcess } from "./LocalProcess.ts"
+
+const POLL_MILLIS = 100
+const MAX_POLLS = 1_200
+
+/**
+ * Runs `use` while no other process holds the lock file. A lock whose process has gone is taken over.
+ * Fails after two minutes of waiting for a living holder.
+ */
+export const withFolderLock = (file: string) =>
+  Effect.fnUntraced(function* <A>(use: Effect.Effect<A, EmbeddedPostgresError>): Effect.fn.Return<A, EmbeddedPostgresError> {
+    for (let poll = 0; poll < MAX_POLLS; poll++) {
+      const done = yield* Effect.acquireUseRelease(
+        take(file),
+        (taken) => (taken ? Effect.asSome(use) : Effect.succeedNone),
+        (taken) => (taken ? EmbeddedPostgresError.attempt(`free ${file}`, () => rm(file, { force: true })) : Effect.void)
+      )
+      if (Option.isSome(done)) return done.value
+      yield* dropIfStale(file)
+      yield* Effect.sleep(POLL_MILLIS)
+    }
+    return yield* new EmbeddedPostgresError({ message: `another process holds ${file} and does not finish` })
+  })
+
+/** The file appears with its content or not at all: link(2) fails when the name exists, as O_EXCL does, but after the writing. */
+const take = Effect.fnUntraced(function* (file: string) {
+  const own = yield* LocalProcess.identity(process.pid)
+  const draft = `${file}.${randomBytes(6).toString("hex")}`
+  return yield* EmbeddedPostgresError.attempt(`lock ${file}`, async () => {
+    await writeFile(draft, `${process.pid}\n${Option.getOrElse(own, () => "")}`, { flag: "wx", mode: 0o600 })
+    try {
+      await link(draft, file)
+      return true
+    } catch (cause) {
+      if (isCode(cause, "EEXIST")) return false
+      throw cause
+    } finally {
+      await rm(draft, { force: true })
+    }
+  })
+})
+
+const dropIfStale = Effect.fnUntraced(function* (file: string) {
+  const seen = yield* read(file)
+  if (seen === undefined) return
+  const [pid, identity] = seen.split("\n")
+  const living = yield* LocalProcess.identity(Number(pid))
+  if (Option.isSome(living) && living.value === identity) return
+  yield* EmbeddedPostgresError.attempt(`take over ${file}`, async () => {
+    const aside = `${file}.stale.${randomBytes(6).toString("hex")}`
+    await rename(file, aside).catch(ignoreAbsent)
+    // Between our reading and our rename another waiter may have taken it over: its fresh lock goes back.
+    const moved = await readFile(aside, "utf8").catch(ignoreAbsent)
+    if (moved !== undefined && moved !== seen) await link(aside, file)
+    await rm(aside, { force: true })
+  })
+})
+
+const read = (file: string) => EmbeddedPostgresError.attempt(`read ${file}`, () => readFile(file, "utf8").catch(ignoreAbsent))
+
+const ignoreAbsent = (cause: unknown): undefined => {
+  if (!isCode(cause, "ENOENT")) throw cause
+}
+
+const isCode = (cause: unknown, code: string): boolean => cause instanceof Error && "code" in cause && cause.code === code

@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { advisoryLocks } from "./AdvisoryLocks.ts"
+import { DatabaseError } from "./DatabaseError.ts"
+import * as money from "./migrations/0001_money.ts"
+import * as operations from "./migrations/0002_operations.ts"
+
+/** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
+export interface Migration {
+  readonly name: string
+  readonly sql: string
+}
+
+/** Waiting for another node's migration, and running one, take longer than a request may. */
+const TIMEOUT_MS = 600_000
+const QUOTE = "$gateway_migration$"
+
+export const Migrations = {
+  /** In the order in which they are applied. */
+  all: [money, operations] satisfies ReadonlyArray<Migration>,
+
+  /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */
+  apply: (migrations: ReadonlyArray<Migration>): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      return yield* sql.withTransaction(missing(sql, migrations).pipe(Effect.flatMap((found) => run(sql, found))))
+    }).pipe(DatabaseError.explain("migrate the database"), Effect.withSpan("Migrations.apply"))
+}
+
+/** Holds the migrations' lock from here to the end of the transaction. */
+const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+  yield* sql`SELECT set_config('lock_timeout', ${`${TIMEOUT_MS}ms`}, true), set_config('statement_timeout', ${`${TIMEOUT_MS}ms`}, true)`
+  yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.migrations})`
+  const applied = yield* appliedBefore(sql)
+  const known = new Set(migrations.map(({ name }) => name))
+  for (const { name } of applied) {
+    if (known.has(name)) continue
+    return yield* new DatabaseError({ message: `the database is newer than this program: it has ${name}; start the newer release` })
+  }
+  const checksums = new Map(applied.map(({ checksum, name }) => [name, checksum]))
+  for (const migration of migrations) {
+    const stored = checksums.get(migration.name)
+    if (stored === undefined || stored === checksumOf(migration)) continue
+    return yield* new DatabaseError({ message: `the database was made with another version of ${migration.name} than this program has` })
+  }
+  return migrations.filter(({ name }) => !checksums.has(name))
+})
+
+const appliedBefore = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  // What an extension brought along is nobody's schema.
+  const [found] = yield* sql<{ ours: boolean; occupied: boolean }>`
+    SELECT
+      EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations') AND attname = 'checksum') AS ours,
+      EXISTS (
+        SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+      ) AS occupied`
+  if (found?.ours === true) return yield* sql<{ name: string; checksum: string }>`SELECT name, checksum FROM schema_migrations`
+  if (found?.occupied !== false) {
+    return yield* new DatabaseError({ message: "the database holds the tables of something else: give the gateway a database of its own" })
+  }
+  yield* sql`CREATE TABLE schema_migrations (name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`
+  return []
+})
+
+const run = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+  for (const migration of migrations) {
+    // The driver sends one statement at a time; a DO block takes the whole text.
+    yield* sql
+      .unsafe(`DO $body$ BEGIN EXECUTE ${QUOTE}${migration.sql}${QUOTE}; END $body$`)
+      .pipe(DatabaseError.explain(`apply ${migration.name}`))
+    yield* sql`INSERT INTO schema_migrations (name, checksum) VALUES (${migration.name}, ${checksumOf(migration)})`
+  }
+  return migrations.map(({ name }) => name)
+})
+
+const checksumOf = ({ sql }: Migration): string => createHash("sha256").update(sql).digest("hex")

@@ -1,0 +1,160 @@
+import { spawn } from "node:child_process"
+import { randomInt } from "node:crypto"
+import { open, readFile, writeFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { basename, join } from "node:path"
+import { Effect, Option } from "effect"
+import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+import { LocalProcess } from "./LocalProcess.ts"
+import type { Account } from "./PostgresInstall.ts"
+
+/** `full`: what is committed survives a power cut. `off`: for tests, whose data dies with them. */
+export type Durability = "full" | "off"
+
+/** A postmaster that lives and serves the asked folder, ready or not. */
+export interface Postmaster {
+  readonly pid: number
+  readonly port: number
+}
+
+export interface Launch {
+  readonly program: string
+  readonly folder: string
+  readonly port: number
+  readonly log: string
+  readonly account: Account
+  readonly durability: Durability
+}
+
+const STOP_POLL_MILLIS = 50
+const STOP_MAX_POLLS = 200
+const PORT_TRIES = 50
+/** Below the ranges that systems take outgoing ports from: a client that retries a dead port there can connect to itself and block it. */
+const PORTS = { from: 20_000, to: 32_000 }
+/** Larger than any process number can be, and still one that PostgreSQL reads. */
+const NO_PROCESS = 2_147_483_647
+
+export const PostgresServer = {
+  /** The server of a cluster; `none` when it does not run, even if `postmaster.pid` names a process: numbers are used again. */
+  find: Effect.fn("PostgresServer.find")(function* (
+    folder: string
+  ): Effect.fn.Return<Option.Option<Postmaster>, EmbeddedPostgresError> {
+    const text = yield* readPidFile(folder)
+    if (text === undefined) return Option.none()
+    // Its lines: process number, folder, start time, port, ...
+    const [pid, , , port] = text.split("\n").map(Number)
+    if (pid === undefined || !(yield* serves(pid, folder))) return Option.none()
+    return Option.some({ pid, port: port ?? 0 })
+  }),
+
+  /** Starts a server in a session of its own, so that it outlives us; answers a question that tells whether it has ended. */
+  launch: Effect.fn("PostgresServer.launch")(function* (launch: Launch): Effect.fn.Return<() => boolean, EmbeddedPostgresError> {
+    yield* freePidFile(launch.folder)
+    return yield* EmbeddedPostgresError.attempt(`start ${launch.program}`, () => spawnDetached(launch))
+  }),
+
+  /** `wanted` if nothing listens on it, else another port of loopback. */
+  port: (wanted: number): Effect.Effect<number, EmbeddedPostgresError> =>
+    EmbeddedPostgresError.attempt("find a free port", async () => {
+      if (wanted !== 0 && (await isFree(wanted))) return wanted
+      for (let tried = 0; tried < PORT_TRIES; tried++) {
+        const port = randomInt(PORTS.from, PORTS.to)
+        if (await isFree(port)) return port
+      }
+      throw new Error(`none of ${PORT_TRIES} ports between ${PORTS.from} and ${PORTS.to} is free`)
+    }),
+
+  /** Fast shutdown: open transactions are rolled back, and a checkpoint is written. Answers at once when nothing runs. */
+  stop: Effect.fn("PostgresServer.stop")(function* (folder: string): Effect.fn.Return<void, EmbeddedPostgresError> {
+    const found = yield* PostgresServer.find(folder)
+    if (Option.isNone(found)) return
+    yield* LocalProcess.signal(found.value.pid, "SIGINT")
+    for (let poll = 0; poll < STOP_MAX_POLLS; poll++) {
+      if (Option.isNone(yield* PostgresServer.find(folder))) return
+      yield* Effect.sleep(STOP_POLL_MILLIS)
+    }
+    return yield* new EmbeddedPostgresError({ message: `PostgreSQL (process ${found.value.pid}) did not stop within 10 s` })
+  }),
+
+  /** The last line of the log that says why it ended. */
+  lastWords: (log: string): Effect.Effect<string, EmbeddedPostgresError> =>
+    EmbeddedPostgresError.attempt(`read ${log}`, () => readFile(log, "utf8")).pipe(
+      Effect.map((text) => {
+        const lines = text.trim().split("\n").slice(-LAST_LINES)
+        return lines.findLast((line) => /FATAL|PANIC|error/i.test(line)) ?? lines.at(-1) ?? ""
+      })
+    )
+}
+
+const LAST_LINES = 20
+
+const serves = Effect.fnUntraced(function* (pid: number, folder: string) {
+  if (!Number.isInteger(pid) || pid <= 0 || Option.isNone(yield* LocalProcess.identity(pid))) return false
+  const command = Option.getOrElse(yield* LocalProcess.commandLine(pid), (): ReadonlyArray<string> => [])
+  // Where only `ps` tells the command line, a folder with a space in its name is in pieces.
+  return (
+    basename(command[0] ?? "").startsWith("postgres") && (command.includes(folder) || command.join(" ").includes(`-D ${folder} `))
+  )
+})
+
+const readPidFile = (folder: string) =>
+  EmbeddedPostgresError.attempt(`read ${join(folder, "postmaster.pid")}`, () =>
+    readFile(join(folder, "postmaster.pid"), "utf8").catch((cause) => {
+      if (cause.code === "ENOENT") return undefined
+      throw cause
+    })
+  )
+
+/**
+ * After a reboot the process number in `postmaster.pid` can be another program's, and PostgreSQL refuses to start. We know that it
+ * is not a server of this folder, so the number makes way; the other lines stay, for they let PostgreSQL see surviving backends.
+ */
+const freePidFile = Effect.fnUntraced(function* (folder: string) {
+  const text = yield* readPidFile(folder)
+  if (text === undefined || Option.isSome(yield* PostgresServer.find(folder))) return
+  yield* EmbeddedPostgresError.attempt(`free ${join(folder, "postmaster.pid")}`, () =>
+    writeFile(join(folder, "postmaster.pid"), text.replace(/^\d+/, String(NO_PROCESS)), { flag: "r+" })
+  )
+})
+
+const settings = ({ port, durability }: Launch): ReadonlyArray<string> => [
+  `port=${port}`,
+  "listen_addresses=127.0.0.1",
+  "unix_socket_directories=",
+  "max_connections=200",
+  "shared_buffers=128MB",
+  "timezone=UTC",
+  "log_timezone=UTC",
+  "password_encryption=scram-sha-256",
+  ...(durability === "full"
+    ? ["fsync=on", "synchronous_commit=on"]
+    : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"])
+]
+
+const spawnDetached = async (launch: Launch): Promise<() => boolean> => {
+  const log = await open(launch.log, "a", 0o600)
+  try {
+    const child = spawn(launch.program, ["-D", launch.folder, ...settings(launch).flatMap((setting) => ["-c", setting])], {
+      ...launch.account,
+      cwd: launch.folder,
+      env: { LC_ALL: "C", TZ: "UTC" },
+      detached: true,
+      stdio: ["ignore", log.fd, log.fd]
+    })
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve)
+      child.once("error", reject)
+    })
+    child.unref()
+    return () => child.exitCode !== null || child.signalCode !== null
+  } finally {
+    await log.close()
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer()
+    server.once("error", () => resolve(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
+  })

@@ -1,0 +1,62 @@
+import { Deferred, Effect, Exit, Queue, type Scope } from "effect"
+
+/** How many steps one statement holds at most. */
+const STEPS_A_STATEMENT = 64
+/** How many steps may wait; a further one waits for a place. */
+const STEPS_WAITING = 4096
+
+interface Waiting<Step, Result> {
+  readonly step: Step
+  readonly done: Deferred.Deferred<Result>
+}
+
+/**
+ * Commits steps that arrive together with one statement. One batch is in flight at a time: a step that comes alone goes at once,
+ * and under load batches grow by themselves.
+ *
+ * When a batch fails, each of its steps runs alone, so that one bad step never fails its neighbours. That is safe even where the
+ * failed batch was committed after all (its connection broke during the commit): a step is guarded by its fence or its revision,
+ * waits for the row's lock while the lost statement still runs, and then finds that it was done.
+ */
+export const batched = <Step, Result, E>(
+  run: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
+): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const queue = yield* Queue.bounded<Waiting<Step, Result>>(STEPS_WAITING)
+
+    const alone = (waiting: Waiting<Step, Result>): Effect.Effect<void> =>
+      run([waiting.step]).pipe(
+        Effect.map(([result]) => result),
+        Effect.exit,
+        Effect.flatMap((exit) =>
+          Exit.isSuccess(exit)
+            ? exit.value === undefined
+              ? Deferred.die(waiting.done, new Error("a money step got no result"))
+              : Deferred.succeed(waiting.done, exit.value)
+            : Deferred.die(waiting.done, exit.cause)
+        ),
+        Effect.asVoid
+      )
+
+    const together = (batch: ReadonlyArray<Waiting<Step, Result>>): Effect.Effect<void> =>
+      Effect.flatMap(Effect.exit(run(batch.map(({ step }) => step))), (exit) => {
+        if (Exit.isFailure(exit)) return Effect.forEach(batch, alone, { discard: true })
+        return Effect.forEach(
+          batch,
+          ({ done }, index) => {
+            const result = exit.value[index]
+            return result === undefined ? Deferred.die(done, new Error("a money step got no result")) : Deferred.succeed(done, result)
+          },
+          { discard: true }
+        )
+      })
+
+    yield* Queue.takeBetween(queue, 1, STEPS_A_STATEMENT).pipe(Effect.flatMap(together), Effect.forever, Effect.forkScoped)
+
+    return (step) =>
+      Effect.gen(function* () {
+        const done = yield* Deferred.make<Result>()
+        yield* Queue.offer(queue, { step, done })
+        return yield* Deferred.await(done)
+      })
+  })

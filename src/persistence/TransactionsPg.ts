@@ -1,0 +1,78 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Actor } from "../domain/Fact.ts"
+import type { AppId, Mode, Reference } from "../domain/Ids.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { Transaction } from "../domain/Transaction.ts"
+import { type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
+
+const StoredRow = Schema.Struct({ record: Schema.toCodecJson(Transaction), revision: Schema.BigInt })
+const HistoryRow = Schema.Struct({
+  at_ms: Schema.Number,
+  actor: Actor,
+  fact: Schema.String,
+  note: Schema.String,
+  status: Schema.String
+})
+const SealedRow = Schema.Struct({ sealed_destination: Schema.Uint8Array })
+
+const decodeStored = Schema.decodeUnknownEffect(Schema.Array(StoredRow))
+const decodeHistory = Schema.decodeUnknownEffect(Schema.Array(HistoryRow))
+const decodeSealed = Schema.decodeUnknownEffect(Schema.Array(SealedRow))
+
+const stored = (rows: unknown) =>
+  Effect.map(decodeStored(rows), (decoded) => decoded.map(({ record, revision }): StoredTransaction => ({ transaction: record, revision })))
+const first = (rows: unknown) => Effect.map(stored(rows), (all) => Option.fromUndefinedOr(all[0]))
+
+export const TransactionsPg = Layer.effect(
+  Transactions,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const find = Effect.fn("Transactions.find")(
+      (appId: AppId, mode: Mode, reference: Reference) =>
+        sql`SELECT record, revision FROM transactions WHERE app_id = ${appId} AND mode = ${mode} AND reference = ${reference}`.pipe(Effect.flatMap(first)),
+      Effect.orDie
+    )
+
+    const byReference = Effect.fn("Transactions.byReference")(
+      (reference: Reference) => sql`SELECT record, revision FROM transactions WHERE reference = ${reference}`.pipe(Effect.flatMap(first)),
+      Effect.orDie
+    )
+
+    const byProviderReference = Effect.fn("Transactions.byProviderReference")(
+      (provider: string, providerReference: string) =>
+        sql`SELECT record, revision FROM transactions WHERE provider = ${provider} AND provider_reference = ${providerReference}
+          ORDER BY created_at LIMIT 1`.pipe(Effect.flatMap(first)),
+      Effect.orDie
+    )
+
+    const history = Effect.fn("Transactions.history")(function* (reference: Reference) {
+      const rows = yield* sql`SELECT (extract(epoch FROM h.at) * 1000)::float8 AS at_ms, h.actor, h.fact, h.note, h.status
+        FROM transactions t JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
+        WHERE t.reference = ${reference} ORDER BY h.line`
+      return (yield* decodeHistory(rows)).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
+    }, Effect.orDie)
+
+    const claimDue = Effect.fn("Transactions.claimDue")(
+      (now: Instant, limit: number, leaseMs: number) =>
+        sql`UPDATE transactions t SET ask_lease_until = ${iso(now + leaseMs)}::timestamptz
+          FROM (
+            SELECT app_id, reference FROM transactions
+            WHERE next_ask_at <= ${iso(now)}::timestamptz AND (ask_lease_until IS NULL OR ask_lease_until <= ${iso(now)}::timestamptz)
+            ORDER BY next_ask_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ) due
+          WHERE t.app_id = due.app_id AND t.reference = due.reference
+          RETURNING t.record, t.revision`.pipe(Effect.flatMap(stored)),
+      Effect.orDie
+    )
+
+    const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
+      const rows = yield* sql`SELECT sealed_destination FROM transactions WHERE reference = ${reference} AND sealed_destination IS NOT NULL`
+      const [row] = yield* decodeSealed(rows)
+      return Option.fromUndefinedOr(row?.sealed_destination)
+    }, Effect.orDie)
+
+    return Transactions.of({ find, byReference, byProviderReference, history, claimDue, sealedDestination })
+  })
+)

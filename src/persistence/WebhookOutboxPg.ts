@@ -1,0 +1,143 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { EventType } from "../domain/Event.ts"
+import { AppId, Mode, Reference } from "../domain/Ids.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { type Attempt, type DueDelivery, type Endpoint, type Verdict, WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
+import { advisoryLocks } from "./AdvisoryLocks.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+/** Of a tenant's answer this much is kept; the dispatcher reads no more than that. */
+const EXCERPT_CHARACTERS = 4_096
+
+const endpointColumns = {
+  appId: AppId,
+  mode: Mode,
+  url: Schema.String,
+  events: Schema.Array(EventType),
+  enabled: Schema.Boolean,
+  secretSealed: Schema.Uint8Array
+}
+const endpoints = rowsOf(Schema.Struct(endpointColumns))
+const claimed = rowsOf(
+  Schema.Struct({
+    ...endpointColumns,
+    id: Reference,
+    eventId: Reference,
+    eventType: EventType,
+    body: Schema.String,
+    attempts: Schema.Number,
+    createdAt: Moment
+  })
+)
+
+/** The outbox on PostgreSQL: due deliveries are rows that are leased to one node at a time. */
+export const WebhookOutboxPg = Layer.effect(
+  WebhookOutbox,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const vault = yield* Vault
+
+    const unsealed = Effect.fnUntraced(function* (row: Omit<Endpoint, "secret"> & { readonly secretSealed: Uint8Array }) {
+      const { appId, enabled, events, mode, secretSealed, url } = row
+      return { appId, mode, url, events, enabled, secret: yield* vault.open(secretOf(appId, mode), secretSealed) } satisfies Endpoint
+    })
+
+    const endpoint = Effect.fn("WebhookOutbox.endpoint")(function* (appId: AppId, mode: Mode) {
+      const [row] = yield* endpoints(sql`
+        SELECT app_id AS "appId", mode, url, events, enabled, secret_sealed AS "secretSealed" FROM webhook_endpoints
+        WHERE app_id = ${appId} AND mode = ${mode}`)
+      return row === undefined ? Option.none() : Option.some(yield* unsealed(row))
+    })
+
+    const setEndpoint = Effect.fn("WebhookOutbox.setEndpoint")(function* (set: Endpoint, at: Instant, audit: AuditEntry) {
+      const secret = yield* vault.seal(secretOf(set.appId, set.mode), set.secret)
+      yield* sql`
+        WITH written AS (
+          INSERT INTO webhook_endpoints (app_id, mode, url, events, enabled, secret_sealed, created_at, updated_at)
+          VALUES (${set.appId}, ${set.mode}, ${set.url}, ${set.events}, ${set.enabled}, ${secret}, ${iso(at)}::timestamptz, ${iso(at)}::timestamptz)
+          ON CONFLICT (app_id, mode) DO UPDATE SET url = EXCLUDED.url, events = EXCLUDED.events, enabled = EXCLUDED.enabled,
+            secret_sealed = EXCLUDED.secret_sealed, updated_at = EXCLUDED.updated_at
+          RETURNING app_id
+        )
+        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+        FROM written`
+    }, Effect.orDie)
+
+    // The lock stands before the statement, so that the statement sees every lease that was taken before it.
+    const claim = (now: Instant, limit: number, perEndpoint: number, leaseMs: number) =>
+      sql.withTransaction(
+        Effect.andThen(
+          sql`SELECT pg_advisory_xact_lock(${advisoryLocks.deliveryClaims})`,
+          claimed(sql`
+            WITH turn AS (
+              -- Each endpoint's oldest, as many as it may still have in flight.
+              SELECT e.app_id, e.mode, waiting.id, waiting.place, waiting.next_attempt_at
+              FROM webhook_endpoints e
+              CROSS JOIN LATERAL (
+                SELECT d.id, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at, d.id) AS place
+                FROM deliveries d
+                WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.status = 'due' AND d.next_attempt_at <= ${iso(now)}::timestamptz
+                  AND (d.lease_until IS NULL OR d.lease_until <= ${iso(now)}::timestamptz)
+                ORDER BY d.next_attempt_at, d.id
+                LIMIT greatest(0, ${perEndpoint}::int - (
+                  SELECT count(*) FROM deliveries f
+                  WHERE f.app_id = e.app_id AND f.mode = e.mode AND f.status = 'due' AND f.lease_until > ${iso(now)}::timestamptz))
+              ) waiting
+              WHERE e.enabled
+            ),
+            picked AS MATERIALIZED (
+              -- Every endpoint's first comes before anybody's second, so that a long queue delays nobody else.
+              SELECT d.app_id, d.id, turn.place, turn.next_attempt_at
+              FROM turn JOIN deliveries d ON d.app_id = turn.app_id AND d.id = turn.id
+              ORDER BY turn.place, turn.next_attempt_at, d.app_id, d.id LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED
+            ),
+            leased AS (
+              UPDATE deliveries d SET lease_until = ${iso(now + leaseMs)}::timestamptz
+              FROM picked WHERE d.app_id = picked.app_id AND d.id = picked.id AND d.status = 'due'
+              RETURNING d.app_id, d.mode, d.id, d.event_id, d.attempts, d.created_at, picked.place, picked.next_attempt_at
+            )
+            SELECT l.id, l.event_id AS "eventId", v.type AS "eventType", v.body, l.attempts, l.created_at AS "createdAt",
+              e.app_id AS "appId", e.mode, e.url, e.events, e.enabled, e.secret_sealed AS "secretSealed"
+            FROM leased l
+            JOIN webhook_endpoints e ON e.app_id = l.app_id AND e.mode = l.mode
+            JOIN events v ON v.app_id = l.app_id AND v.id = l.event_id
+            ORDER BY l.place, l.next_attempt_at, l.app_id, l.id`)
+        )
+      )
+
+    const claimDue = Effect.fn("WebhookOutbox.claimDue")(function* (now: Instant, limit: number, perEndpoint: number, leaseMs: number) {
+      const rows = yield* claim(now, limit, perEndpoint, leaseMs)
+      return yield* Effect.forEach(rows, ({ attempts, body, createdAt, eventId, eventType, id, ...rest }) =>
+        Effect.map(unsealed(rest), (to): DueDelivery => ({ id, endpoint: to, eventId, eventType, body, attempts, createdAt }))
+      )
+    }, Effect.orDie)
+
+    const settle = Effect.fn("WebhookOutbox.settle")(function* ({ at, delivery, durationMs, excerpt, status }: Attempt, verdict: Verdict) {
+      const settled = { Delivered: "delivered", Again: "due", Parked: "parked" } as const
+      const next = verdict._tag === "Again" ? iso(verdict.at) : null
+      const completed = verdict._tag === "Again" ? null : iso(at)
+      // A claimant that slept past its lease still tells of a success, but it does not undo what the next one did.
+      yield* sql`
+        WITH settled AS (
+          UPDATE deliveries SET status = ${settled[verdict._tag]}, attempts = attempts + 1, next_attempt_at = ${next}::timestamptz,
+            lease_until = NULL, completed_at = ${completed}::timestamptz
+          WHERE app_id = ${delivery.endpoint.appId} AND id = ${delivery.id} AND status = 'due'
+            AND (attempts = ${delivery.attempts} OR ${verdict._tag === "Delivered"})
+          RETURNING app_id, id
+        )
+        INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+        SELECT app_id, id, ${iso(at)}::timestamptz, ${Math.round(durationMs)}::int, ${status}::int, ${textOf(excerpt)} FROM settled`
+    }, Effect.orDie)
+
+    return WebhookOutbox.of({ endpoint, setEndpoint, claimDue, settle })
+  })
+)
+
+/** PostgreSQL's text holds no NUL, and somebody else's answer may. */
+const textOf = (excerpt: string): string => excerpt.slice(0, EXCERPT_CHARACTERS).replaceAll("\0", "")
+
+/** Names the place as well, so that a secret copied to another tenant's row does not open there. */
+const secretOf = (appId: AppId, mode: Mode): string => `webhook_secret ${appId}/${mode}`

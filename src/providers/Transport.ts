@@ -1,0 +1,175 @@
+import { Effect, Option, type Scope } from "effect"
+import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
+
+/** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
+export interface Exchange {
+  readonly operation: string
+  readonly method: "GET" | "POST"
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  /** For the whole call, waiting for a connection included. */
+  readonly timeoutMs: number
+}
+
+/**
+ * What became of a call. `NotSent`: no byte of the request was written to a connection. `Lost`: some may have been, and there is no
+ * whole answer; `bad_response` when what came is not HTTP or is larger than any honest answer.
+ */
+export type Exchanged =
+  | { readonly _tag: "Answered"; readonly status: number; readonly contentType: string; readonly body: string }
+  | { readonly _tag: "NotSent"; readonly note: string }
+  | { readonly _tag: "Lost"; readonly reason: "timeout" | "unavailable" | "bad_response"; readonly note: string }
+
+/** Calls to one provider: never repeated, never redirected, and never an error. */
+export interface Transport {
+  readonly exchange: (exchange: Exchange) => Effect.Effect<Exchanged>
+}
+
+const LARGEST_ANSWER_BYTES = 1024 * 1024
+/** Of resolving, connecting and TLS together. */
+const CONNECT_TIMEOUT_MS = 5000
+/** To one provider; a call beyond them waits, and is not sent when its time runs out meanwhile. */
+const MAXIMUM_CONNECTIONS = 64
+/** Shorter than providers keep idle connections, so that a call seldom meets a closing one. */
+const IDLE_CONNECTION_MS = 4000
+
+/** Closes its connections with the scope; what is under way then is `Lost`. */
+export const openTransport = Effect.fn("openTransport")(function* (provider: string): Effect.fn.Return<Transport, never, Scope.Scope> {
+  const agent = yield* Effect.acquireRelease(
+    Effect.sync(() => new Agent(connections)),
+    (agent) => Effect.promise(() => agent.destroy())
+  )
+  const exchange: Transport["exchange"] = Effect.fnUntraced(function* (exchange) {
+    const exchanged = yield* once(agent, exchange)
+    yield* Effect.annotateCurrentSpan({
+      outcome: exchanged._tag,
+      ...(exchanged._tag === "Answered" ? { "http.response.status_code": exchanged.status } : { note: exchanged.note })
+    })
+    return exchanged
+  })
+  return {
+    // No trace headers go out: how the gateway works inside is nobody else's business.
+    exchange: (call) =>
+      Effect.withSpan(exchange(call), "provider.call", { kind: "client", attributes: { provider, operation: call.operation } })
+  }
+})
+
+/**
+ * JSON with every number as the text that was sent: none if it is not JSON. What says by its content type that it is something else
+ * is not read.
+ */
+export const exactJson = ({ body, contentType }: Extract<Exchanged, { _tag: "Answered" }>): Option.Option<unknown> =>
+  contentType === "" || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType) ? parsed(body) : Option.none()
+
+const parsed = Option.liftThrowable(
+  (text: string): unknown =>
+    JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
+      typeof value === "number" ? (context?.source ?? String(value)) : value
+    )
+)
+
+const connections: Agent.Options = {
+  connections: MAXIMUM_CONNECTIONS,
+  // One request at a time on a connection, and HTTP/1.1 only: on a shared connection nobody could tell which of the requests was read.
+  pipelining: 1,
+  allowH2: false,
+  connect: { timeout: CONNECT_TIMEOUT_MS },
+  keepAliveTimeout: IDLE_CONNECTION_MS,
+  keepAliveMaxTimeout: IDLE_CONNECTION_MS,
+  // The deadline of the whole call rules instead.
+  headersTimeout: 0,
+  bodyTimeout: 0
+}
+
+/** `written`: the request was handed to a connection, so that it may have arrived. */
+interface Progress {
+  written: boolean
+  givenUp: boolean
+}
+
+const once = (agent: Agent, exchange: Exchange): Effect.Effect<Exchanged> =>
+  Effect.suspend(() => {
+    if (exchange.timeoutMs <= 0) return Effect.succeed<Exchanged>({ _tag: "NotSent", note: "no time left" })
+    const progress: Progress = { written: false, givenUp: false }
+    return Effect.callback<Exchanged>((resume) => {
+      const attempt = new Attempt(progress, (exchanged) => resume(Effect.succeed(exchanged)))
+      dispatch(agent, exchange, attempt)
+      return Effect.sync(() => attempt.giveUp())
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: exchange.timeoutMs,
+        orElse: () => Effect.sync(() => broken(progress, "timeout", "no answer in time"))
+      })
+    )
+  })
+
+const dispatch = (agent: Agent, { body, headers, method, url }: Exchange, attempt: Attempt): void => {
+  const target = Option.getOrUndefined(parsedUrl(url))
+  if (target === undefined) return attempt.onResponseError(null, new Error("the address is not a URL"))
+  const { origin, pathname, search } = target
+  agent.dispatch({ origin, path: `${pathname}${search}`, method, headers, body }, attempt)
+}
+
+const parsedUrl = Option.liftThrowable((text: string) => new URL(text))
+
+const broken = (
+  { written }: Progress,
+  reason: Extract<Exchanged, { _tag: "Lost" }>["reason"],
+  note: string
+): Exchanged => (written ? { _tag: "Lost", reason, note } : { _tag: "NotSent", note })
+
+/** What undici tells about one request, in the order in which it tells it. */
+class Attempt implements Dispatcher.DispatchHandler {
+  readonly #progress: Progress
+  readonly #finish: (exchanged: Exchanged) => void
+  readonly #chunks: Array<Buffer> = []
+  #controller: Dispatcher.DispatchController | undefined
+  #status = 0
+  #contentType = ""
+  #size = 0
+
+  constructor(progress: Progress, finish: (exchanged: Exchanged) => void) {
+    this.#progress = progress
+    this.#finish = finish
+  }
+
+  giveUp(): void {
+    this.#progress.givenUp = true
+    this.#controller?.abort(new Error("given up"))
+  }
+
+  /** Called with a connection at hand, before the first byte is written to it. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const { givenUp, written } = this.#progress
+    this.#controller = controller
+    // Whoever gave up was told that it was not sent, and a request is written once, whatever the client library does.
+    if (givenUp || written) return controller.abort(new Error("not written"))
+    this.#progress.written = true
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | Array<string> | undefined>>): void {
+    const contentType = headers["content-type"]
+    this.#status = status
+    this.#contentType = typeof contentType === "string" ? contentType : ""
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length
+    this.#chunks.push(chunk)
+    if (this.#size <= LARGEST_ANSWER_BYTES) return
+    this.#finish(broken(this.#progress, "bad_response", "the answer is too large"))
+    controller.abort(new Error("too large"))
+  }
+
+  onResponseEnd(): void {
+    const body = Buffer.concat(this.#chunks).toString("utf8")
+    this.#finish({ _tag: "Answered", status: this.#status, contentType: this.#contentType, body })
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    // Only the code: messages name addresses.
+    const note = "code" in error && typeof error.code === "string" ? error.code : error.name
+    this.#finish(broken(this.#progress, note.startsWith("HPE_") ? "bad_response" : "unavailable", note))
+  }
+}

@@ -1,0 +1,105 @@
+import { Cache, Clock, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
+import { json } from "../../domain/Json.ts"
+import { type Exchange, type Exchanged, exactJson, type Transport } from "../Transport.ts"
+import { TokenAnswer } from "./Wire.ts"
+
+/** One merchant account at Eversend. */
+export interface EversendSettings {
+  /** With the version: `https://api.eversend.co/v1`. */
+  readonly baseUrl: string
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted
+  /** Without it no callback can be told from a forged one, and all are refused. */
+  readonly webhookSecret: Redacted.Redacted | null
+  /** The domain that the account registered, where Eversend asks for it. */
+  readonly origin: string | null
+  /** For one call, its token included. */
+  readonly timeoutMs: number
+}
+
+export interface Call {
+  readonly operation: string
+  readonly method: "GET" | "POST"
+  /** From the base URL on, query included. */
+  readonly path: string
+  /** Money in it is RawJson: a decimal to the digit. */
+  readonly body?: object
+}
+
+/** Authenticated calls. `until` is the moment at which the answer is no longer waited for. */
+export type Client = (call: Call, until: number) => Effect.Effect<Exchanged>
+
+/** How long a token is used: Eversend does not say how long it lives, and integrations that were seen work keep it this long. */
+const TOKEN_LIFE = Duration.minutes(20)
+
+class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string }> {}
+
+/** Without a token the call is `NotSent`. After a 401 it is made once more with a new one: a 401 proves that nothing was executed. */
+export const openClient = Effect.fn("eversend.openClient")(function* (settings: EversendSettings, transport: Transport) {
+  const base = settings.baseUrl.replace(/\/+$/, "")
+  const origin: Readonly<Record<string, string>> = settings.origin === null ? {} : { origin: settings.origin }
+
+  // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
+  const tokens = yield* Cache.makeWith<"token", string, NoToken>(() => fetchToken(settings, base, origin, transport), {
+    capacity: 1,
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? TOKEN_LIFE : Duration.zero)
+  })
+
+  const attempt = Effect.fnUntraced(function* (call: Call, until: number) {
+    const token = yield* Cache.get(tokens, "token").pipe(
+      Effect.timeoutOrElse({
+        duration: yield* left(until),
+        orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
+      })
+    )
+    const exchanged = yield* transport.exchange({
+      operation: call.operation,
+      method: call.method,
+      url: base + call.path,
+      headers: { ...origin, ...contentType(call), accept: "application/json", authorization: `Bearer ${token}` },
+      body: call.body === undefined ? null : json(call.body),
+      timeoutMs: yield* left(until)
+    })
+    const stale = exchanged._tag === "Answered" && exchanged.status === 401
+    if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
+    return { exchanged, stale }
+  })
+
+  const client: Client = (call, until) =>
+    attempt(call, until).pipe(
+      Effect.flatMap((first) => (first.stale ? attempt(call, until) : Effect.succeed(first))),
+      Effect.map(({ exchanged }) => exchanged),
+      Effect.catchTag("NoToken", ({ note }) => Effect.succeed<Exchanged>({ _tag: "NotSent", note }))
+    )
+  return client
+})
+
+const contentType = ({ body }: Call): Readonly<Record<string, string>> =>
+  body === undefined ? {} : { "content-type": "application/json" }
+
+const left = (until: number): Effect.Effect<number> => Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, until - now))
+
+const fetchToken = Effect.fnUntraced(function* (
+  { clientId, clientSecret, timeoutMs }: EversendSettings,
+  base: string,
+  origin: Readonly<Record<string, string>>,
+  transport: Transport
+) {
+  const exchange: Exchange = {
+    operation: "token",
+    method: "GET",
+    url: `${base}/auth/token`,
+    headers: { ...origin, accept: "application/json", clientId, clientSecret: Redacted.value(clientSecret) },
+    body: null,
+    timeoutMs
+  }
+  const exchanged = yield* transport.exchange(exchange)
+  if (exchanged._tag !== "Answered") return yield* new NoToken({ note: `no token: ${exchanged.note}` })
+  const { status } = exchanged
+  if (status === 401 || status === 403) {
+    yield* Effect.logError("Eversend refuses the gateway's own credentials, its address or its origin", { status })
+  }
+  const answer = status === 200 ? Option.flatMap(exactJson(exchanged), Schema.decodeUnknownOption(TokenAnswer)) : Option.none()
+  if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}` })
+  return answer.value.token
+})

@@ -1,0 +1,268 @@
+import { DateTime, Option, Result, Schema } from "effect"
+import { type Currency, isCurrency } from "../../domain/Currency.ts"
+import type { Fact, RefusalKind } from "../../domain/Fact.ts"
+import { fromDecimal, fromDecimalUp, type MinorUnits, ZERO } from "../../domain/Money.ts"
+import type { FailureCode } from "../../domain/Transaction.ts"
+import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
+import { type Exchanged, exactJson } from "../Transport.ts"
+import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
+
+/** What an answer means. `alarm` is for the operator: the provider or our account there is not as this file expects. */
+export interface Reading<F> {
+  readonly fact: F
+  readonly alarm: string | null
+}
+
+export type Kind = "payout" | "collection"
+
+type Wire = typeof Transaction.Type
+type Unknown = Extract<Fact, { _tag: "Unknown" }>
+export type Refused = Extract<Fact, { _tag: "Refused" }>
+
+/** Ours, as far as an answer has to fit it: `currency` is the one of the float that moves. */
+type Own = Pick<AskOrder, "reference" | "currency">
+
+interface Refusal {
+  readonly kind: RefusalKind
+  readonly code: FailureCode
+  readonly message: string
+  readonly alarm: string | null
+}
+
+/** Eversend's whole vocabulary. What is not here is not understood, and never a failure. */
+const statuses = new Map([
+  ["pending", "pending"],
+  ["successful", "successful"],
+  ["failed", "failed"]
+] as const satisfies ReadonlyArray<readonly [string, string]>)
+
+const config: Refusal = {
+  kind: "config",
+  code: "provider_rejected",
+  message: "The provider does not accept the gateway's account.",
+  alarm: "Eversend refuses the gateway's account, its address or its origin"
+}
+const other: Refusal = { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
+
+// By HTTP status, which is all there is: Eversend has no codes, and its texts change. A status that is not here is no refusal that
+// can be believed.
+const refusals: Readonly<Record<Kind, ReadonlyMap<number, Refusal>>> = {
+  payout: new Map([
+    [400, other],
+    [401, config],
+    [402, { kind: "pool", code: "provider_rejected", message: "The provider cannot pay it out now.", alarm: "Eversend refuses a payout: is the wallet there empty?" }],
+    [403, config],
+    [404, { kind: "party", code: "invalid_destination", message: "The provider does not know the recipient's account.", alarm: null }]
+  ]),
+  collection: new Map([
+    [400, other],
+    [401, config],
+    [402, other],
+    [403, config],
+    [404, { kind: "party", code: "payer_not_found", message: "The provider does not know the payer.", alarm: null }]
+  ])
+}
+
+const failures: Readonly<Record<Kind, Refusal>> = {
+  payout: { kind: "other", code: "provider_rejected", message: "The provider could not deliver it.", alarm: null },
+  // Declined, no balance, no answer: Eversend does not tell them apart.
+  collection: { kind: "other", code: "unknown", message: "The payment was not made; the provider does not say why.", alarm: null }
+}
+
+/** The answer to POST /payouts. */
+export const payoutOutcome = (exchanged: Exchanged, order: Own): Reading<PayoutOutcome> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
+  const refused = refusal("payout", exchanged)
+  if (refused !== undefined) return refused
+  const answer = decoded(PayoutAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  return outcomeOf("payout", answer.value.data.transaction, order)
+}
+
+/** The answer to POST /collections/momo. */
+export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading<ChargeOutcome> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
+  const refused = refusal("collection", exchanged)
+  if (refused !== undefined) return refused
+  const answer = decoded(MomoCollectionAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const { data } = answer.value
+  const reading = outcomeOf("collection", data, { reference: order.reference, currency: order.corridor.currency })
+  const { fact } = reading
+  const page = data.redirectUrl ?? data.redirect_url ?? data.authorizationUrl ?? data.paymentLink ?? null
+  if (fact._tag !== "Accepted" || (page === null && order.corridor.customerAction !== "redirect")) return reading
+  if (page === null || !isPage(page)) return unread("it has to be paid on a page, and the answer names none", data.status)
+  return told({ ...fact, _tag: "NeedsRedirect", redirectUrl: page })
+}
+
+const outcomeOf = (
+  kind: Kind,
+  wire: Wire,
+  order: Own
+): Reading<PayoutOutcome> => {
+  if (!isOurs(kind, wire, order.reference)) return unread("the answer is about another transaction", wire.status)
+  const { alarm, fact } = standing(kind, wire, order.currency, 0)
+  switch (fact._tag) {
+    case "StillPending": {
+      const sum = sumOf(wire, order.currency)
+      const { amount: observedAmount, currency: observedCurrency } = sum ?? { amount: null, currency: null }
+      return told({ _tag: "Accepted", providerReference: fact.providerReference, observedAmount, observedCurrency, note: fact.note })
+    }
+    case "Succeeded":
+    case "Refused":
+    case "Unknown":
+      return { fact, alarm }
+    default:
+      return unread("a new payment is refunded already", wire.status)
+  }
+}
+
+/** Refused by the HTTP status of a payout's own call. It is believed once a lookup by our reference has found nothing. */
+export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
+  fact._tag === "Refused" && fact.providerReference === null && fact.kind !== "config"
+
+/** What such a refusal comes to: what the lookup found decides, and nothing found lets the refusal stand. */
+export const confirmed = (refused: Reading<Refused>, looked: Reading<Answer>): Reading<PayoutOutcome> => {
+  const { alarm, fact } = looked
+  switch (fact._tag) {
+    case "NotFound":
+      return refused
+    case "StillPending":
+      return { fact: { _tag: "Accepted", providerReference: fact.providerReference, observedAmount: null, observedCurrency: null, note: fact.note }, alarm }
+    case "Returned":
+      return unread("a refused payment is there, and refunded", fact.note)
+    default:
+      return { fact, alarm }
+  }
+}
+
+/** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */
+export const foundById = (kind: Kind, order: AskOrder, exchanged: Exchanged, now: number): Reading<Answer> | undefined => {
+  if (exchanged._tag === "Answered" && exchanged.status === 404) return undefined
+  const answer = decoded(TransactionAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const { data } = answer.value
+  const listed = "transactions" in data ? data.transactions : [data]
+  const own = listed.filter((wire) => isOurs(kind, wire, order.reference))
+  return own[0] === undefined ? undefined : decisive(kind, own, order, now)
+}
+
+/** One page of GET /transactions: what it says about ours, or whether the list goes on. */
+export const foundInPage = (
+  kind: Kind,
+  order: AskOrder,
+  exchanged: Exchanged,
+  pageSize: number,
+  now: number
+): Reading<Answer> | "ended" | "goes_on" => {
+  const answer = decoded(TransactionsAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const { transactions } = answer.value.data
+  const own = transactions.filter((wire) => wire.transactionRef === order.reference && isOurs(kind, wire, order.reference))
+  if (own.length > 0) return decisive(kind, own, order, now)
+  return transactions.length < pageSize ? "ended" : "goes_on"
+}
+
+// Two executions of one reference: whatever they say, the money moved twice or may have.
+const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: AskOrder, now: number): Reading<Answer> => {
+  const [first] = own
+  if (first === undefined) return unread("nothing was found", "")
+  const several = own.some((wire) => wire.transactionId !== first.transactionId)
+  return several ? unread("Eversend has more than one transaction by one reference", first.status) : standing(kind, first, order.currency, now)
+}
+
+const isOurs = (kind: Kind, wire: Wire, reference: string): boolean =>
+  (wire.transactionRef ?? reference) === reference && (wire.type ?? kind) === kind
+
+const standing = (kind: Kind, wire: Wire, stored: Currency, now: number): Reading<Answer> => {
+  const providerReference = wire.transactionId
+  const note = `status ${wire.status}`
+  switch (statuses.get(wire.status)) {
+    case "pending":
+      // Sent back before it was delivered, or only about to be: nothing says which.
+      if (wire.isRefunded === true) return unread("refunded while pending", wire.status)
+      return told({ _tag: "StillPending", providerReference, note })
+    case "failed":
+      return refusedBy(failures[kind], providerReference, note)
+    case "successful": {
+      const sum = sumOf(wire, stored)
+      if (sum === undefined) return unread("the amount, the fee or the currency cannot be read", wire.status)
+      if (wire.isRefunded !== true) return told({ _tag: "Succeeded", providerReference, ...sum, note })
+      // Whether a fee came back is not said, so none is given back.
+      return told({ _tag: "Returned", amount: sum.amount, fee: ZERO, at: instant(wire.updatedAt) ?? now, note: `${note}, refunded` })
+    }
+    case undefined:
+      return unread("the status has no meaning here", wire.status)
+  }
+}
+
+interface Sum {
+  readonly amount: MinorUnits
+  readonly currency: Currency | null
+  readonly fee: MinorUnits | null
+}
+
+/**
+ * `amount` is the principal without `fees`, both in `currency`: for a payout the currency of the wallet that it left, whatever the
+ * recipient got (`destinationAmount`). A fee finer than the currency is rounded up, as it was when it was held.
+ */
+const sumOf = (wire: Wire, stored: Currency): Sum | undefined => {
+  const named = wire.currency ?? wire.sourceCurrency ?? null
+  if ((named !== null && !isCurrency(named)) || wire.amount === undefined) return undefined
+  const currency = named ?? stored
+  const amount = fromDecimal(wire.amount, currency)
+  const fees = wire.fees ?? null
+  const fee = fees === null ? Result.succeed(null) : fromDecimalUp(fees, currency)
+  return Result.isFailure(amount) || Result.isFailure(fee) ? undefined : { amount: amount.success, currency: named, fee: fee.success }
+}
+
+const instant = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Option.getOrUndefined(Option.map(DateTime.make(text), DateTime.toEpochMillis))
+
+const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
+/** A definite refusal by its HTTP status. */
+const refusal = (kind: Kind, exchanged: Exchanged): Reading<Refused> | undefined => {
+  if (exchanged._tag !== "Answered") return undefined
+  const known = refusals[kind].get(exchanged.status)
+  return known === undefined ? undefined : refusedBy(known, null, `HTTP ${exchanged.status}`)
+}
+
+const refusedBy = ({ alarm, code, kind, message }: Refusal, providerReference: string | null, note: string): Reading<Refused> => ({
+  fact: { _tag: "Refused", providerReference, kind, failure: { code, message }, note },
+  alarm
+})
+
+/** The body of a 2xx answer, where it has the shape that it must have. */
+export const decoded = <A>(schema: Schema.ConstraintDecoder<A>, exchanged: Exchanged): Option.Option<A> =>
+  exchanged._tag === "Answered" && isSuccess(exchanged.status)
+    ? Option.flatMap(exactJson(exchanged), Schema.decodeUnknownOption(schema))
+    : Option.none()
+
+const isSuccess = (status: number): boolean => status >= 200 && status <= 299
+
+/** No answer that can be believed. */
+const noAnswer = (exchanged: Exchanged): Reading<Unknown> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "Unknown", reason: "unavailable", note: exchanged.note })
+  if (exchanged._tag === "Lost") return told({ _tag: "Unknown", reason: exchanged.reason, note: exchanged.note })
+  const { status } = exchanged
+  const note = `HTTP ${status}`
+  if (isSuccess(status)) return { fact: { _tag: "Unknown", reason: "bad_response", note: `${note}, unreadable` }, alarm: "an answer of Eversend's cannot be read" }
+  const alarm = status === 401 || status === 403 ? config.alarm : null
+  return { fact: { _tag: "Unknown", reason: unknownReasons.get(status) ?? (status >= 500 ? "unavailable" : "bad_response"), note }, alarm }
+}
+
+const unknownReasons = new Map([
+  [408, "timeout"],
+  [429, "unavailable"],
+  [504, "timeout"]
+] as const)
+
+/** An answer that can be read, and does not make sense. */
+const unread = (why: string, status: string): Reading<Unknown> => ({
+  fact: { _tag: "Unknown", reason: "bad_response", note: why },
+  alarm: `${why} (status ${JSON.stringify(status.slice(0, LONGEST_STATUS))})`
+})
+const LONGEST_STATUS = 40
+
+const told = <F>(fact: F): Reading<F> => ({ fact, alarm: null })

@@ -1,0 +1,106 @@
+import { DateTime, Redacted } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import { RawJson } from "../../domain/Json.ts"
+import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
+import type { Destination, WalletParty } from "../../domain/Party.ts"
+import type { AskOrder, ChargeOrder, PayoutOrder, QuoteOrder } from "../../services/ports/Provider.ts"
+import type { Kind } from "./Translate.ts"
+
+// From the gateway's orders to Eversend's bodies. Eversend has no field for a narration, and finds the network by the number itself.
+
+/** POST /payouts/quotation; undefined for a wallet without its owner, for which Eversend cannot quote. */
+export const quotationBody = (order: QuoteOrder): object | undefined => {
+  const { amountType, corridor, destination } = order
+  const amount = money(order.amount, amountType === "SOURCE" ? corridor.currency : order.destinationCurrency)
+  const common = { sourceWallet: corridor.currency, amount, amountType }
+  if (corridor.method === "wallet") {
+    return destination?._tag === "wallet" ? { ...common, type: "eversend", ...walletOwner(destination) } : undefined
+  }
+  const { destinationCountry, destinationCurrency } = order
+  return { ...common, type: corridor.method, destinationCountry, destinationCurrency }
+}
+
+const walletOwner = ({ identifier, value }: WalletParty): object => {
+  const text = Redacted.value(value)
+  switch (identifier) {
+    case "msisdn":
+      return { identifier: "phone", phone: phone(text) }
+    case "email":
+      return { identifier: "email", email: text }
+    case "tag":
+      return { identifier: "tag", tag: text }
+  }
+}
+
+/** POST /payouts. `bankName` goes with a bank's account only. */
+export const payoutBody = ({ destination, quote, reference }: PayoutOrder, bankName: string): object => ({
+  token: quote.token,
+  transactionRef: reference,
+  ...recipient(destination, bankName)
+})
+
+const recipient = (destination: Destination, bankName: string): object => {
+  switch (destination._tag) {
+    case "wallet":
+      return {}
+    case "momo":
+      return { ...unnamed, country: destination.country, phoneNumber: phone(Redacted.value(destination.msisdn)) }
+    case "bank": {
+      const { accountName, accountNumber, bankCode, country, msisdn } = destination
+      const name = Redacted.value(accountName)
+      return {
+        ...namesOf(name),
+        country,
+        ...(msisdn === null ? {} : { phoneNumber: phone(Redacted.value(msisdn)) }),
+        bankName,
+        bankCode,
+        bankAccountName: name,
+        bankAccountNumber: Redacted.value(accountNumber)
+      }
+    }
+  }
+}
+
+/** Eversend wants a person's names where the gateway knows none. They are words, so that nobody takes them for a name. */
+const unnamed = { firstName: "Payment", lastName: "Recipient" } as const
+
+/** The first word, and the others; what is missing is said with the words for nobody. */
+const namesOf = (accountName: string): { readonly firstName: string; readonly lastName: string } => {
+  const [firstName = unnamed.firstName, ...others] = accountName.split(/\s+/).filter((word) => word !== "")
+  return { firstName, lastName: others.length === 0 ? unnamed.lastName : others.join(" ") }
+}
+
+/** POST /collections/momo */
+export const chargeBody = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder): object => ({
+  phone: phone(Redacted.value(source.msisdn)),
+  amount: money(amount, corridor.currency),
+  country: corridor.country,
+  currency: corridor.currency,
+  transactionRef: reference,
+  ...(payer === null ? {} : { customer: customer(payer) }),
+  ...(redirectUrl === null ? {} : { redirectUrl })
+})
+
+const customer = ({ email, externalId, firstName, lastName, phone }: NonNullable<ChargeOrder["payer"]>): object => ({
+  ...(firstName === null ? {} : { firstName: Redacted.value(firstName) }),
+  ...(lastName === null ? {} : { lastName: Redacted.value(lastName) }),
+  ...(email === null ? {} : { email: Redacted.value(email) }),
+  ...(phone === null ? {} : { phone: Redacted.value(phone) }),
+  ...(externalId === null ? {} : { externalId })
+})
+
+export const byIdPath = (providerReference: string): string => `/transactions/${encodeURIComponent(providerReference)}`
+
+/** One page of the transactions of one kind that a search for our reference finds, from the day before it was sent: days have time zones. */
+export const searchPath = (kind: Kind, order: AskOrder, page: number, pageSize: number): string => {
+  const from = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(order.sentAt - DAY_MS))
+  const query = new URLSearchParams({ search: order.reference, type: kind, from, page: String(page), limit: String(pageSize) })
+  return `/transactions?${query}`
+}
+const DAY_MS = 86_400_000
+
+/** Major units as a JSON number, to the digit. */
+const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(toDecimal(amount, currency))
+
+/** E.164 with its plus sign. */
+const phone = (msisdn: string): string => `+${msisdn.replace(/\D/g, "")}`

@@ -1,0 +1,88 @@
+import { Option, Result } from "effect"
+import { fromDecimal, fromDecimalDown, fromDecimalUp } from "../../domain/Money.ts"
+import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
+import type { Exchanged } from "../Transport.ts"
+import { decoded } from "./Translate.ts"
+import { PayoutQuotationAnswer } from "./Wire.ts"
+
+/** A quotation's token is signed for this long after it was issued. */
+export const QUOTE_LIFE_MS = 1_800_000
+/** For the way there and back, and for clocks that differ. */
+const QUOTE_MARGIN_MS = 60_000
+
+/** `NoQuote`: the quotation cannot be read now; `alarm` where that is not a passing trouble. */
+export interface NoQuote {
+  readonly _tag: "NoQuote"
+  readonly note: string
+  readonly alarm: string | null
+}
+
+type Quotation = typeof PayoutQuotationAnswer.Type.data.quotation
+
+// Eversend's texts change and it has no codes, so that an amount outside its limits cannot be told from another refusal.
+const refusing: ReadonlySet<number> = new Set([400, 402, 403, 404])
+
+/** The answer to POST /payouts/quotation. */
+export const quoteOf = (exchanged: Exchanged, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
+  if (exchanged._tag !== "Answered") return noQuote(exchanged.note, null)
+  const { status } = exchanged
+  if (refusing.has(status)) return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${status}` }
+  const answer = Option.getOrUndefined(decoded(PayoutQuotationAnswer, exchanged))
+  if (answer === undefined) {
+    const isStrange = status < 300 || status === 401
+    return noQuote(`HTTP ${status}`, isStrange ? `Eversend answers a quotation with HTTP ${status} and nothing that can be used` : null)
+  }
+  const { quotation, token } = answer.data
+  if (quotation.merchant?.merchantExists === false) {
+    return { _tag: "QuoteRefused", kind: "party", note: "the wallet's owner does not exist" }
+  }
+  return fits(quotation, order) ?? read(quotation, token, order)
+}
+
+/** A quotation for something else than was asked for must not be paid. */
+const fits = (quotation: Quotation, order: QuoteOrder): NoQuote | undefined => {
+  const { corridor, destinationCurrency } = order
+  if (quotation.sourceCurrency !== corridor.currency || quotation.destinationCurrency !== destinationCurrency) {
+    return broken("the currencies are not those that were asked for")
+  }
+  if (!isSum(quotation.sourceAmount, quotation.totalFees, quotation.totalAmount)) {
+    return broken("totalAmount is not sourceAmount and totalFees together")
+  }
+  return undefined
+}
+
+const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuote | NoQuote => {
+  const { amountType, corridor, destinationCurrency } = order
+  const principal = fromDecimal(quotation.sourceAmount, corridor.currency)
+  const fee = fromDecimalUp(quotation.totalFees, corridor.currency)
+  const isExchanged = destinationCurrency !== corridor.currency
+  const destinationAmount = (isExchanged ? fromDecimalDown : fromDecimal)(quotation.destinationAmount, destinationCurrency)
+  if (Result.isFailure(principal) || Result.isFailure(fee) || Result.isFailure(destinationAmount)) {
+    return broken("an amount is finer than its currency")
+  }
+  const fixed = amountType === "SOURCE" ? principal.success : destinationAmount.success
+  if (fixed !== order.amount) return broken("the amount is not the one that was asked for")
+  return {
+    principal: principal.success,
+    fee: fee.success,
+    destinationAmount: destinationAmount.success,
+    destinationCurrency,
+    rate: isExchanged ? quotation.exchangeRate : null,
+    expiresInMs: QUOTE_LIFE_MS - QUOTE_MARGIN_MS,
+    token
+  }
+}
+
+/** Exactly, at any number of decimals. */
+const isSum = (a: string, b: string, total: string): boolean => {
+  const decimals = Math.max(...[a, b, total].map((text) => text.split(".")[1]?.length ?? 0))
+  const scaled = (text: string): bigint => {
+    const [whole = "", fraction = ""] = text.split(".")
+    return BigInt(whole + fraction.padEnd(decimals, "0"))
+  }
+  return scaled(a) + scaled(b) === scaled(total)
+}
+
+const broken = (why: string): NoQuote => noQuote(why, `a quotation of Eversend's makes no sense: ${why}`)
+
+const noQuote = (note: string, alarm: string | null): NoQuote => ({ _tag: "NoQuote", note, alarm })

@@ -1,0 +1,238 @@
+import { Schema } from "effect"
+import { Amount, Text } from "./WireNumber.ts"
+
+// Eversend's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Answers mix numbers and strings
+// for the same kind of value, so both decode to text (WireNumber); members that are not named here are ignored.
+
+/** Major units in a request: a JSON number. */
+const RequestAmount = Schema.Finite.check(Schema.isGreaterThan(0))
+
+const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** The envelope of every successful answer but the token's. */
+const envelope = <S extends Schema.Constraint>(data: S) =>
+  Schema.Struct({ code: Text, success: Schema.optionalKey(Schema.Boolean), data })
+
+// GET /auth/token, with the headers clientId and clientSecret; afterwards `Authorization: Bearer <token>`.
+export const TokenAnswer = Schema.Struct({ status: Schema.optionalKey(Text), token: Schema.NonEmptyString })
+
+// Every refusal. The text is `message.message`, `message` or `error`, and says nothing that code may rely on.
+export const ErrorAnswer = Schema.Struct({
+  code: Schema.optionalKey(Text),
+  success: Schema.optionalKey(Schema.Boolean),
+  message: Schema.optionalKey(Schema.Union([Schema.String, Schema.Struct({ message: Schema.String })])),
+  error: Schema.optionalKey(Schema.String)
+})
+
+// POST /collections/fees
+export const CollectionFeesRequest = Schema.Struct({
+  method: Schema.Literals(["momo", "bank"]),
+  currency: Schema.String,
+  amount: RequestAmount
+})
+export const CollectionFeesAnswer = envelope(
+  Schema.Struct({
+    currency: Schema.String,
+    min_load_amount: Schema.optionalKey(Amount),
+    max_load_amount: Schema.optionalKey(Amount),
+    charges: Amount,
+    total_to_pay: Schema.optionalKey(Amount),
+    amount: Amount
+  })
+)
+
+// POST /collections/otp
+export const OtpRequest = Schema.Struct({ phone: Schema.String })
+export const OtpAnswer = envelope(Schema.Struct({ pinId: Schema.NonEmptyString }))
+
+// POST /collections/momo. `redirectUrl` is required for GH with GHS.
+export const MomoCollectionRequest = Schema.Struct({
+  phone: Schema.String,
+  amount: RequestAmount,
+  country: Schema.String,
+  currency: Schema.String,
+  transactionRef: Schema.optionalKey(Schema.String),
+  customer: Schema.optionalKey(Schema.Union([Schema.Record(Schema.String, Schema.Unknown), Schema.String])),
+  otp: Schema.optionalKey(Schema.Struct({ pinId: Schema.String, pin: Schema.String })),
+  redirectUrl: Schema.optionalKey(Schema.String)
+})
+// The name of the member that carries the page to visit is in no published source: these four are read, `redirectUrl` is sent.
+export const MomoCollectionAnswer = envelope(
+  Schema.Struct({
+    transactionId: Text,
+    transactionRef: nullable(Schema.String),
+    type: Schema.optionalKey(Schema.String),
+    currency: Schema.optionalKey(Schema.String),
+    amount: Schema.optionalKey(Amount),
+    reason: nullable(Schema.String),
+    status: Schema.String,
+    redirectUrl: nullable(Schema.String),
+    redirect_url: nullable(Schema.String),
+    authorizationUrl: nullable(Schema.String),
+    paymentLink: nullable(Schema.String),
+    createdAt: Schema.optionalKey(Schema.String),
+    updatedAt: Schema.optionalKey(Schema.String)
+  })
+)
+
+export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"])
+
+// POST /payouts/quotation, to a phone or bank account (country and currency), or to an Eversend wallet (identifier).
+export const PayoutQuotationRequest = Schema.Struct({
+  sourceWallet: Schema.String,
+  amount: RequestAmount,
+  type: Schema.Literals(["momo", "bank", "eversend"]),
+  amountType: Schema.optionalKey(AmountType),
+  destinationCountry: Schema.optionalKey(Schema.String),
+  destinationCurrency: Schema.optionalKey(Schema.String),
+  identifier: Schema.optionalKey(Schema.Literals(["phone", "email", "tag"])),
+  phone: Schema.optionalKey(Schema.String),
+  email: Schema.optionalKey(Schema.String),
+  tag: Schema.optionalKey(Schema.String)
+})
+// `totalAmount` = `sourceAmount` + `totalFees`, all in the source currency. `merchant` only for a wallet.
+export const PayoutQuotation = Schema.Struct({
+  sourceCountry: nullable(Schema.String),
+  sourceCurrency: Schema.String,
+  sourceAmount: Amount,
+  destinationCountry: nullable(Schema.String),
+  destinationCurrency: Schema.String,
+  destinationAmount: Amount,
+  exchangeRate: Amount,
+  totalFees: Amount,
+  totalAmount: Amount,
+  type: Schema.String,
+  amountType: Schema.optionalKey(Schema.String),
+  amount: Amount,
+  merchant: nullable(
+    Schema.Struct({
+      merchantExists: Schema.Boolean,
+      country: nullable(Schema.String),
+      firstName: nullable(Schema.String),
+      lastName: nullable(Schema.String),
+      tag: nullable(Schema.String)
+    })
+  )
+})
+export const PayoutQuotationAnswer = envelope(
+  Schema.Struct({ expires: Schema.optionalKey(Schema.String), token: Schema.NonEmptyString, quotation: PayoutQuotation })
+)
+
+// POST /payouts. Which members must be there depends on the quotation's type: momo names the person and the phone,
+// bank adds the account (its phone is optional here), a wallet needs none.
+export const PayoutRequest = Schema.Struct({
+  token: Schema.String,
+  transactionRef: Schema.optionalKey(Schema.String),
+  firstName: Schema.optionalKey(Schema.String),
+  lastName: Schema.optionalKey(Schema.String),
+  country: Schema.optionalKey(Schema.String),
+  phoneNumber: Schema.optionalKey(Schema.String),
+  bankName: Schema.optionalKey(Schema.String),
+  bankCode: Schema.optionalKey(Schema.String),
+  bankAccountName: Schema.optionalKey(Schema.String),
+  bankAccountNumber: Schema.optionalKey(Schema.String)
+})
+
+/** One transaction, as POST /payouts and GET /transactions write it. `isRefunded` after `successful` is a reversal. */
+export const Transaction = Schema.Struct({
+  transactionId: Text,
+  transactionRef: nullable(Schema.String),
+  type: Schema.optionalKey(Schema.String),
+  currency: Schema.optionalKey(Schema.String),
+  amount: Schema.optionalKey(Amount),
+  fees: nullable(Amount),
+  sourceCurrency: nullable(Schema.String),
+  destinationCurrency: nullable(Schema.String),
+  destinationAmount: nullable(Amount),
+  reason: nullable(Schema.String),
+  isRefunded: nullable(Schema.Boolean),
+  status: Schema.String,
+  createdAt: Schema.optionalKey(Schema.String),
+  updatedAt: Schema.optionalKey(Schema.String)
+})
+export const PayoutAnswer = envelope(Schema.Struct({ transaction: Transaction }))
+
+// GET /transactions/{transactionId}: a list of one, or (seen by one integration) the transaction itself. Unknown: 404.
+export const TransactionAnswer = envelope(Schema.Union([Schema.Struct({ transactions: Schema.Array(Transaction) }), Transaction]))
+
+// GET /transactions?search=<transactionRef>&type=…&status=…&currency=…&from=YYYY-MM-DD&to=…&page=1&limit=10, newest first.
+export const TransactionsAnswer = envelope(
+  Schema.Struct({
+    transactions: Schema.Array(Transaction),
+    total: Schema.optionalKey(Amount),
+    limit: Schema.optionalKey(Amount),
+    page: Schema.optionalKey(Amount)
+  })
+)
+
+// GET /payouts/countries
+export const CountriesAnswer = envelope(
+  Schema.Struct({
+    countries: Schema.Array(
+      Schema.Struct({
+        country: Schema.String,
+        name: Schema.String,
+        paymentTypes: Schema.Array(Schema.String),
+        phonePrefix: Schema.String
+      })
+    )
+  })
+)
+
+// GET /payouts/banks/{country}
+export const BanksAnswer = envelope(
+  Schema.Array(Schema.Struct({ id: Text, active: Schema.Boolean, name: Schema.String, code: Schema.String }))
+)
+
+// POST /beneficiaries/accounts/banks
+export const ResolveBankRequest = Schema.Struct({
+  accountNumber: Schema.String,
+  bankCode: Schema.String,
+  countryCode: Schema.String
+})
+export const ResolveBankAnswer = envelope(
+  Schema.Struct({ bank_code: Schema.String, account_number: Schema.String, account_name: Schema.String })
+)
+
+// POST /beneficiaries/accounts/eversend
+export const ResolveWalletRequest = Schema.Struct({
+  phone: Schema.optionalKey(Schema.String),
+  email: Schema.optionalKey(Schema.String),
+  tag: Schema.optionalKey(Schema.String)
+})
+export const ResolveWalletAnswer = envelope(Schema.Struct({ accountExists: Schema.Boolean }))
+
+// GET /wallets
+export const WalletsAnswer = envelope(
+  Schema.Array(Schema.Struct({ currency: Schema.String, amount: Amount, enabled: Schema.Boolean }))
+)
+
+// POST /exchanges/quotation. `amount` is in the source currency.
+export const ExchangeQuotationRequest = Schema.Struct({ from: Schema.String, to: Schema.String, amount: RequestAmount })
+export const ExchangeQuotationAnswer = envelope(
+  Schema.Struct({
+    expires: Schema.optionalKey(Schema.String),
+    token: Schema.NonEmptyString,
+    quotation: Schema.Struct({
+      baseCurrency: Schema.String,
+      baseAmount: Amount,
+      destCurrency: Schema.String,
+      destAmount: Amount,
+      rate: Amount
+    })
+  })
+)
+
+// POST /exchanges. Synchronous: `destination.amount` is what was booked.
+export const ExchangeRequest = Schema.Struct({ token: Schema.String, transactionRef: Schema.optionalKey(Schema.String) })
+const ExchangeSide = Schema.Struct({ currency: Schema.String, amount: Amount })
+export const ExchangeAnswer = envelope(Schema.Struct({ source: ExchangeSide, destination: ExchangeSide }))
+
+/** The callback. Two families are in the wild, flat and with `data`; either way it only says which transaction to ask for. */
+export const WebhookBody = Schema.Struct({
+  type: Schema.optionalKey(Schema.String),
+  eventType: Schema.optionalKey(Schema.String),
+  transactionRef: nullable(Schema.String),
+  transactionId: nullable(Text),
+  data: Schema.optionalKey(Schema.Struct({ transactionRef: nullable(Schema.String), transactionId: nullable(Text) }))
+})

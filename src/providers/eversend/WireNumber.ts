@@ -1,0 +1,35 @@
+import { Schema, SchemaGetter } from "effect"
+
+const StringOrNumber = Schema.Union([Schema.String, Schema.Finite])
+
+/** A number or a string on the wire, text inside: an identifier, a status code. */
+export const Text = StringOrNumber.pipe(
+  Schema.decodeTo(Schema.String, {
+    decode: SchemaGetter.transform((value: string | number) => String(value)),
+    encode: SchemaGetter.transform((value: string): string | number => value)
+  })
+)
+
+// At most two digits of exponent, so that a short text cannot ask for a long one.
+const numeral = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/
+
+/** Major units as a plain decimal text, to every digit that was sent. A float's exponent (`2.5e-7`) is written out. */
+export const Amount = Schema.Union([Schema.String.check(Schema.isPattern(numeral)), Schema.Finite]).pipe(
+  Schema.decodeTo(Schema.String, {
+    decode: SchemaGetter.transform((value: string | number) => plainDecimal(String(value))),
+    encode: SchemaGetter.transform((value: string): string | number => value)
+  })
+)
+
+function plainDecimal(text: string): string {
+  const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e")
+  if (exponent === "0") return mantissa
+  const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".")
+  const shift = Number(exponent)
+  const digits = whole + fraction
+  const point = whole.length + shift
+  const padded = point <= 0 ? "0".repeat(1 - point) + digits : digits.padEnd(point, "0")
+  const at = Math.max(point, 1)
+  const sign = mantissa.startsWith("-") ? "-" : ""
+  return sign + padded.slice(0, at) + (at < padded.length ? `.${padded.slice(at)}` : "")
+}

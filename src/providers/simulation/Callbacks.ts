@@ -1,0 +1,38 @@
+import { Effect, Option } from "effect"
+import type { Account } from "./Account.ts"
+import type { Job, OutgoingCallback } from "./Facts.ts"
+
+/** Milliseconds before the second, third and fourth attempt. */
+const BACKOFF_MS = [1000, 2000, 4000] as const
+export const CALLBACK_RETRIES = BACKOFF_MS.length
+/** How long one attempt may take. */
+export const CALLBACK_TIMEOUT_MS = 5000
+
+type CallbackWork = Extract<Job["work"], { readonly kind: "callbacks" }>
+
+/** Where one merchant account's callbacks go: in reality a field of the provider's dashboard. */
+export const callbackAddress = (provider: string, account: string): string => `callback_address/${provider}/${account}`
+
+/** One attempt at the first callback of a job. Answers what is left to do, or nothing. */
+export const attemptCallback = Effect.fnUntraced(function* (account: Account, job: Job, work: CallbackWork, now: () => number) {
+  const [first, ...rest] = work.callbacks
+  if (first === undefined) return undefined
+  const delivered = yield* post(account.note(callbackAddress(job.provider, job.account)), first)
+  const pause = BACKOFF_MS[work.attempt]
+  if (!delivered && work.attempt < first.retries && pause !== undefined) {
+    return { ...job, at: now() + pause, work: { ...work, attempt: work.attempt + 1 } } satisfies Job
+  }
+  if (!delivered) yield* Effect.logDebug(`the simulator gives up a callback of ${job.id}`)
+  return rest.length === 0 ? undefined : ({ ...job, at: now(), work: { ...work, attempt: 0, callbacks: rest } } satisfies Job)
+})
+
+const post = Effect.fnUntraced(function* (url: string | undefined, callback: OutgoingCallback) {
+  if (url === undefined) return false
+  const status = yield* Effect.tryPromise(async (signal) => {
+    const { body, headers } = callback
+    const answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal })
+    await answer.arrayBuffer()
+    return answer.status
+  }).pipe(Effect.timeout(CALLBACK_TIMEOUT_MS), Effect.option)
+  return Option.isSome(status) && status.value === 200
+})

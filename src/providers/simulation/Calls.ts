@@ -1,0 +1,45 @@
+import { join } from "node:path"
+import { DateTime, Effect, Schema, type Scope } from "effect"
+import { openJournal } from "./Journal.ts"
+import type { WireRequest } from "./SimulatedProvider.ts"
+
+const Call = Schema.Struct({
+  provider: Schema.String,
+  method: Schema.String,
+  /** With the query. */
+  path: Schema.String,
+  body: Schema.String,
+  at: Schema.String
+})
+type Call = typeof Call.Type
+
+/** Older ones leave the list (and stay in the file). */
+const KEPT_CALLS = 100_000
+
+/** Every call that the providers received, whatever became of it. */
+export interface Calls {
+  readonly record: (provider: string, request: WireRequest) => Effect.Effect<void>
+  /** Those whose path or body names the reference; all without one. Oldest first. */
+  readonly list: (reference: string | undefined) => ReadonlyArray<Call>
+}
+
+const CallLine = Schema.fromJsonString(Call)
+const decode = Schema.decodeUnknownSync(CallLine)
+const encode = Schema.encodeSync(CallLine)
+
+export const openCalls = Effect.fn("openCalls")(function* (dataDir: string): Effect.fn.Return<Calls, never, Scope.Scope> {
+  const journal = yield* openJournal(join(dataDir, "simulator", "calls.jsonl"), false)
+  const calls = journal.lines.slice(-KEPT_CALLS).map((line) => decode(line))
+  return {
+    record: Effect.fnUntraced(function* (provider: string, { body, method, path, query }: WireRequest) {
+      const at = DateTime.formatIso(yield* DateTime.now)
+      const search = query.size === 0 ? "" : `?${query.toString()}`
+      const call = { provider, method, path: path + search, body, at }
+      calls.push(call)
+      if (calls.length > KEPT_CALLS) calls.shift()
+      yield* journal.append(encode(call))
+    }),
+    list: (reference) =>
+      reference === undefined ? calls : calls.filter(({ body, path }) => body.includes(reference) || path.includes(reference))
+  }
+})

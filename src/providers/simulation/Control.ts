@@ -1,0 +1,85 @@
+import { Effect, Result, Schema } from "effect"
+import type { Account } from "./Account.ts"
+import type { Calls } from "./Calls.ts"
+import { Ending } from "./Endings.ts"
+import type { ProviderStand } from "./ProviderStand.ts"
+import type { Scheduler } from "./Scheduler.ts"
+import type { WireAnswer, WireRequest } from "./SimulatedProvider.ts"
+
+interface Options {
+  readonly account: Account
+  readonly calls: Calls
+  readonly scheduler: Scheduler
+  readonly stands: ReadonlyArray<ProviderStand>
+}
+
+const NextRequest = Schema.Struct({ provider: Schema.String, operation: Schema.String, ending: Ending })
+const DownRequest = Schema.Struct({ provider: Schema.String, down: Schema.Boolean })
+const CallbacksRequest = Schema.Struct({
+  provider: Schema.String,
+  url: Schema.String.check(Schema.isPattern(/^https?:\/\//)),
+  client_id: Schema.optionalKey(Schema.String)
+})
+
+type Route = (request: WireRequest) => Effect.Effect<WireAnswer>
+
+/** The `/__simulator` addresses (README of the simulated providers, "The control port"). */
+export const controlRoutes = (options: Options): Route => {
+  const routes = routesOf(options)
+  return (request) => {
+    const route = routes[`${request.method} ${request.path}`]
+    return route === undefined ? Effect.succeed(json(404, { error: "no such control address" })) : route(request)
+  }
+}
+
+const routesOf = ({ account, calls, scheduler, stands }: Options): Readonly<Record<string, Route>> => {
+  const withStand = <A extends { readonly provider: string }>(
+    schema: Schema.ConstraintDecoder<A>,
+    use: (stand: ProviderStand, wish: A) => Effect.Effect<WireAnswer>
+  ): Route => {
+    const decode = Schema.decodeUnknownResult(Schema.fromJsonString(schema))
+    return ({ body }) => {
+      const wish = decode(body)
+      if (Result.isFailure(wish)) return Effect.succeed(json(400, { error: String(wish.failure) }))
+      const stand = stands.find(({ name }) => name === wish.success.provider)
+      if (stand === undefined) return Effect.succeed(json(400, { error: "no such provider" }))
+      return use(stand, wish.success)
+    }
+  }
+
+  return {
+    "GET /__simulator/ready": () =>
+      Effect.sync(() =>
+        json(200, { ok: true, providers: Object.fromEntries(stands.map(({ baseUrl, name }) => [name, { base_url: baseUrl }])) })
+      ),
+    "GET /__simulator/executions": ({ query }) =>
+      Effect.sync(() => account.executions(query.get("reference") ?? undefined)).pipe(
+        Effect.tap(() => account.settled),
+        Effect.map((rows) => json(200, rows))
+      ),
+    "GET /__simulator/calls": ({ query }) => Effect.sync(() => json(200, calls.list(query.get("reference") ?? undefined))),
+    "POST /__simulator/next": withStand(NextRequest, (stand, { ending, operation }) => {
+      if (!stand.operations.includes(operation)) {
+        return Effect.succeed(json(400, { error: `operation is one of ${stand.operations.join(", ")}` }))
+      }
+      stand.chooseNext(operation, ending)
+      return Effect.succeed(json(200, { ok: true }))
+    }),
+    "POST /__simulator/down": withStand(DownRequest, (stand, { down }) =>
+      Effect.as(stand.setDown(down), json(200, { ok: true }))
+    ),
+    "POST /__simulator/callbacks": withStand(CallbacksRequest, (stand, { client_id, url }) =>
+      client_id !== undefined && !stand.accounts.includes(client_id)
+        ? Effect.succeed(json(400, { error: "no such client_id" }))
+        : Effect.as(stand.setCallbackAddress(url, client_id), json(200, { ok: true }))
+    ),
+    "POST /__simulator/callbacks/flush": () => Effect.map(scheduler.flush, (jobs) => json(200, { ok: true, jobs }))
+  }
+}
+
+const json = (status: number, body: unknown): WireAnswer => ({
+  kind: "answer",
+  status,
+  contentType: "application/json",
+  body: JSON.stringify(body)
+})

@@ -1,0 +1,100 @@
+import { Schema } from "effect"
+
+/** The last four characters of the payer's or recipient's number; anything that is not in the table is an ordinary success. */
+export const Ending = Schema.Literals([
+  "ordinary",
+  ...(["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009"] as const),
+  ...(["0010", "0011", "0012", "0013", "0014", "0015", "0016", "0017"] as const)
+])
+export type Ending = typeof Ending.Type
+
+/** What happens before anything exists at the provider. Everything but `open` leaves nothing behind. */
+export type Gate = "open" | "refused" | "pool_short" | "no_account" | "unavailable" | "unheard" | "reset"
+
+/** The provider's answer to a call that it did accept. */
+export type Answer = "plain" | "silence" | "server_error" | "not_json"
+
+export interface PlannedCallback {
+  readonly says: "successful" | "failed" | "pending"
+  readonly when: "before_answer" | "after_settlement"
+  readonly signature: "genuine" | "forged"
+}
+
+export interface Play {
+  readonly gate: Gate
+  readonly answer: Answer
+  /** `stays_pending` moves no money, ever. */
+  readonly outcome: "successful" | "failed" | "stays_pending"
+  readonly settles: "at_once" | "after_delay"
+  readonly callbacks: ReadonlyArray<PlannedCallback>
+  readonly twist: "none" | "larger_fee" | "smaller_amount" | "returned"
+}
+
+type Kind = "payout" | "collection" | "exchange"
+
+/** Minor units by which `larger_fee` exceeds the quoted fee. */
+export const LARGER_FEE = 200n
+
+const says = (outcome: PlannedCallback["says"], change: Partial<PlannedCallback> = {}): PlannedCallback => ({
+  says: outcome,
+  when: "after_settlement",
+  signature: "genuine",
+  ...change
+})
+
+const ordinary: Play = {
+  gate: "open",
+  answer: "plain",
+  outcome: "successful",
+  settles: "after_delay",
+  callbacks: [says("successful")],
+  twist: "none"
+}
+
+const plays: Readonly<Record<Ending, Play>> = {
+  ordinary,
+  "0001": { ...ordinary, gate: "refused" },
+  "0002": { ...ordinary, outcome: "failed", callbacks: [says("failed")] },
+  "0003": { ...ordinary, settles: "at_once", answer: "silence" },
+  "0004": { ...ordinary, gate: "unheard" },
+  "0005": { ...ordinary, settles: "at_once", answer: "server_error" },
+  "0006": { ...ordinary, settles: "at_once", answer: "not_json" },
+  "0007": { ...ordinary, gate: "reset" },
+  "0008": { ...ordinary, callbacks: [] },
+  "0009": {
+    ...ordinary,
+    settles: "at_once",
+    callbacks: [says("successful", { when: "before_answer" }), says("successful"), says("successful")]
+  },
+  "0010": { ...ordinary, outcome: "stays_pending", callbacks: [] },
+  "0011": { ...ordinary, callbacks: [says("successful"), says("pending")] },
+  "0012": {
+    ...ordinary,
+    outcome: "stays_pending",
+    callbacks: [says("successful", { signature: "forged" }), says("successful")]
+  },
+  "0013": { ...ordinary, gate: "pool_short" },
+  "0014": { ...ordinary, twist: "larger_fee" },
+  "0015": { ...ordinary, twist: "returned" },
+  "0016": { ...ordinary, gate: "no_account" },
+  "0017": { ...ordinary, gate: "unavailable" }
+}
+
+// An exchange is booked in its own answer and has neither a fee nor callbacks of its own.
+const different: Readonly<Record<Kind, Partial<Record<Ending, Play>>>> = {
+  payout: {},
+  collection: { "0013": ordinary, "0014": { ...ordinary, twist: "smaller_amount" } },
+  exchange: { "0014": ordinary }
+}
+
+export const playOf = (kind: Kind, ending: Ending): Play => {
+  const play = different[kind][ending] ?? plays[ending]
+  return kind === "exchange" ? { ...play, settles: "at_once" } : play
+}
+
+const isEnding = Schema.is(Ending)
+
+export const endingOf = (numberOrName: string): Ending => {
+  const last = numberOrName.slice(-4)
+  return isEnding(last) ? last : "ordinary"
+}

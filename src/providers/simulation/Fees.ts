@@ -1,0 +1,33 @@
+import type { Currency } from "../../domain/Currency.ts"
+
+export type PayoutMethod = "momo" | "bank" | "wallet"
+
+type Flat = Partial<Record<PayoutMethod | "other", bigint>>
+
+// Minor units of the source wallet's currency. XAF, XOF, USD, EUR and GBP are this simulator's own choice, and so is a KES wallet.
+const flat: Readonly<Record<Currency, Flat>> = {
+  UGX: { bank: 5400n, momo: 1000n, wallet: 500n },
+  KES: { other: 3000n },
+  RWF: { other: 300n },
+  GHS: { other: 500n },
+  NGN: { other: 5000n },
+  TZS: { other: 100_000n },
+  ZMW: { other: 1000n },
+  XAF: { other: 300n },
+  XOF: { other: 300n },
+  USD: { other: 100n },
+  EUR: { other: 100n },
+  GBP: { other: 100n }
+}
+
+const share = (amount: bigint, perMille: bigint): bigint => (amount * perMille + 999n) / 1000n
+
+const KES_BANK_PER_MILLE = 10n
+const COLLECTION_PER_MILLE = 15n
+
+export const payoutFee = (currency: Currency, method: PayoutMethod, amount: bigint): bigint => {
+  if (currency === "KES" && method === "bank") return share(amount, KES_BANK_PER_MILLE)
+  return flat[currency][method] ?? flat[currency].other ?? 0n
+}
+
+export const collectionFee = (amount: bigint): bigint => share(amount, COLLECTION_PER_MILLE)

@@ -1,0 +1,80 @@
+import { type FileHandle, mkdir, open, readFile, truncate } from "node:fs/promises"
+import { dirname } from "node:path"
+import { Deferred, Effect, Queue, type Scope } from "effect"
+
+/** An append-only file of lines. */
+export interface Journal {
+  /** The lines that were there at the start. */
+  readonly lines: ReadonlyArray<string>
+  /** Answers once the line is on disk, or written at all where the journal is not `synced`. Lines that arrive together are
+   * written together. */
+  readonly append: (line: string) => Effect.Effect<void>
+  /** Answers once everything appended before it is on disk. */
+  readonly settled: Effect.Effect<void>
+}
+
+interface Entry {
+  readonly line: string
+  readonly written: Deferred.Deferred<void>
+}
+
+const NEWLINE = 10
+
+/** A process killed in the middle of a write leaves a last line without its end: it is cut off. */
+export const openJournal = Effect.fn("openJournal")(function* (
+  path: string,
+  synced: boolean
+): Effect.fn.Return<Journal, never, Scope.Scope> {
+  const lines = yield* Effect.promise(() => readWholeLines(path))
+  const file = yield* Effect.acquireRelease(
+    Effect.promise(() => open(path, "a")),
+    (handle) => Effect.promise(() => handle.close())
+  )
+  const queue = yield* Queue.unbounded<Entry>()
+  let last: Deferred.Deferred<void> | undefined
+
+  yield* Queue.takeAll(queue).pipe(
+    Effect.flatMap((entries) => write(file, entries, synced)),
+    Effect.forever,
+    Effect.forkScoped
+  )
+
+  const append = Effect.fnUntraced(function* (line: string) {
+    const written = Deferred.makeUnsafe<void>()
+    last = written
+    Queue.offerUnsafe(queue, { line, written })
+    yield* Deferred.await(written)
+  })
+  const settled = Effect.suspend(() => (last === undefined ? Effect.void : Deferred.await(last)))
+  return { lines, append, settled }
+})
+
+const write = Effect.fnUntraced(function* (file: FileHandle, entries: ReadonlyArray<Entry>, synced: boolean) {
+  const text = entries.map(({ line }) => `${line}\n`).join("")
+  yield* Effect.tryPromise(async () => {
+    await file.appendFile(text)
+    if (synced) await file.datasync()
+  }).pipe(
+    Effect.tapError((error) =>
+      Effect.logError("the simulator cannot write its journal: nothing is answered any more", error.cause)
+    ),
+    Effect.catchTag("UnknownError", (error) => Effect.die(error))
+  )
+  for (const { written } of entries) yield* Deferred.succeed(written, undefined)
+}, Effect.uninterruptible)
+
+async function readWholeLines(path: string): Promise<ReadonlyArray<string>> {
+  await mkdir(dirname(path), { recursive: true })
+  const created = await open(path, "a")
+  await created.close()
+  const bytes = await readFile(path)
+  const end = bytes.lastIndexOf(NEWLINE) + 1
+  if (end < bytes.length) await truncate(path, end)
+  const lines: Array<string> = []
+  for (let start = 0; start < end; ) {
+    const stop = bytes.indexOf(NEWLINE, start)
+    lines.push(bytes.toString("utf8", start, stop))
+    start = stop + 1
+  }
+  return lines
+}

@@ -1,0 +1,141 @@
+import { DateTime } from "effect"
+import { LARGER_FEE, type Play, playOf } from "./Endings.ts"
+import type { Execution, Fact, Job, SimulatedTransaction } from "./Facts.ts"
+import { collectionFee } from "./Fees.ts"
+import type { SimulatedProvider } from "./SimulatedProvider.ts"
+
+// What becomes of a transaction, as facts: pure, so that each step is committed whole or not at all.
+
+interface Setting {
+  readonly callback: SimulatedProvider["callback"]
+  readonly delayMs: number
+  readonly now: number
+}
+
+/** Every new transaction. A payout is debited at once, as it would be at a provider. */
+export const opening = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => [
+  { fact: "transaction", transaction },
+  ...(transaction.kind === "payout" && transaction.status === "pending"
+    ? [wallet(transaction, -(transaction.amount + transaction.fee))]
+    : []),
+  ...(transaction.status === "pending" && !transaction.awaitsPayer ? playing(transaction, setting) : [])
+]
+
+/** The payer was on the provider's page. */
+export const completing = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
+  const completed = { ...transaction, awaitsPayer: false, updatedAt: setting.now }
+  return [{ fact: "transaction", transaction: completed }, ...playing(completed, setting)]
+}
+
+const playing = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> =>
+  playOf(transaction.kind, transaction.ending).settles === "at_once"
+    ? settlement(transaction, setting, setting.now + setting.delayMs)
+    : [job(transaction, "settle", setting.now + setting.delayMs, { kind: "settle", transaction: transaction.id })]
+
+/** The ending's outcome, the money that it moves, and the callbacks about it. */
+export const settlement = (transaction: SimulatedTransaction, setting: Setting, callbacksAt: number): ReadonlyArray<Fact> => {
+  const play = playOf(transaction.kind, transaction.ending)
+  const settled = outcome(transaction, play, setting.now)
+  return [
+    ...(play.outcome === "successful" ? movedMoney(transaction, settled, setting.now) : []),
+    ...(play.outcome === "failed" && transaction.kind === "payout"
+      ? [wallet(transaction, transaction.amount + transaction.fee)]
+      : []),
+    ...(play.outcome === "stays_pending" ? [] : [{ fact: "transaction", transaction: settled } as const]),
+    ...callbacks(settled, play, setting, callbacksAt),
+    ...(play.twist === "returned"
+      ? [job(settled, "return", setting.now + setting.delayMs, { kind: "return", transaction: settled.id })]
+      : [])
+  ]
+}
+
+/** The principal comes back, the fee does not; a collection is taken back from the merchant. */
+export const returning = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
+  const returned = { ...transaction, returned: true, updatedAt: setting.now }
+  const play = playOf(transaction.kind, transaction.ending)
+  return [
+    wallet(transaction, transaction.kind === "collection" ? -transaction.amount : transaction.amount),
+    ...(transaction.kind === "exchange" ? [destinationWallet(transaction, -transaction.destinationAmount)] : []),
+    { fact: "execution", execution: execution(transaction, "return", setting.now) },
+    { fact: "transaction", transaction: returned },
+    ...(play.callbacks.length === 0 ? [] : [callbackJob(returned, "returned", play.callbacks, setting, setting.now)])
+  ]
+}
+
+const outcome = (transaction: SimulatedTransaction, play: Play, now: number): SimulatedTransaction => {
+  if (play.outcome === "stays_pending") return transaction
+  if (play.outcome === "failed") {
+    const reason = transaction.kind === "collection" ? "Payment was declined by the payer" : "Payout could not be delivered"
+    return { ...transaction, status: "failed", reason, updatedAt: now }
+  }
+  const successful: SimulatedTransaction = { ...transaction, status: "successful", updatedAt: now }
+  if (play.twist === "larger_fee") return { ...successful, fee: transaction.fee + LARGER_FEE }
+  if (play.twist === "smaller_amount") {
+    const amount = transaction.amount - (transaction.amount + 9n) / 10n
+    return { ...successful, amount, destinationAmount: amount, fee: collectionFee(amount) }
+  }
+  return successful
+}
+
+const movedMoney = (before: SimulatedTransaction, after: SimulatedTransaction, now: number): ReadonlyArray<Fact> => [
+  { fact: "execution", execution: execution(after, after.kind, now) },
+  ...{
+    payout: () => (after.fee === before.fee ? [] : [wallet(after, before.fee - after.fee)]),
+    collection: () => [wallet(after, after.amount - after.fee)],
+    exchange: () => [wallet(after, -after.amount), destinationWallet(after, after.destinationAmount)]
+  }[after.kind]()
+]
+
+const callbacks = (settled: SimulatedTransaction, play: Play, setting: Setting, at: number): ReadonlyArray<Fact> => {
+  const early = play.callbacks.filter(({ when }) => when === "before_answer")
+  const late = play.callbacks.filter(({ when }) => when === "after_settlement")
+  return [
+    ...(early.length > 0 ? [callbackJob(settled, "early", early, setting, setting.now)] : []),
+    ...(late.length > 0 ? [callbackJob(settled, "callbacks", late, setting, at)] : [])
+  ]
+}
+
+const callbackJob = (
+  transaction: SimulatedTransaction,
+  name: string,
+  planned: Play["callbacks"],
+  setting: Setting,
+  at: number
+): Fact =>
+  job(transaction, name, at, {
+    kind: "callbacks",
+    attempt: 0,
+    callbacks: planned.map((one) => setting.callback(transaction, one, setting.now))
+  })
+
+/** The callbacks that must have been sent before a transaction's own answer. */
+export const earlyJob = (transaction: SimulatedTransaction): string => jobId(transaction, "early")
+
+const jobId = ({ provider, id }: SimulatedTransaction, name: string) => `${provider}/${id}/${name}`
+
+const job = (transaction: SimulatedTransaction, name: string, at: number, work: Job["work"]): Fact => ({
+  fact: "job",
+  job: { id: jobId(transaction, name), at, provider: transaction.provider, account: transaction.account, work }
+})
+
+const wallet = ({ account, currency, provider }: SimulatedTransaction, change: bigint): Fact => ({
+  fact: "wallet",
+  provider,
+  account,
+  currency,
+  change
+})
+
+const destinationWallet = (transaction: SimulatedTransaction, change: bigint): Fact =>
+  wallet({ ...transaction, currency: transaction.destinationCurrency }, change)
+
+const execution = (transaction: SimulatedTransaction, direction: Execution["direction"], now: number): Execution => ({
+  provider: transaction.provider,
+  direction,
+  reference: transaction.id,
+  client_reference: transaction.reference,
+  amount_minor: Number(transaction.amount),
+  currency: transaction.currency,
+  status: "successful",
+  at: DateTime.formatIso(DateTime.makeUnsafe(now))
+})

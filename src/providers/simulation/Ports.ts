@@ -1,0 +1,29 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Option, Schema } from "effect"
+
+/** Which port each provider had last time, so that a simulator started again is found where it was. */
+export interface Ports {
+  readonly of: (provider: string) => number | undefined
+  readonly remember: (provider: string, port: number) => Effect.Effect<void>
+}
+
+const Remembered = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Int))
+
+export const openPorts = Effect.fn("openPorts")(function* (dataDir: string): Effect.fn.Return<Ports> {
+  const folder = join(dataDir, "simulator")
+  const file = join(folder, "ports.json")
+  const text = yield* Effect.try({ try: () => readFileSync(file, "utf8"), catch: () => "absent" as const }).pipe(Effect.option)
+  // A file that cannot be read costs no more than new ports.
+  const remembered = Option.flatMap(text, Schema.decodeUnknownOption(Remembered))
+  let ports = Option.getOrElse(remembered, (): Readonly<Record<string, number>> => ({}))
+  return {
+    of: (provider) => ports[provider],
+    remember: (provider, port) =>
+      Effect.sync(() => {
+        ports = { ...ports, [provider]: port }
+        mkdirSync(folder, { recursive: true })
+        writeFileSync(file, `${JSON.stringify(ports, null, 2)}\n`)
+      })
+  }
+})

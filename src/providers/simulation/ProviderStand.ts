@@ -1,0 +1,112 @@
+import { Clock, Effect, type Scope } from "effect"
+import type { Account } from "./Account.ts"
+import { callbackAddress } from "./Callbacks.ts"
+import type { Calls } from "./Calls.ts"
+import type { Ending } from "./Endings.ts"
+import { playOf } from "./Endings.ts"
+import { makeListener } from "./Listener.ts"
+import { completing, earlyJob, opening } from "./Movements.ts"
+import type { Ports } from "./Ports.ts"
+import type { Scheduler } from "./Scheduler.ts"
+import type { Desk, SimulatedProvider } from "./SimulatedProvider.ts"
+
+/** One provider with its own port, and what the control addresses may do to it. */
+export interface ProviderStand {
+  readonly name: string
+  readonly baseUrl: string
+  readonly operations: ReadonlyArray<string>
+  readonly accounts: ReadonlyArray<string>
+  /** Down, it refuses connections; up again, it listens where it did. */
+  readonly setDown: (down: boolean) => Effect.Effect<void>
+  readonly chooseNext: (operation: string, ending: Ending) => void
+  readonly setCallbackAddress: (url: string, account: string | undefined) => Effect.Effect<void>
+}
+
+interface Options {
+  readonly host: string
+  readonly delayMs: number
+  readonly account: Account
+  readonly calls: Calls
+  readonly ports: Ports
+  readonly scheduler: Scheduler
+}
+
+export const openStand = Effect.fn("openStand")(function* (
+  provider: SimulatedProvider,
+  options: Options
+): Effect.fn.Return<ProviderStand, never, Scope.Scope> {
+  const { account, scheduler } = options
+  const chosen = new Map<string, Array<Ending>>()
+  const setting = (now: number) => ({ callback: provider.callback, delayMs: options.delayMs, now })
+  let port = 0
+
+  const desk: Desk = {
+    account,
+    get origin() {
+      return `http://${options.host}:${port}`
+    },
+    accept: Effect.fnUntraced(function* (transaction, alongside = []) {
+      const now = yield* Clock.currentTimeMillis
+      yield* scheduler.commit([...alongside, ...opening(transaction, setting(now))])
+      yield* scheduler.attempted(earlyJob(transaction))
+      return playOf(transaction.kind, transaction.ending).answer
+    }),
+    completeByPayer: Effect.fnUntraced(function* (transaction) {
+      const now = yield* Clock.currentTimeMillis
+      yield* scheduler.commit(completing(transaction, setting(now)))
+      yield* scheduler.attempted(earlyJob(transaction))
+      return playOf(transaction.kind, transaction.ending).answer
+    }),
+    chosen: (operation) => chosen.get(operation)?.shift() ?? "ordinary"
+  }
+
+  const handler = provider.handler(desk)
+  const listener = yield* makeListener(
+    options.host,
+    Effect.fnUntraced(function* (request) {
+      yield* options.calls.record(provider.name, request)
+      const answer = yield* handler(request)
+      yield* account.settled
+      return answer
+    })
+  )
+
+  const setCallbackAddress: ProviderStand["setCallbackAddress"] = (url, clientId) =>
+    account.commit(
+      provider.accounts
+        .filter((one) => clientId === undefined || one.clientId === clientId)
+        .map((one) => ({ fact: "note", key: callbackAddress(provider.name, one.clientId), value: url }))
+    )
+
+  for (const { callbackUrl, clientId } of provider.accounts) {
+    const known = account.note(callbackAddress(provider.name, clientId))
+    if (callbackUrl !== undefined && known === undefined) yield* setCallbackAddress(callbackUrl, clientId)
+  }
+
+  const open = Effect.gen(function* () {
+    const before = options.ports.of(provider.name)
+    const reopened = before === undefined ? undefined : yield* listener.open(before)
+    port = reopened ?? (yield* listener.open(0)) ?? 0
+    if (port !== before) yield* options.ports.remember(provider.name, port)
+  })
+  yield* open
+  let isDown = false
+
+  return {
+    name: provider.name,
+    get baseUrl() {
+      return `${desk.origin}${provider.mount}`
+    },
+    operations: provider.operations,
+    accounts: provider.accounts.map(({ clientId }) => clientId),
+    setDown: Effect.fnUntraced(function* (down) {
+      if (down === isDown) return
+      isDown = down
+      yield* down ? listener.close : open
+    }),
+    chooseNext: (operation, ending) => {
+      chosen.set(operation, [...(chosen.get(operation) ?? []), ending])
+    },
+    setCallbackAddress
+  }
+})

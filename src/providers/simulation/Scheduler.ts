@@ -1,0 +1,92 @@
+import { Clock, Deferred, Effect, FiberMap, type Scope } from "effect"
+import type { Account } from "./Account.ts"
+import { attemptCallback, CALLBACK_TIMEOUT_MS } from "./Callbacks.ts"
+import type { Fact, Job } from "./Facts.ts"
+import { returning, settlement } from "./Movements.ts"
+import type { SimulatedProvider } from "./SimulatedProvider.ts"
+
+/** Does what is due, when it is due. What was due while the process was dead is done at its next start. */
+export interface Scheduler {
+  /** Commits, and sees to the jobs among the facts. */
+  readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>
+  /** Waits until a job is done, or is put off to another attempt; at most as long as one callback may take. */
+  readonly attempted: (jobId: string) => Effect.Effect<void>
+  /** Attempts every callback that is due, also those that wait for their next attempt; answers how many jobs that were. */
+  readonly flush: Effect.Effect<number>
+}
+
+interface Options {
+  readonly account: Account
+  readonly providers: ReadonlyArray<SimulatedProvider>
+  readonly delayMs: number
+}
+
+export const makeScheduler = Effect.fn("makeScheduler")(function* (
+  options: Options
+): Effect.fn.Return<Scheduler, never, Scope.Scope> {
+  const { account } = options
+  const workers = yield* FiberMap.make<string>()
+  const attempts = new Map<string, Deferred.Deferred<void>>()
+
+  const commit: Scheduler["commit"] = Effect.fnUntraced(function* (facts) {
+    yield* account.commit(facts)
+    for (const fact of facts) if (fact.fact === "job") yield* employ(fact.job.id)
+  })
+
+  const runOnce = Effect.fnUntraced(function* (job: Job) {
+    const now = yield* Clock.currentTimeMillis
+    const done: Fact = { fact: "job_done", id: job.id }
+    if (job.work.kind === "callbacks") {
+      const clock = yield* Clock.Clock
+      const left = yield* attemptCallback(account, job, job.work, () => clock.currentTimeMillisUnsafe())
+      return yield* account.commit([left === undefined ? done : { fact: "job", job: left }])
+    }
+    const transaction = account.transaction(job.provider, job.work.transaction)
+    const provider = options.providers.find(({ name }) => name === job.provider)
+    if (transaction === undefined || provider === undefined) return yield* account.commit([done])
+    const setting = { callback: provider.callback, delayMs: options.delayMs, now }
+    yield* commit([
+      done,
+      ...(job.work.kind === "settle" ? settlement(transaction, setting, now) : returning(transaction, setting))
+    ])
+  })
+
+  const work = Effect.fnUntraced(function* (id: string) {
+    for (let job = account.job(id); job !== undefined; job = account.job(id)) {
+      const now = yield* Clock.currentTimeMillis
+      yield* Effect.sleep(Math.max(0, job.at - now))
+      yield* runOnce(job)
+      const left = account.job(id)
+      if (left !== undefined && (left.work.kind !== "callbacks" || left.work.attempt === 0)) continue
+      const waiting = attempts.get(id)
+      attempts.delete(id)
+      if (waiting !== undefined) yield* Deferred.succeed(waiting, undefined)
+    }
+  })
+
+  const employ = (id: string) =>
+    Effect.suspend(() => {
+      if (!attempts.has(id)) attempts.set(id, Deferred.makeUnsafe())
+      return FiberMap.run(workers, id, work(id))
+    })
+
+  const attempted: Scheduler["attempted"] = Effect.fnUntraced(function* (id) {
+    const waiting = attempts.get(id)
+    if (waiting !== undefined) yield* Deferred.await(waiting).pipe(Effect.timeoutOption(CALLBACK_TIMEOUT_MS))
+  })
+
+  const flush = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const due = (job: Job) => job.at <= now
+    for (const job of account.jobs().filter((job) => due(job) && job.work.kind !== "callbacks")) yield* attempted(job.id)
+    const callbacks = account.jobs().filter(({ work }) => work.kind === "callbacks")
+    const waiting = callbacks.filter((job) => !due(job) && job.work.kind === "callbacks" && job.work.attempt > 0)
+    for (const job of waiting) yield* commit([{ fact: "job", job: { ...job, at: now } }])
+    const sent = [...callbacks.filter(due), ...waiting]
+    yield* Effect.forEach(sent, ({ id }) => attempted(id), { concurrency: "unbounded", discard: true })
+    return sent.length
+  })
+
+  for (const job of account.jobs()) yield* employ(job.id)
+  return { commit, attempted, flush }
+})

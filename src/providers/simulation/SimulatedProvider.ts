@@ -1,0 +1,44 @@
+import type { Effect } from "effect"
+import type { Account } from "./Account.ts"
+import type { Answer, Ending, PlannedCallback } from "./Endings.ts"
+import type { Fact, OutgoingCallback, SimulatedTransaction } from "./Facts.ts"
+
+export interface WireRequest {
+  readonly method: string
+  /** As sent, but with duplicate slashes collapsed and without the query. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly header: (name: string) => string | undefined
+  readonly body: string
+}
+
+/** `silence` holds the connection open until the client leaves; `reset` is a TCP reset. */
+export type WireAnswer =
+  | { readonly kind: "answer"; readonly status: number; readonly contentType: string; readonly body: string }
+  | { readonly kind: "silence" }
+  | { readonly kind: "reset" }
+
+/** What the frame does for each provider. */
+export interface Desk {
+  readonly account: Account
+  /** The provider's own address, for pages that it serves to payers. */
+  readonly origin: string
+  /** Commits a new transaction and all that its ending makes of it; the transaction's own answer may then be sent so. */
+  readonly accept: (transaction: SimulatedTransaction, alongside?: ReadonlyArray<Fact>) => Effect.Effect<Answer>
+  /** The payer has visited the page: now the ending plays. */
+  readonly completeByPayer: (transaction: SimulatedTransaction) => Effect.Effect<Answer>
+  /** The ending that a control call chose for the next call of an operation that carries no number; used up by asking. */
+  readonly chosen: (operation: string) => Ending
+}
+
+/** One provider's own manners; everything that is the same for all of them is in the frame. */
+export interface SimulatedProvider {
+  readonly name: string
+  /** The path that its base URL ends in. */
+  readonly mount: string
+  readonly accounts: ReadonlyArray<{ readonly clientId: string; readonly callbackUrl?: string | undefined }>
+  /** Calls that carry no number, whose ending can be chosen beforehand. */
+  readonly operations: ReadonlyArray<string>
+  readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback
+  readonly handler: (desk: Desk) => (request: WireRequest) => Effect.Effect<WireAnswer>
+}

@@ -1,0 +1,93 @@
+import { timingSafeEqual } from "node:crypto"
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Unauthorized } from "../domain/errors/Retriable.ts"
+import { inWindow, isNonce, parseKeyHeader, parseSignature, signedText } from "../domain/SignedText.ts"
+import type { Caller } from "../domain/Tenant.ts"
+import { Nonces } from "./ports/Nonces.ts"
+import { Policy } from "./ports/Policy.ts"
+import { Tenants } from "./ports/Tenants.ts"
+import { Vault } from "./ports/Vault.ts"
+import { bodyHash, signature } from "./Signature.ts"
+
+/** A request as it came in, before anything was decoded. */
+export interface RawRequest {
+  readonly method: string
+  readonly rawTarget: string
+  /** Names and values in turn, duplicates included, as node:http gives them. */
+  readonly rawHeaders: ReadonlyArray<string>
+  /** Empty for GET and DELETE, whatever was sent with them. */
+  readonly body: Uint8Array
+}
+
+/** Says who signed a request (interface.md, Authentication). Every failure is the same Unauthorized. */
+export class Authentication extends Context.Service<
+  Authentication,
+  {
+    /** Spends the nonce, but only once the signature verified: nobody else can fill the store. */
+    readonly authenticate: (request: RawRequest) => Effect.Effect<Caller, Unauthorized>
+  }
+>()("gateway/services/Authentication") {
+  static readonly layer = Layer.effect(
+    Authentication,
+    Effect.gen(function* () {
+      const tenants = yield* Tenants
+      const nonces = yield* Nonces
+      const vault = yield* Vault
+      const policy = yield* Policy
+      const window = { maxAgeSeconds: policy.signatureMaxAgeSeconds, maxAheadSeconds: policy.signatureMaxAheadSeconds }
+      const hosts = new Set(policy.publicHosts.map((host) => host.toLowerCase()))
+      // An unknown key is checked against these, so that it takes as long as a wrong one.
+      const noSecret = Redacted.make("no such key has a secret")
+      const noHash = new Uint8Array(32)
+
+      const authenticate = Effect.fn("Authentication.authenticate")(function* (request: RawRequest) {
+        const claims = claimsOf(request)
+        if (Option.isNone(claims)) return yield* new Unauthorized()
+        const { key, host, timestamp, nonce, sent, text } = claims.value
+        if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* new Unauthorized()
+        const now = yield* Clock.currentTimeMillis
+        if (!inWindow(timestamp, now, window)) return yield* new Unauthorized()
+        const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
+        const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
+        const keyed = timingSafeEqual(vault.hash("api_key", Redacted.make(key.apiKey)), found?.apiKeyHash ?? noHash)
+        if (found === undefined || !signed || !keyed) return yield* new Unauthorized()
+        if (!(yield* nonces.spend(found.caller, nonce, now + policy.nonceKeptSeconds * 1000))) return yield* new Unauthorized()
+        return found.caller
+      })
+      return Authentication.of({ authenticate })
+    })
+  )
+}
+
+/** What the signing headers claim; none when one is missing, doubled or malformed. */
+const claimsOf = (request: RawRequest) =>
+  Option.gen(function* () {
+    const only = (name: string) => single(request.rawHeaders, name)
+    const host = yield* only("host")
+    const key = yield* Option.flatMap(only("x-gateway-key"), parseKeyHeader)
+    const timestamp = yield* only("x-gateway-timestamp")
+    const nonce = yield* Option.filter(only("x-gateway-nonce"), isNonce)
+    const sent = yield* Option.flatMap(only("x-gateway-signature"), parseSignature)
+    const text = yield* signedText({
+      appId: key.appId,
+      keyId: key.keyId,
+      host,
+      method: request.method,
+      target: request.rawTarget,
+      timestamp,
+      nonce,
+      bodyHash: bodyHash(request.body)
+    })
+    return { host, key, timestamp, nonce, sent, text }
+  })
+
+/** The value of a header that was sent exactly once. */
+const single = (rawHeaders: ReadonlyArray<string>, name: string): Option.Option<string> => {
+  let value: string | undefined
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() !== name) continue
+    if (value !== undefined) return Option.none()
+    value = rawHeaders[at + 1]
+  }
+  return Option.fromNullishOr(value)
+}

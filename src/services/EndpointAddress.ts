@@ -1,0 +1,74 @@
+import { BlockList, isIP } from "node:net"
+
+/** Longest URL that a tenant may set. */
+const MAXIMUM_URL_LENGTH = 2048
+
+/** Why events may not be sent to this URL; undefined when they may. Names are looked up, and checked again, when they are dialled. */
+export const endpointUrlProblem = (url: string, allowLoopback: boolean): string | undefined => {
+  if (url.length > MAXIMUM_URL_LENGTH) return `the URL is longer than ${MAXIMUM_URL_LENGTH} characters`
+  if (!URL.canParse(url)) return "this is not a URL"
+  const { hostname, password, protocol, username } = new URL(url)
+  if (protocol !== "https:" && !(protocol === "http:" && allowLoopback)) return "the URL must begin with https://"
+  if (username !== "" || password !== "") return "the URL must not carry credentials"
+  const host = unbracketed(hostname)
+  if (isIP(host) !== 0) return addressProblem(host, protocol, allowLoopback)
+  if (isLoopbackName(host)) return allowLoopback ? undefined : "the URL must not name this machine"
+  return protocol === "http:" ? "http is for loopback addresses only" : undefined
+}
+
+/** Why this numeric address may not be dialled; undefined when it may. */
+export const addressProblem = (address: string, protocol: string, allowLoopback: boolean): string | undefined => {
+  if (allowLoopback && isIn(loopback, address)) return undefined
+  if (protocol !== "https:") return "http is for loopback addresses only"
+  return isPublic(address) ? undefined : `${address} is not a public address`
+}
+
+/** As `net` wants it: IPv6 without its brackets. */
+export const unbracketed = (hostname: string): string => (hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname)
+
+const isPublic = (address: string): boolean => (isIP(address) === 4 ? !isIn(reserved4, address) : isIn(global6, address) && !isIn(reserved6, address))
+
+const isIn = (list: BlockList, address: string): boolean => {
+  const family = isIP(address)
+  return family !== 0 && list.check(address, family === 4 ? "ipv4" : "ipv6")
+}
+
+const isLoopbackName = (host: string): boolean => /(^|\.)localhost\.?$/.test(host)
+
+const subnets = (family: "ipv4" | "ipv6", list: ReadonlyArray<readonly [network: string, prefix: number]>): BlockList => {
+  const blocks = new BlockList()
+  for (const [network, prefix] of list) blocks.addSubnet(network, prefix, family)
+  return blocks
+}
+
+const loopback = subnets("ipv4", [["127.0.0.0", 8]])
+loopback.addAddress("::1", "ipv6")
+
+// The IANA special-purpose registry for IPv4: everything that is not the public internet.
+const reserved4 = subnets("ipv4", [
+  ["0.0.0.0", 8], // this network, "unspecified"
+  ["10.0.0.0", 8], // private
+  ["100.64.0.0", 10], // carrier-grade NAT
+  ["127.0.0.0", 8], // loopback
+  ["169.254.0.0", 16], // link-local, where clouds keep their metadata
+  ["172.16.0.0", 12], // private
+  ["192.0.0.0", 24], // protocol assignments
+  ["192.0.2.0", 24], // documentation
+  ["192.88.99.0", 24], // 6to4 relays
+  ["192.168.0.0", 16], // private
+  ["198.18.0.0", 15], // benchmarks
+  ["198.51.100.0", 24], // documentation
+  ["203.0.113.0", 24], // documentation
+  ["224.0.0.0", 4], // multicast
+  ["240.0.0.0", 4] // reserved and broadcast
+])
+
+// For IPv6 the other way round: only global unicast can be public, so that mapped, translated, unique-local, link-local and
+// multicast addresses are refused without being listed.
+const global6 = subnets("ipv6", [["2000::", 3]])
+const reserved6 = subnets("ipv6", [
+  ["2001::", 23], // protocol assignments, Teredo among them
+  ["2001:db8::", 32], // documentation
+  ["2002::", 16], // 6to4, which carries any IPv4 address
+  ["3fff::", 20] // documentation
+])

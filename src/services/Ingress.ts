@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto"
+import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
+import { Unauthorized } from "../domain/errors/Retriable.ts"
+import { NotFound } from "../domain/errors/Terminal.ts"
+import type { Instant } from "../domain/Instant.ts"
+import { Identifiers } from "./ports/Identifiers.ts"
+import type { RawCallback } from "./ports/Provider.ts"
+import { type Callback, ProviderInbox } from "./ports/ProviderInbox.ts"
+import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
+import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
+import { Reconciler } from "./Reconciler.ts"
+import { makeWorker } from "./Worker.ts"
+
+/** Callbacks looked into at once. */
+const SLOTS = 32
+/** Longer than it takes to ask a provider. */
+const LEASE_MS = 60_000
+/** How often waiting callbacks are looked for when none comes in. */
+const IDLE_MS = 1_000
+/**
+ * Ages, in milliseconds, at which a callback is looked into again that told nothing so far: the first ones are for callbacks that
+ * overtake the answer to our own request. Past the last it is parked for a person, and the reconciler goes on by its schedule.
+ */
+export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+
+/** Takes callbacks of providers. They are never believed: each is a reason to ask the provider about one transaction. */
+export class Ingress extends Context.Service<
+  Ingress,
+  {
+    /** Stored, durably, before it is answered; the same bytes again are stored already. */
+    readonly receive: (provider: string, routeKey: string, callback: RawCallback) => Effect.Effect<"stored", NotFound | Unauthorized>
+    /** Looks into every callback that waits, and answers how many. */
+    readonly round: Effect.Effect<number>
+    /** Looks into callbacks for ever. */
+    readonly run: Effect.Effect<never>
+  }
+>()("gateway/services/Ingress") {
+  static readonly layer = Layer.effect(
+    Ingress,
+    Effect.gen(function* () {
+      const registry = yield* ProviderRegistry
+      const inbox = yield* ProviderInbox
+      const transactions = yield* Transactions
+      const reconciler = yield* Reconciler
+      const identifiers = yield* Identifiers
+
+      const claim = Effect.fnUntraced(function* (free: number) {
+        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, LEASE_MS)
+      })
+
+      const find = Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
+        const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
+        // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
+        const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
+        if (Option.exists(byOurs, own) || hint.providerReference === null) return Option.filter(byOurs, own)
+        return Option.filter(yield* transactions.byProviderReference(provider, hint.providerReference), own)
+      })
+
+      const look = Effect.fn("Ingress.look")(
+        function* (callback: Callback) {
+          const found = Option.getOrUndefined(yield* find(callback))
+          const learnt = found === undefined ? false : yield* ask(found)
+          if (found !== undefined && learnt) return yield* inbox.done(callback.id, found.transaction.reference)
+          const at = nextLook(callback.receivedAt, yield* Clock.currentTimeMillis)
+          if (at === null) yield* Effect.logWarning(`a callback is parked: ${found === undefined ? "it matched nothing" : "nothing was learnt"}`)
+          yield* inbox.later(callback.id, at)
+        },
+        (effect, { id, mode, provider }) =>
+          effect.pipe(Effect.annotateLogs({ callback_id: id, provider, mode }), Effect.annotateSpans({ callback_id: id, provider, mode }))
+      )
+
+      // A question that broke has told nothing, and the callback must reach its bound all the same.
+      const ask = Effect.fnUntraced(function* (stored: StoredTransaction) {
+        const exit = yield* Effect.exit(reconciler.ask(stored, "callback"))
+        if (Exit.isSuccess(exit)) return exit.value
+        yield* Effect.logError("asking after a callback broke", exit.cause)
+        return false
+      })
+
+      const worker = yield* makeWorker({ name: "Ingress", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })
+
+      const receive = Effect.fn("Ingress.receive")(function* (provider: string, routeKey: string, callback: RawCallback) {
+        const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
+        if (account === undefined) return yield* new NotFound()
+        const hint = Option.getOrUndefined(account.callbacks.verify(callback))
+        if (hint === undefined) return yield* new Unauthorized()
+        const receivedAt = yield* Clock.currentTimeMillis
+        const digest = createHash("sha256").update(callback.body).digest()
+        const { mode, name } = account
+        const isNew = yield* inbox.store({ id: yield* identifiers.reference, provider: name, mode, receivedAt, digest, hint })
+        yield* Effect.annotateCurrentSpan({ provider: name, mode, duplicate: !isNew })
+        if (isNew) yield* worker.nudge
+        return "stored" as const
+      })
+
+      return Ingress.of({ receive, round: worker.round, run: worker.run })
+    })
+  )
+}
+
+/** Null once it is older than the last age. */
+const nextLook = (receivedAt: Instant, now: Instant): Instant | null => {
+  const age = LOOK_AGES_MS.find((candidate) => candidate > now - receivedAt)
+  return age === undefined ? null : receivedAt + age
+}

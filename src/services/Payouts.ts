@@ -1,0 +1,210 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { AmountAboveMaximum, AmountBelowMinimum, type CapabilityNotAllowed, type CorridorUnsupported, InsufficientTenantFloat, TenantFrozen, type ValidationFailed } from "../domain/errors/Terminal.ts"
+import { type ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
+import { freeze } from "../domain/Event.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { reserve } from "../domain/Ledger.ts"
+import { add, type MinorUnits, minus, ZERO } from "../domain/Money.ts"
+import { type Destination, identityOf, maskedDestination } from "../domain/Party.ts"
+import type { Caller } from "../domain/Tenant.ts"
+import type { Payout, Transaction } from "../domain/Transaction.ts"
+import { transactionView } from "../domain/View.ts"
+import { Admission, withinWindow } from "./Admission.ts"
+import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
+import { type Priced, PayoutPricing, type PayoutTerms, type Route } from "./PayoutPricing.ts"
+import { FloatLedger } from "./ports/FloatLedger.ts"
+import type { Claim } from "./ports/Idempotency.ts"
+import { Identifiers } from "./ports/Identifiers.ts"
+import { Policy } from "./ports/Policy.ts"
+import { Vault } from "./ports/Vault.ts"
+import { Settlement } from "./Settlement.ts"
+
+export interface PayoutCommand extends PayoutTerms {
+  readonly destination: Destination
+  readonly narration: string | null
+  /** Compact JSON text of an object. */
+  readonly metadata: string
+}
+
+export type PayoutQuery = PayoutTerms
+
+type RouteRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
+
+export type PayoutRefusal =
+  | RouteRefusal
+  | TenantFrozen
+  | AmountAboveMaximum
+  | AmountBelowMinimum
+  | InsufficientTenantFloat
+  | RequestInProgress
+  | FinalRefusal
+  | OpenRefusal
+
+export type PayoutEstimate = ReturnType<typeof estimateView>
+
+/** Money out of the tenant's own float (interface.md, "POST /v1/payouts"). */
+export class Payouts extends Context.Service<
+  Payouts,
+  {
+    /** Quotes, reserves amount and fee, sends, and settles what was answered. Refusals come in the contract's order. */
+    readonly create: (caller: Caller, command: PayoutCommand, claim: Claim) => Effect.Effect<Transaction, PayoutRefusal>
+    /** Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
+    readonly quote: (caller: Caller, query: PayoutQuery) => Effect.Effect<PayoutEstimate, RouteRefusal>
+  }
+>()("gateway/services/Payouts") {
+  static readonly layer = Layer.effect(
+    Payouts,
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      const pricing = yield* PayoutPricing
+      const ledger = yield* FloatLedger
+      const settlement = yield* Settlement
+      const identifiers = yield* Identifiers
+      const vault = yield* Vault
+      const policy = yield* Policy
+
+      const create = Effect.fn("Payouts.create")(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
+        yield* admission.mayMove(caller, "payouts")
+        const route = yield* pricing.route(caller, command)
+        yield* admission.underCeiling(caller, command.amount, amountCurrencyOf(command))
+        // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
+        if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION") yield* withinWindow(route.corridor, command.amount)
+
+        const priced = yield* pricing.price(route, command)
+        if (!priced.reachesFloor) {
+          return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
+        }
+        yield* withinWindow(route.corridor, priced.quote.principal)
+        const total = add(priced.quote.principal, priced.quote.fee)
+        yield* admission.underCeiling(caller, total, command.currency)
+
+        const now = yield* Clock.currentTimeMillis
+        const payout = opening(caller, command, claim, route, priced, now)
+        const opened = yield* open(payout, command.destination, claim)
+        if (opened._tag === "Frozen") return yield* new TenantFrozen({})
+        if (opened._tag === "ClaimLost") return yield* new RequestInProgress({})
+        if (opened._tag === "ShortFloat") return yield* shortFloat(caller, command, priced, opened.available)
+
+        const { corridor, destination: party, payouts } = route
+        const outcome = yield* payouts.send({
+          reference: claim.reference,
+          corridor,
+          quote: priced.quote,
+          destination: party ?? command.destination,
+          narration: command.narration
+        })
+        const settled = yield* settlement.apply(claim.reference, outcome, "request", claim)
+        return yield* Effect.fromResult(answerTo(settled, outcome))
+      })
+
+      const open = Effect.fnUntraced(function* (payout: Payout, destination: Destination, claim: Claim) {
+        const { appId, createdAt: at, heldFee, mode, principal, reference, status } = payout
+        return yield* ledger.open({
+          claim,
+          transaction: payout,
+          entry: reserve(payout.currency, add(principal, heldFee)),
+          line: { at, actor: "request", fact: "Opened", note: "", status },
+          event: freeze({ id: yield* identifiers.reference, appId, mode, type: "payout.pending", reference, at }, transactionView(payout)),
+          nextAskAt: at + (policy.askSchedule.open[0] ?? policy.providerTimeoutMs),
+          sealedDestination: yield* vault.sealDestination(destination),
+          partyHash: vault.hash("party", identityOf(destination))
+        })
+      })
+
+      const shortFloat = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, priced: Priced, available: MinorUnits) {
+        const total = add(priced.quote.principal, priced.quote.fee)
+        const cheaper = yield* pricing.cheaper(caller, command, available)
+        return yield* new InsufficientTenantFloat({
+          amount_minor: command.amount,
+          estimated_fee_minor: priced.quote.fee,
+          shortfall_minor: minus(total, available),
+          ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total })
+        })
+      })
+
+      const quote = Effect.fn("Payouts.quote")(function* (caller: Caller, query: PayoutQuery) {
+        yield* admission.granted(caller, "payouts")
+        const route = yield* pricing.route(caller, query)
+        const priced = yield* pricing.tryPrice(route, query)
+        const positions = yield* ledger.positions(caller.appId, caller.mode)
+        const available = positions.find(({ currency }) => currency === query.currency)?.available ?? ZERO
+        const affordable = priced !== undefined && priced.quote.principal + priced.quote.fee <= available
+        const cheaper = affordable || priced === undefined ? undefined : yield* pricing.cheaper(caller, query, available)
+        const now = yield* Clock.currentTimeMillis
+        return estimateView(query, route, priced, available, cheaper, now)
+      })
+
+      return Payouts.of({ create, quote })
+    })
+  )
+}
+
+const amountCurrencyOf = (terms: PayoutTerms) => (terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency)
+
+const opening = (caller: Caller, command: PayoutCommand, claim: Claim, route: Route, { quote }: Priced, createdAt: Instant): Payout => ({
+  kind: "payout",
+  status: "pending",
+  reference: claim.reference,
+  appId: caller.appId,
+  mode: caller.mode,
+  provider: route.corridor.provider,
+  providerReference: null,
+  needsReview: false,
+  amount: command.amount,
+  amountCurrency: amountCurrencyOf(command),
+  currency: command.currency,
+  fees: quote.fee,
+  corridor: { country: route.corridor.country, currency: route.corridor.currency, direction: route.corridor.direction, method: route.corridor.method },
+  network: route.network,
+  narration: command.narration,
+  metadata: command.metadata,
+  version: 1,
+  failure: null,
+  createdAt,
+  updatedAt: createdAt,
+  completedAt: null,
+  expiresAt: null,
+  asked: 0,
+  notFound: 0,
+  principal: quote.principal,
+  heldFee: quote.fee,
+  destinationAmount: quote.destinationAmount,
+  destinationCurrency: quote.destinationCurrency,
+  amountType: command.amountType,
+  deductFeeFromAmount: command.deductFeeFromAmount,
+  maskedDestination: maskedDestination(command.destination),
+  returned: null
+})
+
+/** The answer of a quote (decisions.md section 6). The fee's figures are null where the provider will not quote such an amount. */
+const estimateView = (
+  query: PayoutQuery,
+  { corridor }: Route,
+  priced: Priced | undefined,
+  available: MinorUnits,
+  cheaper: { readonly method: string; readonly total: MinorUnits } | undefined,
+  now: Instant
+) => {
+  const total = priced === undefined ? null : add(priced.quote.principal, priced.quote.fee)
+  const sent = priced?.quote.principal ?? query.amount
+  return {
+    amount_minor: query.amount,
+    amount_currency: amountCurrencyOf(query),
+    currency: query.currency,
+    destination_currency: query.destinationCurrency,
+    fees_minor: priced?.quote.fee ?? null,
+    total_amount_minor: total,
+    destination_amount_minor: priced?.quote.destinationAmount ?? null,
+    rate: priced?.quote.rate ?? null,
+    amount_type: query.amountType,
+    deduct_fee_from_amount: query.deductFeeFromAmount,
+    minimum_minor: corridor.minimum,
+    maximum_minor: corridor.maximum,
+    meets_minimum: priced === undefined ? corridor.minimum === null || sent >= corridor.minimum : priced.reachesFloor,
+    affordable: total !== null && total <= available,
+    available_minor: available,
+    shortfall_minor: total === null ? null : minus(total, available),
+    ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total }),
+    expires_at: priced === undefined ? null : iso(now + priced.quote.expiresInMs)
+  }
+}

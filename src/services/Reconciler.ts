@@ -1,0 +1,115 @@
+import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
+import { ASKED_FOR_MS } from "../domain/Asking.ts"
+import type { Actor, Fact } from "../domain/Fact.ts"
+import type { Instant } from "../domain/Instant.ts"
+import { isTerminal, type Transaction } from "../domain/Transaction.ts"
+import { Policy } from "./ports/Policy.ts"
+import type { Answer, Promises, Provider } from "./ports/Provider.ts"
+import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
+import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
+import { Settlement } from "./Settlement.ts"
+
+/** How many transactions one round takes, and how many of them are asked for at once. */
+const A_ROUND = 100
+const AT_ONCE = 8
+/** A round's claim outlives every call in it; a node that dies holds nothing longer than this. */
+const LEASE_MARGIN_MS = 30_000
+const PAUSE = "250 millis"
+
+/** Asks providers for what nobody told us: transactions whose outcome is open, and late truths about closed ones. */
+export class Reconciler extends Context.Service<
+  Reconciler,
+  {
+    /** Asks the provider about one transaction now and applies what it says. False when nothing could be learnt. */
+    readonly ask: (stored: StoredTransaction, actor: Actor) => Effect.Effect<boolean>
+    /** Asks for everything that is due, up to one round; answers how many. */
+    readonly round: Effect.Effect<number>
+    readonly run: Effect.Effect<never>
+  }
+>()("gateway/services/Reconciler") {
+  static readonly layer = Layer.effect(
+    Reconciler,
+    Effect.gen(function* () {
+      const transactions = yield* Transactions
+      const registry = yield* ProviderRegistry
+      const settlement = yield* Settlement
+      const policy = yield* Policy
+
+      const ask = Effect.fn("Reconciler.ask")(function* ({ transaction }: StoredTransaction, actor: Actor) {
+        const { reference } = transaction
+        yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
+        const provider = registry.find(transaction.provider, transaction.mode)
+        if (Option.isNone(provider)) {
+          yield* Effect.logError("an open transaction belongs to a provider that is not registered").pipe(Effect.annotateLogs({ reference }))
+          yield* settlement.apply(reference, { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" }, actor)
+          return false
+        }
+        const answer = yield* answerOf(provider.value, transaction)
+        const now = yield* Clock.currentTimeMillis
+        const settled = yield* settlement.apply(reference, believed(transaction, answer, provider.value.promises, policy, now), actor)
+        if (!isTerminal(settled) && !settled.needsReview && now - settled.createdAt >= ASKED_FOR_MS) {
+          yield* settlement.apply(reference, { _tag: "Overdue", note: "asked to the end of the schedule without an outcome" }, actor)
+        }
+        return answer._tag !== "Unknown"
+      })
+
+      const one = Effect.fnUntraced(function* (stored: StoredTransaction) {
+        const exit = yield* Effect.exit(ask(stored, "reconciler"))
+        if (Exit.isFailure(exit)) {
+          yield* Effect.logError("asking failed; it is tried again when its lease ends", exit.cause).pipe(
+            Effect.annotateLogs({ reference: stored.transaction.reference })
+          )
+        }
+      })
+
+      const round = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const due = yield* transactions.claimDue(now, A_ROUND, policy.providerTimeoutMs * 2 * Math.ceil(A_ROUND / AT_ONCE) + LEASE_MARGIN_MS)
+        yield* Effect.forEach(due, one, { concurrency: AT_ONCE, discard: true })
+        return due.length
+      }).pipe(Effect.withSpan("Reconciler.round"))
+
+      const run = Effect.exit(round).pipe(
+        Effect.tap((exit) => (Exit.isFailure(exit) ? Effect.logError("a round of asking failed", exit.cause) : Effect.void)),
+        Effect.andThen(Effect.sleep(PAUSE)),
+        Effect.forever
+      )
+
+      return Reconciler.of({ ask, round, run })
+    })
+  )
+}
+
+const answerOf = (provider: Provider, transaction: Transaction): Effect.Effect<Answer> => {
+  const port = transaction.kind === "payout" ? provider.payouts : provider.collections
+  const unable: Answer = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
+  if (port === undefined) return Effect.succeed(unable)
+  return port.ask({
+    reference: transaction.reference,
+    providerReference: transaction.providerReference,
+    currency: transaction.currency,
+    destinationCurrency: transaction.kind === "payout" ? transaction.destinationCurrency : null,
+    sentAt: transaction.createdAt
+  })
+}
+
+/**
+ * What an answer proves. "Not found" counts as never sent only where the provider documents the query by our reference, after the
+ * longer of the two graces and often enough in a row. A collection whose window passed expires once an authenticated answer says
+ * neither success nor live; no timer fails anything by itself.
+ */
+const believed = (
+  transaction: Transaction,
+  answer: Answer,
+  promises: Promises,
+  policy: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">,
+  now: Instant
+): Fact => {
+  if (answer._tag !== "NotFound" || isTerminal(transaction)) return answer
+  const documented = promises.lookup === "by_client_ref"
+  const grace = Math.max(policy.notFoundGraceMs, promises.notFoundGraceMs)
+  const enough = now - transaction.createdAt >= grace && transaction.notFound + 1 >= policy.notFoundCount
+  const passed = transaction.expiresAt !== null && now >= transaction.expiresAt
+  if (transaction.kind === "collection" && passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
+  return documented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
+}

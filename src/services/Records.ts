@@ -1,0 +1,57 @@
+import { Context, Effect, Layer, Option } from "effect"
+import { IndeterminateOutcome } from "../domain/errors/Ambiguous.ts"
+import { RequestInProgress } from "../domain/errors/Retriable.ts"
+import { NotFound } from "../domain/errors/Terminal.ts"
+import { isReference, type Reference } from "../domain/Ids.ts"
+import type { FloatPosition } from "../domain/Ledger.ts"
+import type { Caller } from "../domain/Tenant.ts"
+import { isTerminal, type Transaction } from "../domain/Transaction.ts"
+import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
+import { FloatLedger } from "./ports/FloatLedger.ts"
+import { Transactions } from "./ports/Transactions.ts"
+
+/** A tenant's own records. What is foreign, of the other mode or absent is one and the same NotFound. */
+export class Records extends Context.Service<
+  Records,
+  {
+    /** By reference or id, which are the same; `kind` null reads either kind. Any text may be asked for. */
+    readonly transaction: (caller: Caller, reference: string, kind: Transaction["kind"] | null) => Effect.Effect<Transaction, NotFound>
+    readonly positions: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatPosition>>
+    /**
+     * Answers a request again whose key is pinned to a transaction: in progress inside the lease, indeterminate while it is open
+     * afterwards, and then the transaction as it now is, or its refusal (decisions.md section 3).
+     */
+    readonly again: (
+      caller: Caller,
+      reference: Reference,
+      leased: boolean
+    ) => Effect.Effect<Transaction, RequestInProgress | IndeterminateOutcome | FinalRefusal | OpenRefusal>
+  }
+>()("gateway/services/Records") {
+  static readonly layer = Layer.effect(
+    Records,
+    Effect.gen(function* () {
+      const transactions = yield* Transactions
+      const ledger = yield* FloatLedger
+
+      const transaction = Effect.fn("Records.transaction")(function* (caller: Caller, reference: string, kind: Transaction["kind"] | null) {
+        if (!isReference(reference)) return yield* new NotFound({})
+        const stored = yield* transactions.find(caller.appId, caller.mode, reference)
+        if (Option.isNone(stored)) return yield* new NotFound({})
+        const found = stored.value.transaction
+        if (kind !== null && found.kind !== kind) return yield* new NotFound({})
+        return found
+      })
+
+      const again = Effect.fn("Records.again")(function* (caller: Caller, reference: Reference, leased: boolean) {
+        const stored = yield* transactions.find(caller.appId, caller.mode, reference)
+        if (Option.isNone(stored)) return yield* Effect.die(new Error(`a key is pinned to ${reference}, which is not there`))
+        const found = stored.value.transaction
+        if (isTerminal(found)) return yield* Effect.fromResult(answerTo(found, null))
+        return yield* leased ? new RequestInProgress({}) : new IndeterminateOutcome({ reference })
+      })
+
+      return Records.of({ transaction, positions: (caller) => ledger.positions(caller.appId, caller.mode), again })
+    })
+  )
+}

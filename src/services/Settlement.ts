@@ -1,0 +1,117 @@
+import { Clock, Context, Effect, Layer, Option, Result } from "effect"
+import { nextAsk } from "../domain/Asking.ts"
+import { freeze } from "../domain/Event.ts"
+import type { Actor, Fact } from "../domain/Fact.ts"
+import type { Reference } from "../domain/Ids.ts"
+import type { Instant } from "../domain/Instant.ts"
+import { type Decision, decide } from "../domain/Moves.ts"
+import { isTerminal, type Transaction } from "../domain/Transaction.ts"
+import { transactionView } from "../domain/View.ts"
+import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
+import { AnswerEncoder } from "./ports/AnswerEncoder.ts"
+import { type ApplyStep, FloatLedger } from "./ports/FloatLedger.ts"
+import type { Claim, StoredAnswer } from "./ports/Idempotency.ts"
+import { Identifiers } from "./ports/Identifiers.ts"
+import { Policy } from "./ports/Policy.ts"
+import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
+import { WebhookDispatcher } from "./WebhookDispatcher.ts"
+
+/** Each time means that somebody else moved the same transaction between our read and our commit. */
+const DECISIONS_AT_MOST = 16
+/** Both creates answer 201. */
+const CREATED = 201
+
+/**
+ * The only writer of a transaction's status. The answer to the request, the callback, the reconciler and a person all bring their
+ * news here, in any order and as often as they like.
+ */
+export class Settlement extends Context.Service<
+  Settlement,
+  {
+    /**
+     * Applies one fact: status, ledger entry, history line, event and (for the request itself) the stored answer are one commit.
+     * Answers the transaction as it then is. A fact that changes nothing leaves a line in the history and nothing else.
+     */
+    readonly apply: (reference: Reference, fact: Fact, actor: Actor, claim?: Claim) => Effect.Effect<Transaction>
+  }
+>()("gateway/services/Settlement") {
+  static readonly layer = Layer.effect(
+    Settlement,
+    Effect.gen(function* () {
+      const transactions = yield* Transactions
+      const ledger = yield* FloatLedger
+      const identifiers = yield* Identifiers
+      const encoder = yield* AnswerEncoder
+      const policy = yield* Policy
+      const dispatcher = yield* WebhookDispatcher
+
+      const stepOf = Effect.fnUntraced(function* (
+        { revision, transaction }: StoredTransaction,
+        fact: Fact,
+        actor: Actor,
+        claim: Claim | undefined
+      ) {
+        const at = yield* Clock.currentTimeMillis
+        const decision = decide(transaction, fact, actor, at)
+        const next = counted(transaction, decision, fact, actor)
+        const event =
+          decision.event === null
+            ? null
+            : freeze(
+                { id: yield* identifiers.reference, appId: next.appId, mode: next.mode, type: decision.event, reference: next.reference, at },
+                transactionView(next)
+              )
+        const answer = claim === undefined ? null : answerBytes(encoder, next, fact)
+        return {
+          expectedRevision: revision,
+          next,
+          entry: decision.entry,
+          line: lineOf(next, fact, actor, at),
+          event,
+          nextAskAt: nextAsk(next, policy.askSchedule, at),
+          answer: claim === undefined || answer === null ? null : { claim, answer },
+          wipe: isTerminal(next)
+        } satisfies ApplyStep
+      })
+
+      const apply = Effect.fn("Settlement.apply")(function* (reference: Reference, fact: Fact, actor: Actor, claim?: Claim) {
+        yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.fact": fact._tag, "gateway.actor": actor })
+        for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
+          const stored = yield* transactions.byReference(reference)
+          if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
+          const step = yield* stepOf(stored.value, fact, actor, claim)
+          const result = yield* ledger.apply(step)
+          if (result._tag === "Stale") continue
+          if (step.event !== null) yield* dispatcher.nudge
+          yield* Effect.logInfo("settled").pipe(
+            Effect.annotateLogs({ reference, fact: fact._tag, actor, status: step.next.status, moved: step.entry !== null })
+          )
+          return step.next
+        }
+        return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))
+      })
+
+      return Settlement.of({ apply })
+    })
+  )
+}
+
+/** How often the reconciler asked, and how often in a row the provider knew nothing; both start again when the status changes. */
+const counted = (before: Transaction, { next }: Decision, fact: Fact, actor: Actor): Transaction => {
+  if (next.status !== before.status) return next
+  const asked = actor === "reconciler" ? before.asked + 1 : before.asked
+  const notFound = fact._tag === "NotFound" ? before.notFound + 1 : fact._tag === "StillPending" ? 0 : before.notFound
+  return { ...next, asked, notFound }
+}
+
+const lineOf = (next: Transaction, fact: Fact, actor: Actor, at: Instant) => ({ at, actor, fact: fact._tag, note: fact.note, status: next.status })
+
+/** The bytes to keep with the commit; null while the outcome is open, because then nothing may be kept. */
+const answerBytes = (encoder: AnswerEncoder["Service"], next: Transaction, fact: Fact): StoredAnswer | null =>
+  Result.match(answerTo(next, fact), {
+    onSuccess: (transaction) => encoder.success(CREATED, transactionView(transaction)),
+    onFailure: (refusal) => (isFinal(refusal) ? encoder.refusal(refusal) : null)
+  })
+
+const isFinal = (refusal: FinalRefusal | OpenRefusal): refusal is FinalRefusal =>
+  refusal._tag === "payout_rejected_by_provider" || refusal._tag === "charge_rejected_by_provider" || refusal._tag === "insufficient_wallet_float"

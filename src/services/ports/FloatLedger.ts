@@ -1,0 +1,101 @@
+import { Context, type Effect } from "effect"
+import type { OutboxEvent } from "../../domain/Event.ts"
+import type { Actor } from "../../domain/Fact.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import type { AppId, Mode } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Entry, FloatPosition } from "../../domain/Ledger.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
+import type { AuditEntry } from "./AuditLog.ts"
+import type { Claim, StoredAnswer } from "./Idempotency.ts"
+
+/** One line of a transaction's history: who brought which news, and what it changed. */
+export interface HistoryLine {
+  readonly at: Instant
+  readonly actor: Actor
+  /** The fact's name, or "Opened". */
+  readonly fact: string
+  readonly note: string
+  /** The status after it. */
+  readonly status: string
+}
+
+/** Everything that opening a transaction commits at once. */
+export interface OpenStep {
+  readonly claim: Claim
+  readonly transaction: Transaction
+  /** The reservation of a payout; null for a collection, which moves nothing yet. */
+  readonly entry: Entry | null
+  readonly line: HistoryLine
+  readonly event: OutboxEvent | null
+  readonly nextAskAt: Instant
+  /** The recipient, sealed by the Vault, kept until the payout is terminal; null for a collection. */
+  readonly sealedDestination: Uint8Array | null
+  /** The keyed HMAC of the payer's or recipient's number. */
+  readonly partyHash: Uint8Array | null
+}
+
+export type Opened =
+  | { readonly _tag: "Opened" }
+  /** Another claimant has the key by now, or a transaction is linked to it: nothing was written. */
+  | { readonly _tag: "ClaimLost" }
+  /** The tenant was frozen meanwhile. */
+  | { readonly _tag: "Frozen" }
+  /** The float cannot hold it; `available` is what there was when it was refused. */
+  | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
+
+/** Everything that one fact about one transaction commits at once. */
+export interface ApplyStep {
+  /** The version and status counters that `next` was decided against: the step applies to exactly that row or not at all. */
+  readonly expectedRevision: bigint
+  readonly next: Transaction
+  readonly entry: Entry | null
+  readonly line: HistoryLine
+  readonly event: OutboxEvent | null
+  readonly nextAskAt: Instant | null
+  /** Stored for the claim when this fact answers the request. */
+  readonly answer: { readonly claim: Claim; readonly answer: StoredAnswer } | null
+  /** True once terminal: the sealed destination is overwritten. */
+  readonly wipe: boolean
+}
+
+export type Applied = { readonly _tag: "Applied" } | { readonly _tag: "Stale" }
+
+/** An operator's correction of a float, known by its external id. */
+export interface Adjustment {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly currency: Currency
+  readonly direction: "credit" | "debit"
+  readonly amount: MinorUnits
+  readonly externalId: string
+  readonly note: string
+  readonly at: Instant
+  readonly entry: Entry
+  readonly audit: AuditEntry
+}
+
+export type Adjusted =
+  /** Posted now, or earlier by the same external id with the same parameters. `position` is as it was right after the posting. */
+  | { readonly _tag: "Adjusted"; readonly position: FloatPosition }
+  /** The external id was used for something else. */
+  | { readonly _tag: "Conflict" }
+  | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
+  | { readonly _tag: "NoTenant" }
+
+/** The only port that commits money. Each step is one commit; steps that arrive together are committed together. */
+export class FloatLedger extends Context.Service<
+  FloatLedger,
+  {
+    /** Commits record, reservation, key link, history and event, or writes nothing and says why. The same claim a second time is ClaimLost. */
+    readonly open: (step: OpenStep) => Effect.Effect<Opened>
+    /** Commits the next record, its entry, event, answer and wipe, or nothing when the row moved on (Stale: decide again). */
+    readonly apply: (step: ApplyStep) => Effect.Effect<Applied>
+    /** Posts a credit or a debit once per external id. */
+    readonly adjust: (adjustment: Adjustment) => Effect.Effect<Adjusted>
+    /** One position per currency held, ordered by currency; empty when the tenant holds none. */
+    readonly positions: (appId: AppId, mode: Mode) => Effect.Effect<ReadonlyArray<FloatPosition>>
+  }
+>()("gateway/services/ports/FloatLedger") {}
+

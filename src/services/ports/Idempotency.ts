@@ -1,0 +1,41 @@
+import { Context, type Effect } from "effect"
+import type { KeyScope } from "../../domain/Fingerprint.ts"
+import type { Reference } from "../../domain/Ids.ts"
+
+/** The right to run one request once. The fence grows with each claim of the key; only the newest claimant can commit anything. */
+export interface Claim {
+  readonly scope: KeyScope
+  readonly fence: bigint
+  /** The reference that the transaction will have, should one be made. */
+  readonly reference: Reference
+}
+
+/** An answer as it was sent: its status and its exact bytes. */
+export interface StoredAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+export type Claimed =
+  /** Nobody did this before, or whoever did it left nothing behind: go on. */
+  | { readonly _tag: "Fresh"; readonly claim: Claim }
+  /** It was done: send these bytes again. */
+  | { readonly _tag: "Replay"; readonly answer: StoredAnswer }
+  /** A transaction exists and no final answer was kept: answer from the transaction as it now is. */
+  | { readonly _tag: "Pinned"; readonly reference: Reference; readonly leased: boolean }
+  /** The key was used with other parameters. */
+  | { readonly _tag: "Reused" }
+  /** Somebody is doing it right now. */
+  | { readonly _tag: "Busy" }
+
+export class Idempotency extends Context.Service<
+  Idempotency,
+  {
+    /** Takes the key for one lease, or says why not. Asking twice inside the lease answers Busy the second time. */
+    readonly claim: (scope: KeyScope, fingerprint: Uint8Array) => Effect.Effect<Claimed>
+    /** Keeps a refusal that came before any transaction. False when the claim is no longer the newest, or a transaction exists. */
+    readonly complete: (claim: Claim, answer: StoredAnswer) => Effect.Effect<boolean>
+    /** Forgets the claim, so that the key can run again. Does nothing when the claim was lost or a transaction exists. */
+    readonly release: (claim: Claim) => Effect.Effect<void>
+  }
+>()("gateway/services/ports/Idempotency") {}

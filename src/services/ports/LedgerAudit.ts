@@ -1,0 +1,24 @@
+import { Context, type Effect } from "effect"
+
+/** One thing that does not add up: which rule, where, and what was found. */
+export interface LedgerDifference {
+  readonly rule: string
+  readonly subject: string
+  readonly found: string
+}
+
+export interface LedgerReport {
+  readonly ok: boolean
+  /** How many rows each rule looked at, by the rule's name. */
+  readonly checked: Readonly<Record<string, number>>
+  /** At most a thousand of each rule. */
+  readonly differences: ReadonlyArray<LedgerDifference>
+}
+
+/** Recomputes what the ledger promises from its postings. Reads only, in one snapshot, beside a gateway that goes on working. */
+export class LedgerAudit extends Context.Service<
+  LedgerAudit,
+  {
+    readonly verify: Effect.Effect<LedgerReport>
+  }
+>()("gateway/services/ports/LedgerAudit") {}

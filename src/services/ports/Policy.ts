@@ -1,0 +1,26 @@
+import { Context } from "effect"
+import type { AskSchedule } from "../../domain/Asking.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+
+/** The settings that rules need, read once by Config. Durations are milliseconds unless the name says otherwise. */
+export class Policy extends Context.Service<
+  Policy,
+  {
+    readonly publicHosts: ReadonlyArray<string>
+    readonly signatureMaxAgeSeconds: number
+    readonly signatureMaxAheadSeconds: number
+    readonly nonceKeptSeconds: number
+    readonly idempotencyLeaseMs: number
+    readonly providerTimeoutMs: number
+    readonly askSchedule: AskSchedule
+    readonly collectionExpiryMs: number
+    readonly redirectExpiryMs: number
+    readonly otpExpiryMs: number
+    readonly notFoundGraceMs: number
+    readonly notFoundCount: number
+    readonly webhookScheduleMs: ReadonlyArray<number>
+    readonly webhookAllowLoopback: boolean
+    readonly testCeilings: Readonly<Record<Currency, MinorUnits>>
+  }
+>()("gateway/services/ports/Policy") {}

@@ -1,0 +1,18 @@
+import { Context, type Option } from "effect"
+import type { Mode } from "../../domain/Ids.ts"
+import type { Provider } from "./Provider.ts"
+
+/** The providers that this installation has credentials for. */
+export class ProviderRegistry extends Context.Service<
+  ProviderRegistry,
+  {
+    /** Every provider that this program knows, whether registered or not, in a fixed order. */
+    readonly known: ReadonlyArray<string>
+    /** None where the provider has no address or credentials for that mode. */
+    readonly find: (name: string, mode: Mode) => Option.Option<Provider>
+    /** By the secret last part of a callback's path. */
+    readonly byRouteKey: (name: string, routeKey: string) => Option.Option<Provider>
+    /** The secret last part of the path that this provider is to be told: `/webhooks/{name}/{route_key}`. */
+    readonly routeKey: (name: string, mode: Mode) => string
+  }
+>()("gateway/services/ports/ProviderRegistry") {}

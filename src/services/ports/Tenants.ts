@@ -1,0 +1,48 @@
+import { Context, type Effect, type Option, type Redacted } from "effect"
+import type { AppId, Mode } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Caller, Role, Tenant } from "../../domain/Tenant.ts"
+import type { AuditEntry } from "./AuditLog.ts"
+
+/** A key as the signature check needs it. */
+export interface SigningKey {
+  readonly caller: Caller
+  /** HMAC of the API key under the gateway's own hashing key; the API key itself is not stored. */
+  readonly apiKeyHash: Uint8Array
+  readonly signingSecret: Redacted.Redacted
+}
+
+export interface NewKey {
+  readonly caller: Caller
+  readonly apiKeyHash: Uint8Array
+  readonly signingSecret: Redacted.Redacted
+  readonly createdAt: Instant
+}
+
+export interface KeyRow {
+  readonly appId: AppId
+  readonly keyId: string
+  readonly mode: Mode
+  readonly role: Role
+  readonly createdAt: Instant
+  readonly revokedAt: Instant | null
+}
+
+/** Tenants and their keys. Every change writes its audit row in the same commit. */
+export class Tenants extends Context.Service<
+  Tenants,
+  {
+    /** False when the name is taken; nothing is written then. */
+    readonly create: (tenant: Tenant, audit: AuditEntry) => Effect.Effect<boolean>
+    readonly find: (appId: AppId) => Effect.Effect<Option.Option<Tenant>>
+    /** Ordered by name. */
+    readonly list: Effect.Effect<ReadonlyArray<Tenant>>
+    /** False when there is no such tenant. */
+    readonly issueKey: (key: NewKey, audit: AuditEntry) => Effect.Effect<boolean>
+    /** False when there is no such key, or it was revoked before. */
+    readonly revokeKey: (appId: AppId, keyId: string, at: Instant, audit: AuditEntry) => Effect.Effect<boolean>
+    readonly keys: (appId: AppId) => Effect.Effect<ReadonlyArray<KeyRow>>
+    /** A key that is not revoked. A revocation is seen within a second by every node. */
+    readonly signingKey: (appId: string, keyId: string) => Effect.Effect<Option.Option<SigningKey>>
+  }
+>()("gateway/services/ports/Tenants") {}

@@ -1,0 +1,19 @@
+import { Context, type Effect, type Redacted } from "effect"
+import type { Destination } from "../../domain/Party.ts"
+
+/**
+ * Secrets at rest. Sealing is AES-256-GCM under the master key; `purpose` is authenticated with it, so that a sealed value cannot be
+ * moved to another place. Hashing is HMAC-SHA256 under a random key of its own, which the master key seals and rotation only re-wraps.
+ */
+export class Vault extends Context.Service<
+  Vault,
+  {
+    readonly seal: (purpose: string, plain: Redacted.Redacted) => Effect.Effect<Uint8Array>
+    /** Dies when the value was sealed under another key or for another purpose: that is a broken installation. */
+    readonly open: (purpose: string, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted>
+    readonly sealDestination: (destination: Destination) => Effect.Effect<Uint8Array>
+    readonly openDestination: (sealed: Uint8Array) => Effect.Effect<Destination>
+    /** 32 bytes; the same text for the same purpose always gives the same hash. */
+    readonly hash: (purpose: string, text: Redacted.Redacted) => Uint8Array
+  }
+>()("gateway/services/ports/Vault") {}

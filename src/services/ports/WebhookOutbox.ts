@@ -1,0 +1,61 @@
+import { Context, type Effect, type Option, type Redacted } from "effect"
+import type { EventType } from "../../domain/Event.ts"
+import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { AuditEntry } from "./AuditLog.ts"
+
+/** Where a tenant wants its events of one mode. */
+export interface Endpoint {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly url: string
+  readonly events: ReadonlyArray<EventType>
+  readonly enabled: boolean
+  readonly secret: Redacted.Redacted
+  /** The secret before the last rotation, which signs beside the new one for 24 h; absent otherwise. */
+  readonly previousSecret?: Redacted.Redacted
+}
+
+/** One delivery to make now, leased to whoever claimed it. */
+export interface DueDelivery {
+  readonly id: Reference
+  readonly endpoint: Endpoint
+  readonly eventId: Reference
+  readonly eventType: EventType
+  /** The frozen bytes. */
+  readonly body: string
+  /** Attempts made so far. */
+  readonly attempts: number
+  readonly createdAt: Instant
+}
+
+/** How one attempt ended. */
+export interface Attempt {
+  readonly delivery: DueDelivery
+  readonly at: Instant
+  readonly durationMs: number
+  /** Null when there was no answer. */
+  readonly status: number | null
+  /** The first bytes of the answer, or why there was none. */
+  readonly excerpt: string
+}
+
+export type Verdict =
+  | { readonly _tag: "Delivered" }
+  | { readonly _tag: "Again"; readonly at: Instant }
+  /** Never dropped: listed, and redeliverable. */
+  | { readonly _tag: "Parked" }
+
+/** Events waiting for tenants. FloatLedger writes them in the commit that caused them; here they are claimed and accounted for. */
+export class WebhookOutbox extends Context.Service<
+  WebhookOutbox,
+  {
+    readonly endpoint: (appId: AppId, mode: Mode) => Effect.Effect<Option.Option<Endpoint>>
+    /** Sets or replaces the one endpoint of a tenant and mode. */
+    readonly setEndpoint: (endpoint: Endpoint, at: Instant, audit: AuditEntry) => Effect.Effect<void>
+    /** Takes up to `limit` due deliveries for `leaseMs`, at most `perEndpoint` of one endpoint at a time. */
+    readonly claimDue: (now: Instant, limit: number, perEndpoint: number, leaseMs: number) => Effect.Effect<ReadonlyArray<DueDelivery>>
+    /** Writes the attempt and what follows from it. */
+    readonly settle: (attempt: Attempt, verdict: Verdict) => Effect.Effect<void>
+  }
+>()("gateway/services/ports/WebhookOutbox") {}

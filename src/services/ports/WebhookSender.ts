@@ -1,0 +1,28 @@
+import { Context, type Effect } from "effect"
+
+/** One attempt, ready to be sent: exactly these headers and these bytes, and nothing of ours beside them. */
+export interface SignedDelivery {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface EndpointAnswer {
+  /** Null when there was no answer. */
+  readonly status: number | null
+  /** The first bytes of the answer, or why there was none. */
+  readonly excerpt: string
+  readonly retryAfter: string | null
+}
+
+/** Reaches a tenant's endpoint, an address that the tenant chose and that is not to be trusted. */
+export class WebhookSender extends Context.Service<
+  WebhookSender,
+  {
+    /**
+     * Posts once, to a public address only, following no redirect and within a fixed time. Never fails: what went wrong is
+     * in the answer. Twice sends twice.
+     */
+    readonly post: (delivery: SignedDelivery) => Effect.Effect<EndpointAnswer>
+  }
+>()("gateway/services/ports/WebhookSender") {}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest"
+import type { SyntaxNode } from "./support/Source.ts"
+import { isNode, readSources, type Source } from "./support/Source.ts"
+
+const core = /^effect(\/[A-Z]\w*)?$/
+const crypto = /^(effect\/crypto|node:crypto)$/
+const http = /^effect\/http(\/\w+)?$/
+const node = /^node:/
+
+/**
+ * Who may import what. The first row that fits a file counts. `files` are beginnings of paths under `src/`, where `$1` is what
+ * `from` captured; `packages` are patterns of package names.
+ */
+const imports: ReadonlyArray<{
+  readonly from: RegExp
+  readonly files: ReadonlyArray<string>
+  readonly packages: ReadonlyArray<RegExp>
+}> = [
+  { from: /^domain\/Msisdn\.ts$/, files: ["domain/"], packages: [core, /^libphonenumber-js(\/\w+)?$/] },
+  { from: /^domain\//, files: ["domain/"], packages: [core] },
+  { from: /^services\/ports\//, files: ["domain/", "services/ports/"], packages: [core] },
+  { from: /^services\/WebhookDispatcher\.ts$/, files: ["domain/", "services/"], packages: [core, crypto, http] },
+  { from: /^services\//, files: ["domain/", "services/"], packages: [core, crypto] },
+  { from: /^http\//, files: ["domain/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
+  { from: /^providers\/Registry\.ts$/, files: ["domain/", "services/ports/Provider", "providers/"], packages: [core] },
+  {
+    from: /^providers\/simulation\//,
+    files: ["domain/", "services/ports/Provider", "providers/simulation/"],
+    packages: [core, crypto, http, node, /^@effect\/platform-node(\/\w+)?$/]
+  },
+  {
+    from: /^providers\/(\w+)\/Simulator\w*\.ts$/,
+    files: ["domain/", "services/ports/Provider", "providers/$1/", "providers/simulation/"],
+    packages: [core, crypto, http, node]
+  },
+  {
+    from: /^providers\/(\w+)\//,
+    files: ["domain/", "services/ports/Provider", "providers/$1/", "providers/Transport.ts"],
+    packages: [core, crypto, http]
+  },
+  { from: /^providers\//, files: ["domain/", "services/ports/Provider"], packages: [core, crypto, http] },
+  {
+    from: /^persistence\/(EmbeddedPostgres|Postgres[A-Z]|FolderLock|LocalProcess)/,
+    files: ["persistence/"],
+    packages: [core, node, /^effect\/reactivity$/, /^@effect\/sql-pg$/]
+  },
+  {
+    from: /^persistence\//,
+    files: ["domain/", "services/ports/", "persistence/"],
+    packages: [core, crypto, /^effect\/(sql|reactivity)(\/\w+)?$/, /^@effect\/sql-pg(\/\w+)?$/]
+  },
+  {
+    from: /^observability\//,
+    files: ["domain/", "observability/"],
+    packages: [core, /^effect\/observability(\/\w+)?$/, /^@effect\/opentelemetry(\/\w+)?$/, /^@opentelemetry\//]
+  },
+  {
+    from: /^commands\//,
+    files: ["domain/", "services/", "commands/", "App.ts"],
+    packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
+  },
+  { from: /^Config\.ts$/, files: ["domain/"], packages: [core] },
+  {
+    from: /^App\.ts$/,
+    files: ["domain/", "services/", "http/", "providers/", "persistence/", "observability/", "Config.ts"],
+    packages: [/./]
+  },
+  {
+    from: /^main\.ts$/,
+    files: ["App.ts", "commands/"],
+    packages: [core, /^effect\/cli$/, /^@effect\/platform-node(\/\w+)?$/, node]
+  }
+]
+
+const foreignImports = (source: Source): ReadonlyArray<string> => {
+  const path = source.path.replace(/^src\//, "")
+  const row = imports.find(({ from }) => from.test(path))
+  if (row === undefined) return [`${source.path}:1 stands in no room of the house`]
+  const captured = row.from.exec(path)?.[1] ?? ""
+  const allowed = row.files.map((file) => `src/${file.replace("$1", captured)}`)
+  return source.imports
+    .filter(({ name }) =>
+      name.startsWith("src/")
+        ? !allowed.some((file) => name.startsWith(file))
+        : !row.packages.some((pattern) => pattern.test(name))
+    )
+    .map(({ name, offset }) => `${source.at(offset)} imports ${name}`)
+}
+
+const members =
+  (...names: ReadonlyArray<string>) =>
+  (source: Source): ReadonlyArray<string> =>
+    source.members.filter(({ name }) => names.includes(name)).map(({ name, offset }) => `${source.at(offset)} ${name}`)
+
+const nodes =
+  (type: string, except: (node: SyntaxNode) => boolean = () => false) =>
+  (source: Source): ReadonlyArray<string> =>
+    source
+      .find(type)
+      .filter((found) => !except(found))
+      .map((found) => `${source.at(found.start)} ${source.text.slice(found.start, found.end).split("\n")[0]}`)
+
+const text =
+  (pattern: RegExp) =>
+  (source: Source): ReadonlyArray<string> =>
+    source.matches(pattern)
+
+const nameOf = (value: unknown): unknown => (isNode(value) ? value["name"] : undefined)
+
+const isConst = ({ typeAnnotation }: SyntaxNode): boolean =>
+  isNode(typeAnnotation) && nameOf(typeAnnotation["typeName"]) === "const"
+
+const isNotDate = ({ callee }: SyntaxNode): boolean => nameOf(callee) !== "Date"
+
+const MAX_FILE_LINES = 250
+const MAX_FUNCTION_LINES = 60
+
+const longFile = (source: Source): ReadonlyArray<string> => {
+  const lines = source.text.trimEnd().split("\n").length
+  return lines > MAX_FILE_LINES ? [`${source.path}:${lines} has ${lines} lines`] : []
+}
+
+/** A function's own lines: those of the functions inside count for themselves. */
+const longFunctions = (source: Source): ReadonlyArray<string> => {
+  const line = (offset: number): number => source.text.slice(0, offset).split("\n").length
+  const functions = ["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"].flatMap((type) => source.find(type))
+  return functions.flatMap((outer) => {
+    const own = new Set(Array.from({ length: line(outer.end) - line(outer.start) + 1 }, (_, index) => line(outer.start) + index))
+    for (const inner of functions) {
+      if (inner.start <= outer.start || inner.end > outer.end) continue
+      for (let inside = line(inner.start) + 1; inside < line(inner.end); inside++) own.delete(inside)
+    }
+    return own.size > MAX_FUNCTION_LINES ? [`${source.at(outer.start)} has ${own.size} lines`] : []
+  })
+}
+
+const vagueName = ({ path }: Source): ReadonlyArray<string> =>
+  /(^|\/)(index|utils?|helpers?|common|types)\.[a-z]+$/i.test(path) ? [`${path}:1`] : []
+
+const looseVersions = (source: Source): ReadonlyArray<string> => {
+  const { dependencies, devDependencies } = JSON.parse(source.text)
+  return Object.entries({ ...dependencies, ...devDependencies })
+    .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version)))
+    .map(([name, version]) => `${source.at(source.text.indexOf(`"${name}"`))} ${name} ${version}`)
+}
+
+const skippedTests = (source: Source): ReadonlyArray<string> =>
+  source.matches(/\b(it|test|describe)(\.\w+)*\.(skip|skipIf|runIf|only|todo|fails)\b/)
+
+const code = /^(src|test|bench)\/.*\.ts$/
+const src = /^src\/.*\.ts$/
+const decisions = /^src\/(services|providers)\//
+const everything = /^(?!package-lock\.json)/
+/** Names what it forbids. */
+const self = /^test\/architecture\.test\.ts$/
+
+const rules: ReadonlyArray<{
+  readonly promise: string
+  readonly where: RegExp
+  readonly except?: RegExp
+  readonly offences: (source: Source) => ReadonlyArray<string>
+}> = [
+  { promise: "imports only what its room may import", where: src, offences: foreignImports },
+  { promise: `keeps files within ${MAX_FILE_LINES} lines`, where: code, offences: longFile },
+  { promise: `keeps functions within ${MAX_FUNCTION_LINES} lines`, where: src, offences: longFunctions },
+  { promise: "names files for a noun", where: code, offences: vagueName },
+  { promise: "takes the time from Clock", where: src, offences: members("Date.now", "performance.now") },
+  { promise: "makes no Date from the system's time", where: src, offences: nodes("NewExpression", isNotDate) },
+  { promise: "takes randomness from a service", where: src, offences: members("Math.random") },
+  {
+    promise: "reads the environment in one place",
+    where: src,
+    except: /^src\/(Config|main)\.ts$/,
+    offences: members("process.env")
+  },
+  { promise: "has no any", where: src, offences: nodes("TSAnyKeyword") },
+  { promise: "has no casts", where: src, offences: nodes("TSAsExpression", isConst) },
+  { promise: "has no casts in angle brackets", where: src, offences: nodes("TSTypeAssertion") },
+  { promise: "asserts nothing to be present", where: src, offences: nodes("TSNonNullExpression") },
+  { promise: "silences no type error", where: code, offences: text(/^.*\/\/\s*@ts-(ignore|nocheck|expect-error).*$/) },
+  {
+    promise: "handles errors by their names in services and providers",
+    where: decisions,
+    offences: members("Effect.ignore", "Effect.ignoreCause", "Effect.orElseSucceed", "Effect.catchCause", "Effect.orDie")
+  },
+  { promise: "pins exact versions", where: /^package\.json$/, offences: looseVersions },
+  { promise: "leaves nothing for later", where: everything, except: self, offences: text(/\b(TODO|FIXME)\b/) },
+  { promise: "skips no test", where: /^test\/.*\.ts$/, except: self, offences: skippedTests },
+  { promise: "knows no path of a workplace", where: everything, offences: text(/(?<![\w./$}:-])\/(work|root|home|Users)\/\S*/) },
+  { promise: "knows no package registry", where: /./, except: self, offences: text(/"resolved": "http.*|registry\.npmjs\S*/) }
+]
+
+describe("the house", () => {
+  const sources = readSources()
+
+  for (const { promise, where, except, offences } of rules) {
+    it(promise, () => {
+      const places = sources.filter(({ path }) => where.test(path) && except?.test(path) !== true).flatMap(offences)
+      expect(places.join("\n")).toBe("")
+    })
+  }
+})

@@ -1,0 +1,105 @@
+import { randomBytes } from "node:crypto"
+import { readdir, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { basename, dirname, join, resolve } from "node:path"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { inject } from "vitest"
+import type { TestProject } from "vitest/node"
+import type { EmbeddedDatabase } from "../../src/persistence/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
+
+type Coordinates = Omit<EmbeddedDatabase, "password" | "startedByUs"> & { readonly password: string }
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    postgres: Coordinates
+  }
+}
+
+/** A database of one test. The whole server is thrown away after the run, so nobody removes it. */
+export interface FreshDatabase extends Coordinates {
+  readonly url: string
+}
+
+const PREFIX = "payment-gateway-test-"
+const TEMPLATE = "gateway_template"
+
+/** vitest's globalSetup: one real PostgreSQL for the run. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await removeLeftovers()
+  const dataDir = join(tmpdir(), `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`)
+  const { password, startedByUs: _, ...rest } = await Effect.runPromise(EmbeddedPostgres.ensureRunning(dataDir, "off"))
+  project.provide("postgres", { ...rest, password: Redacted.value(password) })
+  return () => removeDataDir(dataDir)
+}
+
+/**
+ * A database that nobody else uses. With `migrate` it is a copy of a template that the first caller of the run migrates;
+ * every caller of a run passes the same migrations.
+ */
+export const freshDatabase = async (migrate?: (url: string) => Promise<void>): Promise<FreshDatabase> => {
+  const server = inject("postgres")
+  if (migrate !== undefined) await ensureTemplate(server, migrate)
+  const database = `test_${randomBytes(8).toString("hex")}`
+  await run(server, `CREATE DATABASE ${database} ${migrate === undefined ? "" : `TEMPLATE ${TEMPLATE}`}`)
+  return { ...server, database, url: urlOf(server, database) }
+}
+
+/** Stops the server of a test's data folder and removes what it wrote, wherever the cluster had to be put. */
+export const removeDataDir = async (dataDir: string): Promise<void> => {
+  // Where a test made the folder refusable, no server runs.
+  await Effect.runPromise(Effect.ignore(EmbeddedPostgres.stop(dataDir)))
+  const marker = await readFile(join(dataDir, "postgres.json"), "utf8").catch(() => undefined)
+  if (marker !== undefined) {
+    const home = dirname(resolve(dataDir, JSON.parse(marker).cluster))
+    if (basename(home).startsWith("payment-gateway-")) await rm(home, { recursive: true, force: true })
+  }
+  await rm(dataDir, { recursive: true, force: true })
+}
+
+const urlOf = (server: Coordinates, database: string): string =>
+  `postgres://${server.username}:${server.password}@${server.host}:${server.port}/${database}`
+
+const ensureTemplate = (server: Coordinates, migrate: (url: string) => Promise<void>): Promise<void> =>
+  withSession(
+    server,
+    Effect.fnUntraced(function* (sql) {
+      // Test files run in several processes: the first migrates, the others wait for it here.
+      yield* sql`SELECT pg_advisory_lock(1)`
+      const made = yield* sql`SELECT FROM pg_database WHERE datname = ${TEMPLATE} AND datistemplate`
+      if (made.length > 0) return
+      yield* sql.unsafe(`DROP DATABASE IF EXISTS ${TEMPLATE}`)
+      yield* sql.unsafe(`CREATE DATABASE ${TEMPLATE}`)
+      yield* Effect.tryPromise(() => migrate(urlOf(server, TEMPLATE)))
+      yield* sql.unsafe(`ALTER DATABASE ${TEMPLATE} IS_TEMPLATE true`)
+    })
+  )
+
+const run = (server: Coordinates, statement: string): Promise<void> => withSession(server, (sql) => sql.unsafe(statement))
+
+const withSession = (server: Coordinates, use: (sql: PgClient.PgClient) => Effect.Effect<unknown, unknown>): Promise<void> =>
+  PgClient.makeClient({ ...server, password: Redacted.make(server.password) }).pipe(
+    Effect.flatMap(use),
+    Effect.asVoid,
+    Effect.scoped,
+    Effect.provide(Reactivity.layer),
+    Effect.runPromise
+  )
+
+/** A run that was killed leaves its server behind. */
+const removeLeftovers = async (): Promise<void> => {
+  for (const name of await readdir(tmpdir())) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
+    if (pid !== undefined && !isAlive(Number(pid))) await removeDataDir(join(tmpdir(), name)).catch(() => undefined)
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (cause) {
+    return cause instanceof Error && "code" in cause && cause.code === "EPERM"
+  }
+}

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { join, posix, resolve, sep } from "node:path"
+import { parseAst } from "vitest/node"
+
+/** A node of the syntax tree (ESTree with TypeScript's nodes): only what the rules look at. */
+export interface SyntaxNode {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly [field: string]: unknown
+}
+
+/** A file of the project as the architecture's rules see it. */
+export class Source {
+  /** From the project's root, with `/`. */
+  readonly path: string
+  readonly text: string
+  readonly nodes: ReadonlyArray<SyntaxNode>
+
+  constructor(path: string, text: string) {
+    this.path = path
+    this.text = text
+    this.nodes = path.endsWith(".ts") ? [...walk(parseAst(text, { lang: "ts" }, path))] : []
+  }
+
+  at(offset: number): string {
+    return `${this.path}:${this.text.slice(0, offset).split("\n").length}`
+  }
+
+  find(type: string): ReadonlyArray<SyntaxNode> {
+    return this.nodes.filter((node) => node.type === type)
+  }
+
+  matches(pattern: RegExp): ReadonlyArray<string> {
+    return [...this.text.matchAll(new RegExp(pattern, "gm"))].map((match) => `${this.at(match.index)} ${match[0].trim()}`)
+  }
+
+  /** What is imported or re-exported, statically or not: a package's name, or a path from the project's root. */
+  get imports(): ReadonlyArray<{ readonly name: string; readonly offset: number }> {
+    return this.nodes.flatMap((node) => {
+      if (!/^(Import(Declaration|Expression)|Export(Named|All)Declaration|TSImportType)$/.test(node.type)) return []
+      const source = node["source"]
+      if (!isNode(source) || typeof source["value"] !== "string") return []
+      const name = source["value"]
+      return [{ name: name.startsWith(".") ? posix.join(posix.dirname(this.path), name) : name, offset: node.start }]
+    })
+  }
+
+  /** `a.b` for every use of a member of a plain name. */
+  get members(): ReadonlyArray<{ readonly name: string; readonly offset: number }> {
+    return this.find("MemberExpression").flatMap(({ object, property, start }) =>
+      isNode(object) && isNode(property) && typeof object["name"] === "string" && typeof property["name"] === "string"
+        ? [{ name: `${object["name"]}.${property["name"]}`, offset: start }]
+        : []
+    )
+  }
+}
+
+const root = resolve(import.meta.dirname, "..", "..")
+const folders = ["src", "test", "bench", "docs", ".ci"]
+const files = [
+  "package.json",
+  "package-lock.json",
+  "README.md",
+  "tsconfig.json",
+  "biome.json",
+  ".oxlintrc.json",
+  "vitest.config.ts"
+]
+
+/** Every file that we wrote, and the lock file. */
+export const readSources = (): ReadonlyArray<Source> => {
+  const present = new Set(readdirSync(root))
+  const inFolders = folders
+    .filter((folder) => present.has(folder))
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+  const atRoot = files.filter((file) => present.has(file)).map((file) => join(root, file))
+  return [...inFolders, ...atRoot].map(
+    (path) => new Source(path.slice(root.length + 1).replaceAll(sep, "/"), readFileSync(path, "utf8"))
+  )
+}
+
+export const isNode = (value: unknown): value is SyntaxNode =>
+  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
+
+function* walk(value: unknown): Generator<SyntaxNode> {
+  if (Array.isArray(value)) for (const each of value) yield* walk(each)
+  if (!isNode(value)) return
+  yield value
+  for (const child of Object.values(value)) if (typeof child === "object" && child !== null) yield* walk(child)
+}

@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { delimiter, join, resolve } from "node:path"
+
+/** `npm test`: every check runs, also after one has failed, and the last line counts them. */
+
+interface Count {
+  readonly passed: number
+  readonly failed: number
+}
+
+interface VitestReport {
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly testResults: ReadonlyArray<{ readonly status: string; readonly assertionResults: ReadonlyArray<unknown> }>
+}
+
+const root = resolve(import.meta.dirname, "..", "..")
+const programs = join(root, "node_modules", ".bin")
+
+const main = async (): Promise<void> => {
+  const counts = [
+    await check("types", "tsc", ["--noEmit", "-p", "."]),
+    await check("lint", "oxlint", []),
+    await check("format", "biome", ["check"]),
+    await tests()
+  ]
+  const passed = counts.reduce((sum, count) => sum + count.passed, 0)
+  const failed = counts.reduce((sum, count) => sum + count.failed, 0)
+  console.log(`${passed} passed, ${failed} failed`)
+  process.exitCode = failed === 0 && passed > 0 ? 0 : 1
+}
+
+const check = async (name: string, program: string, options: ReadonlyArray<string>): Promise<Count> => {
+  console.log(`\n== ${name}`)
+  return (await execute(program, options)) === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }
+}
+
+const tests = async (): Promise<Count> => {
+  console.log("\n== tests")
+  const folder = await mkdtemp(join(tmpdir(), "payment-gateway-report-"))
+  const file = join(folder, "report.json")
+  const code = await execute("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`])
+  const text = await readFile(file, "utf8").catch(() => undefined)
+  await rm(folder, { recursive: true, force: true })
+  const { passed, failed } = text === undefined ? { passed: 0, failed: 0 } : count(JSON.parse(text))
+  // A run that failed without a failed test, such as by an unhandled rejection or a lost report, is a failure all the same.
+  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed }
+}
+
+/** A test file that cannot be loaded has no tests to count: it is one failure. */
+const count = ({ numPassedTests, numFailedTests, testResults }: VitestReport): Count => ({
+  passed: numPassedTests,
+  failed: numFailedTests + testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length
+})
+
+const execute = (program: string, options: ReadonlyArray<string>): Promise<number> =>
+  new Promise((done) => {
+    const env = { ...process.env, PATH: `${programs}${delimiter}${process.env["PATH"] ?? ""}` }
+    const child = spawn(join(programs, program), options, { cwd: root, env, stdio: ["ignore", "inherit", "inherit"] })
+    child.once("error", (cause) => {
+      console.error(cause.message)
+      done(1)
+    })
+    child.once("close", (code) => done(code ?? 1))
+  })
+
+await main()
