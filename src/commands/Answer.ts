@@ -5,10 +5,7 @@ import { plain } from "./Plain.ts"
 
 /** `--json`: one JSON document on standard output, for programs. */
 export const AsJson = GlobalFlag.Setting("json")({
-  flag: Flag.Boolean("json").pipe(
-    Flag.withDefault(false),
-    Flag.withDescription("print one JSON document on standard output")
-  )
+  flag: Flag.Boolean("json").pipe(Flag.withDefault(false), Flag.withDescription("print one JSON document on standard output"))
 })
 
 /** Prints a command's result: its view as JSON, or the same members for people. */

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { operatorPorts } from "../App.ts"
-import { type FloatPosition, credit, debit } from "../domain/Ledger.ts"
+import { credit, debit, type FloatPosition } from "../domain/Ledger.ts"
 import { toDecimal } from "../domain/Money.ts"
 import { positionView } from "../domain/View.ts"
 import { type Adjustment, FloatLedger } from "../services/ports/FloatLedger.ts"
@@ -55,11 +55,9 @@ export const float = Command.make("float").pipe(
 type Wish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
 
 /** The position right after the posting, also when this external id was posted before. */
-export const adjustFloat = Effect.fn("adjustFloat")(function* (wish: Wish): Effect.fn.Return<
-  FloatPosition,
-  Refusal,
-  FloatLedger
-> {
+export const adjustFloat = Effect.fn("adjustFloat")(function* (
+  wish: Wish
+): Effect.fn.Return<FloatPosition, Refusal, FloatLedger> {
   const ledger = yield* FloatLedger
   const entry = wish.direction === "credit" ? credit(wish.currency, wish.amount) : debit(wish.currency, wish.amount)
   const adjusted = yield* ledger.adjust({

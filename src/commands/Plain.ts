@@ -14,7 +14,12 @@ const lines = (members: Members, indent = ""): ReadonlyArray<string> => {
   const width = Math.max(...Object.keys(members).map((name) => name.length))
   return Object.entries(members).flatMap(([name, value]) => {
     if (Array.isArray(value) && value.some(isMembers)) {
-      return [`${indent}${name}`, ...table(value.map(cells)).split("\n").map((row) => `${indent}  ${row}`)]
+      return [
+        `${indent}${name}`,
+        ...table(value.map(cells))
+          .split("\n")
+          .map((row) => `${indent}  ${row}`)
+      ]
     }
     if (isMembers(value)) return [`${indent}${name}`, ...lines(value, `${indent}  `)]
     return [`${indent}${name.padEnd(width)}  ${cell(members, name)}`]

@@ -41,7 +41,8 @@ export const sign = Command.make(
   Command.withDescription("The four signing headers of one request, as `curl -H @-` takes them; good for two minutes"),
   Command.withExamples([
     {
-      command: "gateway sign --method GET --url http://127.0.0.1:8080/v1/float --key tenant.json | curl -H @- http://127.0.0.1:8080/v1/float",
+      command:
+        "gateway sign --method GET --url http://127.0.0.1:8080/v1/float --key tenant.json | curl -H @- http://127.0.0.1:8080/v1/float",
       description: "Sign a read and send it"
     }
   ])

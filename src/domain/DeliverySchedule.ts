@@ -6,6 +6,7 @@ const JITTER = 0.2
 /** An endpoint may ask for up to this many times the base delay. */
 const RETRY_AFTER_FACTOR = 2
 const SECOND = 1000
+const HTTP_DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 /** Milliseconds before each attempt, counted from the one before it; the first usually 0. */
 export type DeliverySchedule = ReadonlyArray<number>
@@ -35,5 +36,6 @@ export const nextAttempt = (schedule: DeliverySchedule, failed: Failed): Instant
 /** Seconds or an HTTP date (RFC 9110 section 10.2.3); null when it is neither. */
 const retryAfterMs = (header: string, now: Instant): number | null => {
   if (/^\d{1,9}$/.test(header)) return Number(header) * SECOND
+  if (!HTTP_DATE.test(header)) return null
   return Option.match(DateTime.make(header), { onNone: () => null, onSome: (date) => DateTime.toEpochMillis(date) - now })
 }

@@ -2,20 +2,22 @@
 declare global {
   interface JSON {
     rawJSON(text: string): unknown
+    parse(text: string, reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown
   }
 }
 
-/** Text that is JSON already and is put into an answer as it stands, so that a tenant's own numbers are never rounded. */
+/** A JSON text that goes into an answer with its numbers exactly as they were written, so that a tenant's own are never rounded. */
 export class RawJson {
   readonly text: string
   constructor(text: string) {
     this.text = text
   }
-  /** Serialised by `JSON.stringify` as the text itself. */
+  /** Called by `JSON.stringify`. Only a primitive can be raw, hence the text is taken apart and its numbers are kept as text. */
   toJSON(): unknown {
-    return JSON.rawJSON(this.text)
+    return JSON.parse(this.text, (_key, value, { source }) => (typeof value === "number" && source !== undefined ? JSON.rawJSON(source) : value))
   }
 }
 
 /** Compact JSON of a wire value. A bigint is money in minor units and becomes a JSON integer; MinorUnits keeps it within 2^53-1. */
-export const json = (value: unknown): string => JSON.stringify(value, (_key, member) => (typeof member === "bigint" ? JSON.rawJSON(member.toString()) : member))
+export const json = (value: unknown): string =>
+  JSON.stringify(value, (_key, member) => (typeof member === "bigint" ? JSON.rawJSON(member.toString()) : member))

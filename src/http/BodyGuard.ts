@@ -1,4 +1,4 @@
-import { type ByteSize, Effect } from "effect"
+import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
 import { CrossOriginDenied, PayloadTooLarge, UnsupportedMediaType } from "../domain/errors/Terminal.ts"
 
@@ -21,7 +21,7 @@ export const rawBody = (
   return request.arrayBuffer.pipe(
     Effect.map((buffer) => new Uint8Array(buffer)),
     Effect.catchIf(isTooLarge, () => Effect.fail(tooLarge)),
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, byteSize(limit))
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit))
   )
 }
 

@@ -6,7 +6,7 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>()("Database
   /** A statement's failure becomes `<doing>: <the database's own words>`. */
   static readonly explain =
     (doing: string) =>
-    <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>): Effect.Effect<A, Exclude<E, SqlError.SqlError> | DatabaseError, R> =>
+    <A, R>(effect: Effect.Effect<A, SqlError.SqlError | DatabaseError, R>): Effect.Effect<A, DatabaseError, R> =>
       Effect.catchTag(effect, "SqlError", ({ reason }) => new DatabaseError({ message: `cannot ${doing}: ${words(reason)}` }))
 }
 

@@ -1,5 +1,5 @@
-import { Effect, Option, type Scope } from "effect"
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
+import { Effect, Option, type Scope } from "effect"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
 export interface Exchange {
@@ -35,7 +35,9 @@ const MAXIMUM_CONNECTIONS = 64
 const IDLE_CONNECTION_MS = 4000
 
 /** Closes its connections with the scope; what is under way then is `Lost`. */
-export const openTransport = Effect.fn("openTransport")(function* (provider: string): Effect.fn.Return<Transport, never, Scope.Scope> {
+export const openTransport = Effect.fn("openTransport")(function* (
+  provider: string
+): Effect.fn.Return<Transport, never, Scope.Scope> {
   const agent = yield* Effect.acquireRelease(
     Effect.sync(() => new Agent(connections)),
     (agent) => Effect.promise(() => agent.destroy())
@@ -62,11 +64,10 @@ export const openTransport = Effect.fn("openTransport")(function* (provider: str
 export const exactJson = ({ body, contentType }: Extract<Exchanged, { _tag: "Answered" }>): Option.Option<unknown> =>
   contentType === "" || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType) ? parsed(body) : Option.none()
 
-const parsed = Option.liftThrowable(
-  (text: string): unknown =>
-    JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
-      typeof value === "number" ? (context?.source ?? String(value)) : value
-    )
+const parsed = Option.liftThrowable((text: string): unknown =>
+  JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === "number" ? (context?.source ?? String(value)) : value
+  )
 )
 
 const connections: Agent.Options = {
@@ -113,11 +114,8 @@ const dispatch = (agent: Agent, { body, headers, method, url }: Exchange, attemp
 
 const parsedUrl = Option.liftThrowable((text: string) => new URL(text))
 
-const broken = (
-  { written }: Progress,
-  reason: Extract<Exchanged, { _tag: "Lost" }>["reason"],
-  note: string
-): Exchanged => (written ? { _tag: "Lost", reason, note } : { _tag: "NotSent", note })
+const broken = ({ written }: Progress, reason: Extract<Exchanged, { _tag: "Lost" }>["reason"], note: string): Exchanged =>
+  written ? { _tag: "Lost", reason, note } : { _tag: "NotSent", note }
 
 /** What undici tells about one request, in the order in which it tells it. */
 class Attempt implements Dispatcher.DispatchHandler {
@@ -148,7 +146,11 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#progress.written = true
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | Array<string> | undefined>>): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | Array<string> | undefined>>
+  ): void {
     const contentType = headers["content-type"]
     this.#status = status
     this.#contentType = typeof contentType === "string" ? contentType : ""

@@ -1,47 +1,20 @@
 import { DateTime, Option, Result, Schema } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
-import type { Fact, RefusalKind } from "../../domain/Fact.ts"
 import { fromDecimal, fromDecimalUp, type MinorUnits, ZERO } from "../../domain/Money.ts"
-import type { FailureCode } from "../../domain/Transaction.ts"
 import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
-import { type Exchanged, exactJson } from "../Transport.ts"
+import type { Exchanged } from "../Transport.ts"
+import { decoded, noAnswer, notAdmitted, type Reading, type Refusal, type Refused, refusedBy, told, unread } from "./Reading.ts"
 import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
-
-/** What an answer means. `alarm` is for the operator: the provider or our account there is not as this file expects. */
-export interface Reading<F> {
-  readonly fact: F
-  readonly alarm: string | null
-}
 
 export type Kind = "payout" | "collection"
 
 type Wire = typeof Transaction.Type
-type Unknown = Extract<Fact, { _tag: "Unknown" }>
-export type Refused = Extract<Fact, { _tag: "Refused" }>
 
 /** Ours, as far as an answer has to fit it: `currency` is the one of the float that moves. */
 type Own = Pick<AskOrder, "reference" | "currency">
 
-interface Refusal {
-  readonly kind: RefusalKind
-  readonly code: FailureCode
-  readonly message: string
-  readonly alarm: string | null
-}
-
 /** Eversend's whole vocabulary. What is not here is not understood, and never a failure. */
-const statuses = new Map([
-  ["pending", "pending"],
-  ["successful", "successful"],
-  ["failed", "failed"]
-] as const satisfies ReadonlyArray<readonly [string, string]>)
-
-const config: Refusal = {
-  kind: "config",
-  code: "provider_rejected",
-  message: "The provider does not accept the gateway's account.",
-  alarm: "Eversend refuses the gateway's account, its address or its origin"
-}
+const isStatus = Schema.is(Schema.Literals(["pending", "successful", "failed"]))
 const other: Refusal = { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
 
 // By HTTP status, which is all there is: Eversend has no codes, and its texts change. A status that is not here is no refusal that
@@ -49,16 +22,27 @@ const other: Refusal = { kind: "other", code: "provider_rejected", message: "The
 const refusals: Readonly<Record<Kind, ReadonlyMap<number, Refusal>>> = {
   payout: new Map([
     [400, other],
-    [401, config],
-    [402, { kind: "pool", code: "provider_rejected", message: "The provider cannot pay it out now.", alarm: "Eversend refuses a payout: is the wallet there empty?" }],
-    [403, config],
-    [404, { kind: "party", code: "invalid_destination", message: "The provider does not know the recipient's account.", alarm: null }]
+    [401, notAdmitted],
+    [
+      402,
+      {
+        kind: "pool",
+        code: "provider_rejected",
+        message: "The provider cannot pay it out now.",
+        alarm: "Eversend refuses a payout: is the wallet there empty?"
+      }
+    ],
+    [403, notAdmitted],
+    [
+      404,
+      { kind: "party", code: "invalid_destination", message: "The provider does not know the recipient's account.", alarm: null }
+    ]
   ]),
   collection: new Map([
     [400, other],
-    [401, config],
+    [401, notAdmitted],
     [402, other],
-    [403, config],
+    [403, notAdmitted],
     [404, { kind: "party", code: "payer_not_found", message: "The provider does not know the payer.", alarm: null }]
   ])
 }
@@ -95,18 +79,20 @@ export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading
   return told({ ...fact, _tag: "NeedsRedirect", redirectUrl: page })
 }
 
-const outcomeOf = (
-  kind: Kind,
-  wire: Wire,
-  order: Own
-): Reading<PayoutOutcome> => {
+const outcomeOf = (kind: Kind, wire: Wire, order: Own): Reading<PayoutOutcome> => {
   if (!isOurs(kind, wire, order.reference)) return unread("the answer is about another transaction", wire.status)
   const { alarm, fact } = standing(kind, wire, order.currency, 0)
   switch (fact._tag) {
     case "StillPending": {
       const sum = sumOf(wire, order.currency)
       const { amount: observedAmount, currency: observedCurrency } = sum ?? { amount: null, currency: null }
-      return told({ _tag: "Accepted", providerReference: fact.providerReference, observedAmount, observedCurrency, note: fact.note })
+      return told({
+        _tag: "Accepted",
+        providerReference: fact.providerReference,
+        observedAmount,
+        observedCurrency,
+        note: fact.note
+      })
     }
     case "Succeeded":
     case "Refused":
@@ -128,7 +114,16 @@ export const confirmed = (refused: Reading<Refused>, looked: Reading<Answer>): R
     case "NotFound":
       return refused
     case "StillPending":
-      return { fact: { _tag: "Accepted", providerReference: fact.providerReference, observedAmount: null, observedCurrency: null, note: fact.note }, alarm }
+      return {
+        fact: {
+          _tag: "Accepted",
+          providerReference: fact.providerReference,
+          observedAmount: null,
+          observedCurrency: null,
+          note: fact.note
+        },
+        alarm
+      }
     case "Returned":
       return unread("a refused payment is there, and refunded", fact.note)
     default:
@@ -168,7 +163,9 @@ const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: AskOrder, now: nu
   const [first] = own
   if (first === undefined) return unread("nothing was found", "")
   const several = own.some((wire) => wire.transactionId !== first.transactionId)
-  return several ? unread("Eversend has more than one transaction by one reference", first.status) : standing(kind, first, order.currency, now)
+  return several
+    ? unread("Eversend has more than one transaction by one reference", first.status)
+    : standing(kind, first, order.currency, now)
 }
 
 const isOurs = (kind: Kind, wire: Wire, reference: string): boolean =>
@@ -176,23 +173,29 @@ const isOurs = (kind: Kind, wire: Wire, reference: string): boolean =>
 
 const standing = (kind: Kind, wire: Wire, stored: Currency, now: number): Reading<Answer> => {
   const providerReference = wire.transactionId
-  const note = `status ${wire.status}`
-  switch (statuses.get(wire.status)) {
+  const { status } = wire
+  const note = `status ${status}`
+  if (!isStatus(status)) return unread("the status has no meaning here", status)
+  switch (status) {
     case "pending":
       // Sent back before it was delivered, or only about to be: nothing says which.
-      if (wire.isRefunded === true) return unread("refunded while pending", wire.status)
+      if (wire.isRefunded === true) return unread("refunded while pending", status)
       return told({ _tag: "StillPending", providerReference, note })
     case "failed":
       return refusedBy(failures[kind], providerReference, note)
     case "successful": {
       const sum = sumOf(wire, stored)
-      if (sum === undefined) return unread("the amount, the fee or the currency cannot be read", wire.status)
+      if (sum === undefined) return unread("the amount, the fee or the currency cannot be read", status)
       if (wire.isRefunded !== true) return told({ _tag: "Succeeded", providerReference, ...sum, note })
       // Whether a fee came back is not said, so none is given back.
-      return told({ _tag: "Returned", amount: sum.amount, fee: ZERO, at: instant(wire.updatedAt) ?? now, note: `${note}, refunded` })
+      return told({
+        _tag: "Returned",
+        amount: sum.amount,
+        fee: ZERO,
+        at: instant(wire.updatedAt) ?? now,
+        note: `${note}, refunded`
+      })
     }
-    case undefined:
-      return unread("the status has no meaning here", wire.status)
   }
 }
 
@@ -213,7 +216,9 @@ const sumOf = (wire: Wire, stored: Currency): Sum | undefined => {
   const amount = fromDecimal(wire.amount, currency)
   const fees = wire.fees ?? null
   const fee = fees === null ? Result.succeed(null) : fromDecimalUp(fees, currency)
-  return Result.isFailure(amount) || Result.isFailure(fee) ? undefined : { amount: amount.success, currency: named, fee: fee.success }
+  return Result.isFailure(amount) || Result.isFailure(fee)
+    ? undefined
+    : { amount: amount.success, currency: named, fee: fee.success }
 }
 
 const instant = (text: string | undefined): number | undefined =>
@@ -227,42 +232,3 @@ const refusal = (kind: Kind, exchanged: Exchanged): Reading<Refused> | undefined
   const known = refusals[kind].get(exchanged.status)
   return known === undefined ? undefined : refusedBy(known, null, `HTTP ${exchanged.status}`)
 }
-
-const refusedBy = ({ alarm, code, kind, message }: Refusal, providerReference: string | null, note: string): Reading<Refused> => ({
-  fact: { _tag: "Refused", providerReference, kind, failure: { code, message }, note },
-  alarm
-})
-
-/** The body of a 2xx answer, where it has the shape that it must have. */
-export const decoded = <A>(schema: Schema.ConstraintDecoder<A>, exchanged: Exchanged): Option.Option<A> =>
-  exchanged._tag === "Answered" && isSuccess(exchanged.status)
-    ? Option.flatMap(exactJson(exchanged), Schema.decodeUnknownOption(schema))
-    : Option.none()
-
-const isSuccess = (status: number): boolean => status >= 200 && status <= 299
-
-/** No answer that can be believed. */
-const noAnswer = (exchanged: Exchanged): Reading<Unknown> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "Unknown", reason: "unavailable", note: exchanged.note })
-  if (exchanged._tag === "Lost") return told({ _tag: "Unknown", reason: exchanged.reason, note: exchanged.note })
-  const { status } = exchanged
-  const note = `HTTP ${status}`
-  if (isSuccess(status)) return { fact: { _tag: "Unknown", reason: "bad_response", note: `${note}, unreadable` }, alarm: "an answer of Eversend's cannot be read" }
-  const alarm = status === 401 || status === 403 ? config.alarm : null
-  return { fact: { _tag: "Unknown", reason: unknownReasons.get(status) ?? (status >= 500 ? "unavailable" : "bad_response"), note }, alarm }
-}
-
-const unknownReasons = new Map([
-  [408, "timeout"],
-  [429, "unavailable"],
-  [504, "timeout"]
-] as const)
-
-/** An answer that can be read, and does not make sense. */
-const unread = (why: string, status: string): Reading<Unknown> => ({
-  fact: { _tag: "Unknown", reason: "bad_response", note: why },
-  alarm: `${why} (status ${JSON.stringify(status.slice(0, LONGEST_STATUS))})`
-})
-const LONGEST_STATUS = 40
-
-const told = <F>(fact: F): Reading<F> => ({ fact, alarm: null })

@@ -2,7 +2,7 @@ import { Option, Result } from "effect"
 import { fromDecimal, fromDecimalDown, fromDecimalUp } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import type { Exchanged } from "../Transport.ts"
-import { decoded } from "./Translate.ts"
+import { decoded } from "./Reading.ts"
 import { PayoutQuotationAnswer } from "./Wire.ts"
 
 /** A quotation's token is signed for this long after it was issued. */
@@ -30,7 +30,10 @@ export const quoteOf = (exchanged: Exchanged, order: QuoteOrder): PayoutQuote | 
   const answer = Option.getOrUndefined(decoded(PayoutQuotationAnswer, exchanged))
   if (answer === undefined) {
     const isStrange = status < 300 || status === 401
-    return noQuote(`HTTP ${status}`, isStrange ? `Eversend answers a quotation with HTTP ${status} and nothing that can be used` : null)
+    return noQuote(
+      `HTTP ${status}`,
+      isStrange ? `Eversend answers a quotation with HTTP ${status} and nothing that can be used` : null
+    )
   }
   const { quotation, token } = answer.data
   if (quotation.merchant?.merchantExists === false) {
@@ -40,8 +43,12 @@ export const quoteOf = (exchanged: Exchanged, order: QuoteOrder): PayoutQuote | 
 }
 
 /** A quotation for something else than was asked for must not be paid. */
-const fits = (quotation: Quotation, order: QuoteOrder): NoQuote | undefined => {
+const fits = (quotation: Quotation, order: QuoteOrder): QuoteRefused | NoQuote | undefined => {
   const { corridor, destinationCurrency } = order
+  // A wallet is asked for by its owner alone, and its currency is the owner's.
+  if (corridor.method === "wallet" && quotation.destinationCurrency !== destinationCurrency) {
+    return { _tag: "QuoteRefused", kind: "party", note: "the wallet's currency is another one" }
+  }
   if (quotation.sourceCurrency !== corridor.currency || quotation.destinationCurrency !== destinationCurrency) {
     return broken("the currencies are not those that were asked for")
   }

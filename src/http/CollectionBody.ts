@@ -1,0 +1,57 @@
+import { Result } from "effect"
+import type { Issue } from "../domain/errors/Terminal.ts"
+import { minor } from "../domain/Money.ts"
+import type { CollectionCommand } from "../services/Collections.ts"
+import { CollectionBody } from "./api/Collections.ts"
+import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
+import { cardIssues, payerOf, sourceOf } from "./Parties.ts"
+import { isJsonObject, type JsonTree } from "./StrictJson.ts"
+
+type Wire = typeof CollectionBody.Type
+
+const decode = makeDecoder(CollectionBody)
+
+/** The body of `POST /v1/collections`. */
+export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCommand>, BodyRefusal> =>
+  Result.gen(function* () {
+    const card = cardData(body)
+    const decoded = decode(body)
+    if (Result.isFailure(decoded)) return yield* withIssues(decoded.failure, card)
+    const { ignored, tree, wire } = decoded.success
+    const source = sourceOf(wire.source, wire.country)
+    const metadata = metadataOf(tree)
+    const issues = [...ruleIssues(wire), ...issuesOf(source), ...issuesOf(metadata), ...card]
+    if (Result.isFailure(source) || Result.isFailure(metadata) || issues.length > 0) return yield* invalid(issues)
+    const command: CollectionCommand = {
+      amount: minor(BigInt(wire.amount_minor)),
+      currency: wire.currency,
+      country: wire.country,
+      method: wire.method,
+      source: source.success,
+      redirectUrl: wire.redirect_url ?? null,
+      narration: wire.narration ?? null,
+      metadata: metadata.success.text,
+      payer: payerOf(wire.payer ?? wire.customer)
+    }
+    return { command, fingerprint: opened({ ...command, metadata: metadata.success.tree }), ignored }
+  })
+
+/** Card data is looked for in the whole source, because what the contract does not name would otherwise only be ignored. */
+const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
+  if (!isJsonObject(body)) return []
+  const source = body["source"]
+  const msisdn = isJsonObject(source) && source["type"] === "momo" ? source["msisdn"] : undefined
+  return cardIssues(source, "source", typeof msisdn === "string" ? msisdn : null)
+}
+
+const withIssues = (refusal: BodyRefusal, issues: ReadonlyArray<Issue>): Result.Result<never, BodyRefusal> =>
+  refusal._tag === "validation_failed" ? invalid([...refusal.issues, ...issues]) : Result.fail(refusal)
+
+const ruleIssues = (wire: Wire): ReadonlyArray<Issue> => [
+  ...(wire.method === "momo" && wire.source === undefined ? [{ path: "source", message: "Expected the payer of a momo charge" }] : []),
+  ...(wire.source === undefined || wire.source.type === wire.method ? [] : [{ path: "source.type", message: "Expected the same as method" }]),
+  ...(wire.redirect_url === undefined && (wire.currency === "GHS" || wire.method !== "momo")
+    ? [{ path: "redirect_url", message: "Expected where the payer goes on afterwards" }]
+    : []),
+  ...(wire.payer !== undefined && wire.customer !== undefined ? [{ path: "customer", message: "Expected payer or customer, not both" }] : [])
+]

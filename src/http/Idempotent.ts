@@ -1,0 +1,137 @@
+import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
+import type { HttpServerResponse } from "effect/http"
+import { InternalError } from "../domain/errors/Ambiguous.ts"
+import { RequestInProgress } from "../domain/errors/Retriable.ts"
+import { IdempotencyKeyReused } from "../domain/errors/Terminal.ts"
+import { fingerprintText } from "../domain/Fingerprint.ts"
+import type { Caller } from "../domain/Tenant.ts"
+import type { Transaction } from "../domain/Transaction.ts"
+import { transactionView } from "../domain/View.ts"
+import { type Claim, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
+import { Policy } from "../services/ports/Policy.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { Records } from "../services/Records.ts"
+import { refused, sent } from "./Answer.ts"
+import { type Body, checkMode, readTree } from "./Body.ts"
+import { classOf, type Refusal, refusal, success } from "./Envelope.ts"
+import { idempotencyKey } from "./IdempotencyKey.ts"
+import { ignoredHeader } from "./Ignored.ts"
+import { Signed } from "./SignedRequest.ts"
+import type { JsonTree } from "./StrictJson.ts"
+
+/** Both creates answer 201. */
+const CREATED = 201
+/** A request ends this long before its lease does, so that nobody else can have the key while it still answers. */
+const LEASE_MARGIN_MS = 5_000
+/** How long an answer that went wrong is held up to say whether a transaction exists. */
+const LOOK_MS = 2_000
+
+/** A money-moving endpoint: what its body means and what is done once for each key. */
+export interface MoneyStep<C> {
+  /** The route's method and template, as "POST /v1/payouts". */
+  readonly endpoint: string
+  readonly decode: (tree: JsonTree) => Result.Result<Body<C>, Refusal>
+  readonly run: (caller: Caller, command: C, claim: Claim) => Effect.Effect<Transaction, Refusal>
+}
+
+/** Runs a money step once for each idempotency key (decisions.md section 3). */
+export class Idempotent extends Context.Service<
+  Idempotent,
+  {
+    /**
+     * Refuses in the contract's order up to the claim, then runs the step or repeats its answer. The step itself is never interrupted:
+     * neither a client that goes away nor a deadline stops it, and a server that stops waits for it.
+     */
+    readonly once: <C>(step: MoneyStep<C>) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Signed>
+  }
+>()("gateway/http/Idempotent") {
+  static readonly layer = Layer.effect(
+    Idempotent,
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const records = yield* Records
+      const vault = yield* Vault
+      const policy = yield* Policy
+      const steps = yield* Effect.scope
+
+      const claimed = Effect.fnUntraced(function* <C>(step: MoneyStep<C>, request: Signed["Service"], key: string, body: Body<C>) {
+        const { caller } = request
+        const startedAt = yield* Clock.currentTimeMillis
+        const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
+        const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
+        const taken = yield* idempotency.claim(scope, fingerprint)
+        switch (taken._tag) {
+          case "Fresh":
+            return sent(yield* fresh(step, request, taken.claim, body.command, startedAt))
+          case "Replay":
+            return sent(taken.answer, { "idempotency-replayed": "true" })
+          case "Pinned":
+            return sent(yield* Effect.match(records.again(caller, taken.reference, taken.leased), { onSuccess: created, onFailure: refusal }))
+          case "Reused":
+            return refused(new IdempotencyKeyReused())
+          case "Busy":
+            return refused(new RequestInProgress())
+        }
+      })
+
+      const fresh = Effect.fnUntraced(function* <C>(step: MoneyStep<C>, request: Signed["Service"], claim: Claim, command: C, startedAt: number) {
+        const work = step.run(request.caller, command, claim).pipe(
+          Effect.matchEffect({
+            onSuccess: (transaction) => Effect.succeed(created(transaction)),
+            onFailure: (error) => keep(claim, error)
+          })
+        )
+        const fiber = yield* Effect.forkIn(work, steps, { startImmediately: true, uninterruptible: true })
+        const left = startedAt + policy.idempotencyLeaseMs - LEASE_MARGIN_MS - (yield* Clock.currentTimeMillis)
+        const ended = yield* Fiber.await(fiber).pipe(Effect.timeoutOption(Duration.millis(left)))
+        if (Option.isNone(ended)) {
+          yield* Effect.logError("the request took longer than its key's lease; its work goes on")
+          return yield* broken(request, claim)
+        }
+        if (Exit.isSuccess(ended.value)) return ended.value.value
+        yield* Effect.logError("a money step broke", ended.value.cause)
+        return yield* broken(request, claim)
+      })
+
+      /** What stays of a refusal (decisions.md section 3): one that belongs to a transaction was stored by the commit that made it. */
+      const keep = Effect.fnUntraced(function* (claim: Claim, error: Refusal) {
+        const answer = refusal(error)
+        // It names the earlier charge: nothing was made for this key.
+        if (error._tag === "duplicate_charge_in_flight") yield* idempotency.release(claim)
+        else if (classOf(error) === "retriable") yield* idempotency.release(claim)
+        else if (classOf(error) === "terminal" && !namesTransaction(error)) yield* idempotency.complete(claim, answer)
+        return answer
+      })
+
+      const broken = Effect.fnUntraced(function* ({ caller, requestId }: Signed["Service"], claim: Claim) {
+        const look = records.transaction(caller, claim.reference, null).pipe(Effect.timeoutOption(LOOK_MS), Effect.exit)
+        const found = yield* look
+        const exists = Exit.isSuccess(found) && Option.isSome(found.value)
+        return refusal(new InternalError(exists ? { request_id: requestId, reference: claim.reference } : { request_id: requestId }))
+      })
+
+      const once = <C>(step: MoneyStep<C>) =>
+        Effect.flatMap(Signed, (request) => {
+          const asked = readRequest(step, request)
+          if (Result.isFailure(asked)) return Effect.succeed(refused(asked.failure))
+          const { body, key } = asked.success
+          return Effect.map(claimed(step, request, key, body), ignoredHeader(body.ignored))
+        })
+
+      return Idempotent.of({ once })
+    })
+  )
+}
+
+/** Everything that can be refused before the key is claimed, in the contract's order. */
+const readRequest = <C>(step: MoneyStep<C>, { body, caller, rawHeaders }: Signed["Service"]) =>
+  Result.gen(function* () {
+    const tree = yield* readTree(body)
+    yield* checkMode(tree, caller.mode)
+    const key = yield* idempotencyKey(rawHeaders)
+    return { key, body: yield* step.decode(tree) }
+  })
+
+const created = (transaction: Transaction): StoredAnswer => success(CREATED, transactionView(transaction))
+
+const namesTransaction = (error: Refusal): boolean => "reference" in error && error.reference !== undefined

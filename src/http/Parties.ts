@@ -1,0 +1,109 @@
+import { Option, Redacted, Result } from "effect"
+import type { Issue } from "../domain/errors/Terminal.ts"
+import { msisdnOf } from "../domain/Msisdn.ts"
+import type { BankParty, Destination, MomoParty, PayerDetails, WalletParty } from "../domain/Party.ts"
+import type { Payer, Source } from "./api/Collections.ts"
+import type { Destination as WireDestination } from "./api/Payouts.ts"
+import { type JsonTree, NumberLiteral } from "./StrictJson.ts"
+
+// Who pays and who is paid, from the wire to the domain. From here on a number is Redacted.
+
+type Rule<A> = Result.Result<A, ReadonlyArray<Issue>>
+
+/** A momo source's country is the request's when it names none; other sources carry nothing to keep. */
+export const sourceOf = (source: typeof Source.Type | undefined, country: string): Rule<MomoParty | null> => {
+  if (source?.type !== "momo") return Result.succeed(null)
+  const own = source.country ?? country
+  return Result.map(numberOf(source.msisdn, own, "source.msisdn"), (msisdn) => momo(msisdn, source.network, own))
+}
+
+export const destinationOf = (destination: typeof WireDestination.Type): Rule<Destination> => {
+  switch (destination.type) {
+    case "momo":
+      return Result.map(numberOf(destination.msisdn, destination.country, "destination.msisdn"), (msisdn) =>
+        momo(msisdn, destination.network, destination.country)
+      )
+    case "bank":
+      return bankOf(destination)
+    case "wallet":
+      return walletOf(destination)
+  }
+}
+
+export const payerOf = (payer: typeof Payer.Type | undefined): PayerDetails | null => {
+  if (payer === undefined) return null
+  const secret = (text: string | undefined) => (text === undefined ? null : Redacted.make(text))
+  return {
+    firstName: secret(payer.first_name),
+    lastName: secret(payer.last_name),
+    email: secret(payer.email),
+    phone: secret(payer.phone),
+    externalId: payer.external_id ?? null
+  }
+}
+
+/** Card data anywhere in a source, named or not; only the number that is to be charged may look like one. */
+export const cardIssues = (source: JsonTree | undefined, path: string, msisdn: string | null): ReadonlyArray<Issue> => {
+  if (source === undefined) return []
+  if (typeof source === "string") return source !== msisdn && looksLikeCard(source) ? [cardIssue(path)] : []
+  if (source instanceof NumberLiteral) return looksLikeCard(source.source) ? [cardIssue(path)] : []
+  if (source === null || typeof source !== "object") return []
+  return Object.entries(source).flatMap(([name, inner]) =>
+    CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, "")) || looksLikeCard(name) ? [cardIssue(path)] : cardIssues(inner, `${path}.${name}`, msisdn)
+  )
+}
+
+const momo = (msisdn: string, network: string, country: string): MomoParty => ({
+  _tag: "momo",
+  msisdn: Redacted.make(msisdn),
+  network: network.toUpperCase(),
+  country
+})
+
+const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): Rule<BankParty> => {
+  const party = {
+    _tag: "bank",
+    country: bank.country,
+    bankCode: bank.bank_code,
+    accountNumber: Redacted.make(bank.account_number),
+    accountName: Redacted.make(bank.account_name)
+  } as const
+  if (bank.msisdn === undefined) return Result.succeed({ ...party, msisdn: null })
+  return Result.map(numberOf(bank.msisdn, bank.country, "destination.msisdn"), (msisdn) => ({ ...party, msisdn: Redacted.make(msisdn) }))
+}
+
+const walletOf = ({ country, email, msisdn, tag }: Extract<typeof WireDestination.Type, { type: "wallet" }>): Rule<WalletParty> => {
+  const wallet = (identifier: WalletParty["identifier"], value: string): WalletParty => ({
+    _tag: "wallet",
+    country,
+    identifier,
+    value: Redacted.make(value)
+  })
+  if ([msisdn, email, tag].filter((handle) => handle !== undefined).length === 1) {
+    if (msisdn !== undefined) return Result.map(numberOf(msisdn, country, "destination.msisdn"), (number) => wallet("msisdn", number))
+    if (email !== undefined) return Result.succeed(wallet("email", email))
+    if (tag !== undefined) return Result.succeed(wallet("tag", tag))
+  }
+  return Result.fail([{ path: "destination", message: "Expected exactly one of msisdn, email, tag" }])
+}
+
+const numberOf = (text: string, country: string, path: string): Rule<string> =>
+  Option.match(msisdnOf(text, country), {
+    onNone: () => Result.fail([{ path, message: "Expected a number with the country's prefix and a possible length" }]),
+    onSome: (msisdn) => Result.succeed(msisdn)
+  })
+
+const CARD_MEMBER = /^(?:card|cardnumber|cardno|pan|primaryaccountnumber|cvv|cvc|csc|cvn|securitycode|cardsecuritycode|expiry|expirydate|expirymonth|expiryyear)$/i
+const cardIssue = (path: string): Issue => ({ path, message: "Card data is not accepted here" })
+
+const looksLikeCard = (text: string): boolean => {
+  const digits = text.replace(/[ .-]/g, "")
+  return /^[0-9]{13,19}$/.test(digits) && luhn(digits)
+}
+
+const luhn = (digits: string): boolean => {
+  const sum = Array.from(digits, Number)
+    .reverse()
+    .reduce((total, digit, at) => total + (at % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2), 0)
+  return sum % 10 === 0
+}

@@ -1,0 +1,64 @@
+import { Result } from "effect"
+import { AmountTypeRequired, type Issue } from "../domain/errors/Terminal.ts"
+import { minor } from "../domain/Money.ts"
+import type { PayoutCommand, PayoutQuery } from "../services/Payouts.ts"
+import { PayoutBody, QuoteBody } from "./api/Payouts.ts"
+import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
+import { destinationOf } from "./Parties.ts"
+import type { JsonTree } from "./StrictJson.ts"
+
+type Wire = typeof QuoteBody.Type
+
+const decodePayout = makeDecoder(PayoutBody)
+const decodeQuote = makeDecoder(QuoteBody)
+
+/** The body of `POST /v1/payouts`. */
+export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, BodyRefusal | AmountTypeRequired> =>
+  Result.gen(function* () {
+    const { ignored, tree, wire } = yield* decodePayout(body)
+    const destination = destinationOf(wire.destination)
+    const metadata = metadataOf(tree)
+    const issues = [...termIssues(wire), ...issuesOf(destination), ...issuesOf(metadata)]
+    if (Result.isFailure(destination) || Result.isFailure(metadata) || issues.length > 0) return yield* invalid(issues)
+    if (lacksAmountType(wire)) return yield* Result.fail(new AmountTypeRequired())
+    const command: PayoutCommand = {
+      ...termsOf(wire),
+      destination: destination.success,
+      narration: wire.narration ?? null,
+      metadata: metadata.success.text
+    }
+    return { command, fingerprint: opened({ ...command, metadata: metadata.success.tree }), ignored }
+  })
+
+/** The body of `POST /v1/payouts/quote`. */
+export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutQuery>, BodyRefusal | AmountTypeRequired> =>
+  Result.gen(function* () {
+    const { ignored, wire } = yield* decodeQuote(body)
+    const destination = wire.destination === undefined ? Result.succeed(null) : destinationOf(wire.destination)
+    const issues = [...termIssues(wire), ...issuesOf(destination)]
+    if (Result.isFailure(destination) || issues.length > 0) return yield* invalid(issues)
+    if (lacksAmountType(wire)) return yield* Result.fail(new AmountTypeRequired())
+    const command: PayoutQuery = { ...termsOf(wire), destination: destination.success }
+    return { command, fingerprint: opened(command), ignored }
+  })
+
+const termsOf = (wire: Wire) => ({
+  amount: minor(BigInt(wire.amount_minor)),
+  currency: wire.currency,
+  destinationCurrency: wire.destination_currency ?? wire.currency,
+  country: wire.country,
+  method: wire.method,
+  amountType: wire.amount_type ?? null,
+  deductFeeFromAmount: wire.deduct_fee_from_amount ?? false
+})
+
+const termIssues = (wire: Wire): ReadonlyArray<Issue> => [
+  ...(wire.destination === undefined || wire.destination.type === wire.method
+    ? []
+    : [{ path: "destination.type", message: "Expected the same as method" }]),
+  ...(wire.amount_type === "DESTINATION" && wire.deduct_fee_from_amount === true
+    ? [{ path: "deduct_fee_from_amount", message: "Expected no deduction from a fixed destination amount" }]
+    : [])
+]
+
+const lacksAmountType = (wire: Wire): boolean => wire.amount_type === undefined && (wire.destination_currency ?? wire.currency) !== wire.currency

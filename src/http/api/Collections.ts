@@ -1,0 +1,45 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { Country } from "../../domain/Corridor.ts"
+import { Currency } from "../../domain/Currency.ts"
+import { SignedRequest } from "../SignedRequest.ts"
+import { AskedAmount, CollectionRecord, Enveloped, Metadata, Narration, text, WebUrl } from "./Wire.ts"
+
+/** Who pays. Only mobile money needs one; for bank and card the payer enters everything at the provider. */
+export const Source = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("momo"), msisdn: text(32), network: text(32), country: Schema.optionalKey(Country) }),
+  Schema.Struct({ type: Schema.Literal("bank"), country: Schema.optionalKey(Country) }),
+  Schema.Struct({ type: Schema.Literal("card"), country: Schema.optionalKey(Country) })
+])
+
+const detail = Schema.optionalKey(text(128))
+/** For the provider's records only: passed through and not stored. */
+export const Payer = Schema.Struct({ first_name: detail, last_name: detail, email: detail, phone: detail, external_id: detail })
+
+/** `POST /v1/collections` (interface.md, decisions.md section 6). */
+export const CollectionBody = Schema.Struct({
+  amount_minor: AskedAmount,
+  currency: Currency,
+  country: Country,
+  method: Schema.Literals(["momo", "bank", "card"]),
+  source: Schema.optionalKey(Source),
+  redirect_url: Schema.optionalKey(WebUrl),
+  narration: Schema.optionalKey(Narration),
+  metadata: Schema.optionalKey(Metadata),
+  payer: Schema.optionalKey(Payer),
+  /** The same as `payer`; not both. */
+  customer: Schema.optionalKey(Payer)
+})
+
+export class CollectionsApi extends HttpApiGroup.make("collections")
+  .add(
+    HttpApiEndpoint.post("create", "/v1/collections", {
+      payload: CollectionBody,
+      success: Enveloped(CollectionRecord).pipe(HttpApiSchema.status(201))
+    }),
+    HttpApiEndpoint.get("find", "/v1/collections/:reference", {
+      params: { reference: Schema.String },
+      success: Enveloped(CollectionRecord)
+    })
+  )
+  .middleware(SignedRequest) {}

@@ -1,0 +1,19 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { Currency } from "../../domain/Currency.ts"
+import { SignedRequest } from "../SignedRequest.ts"
+import { Amount, Enveloped } from "./Wire.ts"
+
+/** interface.md, "Float position". */
+export const Position = Schema.Struct({
+  currency: Currency,
+  available_minor: Amount,
+  reserved_minor: Amount,
+  collected_minor: Amount,
+  paid_out_minor: Amount,
+  provider_fees_minor: Amount
+})
+
+export class FloatApi extends HttpApiGroup.make("float")
+  .add(HttpApiEndpoint.get("positions", "/v1/float", { success: Enveloped(Schema.Array(Position)) }))
+  .middleware(SignedRequest) {}

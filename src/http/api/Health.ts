@@ -1,0 +1,22 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { SignedRequest } from "../SignedRequest.ts"
+import { Enveloped } from "./Wire.ts"
+
+/** interface.md, "Health records". */
+export const Liveness = Schema.Struct({ status: Schema.Literal("ok"), release: Schema.String })
+
+export const HealthDetail = Schema.Struct({
+  status: Schema.Literal("ok"),
+  uptime_seconds: Schema.Number,
+  version: Schema.String,
+  release: Schema.String,
+  is_test_environment: Schema.Boolean,
+  provider_environment: Schema.Literal("production"),
+  providers: Schema.Record(Schema.String, Schema.Literals(["registered", "not_registered"]))
+})
+
+export class HealthApi extends HttpApiGroup.make("health").add(
+  HttpApiEndpoint.get("live", "/health", { success: Enveloped(Liveness) }),
+  HttpApiEndpoint.get("detail", "/health/detail", { success: Enveloped(HealthDetail) }).middleware(SignedRequest)
+) {}

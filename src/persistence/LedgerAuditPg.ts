@@ -1,0 +1,39 @@
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { LedgerAudit, type LedgerDifference, type LedgerReport } from "../services/ports/LedgerAudit.ts"
+import { type LedgerRule, ledgerRules } from "./LedgerRules.ts"
+import { rowsOf } from "./Rows.ts"
+
+/** Of each rule; a ledger that is broken everywhere need not be printed whole. */
+const MAX_DIFFERENCES = 1000
+/** Reading everything takes longer than a request may. */
+const TIMEOUT_MS = 3_600_000
+
+const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))
+const breaches = rowsOf(Schema.Struct({ subject: Schema.String, found: Schema.String }))
+
+/** LedgerAudit on PostgreSQL: every rule in one read-only snapshot, so that a gateway that goes on working changes nothing. */
+export const LedgerAuditPg = Layer.effect(
+  LedgerAudit,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const audit = Effect.fnUntraced(function* ({ broken, counted, rule }: LedgerRule) {
+      const [row] = yield* counts(sql.unsafe(counted))
+      const found = yield* breaches(sql.unsafe(`${broken} ORDER BY 1 LIMIT ${MAX_DIFFERENCES}`))
+      const differences = found.map((breach): LedgerDifference => ({ rule, ...breach }))
+      return { rule, count: Number(row?.count ?? 0n), differences }
+    })
+
+    const verify = Effect.gen(function* () {
+      yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+      yield* sql`SELECT set_config('statement_timeout', ${`${TIMEOUT_MS}ms`}, true)`
+      const audits = yield* Effect.forEach(ledgerRules, audit)
+      const differences = audits.flatMap((each) => each.differences)
+      const checked = Object.fromEntries(audits.map(({ count, rule }) => [rule, count]))
+      return { ok: differences.length === 0, checked, differences } satisfies LedgerReport
+    }).pipe((effect) => sql.withTransaction(effect), Effect.orDie, Effect.withSpan("LedgerAudit.verify"))
+
+    return LedgerAudit.of({ verify })
+  })
+)

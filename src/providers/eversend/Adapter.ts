@@ -1,0 +1,155 @@
+import { Cache, Clock, Duration, Effect, Exit, Option, type Scope } from "effect"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Mode } from "../../domain/Ids.ts"
+import type { Answer, AskOrder, Collections, PayoutOrder, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import { type Exchanged, openTransport } from "../Transport.ts"
+import { type Client, type EversendSettings, openClient } from "./Client.ts"
+import { decoded, type Reading } from "./Reading.ts"
+import { chargeOutcome, confirmed, foundById, foundInPage, isUnconfirmed, type Kind, payoutOutcome } from "./Translate.ts"
+import { byIdPath, chargeBody, payoutBody, quotationBody, searchPath } from "./TranslateOrder.ts"
+import { QUOTE_LIFE_MS, quoteOf } from "./TranslateQuote.ts"
+import { eversendCallbacks } from "./Webhook.ts"
+import { BanksAnswer } from "./Wire.ts"
+
+const NAME = "eversend"
+
+/** Eversend does not say what a second call with one transactionRef does, nor that its search is by transactionRef. */
+const promises: Promises = {
+  clientReference: "none",
+  lookup: "by_client_ref_inferred",
+  webhookAuth: "hmac",
+  quoteTtlMs: QUOTE_LIFE_MS,
+  notFoundGraceMs: 600_000
+}
+
+/** A search for one reference finds one row; only where Eversend did not search at all are there pages to go through. */
+const PAGE_SIZE = 100
+const MAXIMUM_PAGES = 5
+const BANKS_LIFE = Duration.hours(1)
+const MAXIMUM_BANK_LISTS = 32
+
+/** One account at Eversend. A call takes at most `timeoutMs`, however many requests it needs; the lookup after a refused payout as long again. */
+export const eversend = Effect.fn("eversend")(function* (
+  settings: EversendSettings,
+  mode: Mode
+): Effect.fn.Return<Provider, never, Scope.Scope> {
+  const client = yield* openClient(settings, yield* openTransport(NAME))
+  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const ask = asking(client, deadline)
+  return {
+    name: NAME,
+    mode,
+    promises,
+    callbacks: eversendCallbacks(settings.webhookSecret),
+    payouts: { quote: quoting(client, deadline), send: yield* sending(client, deadline), ask: ask("payout") },
+    collections: { charge: charging(client, deadline), ask: ask("collection") }
+  }
+})
+
+type Deadline = Effect.Effect<number>
+
+const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
+  Effect.fn("eversend.quote")(function* (order) {
+    const body = quotationBody(order)
+    if (body === undefined) return { _tag: "QuoteRefused", kind: "party", note: "a wallet is quoted for its owner only" }
+    const exchanged = yield* client({ operation: "quotation", method: "POST", path: "/payouts/quotation", body }, yield* deadline)
+    const quote = quoteOf(exchanged, order)
+    if (!("_tag" in quote) || quote._tag === "QuoteRefused") return quote
+    if (quote.alarm !== null) yield* Effect.logError(quote.alarm)
+    return yield* new ProviderError()
+  })
+
+const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline) {
+  const bankName = yield* bankNames(client)
+  const send: Payouts["send"] = Effect.fn("eversend.send")(function* (order) {
+    const body = payoutBody(order, yield* bankName(order))
+    const exchanged = yield* client({ operation: "payout", method: "POST", path: "/payouts", body }, yield* deadline)
+    const { reference } = order
+    const { currency } = order.corridor
+    const { alarm, fact } = payoutOutcome(exchanged, { reference, currency })
+    if (!isUnconfirmed(fact)) return yield* heard({ alarm, fact }, reference)
+    const sentAt = yield* Clock.currentTimeMillis
+    const looked = yield* search(client, yield* deadline, "payout", {
+      reference,
+      providerReference: null,
+      currency,
+      destinationCurrency: null,
+      sentAt
+    })
+    if (alarm !== null) yield* Effect.logError(alarm, { reference })
+    return yield* heard(confirmed({ fact, alarm: null }, looked), reference)
+  })
+  return send
+})
+
+const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
+  Effect.fn("eversend.charge")(function* (order) {
+    const exchanged = yield* client(
+      { operation: "charge", method: "POST", path: "/collections/momo", body: chargeBody(order) },
+      yield* deadline
+    )
+    return yield* heard(chargeOutcome(exchanged, order), order.reference)
+  })
+
+const asking = (client: Client, deadline: Deadline) => (kind: Kind) =>
+  Effect.fn("eversend.ask")(function* (order: AskOrder): Effect.fn.Return<Answer> {
+    const until = yield* deadline
+    const byId = order.providerReference === null ? undefined : yield* lookUp(client, until, kind, order, order.providerReference)
+    return yield* heard(byId ?? (yield* search(client, until, kind, order)), order.reference)
+  })
+
+const lookUp = Effect.fnUntraced(function* (client: Client, until: number, kind: Kind, order: AskOrder, id: string) {
+  const exchanged = yield* client({ operation: "transaction", method: "GET", path: byIdPath(id) }, until)
+  return foundById(kind, order, exchanged, yield* Clock.currentTimeMillis)
+})
+
+const search = Effect.fnUntraced(function* (
+  client: Client,
+  until: number,
+  kind: Kind,
+  order: AskOrder
+): Effect.fn.Return<Reading<Answer>> {
+  for (let page = 1; page <= MAXIMUM_PAGES; page++) {
+    const path = searchPath(kind, order, page, PAGE_SIZE)
+    const exchanged: Exchanged = yield* client({ operation: "transactions", method: "GET", path }, until)
+    const found = foundInPage(kind, order, exchanged, PAGE_SIZE, yield* Clock.currentTimeMillis)
+    if (found === "ended") return { fact: { _tag: "NotFound", note: "no transaction by our reference" }, alarm: null }
+    if (found !== "goes_on") return found
+  }
+  return {
+    fact: { _tag: "Unknown", reason: "bad_response", note: `not in the first ${MAXIMUM_PAGES * PAGE_SIZE} transactions` },
+    alarm: "Eversend's search lists other transactions than those that were searched for"
+  }
+})
+
+/**
+ * Eversend wants the bank's name beside its code. It is read from Eversend's own list; where that cannot be read, or has no such
+ * code, the code stands for the name, and whether such a bank is paid is Eversend's to say.
+ */
+const bankNames = Effect.fnUntraced(function* (client: Client) {
+  const lists = yield* Cache.makeWith<string, ReadonlyMap<string, string>, "unread">(
+    Effect.fnUntraced(function* (country) {
+      const until = (yield* Clock.currentTimeMillis) + BANKS_TIMEOUT_MS
+      const exchanged = yield* client({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` }, until)
+      const answer = decoded(BanksAnswer, exchanged)
+      if (Option.isNone(answer)) return yield* Effect.fail("unread" as const)
+      return new Map(answer.value.data.map(({ code, name }) => [code, name]))
+    }),
+    { capacity: MAXIMUM_BANK_LISTS, timeToLive: (exit) => (Exit.isSuccess(exit) ? BANKS_LIFE : Duration.zero) }
+  )
+  return Effect.fnUntraced(function* ({ destination }: PayoutOrder) {
+    if (destination._tag !== "bank") return ""
+    const { bankCode, country } = destination
+    return yield* Cache.get(lists, country).pipe(
+      Effect.map((names) => names.get(bankCode) ?? bankCode),
+      Effect.catch(() => Effect.succeed(bankCode))
+    )
+  })
+})
+
+/** What a name is worth waiting for. */
+const BANKS_TIMEOUT_MS = 3000
+
+/** An alarm is for the operator; the fact is the same with and without it. */
+const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
+  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

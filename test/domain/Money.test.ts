@@ -1,0 +1,49 @@
+import { Result } from "effect"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { exponents, isCurrency } from "../../src/domain/Currency.ts"
+import { json, RawJson } from "../../src/domain/Json.ts"
+import { fromDecimal, fromDecimalDown, fromDecimalUp, LARGEST_AMOUNT, minor, toDecimal } from "../../src/domain/Money.ts"
+
+const currencies = Object.keys(exponents).filter(isCurrency)
+const anyCurrency = fc.constantFrom(...currencies)
+const anyAmount = fc.bigInt({ min: 0n, max: LARGEST_AMOUNT }).map(minor)
+
+describe("money", () => {
+  it("comes back from a provider's decimal exactly as it went out, for every currency and amount", () => {
+    fc.assert(
+      fc.property(anyCurrency, anyAmount, (currency, amount) => {
+        expect(fromDecimal(toDecimal(amount, currency), currency)).toStrictEqual(Result.succeed(amount))
+      })
+    )
+  })
+
+  it("never rounds a decimal that is finer than the currency", () => {
+    expect(fromDecimal("0.025828573078999998", "USD")).toStrictEqual(Result.fail("inexact"))
+    expect(fromDecimal("1.5", "UGX")).toStrictEqual(Result.fail("inexact"))
+    expect(fromDecimal("3200.00", "UGX")).toStrictEqual(Result.succeed(minor(3200n)))
+  })
+
+  it("holds a finer fee rounded up and books a finer exchange rounded down", () => {
+    expect(fromDecimalUp("0.291", "KES")).toStrictEqual(Result.succeed(minor(30n)))
+    expect(fromDecimalUp("0.29", "KES")).toStrictEqual(Result.succeed(minor(29n)))
+    expect(fromDecimalDown("3.1007201981367", "KES")).toStrictEqual(Result.succeed(minor(310n)))
+  })
+
+  it.each(["", "1e3", "-1", "01", "1.", ".5", " 1", "1 ", "NaN", "0x10", "9007199254740992"])("refuses %j as a decimal", (text) => {
+    expect(fromDecimal(text, "UGX")).toStrictEqual(Result.fail("inexact"))
+  })
+
+  it("is written as a JSON integer, whatever its size", () => {
+    fc.assert(
+      fc.property(anyAmount, (amount) => {
+        expect(json({ amount_minor: amount })).toBe(`{"amount_minor":${amount}}`)
+      })
+    )
+  })
+
+  it("leaves a tenant's own JSON as it came", () => {
+    const text = '{"order":12345678901234567890,"b":1.10,"a":null}'
+    expect(json({ metadata: new RawJson(text) })).toBe(`{"metadata":${text}}`)
+  })
+})

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { TestConsole } from "effect/testing"
+import { annotations } from "../../src/observability/Attributes.ts"
+import { Logs } from "../../src/observability/Logs.ts"
+
+class Refused extends Error {
+  readonly request = { headers: { authorization: "Bearer hidden-token" } }
+}
+
+const logged = (format: "json" | "pretty", program: Effect.Effect<unknown>) =>
+  Effect.gen(function* () {
+    yield* program.pipe(Effect.provide(Logs.layer({ format, level: "Info" })))
+    expect(yield* TestConsole.logLines).toEqual([])
+    return (yield* TestConsole.errorLines).map(String)
+  })
+
+describe("Logs", () => {
+  it.effect("writes one JSON object a line on standard error, with the ids of its trace", () =>
+    Effect.gen(function* () {
+      const span = yield* Effect.makeSpan("payout")
+      const lines = yield* logged(
+        "json",
+        Effect.logInfo("settled", 3, 5n).pipe(Effect.annotateLogs(annotations({ reference: "R1", moved: true })), Effect.withParentSpan(span))
+      )
+      expect(lines.map((line) => JSON.parse(line))).toEqual([
+        {
+          time: "1970-01-01T00:00:00.000Z",
+          level: "info",
+          message: "settled 3 5",
+          annotations: { reference: "R1", moved: true },
+          trace_id: span.traceId,
+          span_id: span.spanId
+        }
+      ])
+    })
+  )
+
+  it.effect("says nothing below its level", () =>
+    Effect.gen(function* () {
+      expect(yield* logged("json", Effect.andThen(Effect.logDebug("no"), Effect.logTrace("no")))).toEqual([])
+    })
+  )
+
+  for (const format of ["json", "pretty"] as const) {
+    it.effect(`prints no secret, whatever it hangs on (${format})`, () =>
+      Effect.gen(function* () {
+        const secret = Redacted.make("hidden-secret")
+        const program = Effect.gen(function* () {
+          yield* Effect.logInfo("key", secret, { secret, nested: [secret] })
+          yield* Effect.logInfo("annotated").pipe(Effect.annotateLogs({ note: secret, "http.url": "/webhooks/eversend/hidden-route" }))
+          yield* Effect.logError("failed", yield* Effect.sandbox(Effect.fail(new Refused("no"))).pipe(Effect.flip))
+          yield* Effect.logError(new Refused("as a message"), { error: new Refused("as a field") })
+        })
+        const lines = yield* logged(format, program)
+        expect(lines.length).toBe(4)
+        expect(lines.join("\n")).not.toContain("hidden")
+        expect(lines.join("\n")).toContain("http.url")
+        expect(lines[2]).toContain("Error: no")
+      })
+    )
+  }
+})

@@ -1,0 +1,85 @@
+import { describe, it } from "@effect/vitest"
+import { Effect, Exit, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { expect } from "vitest"
+import { Database } from "../../src/persistence/Database.ts"
+import { Migrations } from "../../src/persistence/Migrations.ts"
+import { freshDatabase } from "../support/Postgres.ts"
+
+const on = (url: string) => Database.layer({ url: Redacted.make(url) })
+const empty = Effect.promise(() => freshDatabase())
+const names = Migrations.all.map(({ name }) => name)
+
+describe("the database's schema", () => {
+  it.effect("is made once by nodes that start together", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      const node = Effect.provide(Database.migrate, on(url))
+      const applied = yield* Effect.all([node, node, node], { concurrency: 3 })
+      expect(applied.flat()).toEqual(names)
+      expect(yield* node).toEqual([])
+    })
+  )
+
+  it.effect("is refused when a newer program made it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      yield* Migrations.apply([...Migrations.all, { name: "9999_future", sql: "CREATE TABLE future ()" }]).pipe(Effect.provide(on(url)))
+      const error = yield* Effect.flip(Effect.provide(Database.migrate, on(url)))
+      expect(error.message).toBe("the database is newer than this program: it has 9999_future; start the newer release")
+    })
+  )
+
+  it.effect("is refused when a released migration was edited", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      yield* Migrations.apply([{ name: "0001", sql: "CREATE TABLE a ()" }]).pipe(Effect.provide(on(url)))
+      const error = yield* Effect.flip(Migrations.apply([{ name: "0001", sql: "CREATE TABLE b ()" }]).pipe(Effect.provide(on(url))))
+      expect(error.message).toBe("the database was made with another version of 0001 than this program has")
+    })
+  )
+
+  it.effect("is refused when something else lives there, even under the same table's name", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE schema_migrations (version text)`).pipe(Effect.provide(on(url)))
+      const error = yield* Effect.flip(Effect.provide(Database.migrate, on(url)))
+      expect(error.message).toBe("the database holds the tables of something else: give the gateway a database of its own")
+    })
+  )
+
+  it.effect("is left as it was when a migration fails, with the database's words", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      const broken = [{ name: "0001", sql: "CREATE TABLE a (); CREATE TABLE a ();" }]
+      const error = yield* Effect.flip(Migrations.apply(broken).pipe(Effect.provide(on(url))))
+      expect(error.message).toMatch(/^cannot apply 0001: .*relation "a" already exists$/)
+      expect(yield* Migrations.apply([{ name: "0002", sql: "CREATE TABLE a ()" }]).pipe(Effect.provide(on(url)))).toEqual(["0002"])
+    })
+  )
+})
+
+describe("the database's connections", () => {
+  it.effect("are in UTC and bound every wait", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      const rows = yield* Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) => sql`SELECT current_setting('TimeZone') AS zone, current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement,
+          current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('application_name') AS name`
+      ).pipe(Effect.provide(on(url)))
+      expect(rows).toEqual([{ zone: "UTC", lock: "5s", statement: "15s", idle: "10s", name: "payment-gateway" }])
+    })
+  )
+
+  it.effect("that cannot be made are one clear line without the password", () =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(Effect.provide(Database.migrate, on("postgres://someone:hunter2@127.0.0.1:1/nowhere")))
+      expect(Exit.isFailure(exit)).toBe(true)
+      const error = yield* Effect.flip(exit)
+      expect(error._tag).toBe("DatabaseError")
+      expect(error.message).toMatch(/^cannot use the database: .*ECONNREFUSED.*$/)
+      expect(error.message).not.toContain("hunter2")
+    })
+  )
+})

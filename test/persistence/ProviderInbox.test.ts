@@ -1,0 +1,72 @@
+import { describe, it } from "@effect/vitest"
+import { Context, Effect } from "effect"
+import { expect } from "vitest"
+import { type Callback, ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { givenDatabase, givenNode, newReference } from "../support/GivenDatabase.ts"
+
+const LEASE_MS = 10_000
+
+const givenCallback = (override: Partial<Callback> = {}) =>
+  Effect.map(
+    newReference,
+    (id): Callback => ({
+      id,
+      provider: "eversend",
+      mode: "test",
+      receivedAt: 1_000,
+      digest: new Uint8Array(32).fill(1),
+      hint: { reference: null, providerReference: "BSB1" },
+      ...override
+    })
+  )
+
+describe("the provider's inbox", () => {
+  it.effect("stores the same bytes once, whichever nodes they come to", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
+      const callbacks = yield* Effect.all(Array.from({ length: 10 }, () => givenCallback()))
+      const stored = yield* Effect.all(
+        callbacks.map((callback, index) => Context.get(nodes[index % 2 === 0 ? 0 : 1], ProviderInbox).store(callback)),
+        { concurrency: "unbounded" }
+      )
+      expect(stored.filter((fresh) => fresh)).toHaveLength(1)
+      const inbox = Context.get(nodes[0], ProviderInbox)
+      expect(yield* inbox.store(yield* givenCallback({ mode: "live" }))).toBe(true)
+      expect(yield* inbox.store(yield* givenCallback({ provider: "other" }))).toBe(true)
+    })
+  )
+
+  it.effect("gives each to one node until its lease runs out", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
+      const inboxes = [Context.get(one, ProviderInbox), Context.get(other, ProviderInbox)] as const
+      const callbacks = yield* Effect.forEach([1, 2, 3, 4], (fill) => givenCallback({ digest: new Uint8Array(32).fill(fill), receivedAt: fill }))
+      yield* Effect.forEach(callbacks, (callback) => inboxes[0].store(callback))
+      const claims = yield* Effect.all([inboxes[0].claimDue(2_000, 3, LEASE_MS), inboxes[1].claimDue(2_000, 3, LEASE_MS)], { concurrency: 2 })
+      expect(claims.flat().map(({ id }) => id).sort()).toEqual(callbacks.map(({ id }) => id).sort())
+      expect(yield* inboxes[0].claimDue(2_000 + LEASE_MS - 1, 9, LEASE_MS)).toEqual([])
+      expect(yield* inboxes[1].claimDue(2_000 + LEASE_MS, 9, LEASE_MS)).toEqual(callbacks)
+    })
+  )
+
+  it.effect("forgets what is done, keeps what is parked, and looks again when told", () =>
+    Effect.gen(function* () {
+      const inbox = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), ProviderInbox)
+      const reference = yield* newReference
+      const [done, later, parked] = yield* Effect.all([
+        givenCallback({ digest: new Uint8Array(32).fill(1), hint: { reference, providerReference: null } }),
+        givenCallback({ digest: new Uint8Array(32).fill(2) }),
+        givenCallback({ digest: new Uint8Array(32).fill(3) })
+      ])
+      for (const callback of [done, later, parked]) yield* inbox.store(callback)
+      yield* inbox.done(done.id, reference)
+      yield* inbox.later(later.id, 5_000)
+      yield* inbox.later(parked.id, null)
+      expect(yield* inbox.claimDue(4_999, 9, LEASE_MS)).toEqual([])
+      expect(yield* inbox.claimDue(5_000, 9, LEASE_MS)).toEqual([later])
+      expect(yield* inbox.store(yield* givenCallback({ digest: done.digest }))).toBe(false)
+    })
+  )
+})

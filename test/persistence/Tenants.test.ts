@@ -1,0 +1,104 @@
+import { describe, it } from "@effect/vitest"
+import { Context, Effect, Option, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { SqlClient } from "effect/sql"
+import { expect } from "vitest"
+import { AppId } from "../../src/domain/Ids.ts"
+import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Nonces } from "../../src/services/ports/Nonces.ts"
+import { type NewKey, Tenants } from "../../src/services/ports/Tenants.ts"
+import { auditEntry, givenDatabase, givenNode, givenTenant, tenant } from "../support/GivenDatabase.ts"
+
+const { appId } = tenant
+const key: NewKey = {
+  caller: { appId, keyId: "k1", mode: "test", role: "tenant" },
+  apiKeyHash: new Uint8Array(32).fill(3),
+  signingSecret: Redacted.make("the secret"),
+  createdAt: 2_000
+}
+
+describe("a tenant", () => {
+  it.effect("is made once, with one audit row", () =>
+    Effect.gen(function* () {
+      const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
+      const tenants = Context.get(node, Tenants)
+      expect(yield* givenTenant(node)).toBe(true)
+      expect(yield* givenTenant(node)).toBe(false)
+      expect(yield* tenants.find(appId)).toEqual(Option.some(tenant))
+      expect(yield* tenants.find(AppId.make("absent"))).toEqual(Option.none())
+      expect(yield* tenants.list).toEqual([tenant])
+      expect(yield* Context.get(node, AuditLog).list(10)).toHaveLength(1)
+    })
+  )
+
+  it.effect("gets keys that open on every node, and no others do", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
+      const tenants = Context.get(one, Tenants)
+      expect(yield* tenants.issueKey(key, auditEntry())).toBe(false)
+      yield* givenTenant(one)
+      expect(yield* tenants.issueKey(key, auditEntry())).toBe(true)
+      const found = yield* Context.get(other, Tenants).signingKey("acme", "k1")
+      const { signingSecret, ...rest } = Option.getOrThrow(found)
+      expect(rest).toEqual({ caller: key.caller, apiKeyHash: key.apiKeyHash })
+      expect(Redacted.value(signingSecret)).toBe("the secret")
+      for (const [name, id] of [["acme", "k2"], ["other", "k1"], ["ACME\0", "k1"], ["acme", "k\0"], ["acme", ""]] as const) {
+        expect(yield* Context.get(other, Tenants).signingKey(name, id)).toEqual(Option.none())
+      }
+      expect(yield* tenants.keys(appId)).toEqual([{ ...key.caller, createdAt: 2_000, revokedAt: null }])
+    })
+  )
+
+  it.effect("has its revoked key refused by its own node at once, and by every other within a second", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
+      yield* givenTenant(one)
+      yield* Context.get(one, Tenants).issueKey(key, auditEntry())
+      const onOne = Context.get(one, Tenants).signingKey("acme", "k1")
+      const onOther = Context.get(other, Tenants).signingKey("acme", "k1")
+      expect([Option.isSome(yield* onOne), Option.isSome(yield* onOther)]).toEqual([true, true])
+      expect(yield* Context.get(one, Tenants).revokeKey(appId, "k1", 3_000, auditEntry())).toBe(true)
+      expect(yield* Context.get(one, Tenants).revokeKey(appId, "k1", 4_000, auditEntry())).toBe(false)
+      expect(yield* onOne).toEqual(Option.none())
+      yield* TestClock.adjust("999 millis")
+      expect(yield* onOther).toEqual(Option.none())
+      expect(yield* Context.get(one, Tenants).keys(appId)).toEqual([{ ...key.caller, createdAt: 2_000, revokedAt: 3_000 }])
+    })
+  )
+
+  it.effect("cannot use another key's sealed secret", () =>
+    Effect.gen(function* () {
+      const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
+      yield* givenTenant(node)
+      yield* Context.get(node, Tenants).issueKey(key, auditEntry())
+      yield* Context.get(node, SqlClient.SqlClient)`UPDATE api_keys SET key_id = 'k2'`
+      const exit = yield* Effect.exit(Context.get(node, Tenants).signingKey("acme", "k2"))
+      expect(String(exit)).toContain("does not open")
+    })
+  )
+})
+
+describe("a nonce", () => {
+  it.effect("is spent once, whichever node it comes to", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
+      const spends = Array.from({ length: 20 }, (_, index) => Context.get(nodes[index % 2 === 0 ? 0 : 1], Nonces).spend(key.caller, "n".repeat(16), 10_000))
+      const answers = yield* Effect.all(spends, { concurrency: "unbounded" })
+      expect(answers.filter((fresh) => fresh)).toHaveLength(1)
+      expect(yield* Context.get(nodes[0], Nonces).spend({ ...key.caller, keyId: "k2" }, "n".repeat(16), 10_000)).toBe(true)
+    })
+  )
+
+  it.effect("is forgotten after its time, a bounded number at once", () =>
+    Effect.gen(function* () {
+      const nonces = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), Nonces)
+      for (const at of [1_000, 2_000, 3_000, 4_000]) yield* nonces.spend(key.caller, `nonce-${at}`, at)
+      expect([yield* nonces.sweep(3_000, 2), yield* nonces.sweep(3_000, 2), yield* nonces.sweep(3_000, 2)]).toEqual([2, 1, 0])
+      expect(yield* nonces.spend(key.caller, "nonce-4000", 9_000)).toBe(false)
+      expect(yield* nonces.spend(key.caller, "nonce-1000", 9_000)).toBe(true)
+    })
+  )
+})

@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto"
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
+import { Effect, Layer, Option, Redacted, type Scope } from "effect"
+import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
+import { Policy } from "../../src/services/ports/Policy.ts"
+import { type Attempt, type DueDelivery, type Verdict, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
+import { TenantConnection } from "../../src/services/TenantConnection.ts"
+import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
+
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** A tenant's receiver on loopback, for as long as the scope lives. */
+export const receiver = (
+  answer: (response: ServerResponse, received: Received) => void
+): Effect.Effect<{ readonly url: string; readonly received: Array<Received> }, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const received: Array<Received> = []
+      const server = createServer(async (request, response) => {
+        let body = ""
+        for await (const chunk of request.setEncoding("utf8")) body += chunk
+        const one = { path: request.url ?? "", headers: request.headers, body }
+        received.push(one)
+        answer(response, one)
+      })
+      await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+      const address = server.address()
+      return { url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/hook`, received, server }
+    }),
+    ({ server }) =>
+      Effect.promise(
+        () =>
+          new Promise<void>((closed) => {
+            server.close(() => closed())
+            server.closeAllConnections()
+          })
+      )
+  )
+
+export const newReference = (): Reference => referenceFrom(randomBytes(26))
+export const newSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`
+
+export const delivery = (
+  url: string,
+  secret: string,
+  given: Partial<DueDelivery> & { readonly previousSecret?: string } = {}
+): DueDelivery => {
+  const { previousSecret, ...override } = given
+  return {
+    id: newReference(),
+    endpoint: {
+      appId: AppId.make("acme"),
+      mode: "test",
+      url,
+      events: ["payout.successful"],
+      enabled: true,
+      secret: Redacted.make(secret),
+      ...(previousSecret === undefined ? {} : { previousSecret: Redacted.make(previousSecret) })
+    },
+    eventId: newReference(),
+    eventType: "payout.successful",
+    body: '{"amount_minor":9007199254740991,"metadata":{"name":"Zoë"}}',
+    attempts: 0,
+    createdAt: 0,
+    ...override
+  }
+}
+
+export interface Settled {
+  readonly attempt: Attempt
+  readonly verdict: Verdict
+}
+
+/** An outbox that hands out each due delivery once, and remembers what was settled. */
+const outbox = (due: Array<DueDelivery>, settled: Array<Settled>) =>
+  Layer.succeed(WebhookOutbox, {
+    endpoint: () => Effect.succeed(Option.none()),
+    setEndpoint: () => Effect.void,
+    claimDue: (_now, limit) => Effect.sync(() => due.splice(0, limit)),
+    settle: (attempt, verdict) => Effect.sync(() => void settled.push({ attempt, verdict }))
+  })
+
+export const policy = (given: Partial<Policy["Service"]>) =>
+  Layer.succeed(Policy, {
+    publicHosts: [],
+    signatureMaxAgeSeconds: 120,
+    signatureMaxAheadSeconds: 30,
+    nonceKeptSeconds: 180,
+    idempotencyLeaseMs: 90_000,
+    providerTimeoutMs: 15_000,
+    askSchedule: { open: [15_000] },
+    collectionExpiryMs: 900_000,
+    redirectExpiryMs: 3_600_000,
+    otpExpiryMs: 600_000,
+    notFoundGraceMs: 600_000,
+    notFoundCount: 3,
+    webhookScheduleMs: [0, 5_000],
+    webhookAllowLoopback: true,
+    testCeilings: { UGX: 0n, RWF: 0n, XAF: 0n, XOF: 0n, KES: 0n, GHS: 0n, NGN: 0n, TZS: 0n, ZMW: 0n, USD: 0n, EUR: 0n, GBP: 0n } as never,
+    ...given
+  })
+
+/** One round over `due`; answers what was settled. */
+export const dispatched = (due: ReadonlyArray<DueDelivery>, given: Partial<Policy["Service"]> = {}): Effect.Effect<ReadonlyArray<Settled>> => {
+  const settled: Array<Settled> = []
+  const layer = WebhookDispatcher.layer.pipe(
+    Layer.provide(TenantConnection),
+    Layer.provide(outbox([...due], settled)),
+    Layer.provide(policy(given))
+  )
+  return Effect.gen(function* () {
+    yield* (yield* WebhookDispatcher).round
+    return settled
+  }).pipe(Effect.provide(layer))
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { makeWorker } from "../../src/services/Worker.ts"
+
+const options = { name: "test", slots: 4, idleMs: 250 }
+
+describe("Worker", () => {
+  it.effect("lets a slow item hold up nobody else", () =>
+    Effect.gen(function* () {
+      const due = ["slow"]
+      const done: Array<string> = []
+      const started = yield* Deferred.make<void>()
+      const quick = yield* Deferred.make<void>()
+      const worker = yield* makeWorker<string>({
+        ...options,
+        claim: (free) => Effect.sync(() => due.splice(0, free)),
+        work: (item) =>
+          item === "slow"
+            ? Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
+            : Effect.andThen(Effect.sync(() => done.push(item)), Deferred.succeed(quick, undefined)).pipe(Effect.asVoid)
+      })
+      const running = yield* Effect.forkChild(worker.run)
+      yield* Deferred.await(started)
+      due.push("quick")
+      yield* worker.nudge
+      yield* Deferred.await(quick)
+      expect(done).toEqual(["quick"])
+      yield* Fiber.interrupt(running)
+    })
+  )
+
+  it.effect("goes on after a claim or an item that broke", () =>
+    Effect.gen(function* () {
+      let claims = 0
+      const done = yield* Deferred.make<string>()
+      const worker = yield* makeWorker<string>({
+        ...options,
+        claim: () => {
+          claims += 1
+          if (claims === 1) return Effect.die(new Error("the database is away"))
+          return Effect.succeed(claims === 2 ? ["broken", "whole"] : [])
+        },
+        work: (item) => (item === "broken" ? Effect.die(new Error("broken")) : Effect.asVoid(Deferred.succeed(done, item)))
+      })
+      const running = yield* Effect.forkChild(worker.run)
+      yield* TestClock.adjust("1 second")
+      expect(yield* Deferred.await(done)).toBe("whole")
+      yield* Fiber.interrupt(running)
+    })
+  )
+
+  it.effect("looks again by itself when nobody nudges", () =>
+    Effect.gen(function* () {
+      let claims = 0
+      const worker = yield* makeWorker<string>({
+        ...options,
+        claim: () => Effect.sync(() => void (claims += 1)).pipe(Effect.as([])),
+        work: () => Effect.void
+      })
+      const running = yield* Effect.forkChild(worker.run)
+      yield* TestClock.adjust("1 second")
+      expect(claims).toBe(5)
+      yield* Fiber.interrupt(running)
+    })
+  )
+
+  it.effect("claims no more than it has room for", () =>
+    Effect.gen(function* () {
+      const asked: Array<number> = []
+      const worker = yield* makeWorker<number>({
+        ...options,
+        claim: (free) => Effect.sync(() => void asked.push(free)).pipe(Effect.as(asked.length === 1 ? [1, 2, 3] : asked.length === 2 ? [4] : [])),
+        work: () => Effect.never
+      })
+      const running = yield* Effect.forkChild(worker.run)
+      yield* TestClock.adjust("10 seconds")
+      expect(asked).toEqual([4, 1])
+      yield* Fiber.interrupt(running)
+    })
+  )
+})

@@ -1,0 +1,54 @@
+import { Context, Effect, Layer, Redacted } from "effect"
+import { AppId, type Reference } from "../../src/domain/Ids.ts"
+import type { Tenant } from "../../src/domain/Tenant.ts"
+import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
+import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
+import { Database } from "../../src/persistence/Database.ts"
+import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
+import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
+import { ProviderInboxPg } from "../../src/persistence/ProviderInboxPg.ts"
+import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { WebhookOutboxPg } from "../../src/persistence/WebhookOutboxPg.ts"
+import type { AuditEntry } from "../../src/services/ports/AuditLog.ts"
+import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { Tenants } from "../../src/services/ports/Tenants.ts"
+import { freshDatabase } from "./Postgres.ts"
+
+export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
+
+/** A migrated database of this test alone. */
+export const givenDatabase: Effect.Effect<Redacted.Redacted> = Effect.promise(() =>
+  freshDatabase((url) =>
+    Database.migrate.pipe(Effect.provide(Database.layer({ url: Redacted.make(url) })), Effect.asVoid, Effect.runPromise)
+  )
+).pipe(Effect.map(({ url }) => Redacted.make(url)))
+
+/** One gateway process on that database: its own connections, its own memory. */
+export const givenNode = (url: Redacted.Redacted, key = masterKey) =>
+  Layer.build(
+    Layer.mergeAll(TenantsPg, NoncesPg, CorridorsPg, AuditLogPg, WebhookOutboxPg, ProviderInboxPg).pipe(
+      Layer.provideMerge(VaultPg.layer(key)),
+      Layer.provideMerge(Layer.merge(Database.layer({ url }), IdentifiersLive)),
+      // Two nodes of one test share nothing.
+      Layer.fresh
+    )
+  )
+
+export const tenant: Tenant = { appId: AppId.make("acme"), status: "active", capabilities: ["payouts"], createdAt: 1_000 }
+
+export const givenTenant = (node: Context.Context<Tenants>, appId = tenant.appId) =>
+  Context.get(node, Tenants).create({ ...tenant, appId }, auditEntry({ action: "tenant create", subject: appId }))
+
+export const auditEntry = (override: Partial<AuditEntry> = {}): AuditEntry => ({
+  at: 1_763_712_345_678,
+  actor: "operator",
+  action: "test",
+  subject: "acme",
+  details: { note: "naïve “quotes”" },
+  ...override
+})
+
+export const newReference: Effect.Effect<Reference> = Effect.flatMap(Identifiers, ({ reference }) => reference).pipe(
+  Effect.provide(IdentifiersLive)
+)
