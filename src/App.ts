@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto"
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Clock, Effect, Layer, Option, Redacted, Ref, Schema, type Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schema, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Config from "./Config.ts"
+import type { Mode } from "./domain/Ids.ts"
 import { Envelope } from "./http/Envelope.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management } from "./observability/Management.ts"
@@ -27,7 +28,7 @@ import { VaultPg } from "./persistence/VaultPg.ts"
 import { WebhookOutboxPg } from "./persistence/WebhookOutboxPg.ts"
 import { eversendSimulator } from "./providers/eversend/Simulator.ts"
 import { providerRegistry } from "./providers/Registry.ts"
-import { simulator as simulatorLayer } from "./providers/simulation/Simulator.ts"
+import { Simulator, simulator as simulatorLayer } from "./providers/simulation/Simulator.ts"
 import { Admission } from "./services/Admission.ts"
 import { Authentication } from "./services/Authentication.ts"
 import { Collections } from "./services/Collections.ts"
@@ -53,6 +54,7 @@ export class Unstartable extends Schema.TaggedError<Unstartable>()("Unstartable"
 const SWEEP_EVERY = "30 seconds"
 const SWEEP_LIMIT = 10_000
 const MASTER_KEY_BYTES = 32
+const LOOPBACK = "127.0.0.1"
 
 export const identifiers = IdentifiersLive
 
@@ -137,7 +139,7 @@ const services = (settings: Config.Settings, address: DatabaseAddress) => {
 }
 
 const eversendAccounts = ({ eversend, policy }: Config.Settings) => {
-  const account = (mode: "live" | "test") => {
+  const account = (mode: Mode) => {
     const own = eversend?.[mode] ?? null
     if (eversend === null || own === null) return undefined
     return { ...own, baseUrl: eversend.baseUrl, origin: eversend.origin, timeoutMs: policy.providerTimeoutMs }
@@ -149,10 +151,64 @@ const eversendAccounts = ({ eversend, policy }: Config.Settings) => {
 const workers = Layer.effectDiscard(
   Effect.gen(function* () {
     const nonces = yield* Nonces
-    const sweep = Effect.flatMap(Clock.currentTimeMillis, (now) => nonces.sweep(now, SWEEP_LIMIT))
+    const sweep = Clock.currentTimeMillis.pipe(
+      Effect.flatMap((now) => nonces.sweep(now, SWEEP_LIMIT)),
+      Effect.exit,
+      Effect.tap((exit) =>
+        Exit.isFailure(exit) ? Effect.logError("spent nonces could not be removed", exit.cause) : Effect.void
+      )
+    )
     yield* Effect.forkScoped((yield* WebhookDispatcher).run)
     yield* Effect.forkScoped((yield* Reconciler).run)
     yield* Effect.forkScoped((yield* Ingress).run)
     yield* Effect.forkScoped(Effect.forever(Effect.delay(sweep, SWEEP_EVERY)))
   })
 )
+
+/** The provider simulator; it knows the accounts of the settings, or else its own. */
+export const simulator = Effect.fnUntraced(function* (settings: Config.Settings) {
+  const { eversend } = simulated(settings, "")
+  const accounts = [eversend?.live ?? [], eversend?.test ?? []].flat()
+  return yield* Layer.build(
+    simulatorLayer({
+      host: LOOPBACK,
+      controlPort: settings.simulatorPort,
+      dataDir: settings.dataDir,
+      delayMs: settings.simulatorDelayMs,
+      providers: [eversendSimulator({ accounts, duplicates: "refuse" })]
+    })
+  ).pipe(
+    Effect.map((context) => Context.get(context, Simulator)),
+    Effect.catchDefect((defect) => new Unstartable({ message: defect instanceof Error ? defect.message : String(defect) }))
+  )
+})
+
+/** The settings of a gateway whose provider is the simulator, reached at `baseUrl`. Its credentials open nothing but the simulator. */
+export const simulated = (settings: Config.Settings, baseUrl: string): Config.Settings => {
+  const account = (mode: Mode) => ({
+    clientId: `simulated-${mode}`,
+    clientSecret: Redacted.make(`simulated-${mode}-secret`),
+    webhookSecret: Redacted.make(`simulated-${mode}-webhook-secret`)
+  })
+  return settings.eversend === null
+    ? { ...settings, eversend: { baseUrl, origin: null, live: account("live"), test: account("test") } }
+    : settings
+}
+
+/** The master key: the setting's, or a random one that is made once and kept in the data folder for its owner only. */
+const masterKey = Effect.fnUntraced(function* ({ dataDir, masterKey }: Config.Settings) {
+  if (masterKey !== null) return masterKey
+  const file = join(dataDir, "master.key")
+  return yield* Effect.tryPromise({
+    try: async () => {
+      await mkdir(dataDir, { recursive: true, mode: 0o711 })
+      const draft = `${file}.${randomBytes(6).toString("hex")}`
+      await writeFile(draft, randomBytes(MASTER_KEY_BYTES).toString("base64"), { flag: "wx", mode: 0o600 })
+      // A link is made whole or not at all, and never replaces the key that is there.
+      await link(draft, file).catch((cause) => (cause.code === "EEXIST" ? undefined : Promise.reject(cause)))
+      await rm(draft)
+      return Redacted.make((await readFile(file, "utf8")).trim())
+    },
+    catch: (cause) => new Unstartable({ message: `cannot keep the master key in ${file}: ${String(cause)}` })
+  })
+})

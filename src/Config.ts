@@ -192,7 +192,7 @@ const wholeNumber = (minimum: number, maximum: number): Rule<number> => ({
   of: (value) => (/^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum ? Number(value) : undefined)
 })
 
-const oneOf = <A>(choices: Readonly<Record<string, A>>): Rule<A> => ({
+const oneOf = <const A>(choices: Readonly<Record<string, A>>): Rule<A> => ({
   meaning: `one of ${Object.keys(choices).join(", ")}`,
   of: (value) => (Object.hasOwn(choices, value.toLowerCase()) ? choices[value.toLowerCase()] : undefined)
 })

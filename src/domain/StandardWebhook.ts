@@ -28,7 +28,8 @@ export const webhookHeaders = (message: WebhookMessage, signatures: ReadonlyArra
 export const webhookSecret = (base64: string): string => `${SECRET_PREFIX}${base64}`
 
 /** The base64 of the key that a secret stands for. */
-export const webhookKey = (secret: string): string => (secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret)
+export const webhookKey = (secret: string): string =>
+  secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret
 
 /** How many random bytes make a secret. */
 export const webhookSecretBytes = SECRET_BYTES

@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RequestInProgress } from "../domain/errors/Retriable.ts"
@@ -56,13 +56,12 @@ export class Idempotent extends Context.Service<
 
       const claimed = Effect.fnUntraced(function* <C>(step: MoneyStep<C>, request: Signed["Service"], key: string, body: Body<C>) {
         const { caller } = request
-        const startedAt = yield* Clock.currentTimeMillis
         const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
         const taken = yield* idempotency.claim(scope, fingerprint)
         switch (taken._tag) {
           case "Fresh":
-            return sent(yield* fresh(step, request, taken.claim, body.command, startedAt))
+            return sent(yield* fresh(step, request, taken.claim, body.command))
           case "Replay":
             return sent(taken.answer, { "idempotency-replayed": "true" })
           case "Pinned":
@@ -74,24 +73,15 @@ export class Idempotent extends Context.Service<
         }
       })
 
-      const fresh = Effect.fnUntraced(function* <C>(step: MoneyStep<C>, request: Signed["Service"], claim: Claim, command: C, startedAt: number) {
-        const work = step.run(request.caller, command, claim).pipe(
+      const fresh = <C>(step: MoneyStep<C>, request: Signed["Service"], claim: Claim, command: C) =>
+        step.run(request.caller, command, claim).pipe(
           Effect.matchEffect({
             onSuccess: (transaction) => Effect.succeed(created(transaction)),
             onFailure: (error) => keep(claim, error)
-          })
+          }),
+          // A defect leaves the claim to its lease: whether money moved is not known here.
+          Effect.catchCause((cause) => Effect.andThen(Effect.logError("a money step broke", cause), broken(request, claim)))
         )
-        const fiber = yield* Effect.forkIn(work, steps, { startImmediately: true, uninterruptible: true })
-        const left = startedAt + policy.idempotencyLeaseMs - LEASE_MARGIN_MS - (yield* Clock.currentTimeMillis)
-        const ended = yield* Fiber.await(fiber).pipe(Effect.timeoutOption(Duration.millis(left)))
-        if (Option.isNone(ended)) {
-          yield* Effect.logError("the request took longer than its key's lease; its work goes on")
-          return yield* broken(request, claim)
-        }
-        if (Exit.isSuccess(ended.value)) return ended.value.value
-        yield* Effect.logError("a money step broke", ended.value.cause)
-        return yield* broken(request, claim)
-      })
 
       /** What stays of a refusal (decisions.md section 3): one that belongs to a transaction was stored by the commit that made it. */
       const keep = Effect.fnUntraced(function* (claim: Claim, error: Refusal) {
@@ -115,8 +105,16 @@ export class Idempotent extends Context.Service<
           const asked = readRequest(step, request)
           if (Result.isFailure(asked)) return Effect.succeed(refused(asked.failure))
           const { body, key } = asked.success
-          return Effect.map(claimed(step, request, key, body), ignoredHeader(body.ignored))
+          return Effect.map(detached(claimed(step, request, key, body), request), ignoredHeader(body.ignored))
         })
+
+      const detached = Effect.fnUntraced(function* (work: Effect.Effect<HttpServerResponse.HttpServerResponse>, { requestId }: Signed["Service"]) {
+        const fiber = yield* Effect.forkIn(work, steps, { startImmediately: true, uninterruptible: true })
+        const ended = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(policy.idempotencyLeaseMs - LEASE_MARGIN_MS))
+        if (Option.isSome(ended)) return ended.value
+        yield* Effect.logError("the request took longer than its key's lease; its work goes on")
+        return refused(new InternalError({ request_id: requestId }))
+      })
 
       return Idempotent.of({ once })
     })

@@ -32,8 +32,12 @@ const prettyLines = Logger.make<unknown, string>((entry) => {
   const { annotations, error, level, message, time, trace_id } = lineOf(entry)
   const named = Object.entries(annotations).map(([name, value]) => `${name}=${value}`)
   const head = [time.slice(11, 23), level.padEnd(5), message, ...named, ...(trace_id === undefined ? [] : [`trace=${trace_id}`])]
-  return error === undefined ? head.join(" ") : `${head.join(" ")}\n${error.replace(/^/gm, "  ")}`
+  const line = head.join(" ").replace(CONTROLS, " ")
+  return error === undefined ? line : `${line}\n${error.replace(/^/gm, "  ")}`
 })
+
+/** What could make one line look like two, or steer a terminal. */
+const CONTROLS = /\p{Cc}+/gu
 
 const lineOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknown>): Line => {
   const parts = Array.isArray(message) ? message : [message]
@@ -68,6 +72,7 @@ const printed = (cause: Cause.Cause<unknown>): string => Cause.pretty(cause)
 
 const textOf = (value: unknown): string => {
   if (typeof value === "string") return value
+  if (typeof value === "bigint") return value.toString()
   if (value instanceof Error) return `${value.name}: ${value.message}`
   const shown = JSON.stringify(Redactable.redact(value), plain)
   return shown === undefined ? String(value) : shown

@@ -1,14 +1,23 @@
-import { Context, Effect, Layer, Metric, Option } from "effect"
-import { HttpRouter, HttpServerError } from "effect/http"
+import { Context, Effect, Exit, Layer, Metric, Option } from "effect"
+import { HttpRouter, HttpServerError, type HttpServerResponse } from "effect/http"
 import type { Payouts, Provider } from "../services/ports/Provider.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 
 // Labels are routes, tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
-const requests = Metric.counter("http_requests_total", { description: "Requests answered, by route and status.", incremental: true })
-const providerCalls = Metric.counter("provider_calls_total", { description: "Calls to providers, by how they ended.", incremental: true })
-const deliveries = Metric.counter("webhook_attempts_total", { description: "Webhook attempts, by what followed.", incremental: true })
+const requests = Metric.counter("http_requests_total", {
+  description: "Requests answered, by route and status.",
+  incremental: true
+})
+const providerCalls = Metric.counter("provider_calls_total", {
+  description: "Calls to providers, by how they ended.",
+  incremental: true
+})
+const deliveries = Metric.counter("webhook_attempts_total", {
+  description: "Webhook attempts, by what followed.",
+  incremental: true
+})
 
 /** Counts every request of the API, also those that match no route. */
 const requestsLayer = HttpRouter.middleware(
@@ -18,7 +27,7 @@ const requestsLayer = HttpRouter.middleware(
         // The router notes the route that it matched in the context of the request's fiber.
         const matched = Context.getOption(fiber.context, HttpRouter.RouteContext)
         const route = Option.match(matched, { onNone: () => "none", onSome: ({ route }) => route.path })
-        return count(requests, { route, status: String(HttpServerError.exitResponse(exit).status) })
+        return Effect.flatMap(statusOf(exit), (status) => count(requests, { route, status: String(status) }))
       })
     ),
   { global: true }
@@ -46,6 +55,11 @@ const deliveriesLayer = Layer.effect(
 /** What `/metrics` shows beside the open transactions. Each wraps what it counts; App puts them around it. */
 export const Metrics = { requests: requestsLayer, providers: providersLayer, deliveries: deliveriesLayer }
 
+const statusOf = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): Effect.Effect<number> =>
+  Exit.isSuccess(exit)
+    ? Effect.succeed(exit.value.status)
+    : Effect.map(HttpServerError.causeResponse(exit.cause), ([response]) => response.status)
+
 const count = (counter: Metric.Counter<number>, labels: Readonly<Record<string, string>>): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(counter, labels), 1)
 
@@ -60,15 +74,23 @@ const counted = (provider: Provider): Provider => {
     ...provider,
     ...(payouts === undefined
       ? {}
-      : { payouts: { quote: quoted(payouts.quote, ended("quote")), send: tagged("send", payouts.send), ask: tagged("ask_payout", payouts.ask) } }),
+      : {
+          payouts: {
+            quote: quoted(payouts.quote, ended("quote")),
+            send: tagged("send", payouts.send),
+            ask: tagged("ask_payout", payouts.ask)
+          }
+        }),
     ...(collections === undefined
       ? {}
       : { collections: { charge: tagged("charge", collections.charge), ask: tagged("ask_collection", collections.ask) } })
   }
 }
 
-const quoted = (quote: Payouts["quote"], end: (outcome: string) => Effect.Effect<void>): Payouts["quote"] => (order) =>
-  quote(order).pipe(
-    Effect.tap((answer) => end("_tag" in answer ? answer._tag : "Quoted")),
-    Effect.tapError((error) => end(error._tag))
-  )
+const quoted =
+  (quote: Payouts["quote"], end: (outcome: string) => Effect.Effect<void>): Payouts["quote"] =>
+  (order) =>
+    quote(order).pipe(
+      Effect.tap((answer) => end("_tag" in answer ? answer._tag : "Quoted")),
+      Effect.tapError((error) => end(error._tag))
+    )

@@ -61,5 +61,7 @@ const shown = (span: ReadableSpan): ReadableSpan => {
 }
 
 /** Errors name the path of their request, and the path of a callback ends in a secret. */
-const withoutPath = (path: AttributeValue | undefined, route: AttributeValue | undefined) => (text: string): string =>
-  typeof path === "string" && path.length > 1 ? text.replaceAll(path, typeof route === "string" ? route : "<path>") : text
+const withoutPath =
+  (path: AttributeValue | undefined, route: AttributeValue | undefined) =>
+  (text: string): string =>
+    typeof path === "string" && path.length > 1 ? text.replaceAll(path, typeof route === "string" ? route : "<path>") : text

@@ -55,7 +55,8 @@ export const AuditLogPg = Layer.effect(
           SELECT sequence, (extract(epoch FROM at) * 1000000)::bigint AS at_micros, actor, action, subject, details, hash
           FROM audit_log WHERE sequence > ${sequence} AND sequence <= ${head.sequence} ORDER BY sequence LIMIT ${PAGE_ROWS}`)
         for (const link of page) {
-          if (link.sequence !== sequence + 1n || !isSame(link.hash, hashOf(previous, link))) return { rows: sequence, brokenAt: sequence + 1n }
+          if (link.sequence !== sequence + 1n || !isSame(link.hash, hashOf(previous, link)))
+            return { rows: sequence, brokenAt: sequence + 1n }
           previous = link.hash
           sequence = link.sequence
         }

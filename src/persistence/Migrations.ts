@@ -36,13 +36,17 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migration
   const known = new Set(migrations.map(({ name }) => name))
   for (const { name } of applied) {
     if (known.has(name)) continue
-    return yield* new DatabaseError({ message: `the database is newer than this program: it has ${name}; start the newer release` })
+    return yield* new DatabaseError({
+      message: `the database is newer than this program: it has ${name}; start the newer release`
+    })
   }
   const checksums = new Map(applied.map(({ checksum, name }) => [name, checksum]))
   for (const migration of migrations) {
     const stored = checksums.get(migration.name)
     if (stored === undefined || stored === checksumOf(migration)) continue
-    return yield* new DatabaseError({ message: `the database was made with another version of ${migration.name} than this program has` })
+    return yield* new DatabaseError({
+      message: `the database was made with another version of ${migration.name} than this program has`
+    })
   }
   return migrations.filter(({ name }) => !checksums.has(name))
 })
@@ -58,7 +62,9 @@ const appliedBefore = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
       ) AS occupied`
   if (found?.ours === true) return yield* sql<{ name: string; checksum: string }>`SELECT name, checksum FROM schema_migrations`
   if (found?.occupied !== false) {
-    return yield* new DatabaseError({ message: "the database holds the tables of something else: give the gateway a database of its own" })
+    return yield* new DatabaseError({
+      message: "the database holds the tables of something else: give the gateway a database of its own"
+    })
   }
   yield* sql`CREATE TABLE schema_migrations (name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`
   return []

@@ -25,7 +25,9 @@ const keyRows = rowsOf(
     revokedAt: Schema.NullOr(Moment)
   })
 )
-const signingKeys = rowsOf(Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array }))
+const signingKeys = rowsOf(
+  Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array })
+)
 const changes = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
 /** Tenants on PostgreSQL. Signing keys are kept in memory for a moment, because every request needs one. */
@@ -56,7 +58,9 @@ export const TenantsPg = Layer.effect(
       return Option.fromUndefinedOr(rows[0])
     })
 
-    const list = tenants(sql`SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt" FROM tenants ORDER BY app_id`)
+    const list = tenants(
+      sql`SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt" FROM tenants ORDER BY app_id`
+    )
 
     const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
       const { appId, keyId, mode, role } = key.caller
@@ -107,10 +111,10 @@ export const TenantsPg = Layer.effect(
     })
 
     // An absent key is kept too, so that asking for one costs what asking for a present one does. A failure is not.
-    const kept = yield* Cache.makeWith(
-      (key: string) => lookUp(key.slice(0, key.indexOf("/")), key.slice(key.indexOf("/") + 1)),
-      { capacity: KEYS_KEPT, timeToLive: (exit) => (Exit.isSuccess(exit) ? KEPT_MS : 0) }
-    )
+    const kept = yield* Cache.makeWith((key: string) => lookUp(key.slice(0, key.indexOf("/")), key.slice(key.indexOf("/") + 1)), {
+      capacity: KEYS_KEPT,
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? KEPT_MS : 0)
+    })
 
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
       isKeyName([appId, keyId]) ? Cache.get(kept, cacheKey(appId, keyId)) : Effect.succeedNone

@@ -24,7 +24,8 @@ const decodeDestination = Schema.decodeEffect(DestinationText)
 
 export const VaultPg = {
   /** `masterKey` is 32 bytes in base64. Building it fails with one clear line when the database was sealed under another master key. */
-  layer: (masterKey: Redacted.Redacted): Layer.Layer<Vault, VaultError, SqlClient.SqlClient> => Layer.effect(Vault, make(masterKey))
+  layer: (masterKey: Redacted.Redacted): Layer.Layer<Vault, VaultError, SqlClient.SqlClient> =>
+    Layer.effect(Vault, make(masterKey))
 }
 
 const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
@@ -56,7 +57,11 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
       open(DESTINATION, value).pipe(Effect.flatMap((text) => Effect.orDie(decodeDestination(Redacted.value(text))))),
     hash: (purpose, text) =>
       // No purpose holds a NUL, so that no two pairs of purpose and text make the same input.
-      Uint8Array.from(createHmac("sha256", hashKey).update(`${purpose}\0${Redacted.value(text)}`, "utf8").digest())
+      Uint8Array.from(
+        createHmac("sha256", hashKey)
+          .update(`${purpose}\0${Redacted.value(text)}`, "utf8")
+          .digest()
+      )
   })
 })
 
@@ -72,7 +77,9 @@ const hashKeyOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master:
   let [row] = yield* read
   if (row === undefined) {
     const made = sealed(master, HASH_KEY, randomBytes(KEY_BYTES))
-    yield* sql`INSERT INTO vault_keys (purpose, sealed) VALUES (${HASH_KEY}, ${made}) ON CONFLICT (purpose) DO NOTHING`.pipe(Effect.orDie)
+    yield* sql`INSERT INTO vault_keys (purpose, sealed) VALUES (${HASH_KEY}, ${made}) ON CONFLICT (purpose) DO NOTHING`.pipe(
+      Effect.orDie
+    )
     ;[row] = yield* read
   }
   const key = row === undefined ? Option.none() : opened(master, HASH_KEY, row.sealed)
@@ -95,7 +102,10 @@ const opened = (key: KeyObject, purpose: string, value: Uint8Array): Option.Opti
     .setAAD(contextOf(purpose))
     .setAuthTag(value.subarray(1 + NONCE_BYTES, HEAD_BYTES))
   const head = decipher.update(value.subarray(HEAD_BYTES))
-  return Option.map(verified(() => decipher.final()), (rest) => Buffer.concat([head, rest]))
+  return Option.map(
+    verified(() => decipher.final()),
+    (rest) => Buffer.concat([head, rest])
+  )
 }
 
 /** `final` throws where the tag does not fit. */

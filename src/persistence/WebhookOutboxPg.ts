@@ -42,7 +42,14 @@ export const WebhookOutboxPg = Layer.effect(
 
     const unsealed = Effect.fnUntraced(function* (row: Omit<Endpoint, "secret"> & { readonly secretSealed: Uint8Array }) {
       const { appId, enabled, events, mode, secretSealed, url } = row
-      return { appId, mode, url, events, enabled, secret: yield* vault.open(secretOf(appId, mode), secretSealed) } satisfies Endpoint
+      return {
+        appId,
+        mode,
+        url,
+        events,
+        enabled,
+        secret: yield* vault.open(secretOf(appId, mode), secretSealed)
+      } satisfies Endpoint
     })
 
     const endpoint = Effect.fn("WebhookOutbox.endpoint")(function* (appId: AppId, mode: Mode) {
@@ -88,16 +95,22 @@ export const WebhookOutboxPg = Layer.effect(
               ) waiting
               WHERE e.enabled
             ),
-            picked AS MATERIALIZED (
+            chosen AS MATERIALIZED (
               -- Every endpoint's first comes before anybody's second, so that a long queue delays nobody else.
-              SELECT d.app_id, d.id, turn.place, turn.next_attempt_at
-              FROM turn JOIN deliveries d ON d.app_id = turn.app_id AND d.id = turn.id
-              ORDER BY turn.place, turn.next_attempt_at, d.app_id, d.id LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED
+              SELECT app_id, id, place, next_attempt_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT ${limit}
+            ),
+            locked AS MATERIALIZED (
+              -- One row at a time by its key: whatever the statistics say, the table is never read as a whole.
+              SELECT c.app_id, c.id, c.place, c.next_attempt_at
+              FROM chosen c
+              CROSS JOIN LATERAL (
+                SELECT d.id FROM deliveries d WHERE d.app_id = c.app_id AND d.id = c.id AND d.status = 'due' FOR UPDATE SKIP LOCKED
+              ) d
             ),
             leased AS (
               UPDATE deliveries d SET lease_until = ${iso(now + leaseMs)}::timestamptz
-              FROM picked WHERE d.app_id = picked.app_id AND d.id = picked.id AND d.status = 'due'
-              RETURNING d.app_id, d.mode, d.id, d.event_id, d.attempts, d.created_at, picked.place, picked.next_attempt_at
+              FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id
+              RETURNING d.app_id, d.mode, d.id, d.event_id, d.attempts, d.created_at, l.place, l.next_attempt_at
             )
             SELECT l.id, l.event_id AS "eventId", v.type AS "eventType", v.body, l.attempts, l.created_at AS "createdAt",
               e.app_id AS "appId", e.mode, e.url, e.events, e.enabled, e.secret_sealed AS "secretSealed"
@@ -108,14 +121,22 @@ export const WebhookOutboxPg = Layer.effect(
         )
       )
 
-    const claimDue = Effect.fn("WebhookOutbox.claimDue")(function* (now: Instant, limit: number, perEndpoint: number, leaseMs: number) {
+    const claimDue = Effect.fn("WebhookOutbox.claimDue")(function* (
+      now: Instant,
+      limit: number,
+      perEndpoint: number,
+      leaseMs: number
+    ) {
       const rows = yield* claim(now, limit, perEndpoint, leaseMs)
       return yield* Effect.forEach(rows, ({ attempts, body, createdAt, eventId, eventType, id, ...rest }) =>
         Effect.map(unsealed(rest), (to): DueDelivery => ({ id, endpoint: to, eventId, eventType, body, attempts, createdAt }))
       )
     }, Effect.orDie)
 
-    const settle = Effect.fn("WebhookOutbox.settle")(function* ({ at, delivery, durationMs, excerpt, status }: Attempt, verdict: Verdict) {
+    const settle = Effect.fn("WebhookOutbox.settle")(function* (
+      { at, delivery, durationMs, excerpt, status }: Attempt,
+      verdict: Verdict
+    ) {
       const settled = { Delivered: "delivered", Again: "due", Parked: "parked" } as const
       const next = verdict._tag === "Again" ? iso(verdict.at) : null
       const completed = verdict._tag === "Again" ? null : iso(at)

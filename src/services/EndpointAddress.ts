@@ -24,9 +24,11 @@ export const addressProblem = (address: string, protocol: string, allowLoopback:
 }
 
 /** As `net` wants it: IPv6 without its brackets. */
-export const unbracketed = (hostname: string): string => (hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname)
+export const unbracketed = (hostname: string): string =>
+  hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname
 
-const isPublic = (address: string): boolean => (isIP(address) === 4 ? !isIn(reserved4, address) : isIn(global6, address) && !isIn(reserved6, address))
+const isPublic = (address: string): boolean =>
+  isIP(address) === 4 ? !isIn(reserved4, address) : isIn(global6, address) && !isIn(reserved6, address)
 
 const isIn = (list: BlockList, address: string): boolean => {
   const family = isIP(address)

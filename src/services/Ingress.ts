@@ -28,7 +28,11 @@ export class Ingress extends Context.Service<
   Ingress,
   {
     /** Stored, durably, before it is answered; the same bytes again are stored already. */
-    readonly receive: (provider: string, routeKey: string, callback: RawCallback) => Effect.Effect<"stored", NotFound | Unauthorized>
+    readonly receive: (
+      provider: string,
+      routeKey: string,
+      callback: RawCallback
+    ) => Effect.Effect<"stored", NotFound | Unauthorized>
     /** Looks into every callback that waits, and answers how many. */
     readonly round: Effect.Effect<number>
     /** Looks into callbacks for ever. */
@@ -62,11 +66,15 @@ export class Ingress extends Context.Service<
           const learnt = found === undefined ? false : yield* ask(found)
           if (found !== undefined && learnt) return yield* inbox.done(callback.id, found.transaction.reference)
           const at = nextLook(callback.receivedAt, yield* Clock.currentTimeMillis)
-          if (at === null) yield* Effect.logWarning(`a callback is parked: ${found === undefined ? "it matched nothing" : "nothing was learnt"}`)
+          if (at === null)
+            yield* Effect.logWarning(`a callback is parked: ${found === undefined ? "it matched nothing" : "nothing was learnt"}`)
           yield* inbox.later(callback.id, at)
         },
         (effect, { id, mode, provider }) =>
-          effect.pipe(Effect.annotateLogs({ callback_id: id, provider, mode }), Effect.annotateSpans({ callback_id: id, provider, mode }))
+          effect.pipe(
+            Effect.annotateLogs({ callback_id: id, provider, mode }),
+            Effect.annotateSpans({ callback_id: id, provider, mode })
+          )
       )
 
       // A question that broke has told nothing, and the callback must reach its bound all the same.

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import { ASKED_FOR_MS } from "../domain/Asking.ts"
 import type { Actor, Fact } from "../domain/Fact.ts"
 import type { Instant } from "../domain/Instant.ts"
@@ -8,13 +8,15 @@ import type { Answer, Promises, Provider } from "./ports/Provider.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
 import { Settlement } from "./Settlement.ts"
+import { makeWorker } from "./Worker.ts"
 
-/** How many transactions one round takes, and how many of them are asked for at once. */
-const A_ROUND = 100
-const AT_ONCE = 8
-/** A round's claim outlives every call in it; a node that dies holds nothing longer than this. */
-const LEASE_MARGIN_MS = 30_000
-const PAUSE = "250 millis"
+/** Transactions asked for at once. */
+const SLOTS = 16
+/** A lease outlives the calls that one question may need; a node that dies holds nothing longer than this. */
+const CALLS_A_QUESTION = 3
+const LEASE_MARGIN_MS = 10_000
+/** How often due transactions are looked for. */
+const IDLE_MS = 250
 
 /** Asks providers for what nobody told us: transactions whose outcome is open, and late truths about closed ones. */
 export class Reconciler extends Context.Service<
@@ -22,8 +24,9 @@ export class Reconciler extends Context.Service<
   {
     /** Asks the provider about one transaction now and applies what it says. False when nothing could be learnt. */
     readonly ask: (stored: StoredTransaction, actor: Actor) => Effect.Effect<boolean>
-    /** Asks for everything that is due, up to one round; answers how many. */
+    /** Asks for what is due, at most as many as are asked for at once; answers how many. */
     readonly round: Effect.Effect<number>
+    /** Asks for ever. */
     readonly run: Effect.Effect<never>
   }
 >()("gateway/services/Reconciler") {
@@ -53,29 +56,17 @@ export class Reconciler extends Context.Service<
         return answer._tag !== "Unknown"
       })
 
-      const one = Effect.fnUntraced(function* (stored: StoredTransaction) {
-        const exit = yield* Effect.exit(ask(stored, "reconciler"))
-        if (Exit.isFailure(exit)) {
-          yield* Effect.logError("asking failed; it is tried again when its lease ends", exit.cause).pipe(
-            Effect.annotateLogs({ reference: stored.transaction.reference })
-          )
-        }
+      const claim = Effect.fnUntraced(function* (free: number) {
+        const lease = policy.providerTimeoutMs * CALLS_A_QUESTION + LEASE_MARGIN_MS
+        return yield* transactions.claimDue(yield* Clock.currentTimeMillis, free, lease)
       })
 
-      const round = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const due = yield* transactions.claimDue(now, A_ROUND, policy.providerTimeoutMs * 2 * Math.ceil(A_ROUND / AT_ONCE) + LEASE_MARGIN_MS)
-        yield* Effect.forEach(due, one, { concurrency: AT_ONCE, discard: true })
-        return due.length
-      }).pipe(Effect.withSpan("Reconciler.round"))
+      const work = (stored: StoredTransaction) =>
+        Effect.asVoid(ask(stored, "reconciler")).pipe(Effect.annotateLogs({ reference: stored.transaction.reference }))
 
-      const run = Effect.exit(round).pipe(
-        Effect.tap((exit) => (Exit.isFailure(exit) ? Effect.logError("a round of asking failed", exit.cause) : Effect.void)),
-        Effect.andThen(Effect.sleep(PAUSE)),
-        Effect.forever
-      )
+      const worker = yield* makeWorker({ name: "Reconciler", slots: SLOTS, idleMs: IDLE_MS, claim, work })
 
-      return Reconciler.of({ ask, round, run })
+      return Reconciler.of({ ask, round: worker.round, run: worker.run })
     })
   )
 }

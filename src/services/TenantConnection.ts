@@ -1,4 +1,4 @@
-import { lookup as systemLookup, type LookupAddress } from "node:dns"
+import { type LookupAddress, lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer, Option } from "effect"

@@ -46,7 +46,9 @@ export class WebhookDispatcher extends Context.Service<
         const failed = { at: endedAt, attempts: delivery.attempts + 1, retryAfter, dice: yield* Random.next }
         const verdict = isTaken(answer) ? delivered : followUp(nextAttempt(webhookScheduleMs, failed))
         yield* outbox.settle({ delivery, at, durationMs: endedAt - at, status, excerpt }, verdict)
-        if (verdict._tag !== "Delivered") yield* Effect.logWarning(`a webhook was not taken: ${excerpt}`)
+        // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
+        const reason = status === null ? excerpt : `status ${status}`
+        if (verdict._tag !== "Delivered") yield* Effect.logWarning(`a webhook was not taken: ${reason}`)
         yield* Effect.annotateCurrentSpan({ status: status ?? 0, verdict: verdict._tag })
       })
 
@@ -86,4 +88,6 @@ const secretsOf = ({ previousSecret, secret }: Endpoint): ReadonlyArray<Redacted
   previousSecret === undefined ? [secret] : [secret, previousSecret]
 
 const signature = (message: WebhookMessage, secret: Redacted.Redacted): string =>
-  createHmac("sha256", Buffer.from(webhookKey(Redacted.value(secret)), "base64")).update(webhookText(message)).digest("base64")
+  createHmac("sha256", Buffer.from(webhookKey(Redacted.value(secret)), "base64"))
+    .update(webhookText(message))
+    .digest("base64")

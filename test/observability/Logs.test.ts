@@ -21,7 +21,10 @@ describe("Logs", () => {
       const span = yield* Effect.makeSpan("payout")
       const lines = yield* logged(
         "json",
-        Effect.logInfo("settled", 3, 5n).pipe(Effect.annotateLogs(annotations({ reference: "R1", moved: true })), Effect.withParentSpan(span))
+        Effect.logInfo("settled", 3, 5n).pipe(
+          Effect.annotateLogs(annotations({ reference: "R1", moved: true })),
+          Effect.withParentSpan(span)
+        )
       )
       expect(lines.map((line) => JSON.parse(line))).toEqual([
         {
@@ -48,7 +51,9 @@ describe("Logs", () => {
         const secret = Redacted.make("hidden-secret")
         const program = Effect.gen(function* () {
           yield* Effect.logInfo("key", secret, { secret, nested: [secret] })
-          yield* Effect.logInfo("annotated").pipe(Effect.annotateLogs({ note: secret, "http.url": "/webhooks/eversend/hidden-route" }))
+          yield* Effect.logInfo("annotated").pipe(
+            Effect.annotateLogs({ note: secret, "http.url": "/webhooks/eversend/hidden-route" })
+          )
           yield* Effect.logError("failed", yield* Effect.sandbox(Effect.fail(new Refused("no"))).pipe(Effect.flip))
           yield* Effect.logError(new Refused("as a message"), { error: new Refused("as a field") })
         })

@@ -63,7 +63,11 @@ describe("the audit log", () => {
     ["text moved between fields", (sql) => sql`UPDATE audit_log SET actor = actor || action, action = '' WHERE sequence = 1`, 1n],
     ["a removed row", (sql) => sql`DELETE FROM audit_log WHERE sequence = 2`, 2n],
     ["the newest row removed", (sql) => sql`DELETE FROM audit_log WHERE sequence = 4`, 4n],
-    ["the newest row and its head removed", (sql) => Effect.andThen(sql`DELETE FROM audit_log WHERE sequence = 4`, sql`UPDATE audit_head SET sequence = 3`), 3n]
+    [
+      "the newest row and its head removed",
+      (sql) => Effect.andThen(sql`DELETE FROM audit_log WHERE sequence = 4`, sql`UPDATE audit_head SET sequence = 3`),
+      3n
+    ]
   ]
   for (const [name, trick, brokenAt] of tricks) {
     it.effect(`finds ${name}`, () =>

@@ -20,26 +20,61 @@ describe("the corridors", () => {
       const named = (active: boolean) =>
         rows.filter((row) => row.active === active).map(({ country, direction, method }) => `${country} ${direction} ${method}`)
       expect(named(true)).toEqual([
-        "GH collection momo", "GH payout bank", "GH payout momo", "GH payout wallet",
-        "KE collection momo", "KE payout bank", "KE payout momo", "KE payout wallet",
-        "NG payout bank", "NG payout wallet",
-        "RW collection momo", "RW payout momo", "RW payout wallet",
+        "GH collection momo",
+        "GH payout bank",
+        "GH payout momo",
+        "GH payout wallet",
+        "KE collection momo",
+        "KE payout bank",
+        "KE payout momo",
+        "KE payout wallet",
+        "NG payout bank",
+        "NG payout wallet",
+        "RW collection momo",
+        "RW payout momo",
+        "RW payout wallet",
         "TZ payout wallet",
-        "UG collection momo", "UG payout bank", "UG payout momo", "UG payout wallet",
+        "UG collection momo",
+        "UG payout bank",
+        "UG payout momo",
+        "UG payout wallet",
         "ZM payout momo"
       ])
       expect(named(false)).toEqual([
-        "BF collection momo", "BF payout momo", "CI collection momo", "CI payout momo", "CM collection momo", "CM payout momo",
-        "TZ collection momo", "TZ payout momo", "UG collection card", "ZM collection momo"
+        "BF collection momo",
+        "BF payout momo",
+        "CI collection momo",
+        "CI payout momo",
+        "CM collection momo",
+        "CM payout momo",
+        "TZ collection momo",
+        "TZ payout momo",
+        "UG collection card",
+        "ZM collection momo"
       ])
       expect(rows.filter((row) => (row.inactiveReason === null) !== row.active)).toEqual([])
       const { updatedAt: _, ...bank } = Option.getOrThrow(yield* corridors.find(ugandaBank))
       expect(bank).toEqual({
-        ...ugandaBank, active: true, provider: "eversend", networks: [], minimum: 10_000n, maximum: null, customerAction: "none",
-        requiresRedirectUrl: false, requiresMsisdn: false, destinationCurrencies: ["UGX"], availability: "operational", inactiveReason: null
+        ...ugandaBank,
+        active: true,
+        provider: "eversend",
+        networks: [],
+        minimum: 10_000n,
+        maximum: null,
+        customerAction: "none",
+        requiresRedirectUrl: false,
+        requiresMsisdn: false,
+        destinationCurrencies: ["UGX"],
+        availability: "operational",
+        inactiveReason: null
       })
       const momo = Option.getOrThrow(yield* corridors.find(ghanaMomo))
-      expect(momo).toMatchObject({ customerAction: "redirect", requiresRedirectUrl: true, networks: ["MTN", "TELECEL", "AT"], minimum: null })
+      expect(momo).toMatchObject({
+        customerAction: "redirect",
+        requiresRedirectUrl: true,
+        networks: ["MTN", "TELECEL", "AT"],
+        minimum: null
+      })
       expect(yield* corridors.find({ ...ugandaBank, currency: "USD" })).toEqual(Option.none())
     })
   )
@@ -50,7 +85,15 @@ describe("the corridors", () => {
       const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
       const before = Option.getOrThrow(yield* Context.get(one, Corridors).find(ugandaBank))
       yield* Context.get(other, Corridors).list
-      const after = { ...before, active: false, inactiveReason: "closed", minimum: null, maximum: minor(5n), networks: ["MTN"], updatedAt: 1_234 }
+      const after = {
+        ...before,
+        active: false,
+        inactiveReason: "closed",
+        minimum: null,
+        maximum: minor(5n),
+        networks: ["MTN"],
+        updatedAt: 1_234
+      }
       yield* Context.get(one, Corridors).put(after, auditEntry({ action: "corridor set" }))
       expect(yield* Context.get(one, Corridors).find(ugandaBank)).toEqual(Option.some(after))
       yield* TestClock.adjust("999 millis")

@@ -24,7 +24,9 @@ describe("the database's schema", () => {
   it.effect("is refused when a newer program made it", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
-      yield* Migrations.apply([...Migrations.all, { name: "9999_future", sql: "CREATE TABLE future ()" }]).pipe(Effect.provide(on(url)))
+      yield* Migrations.apply([...Migrations.all, { name: "9999_future", sql: "CREATE TABLE future ()" }]).pipe(
+        Effect.provide(on(url))
+      )
       const error = yield* Effect.flip(Effect.provide(Database.migrate, on(url)))
       expect(error.message).toBe("the database is newer than this program: it has 9999_future; start the newer release")
     })
@@ -34,7 +36,9 @@ describe("the database's schema", () => {
     Effect.gen(function* () {
       const { url } = yield* empty
       yield* Migrations.apply([{ name: "0001", sql: "CREATE TABLE a ()" }]).pipe(Effect.provide(on(url)))
-      const error = yield* Effect.flip(Migrations.apply([{ name: "0001", sql: "CREATE TABLE b ()" }]).pipe(Effect.provide(on(url))))
+      const error = yield* Effect.flip(
+        Migrations.apply([{ name: "0001", sql: "CREATE TABLE b ()" }]).pipe(Effect.provide(on(url)))
+      )
       expect(error.message).toBe("the database was made with another version of 0001 than this program has")
     })
   )
@@ -42,7 +46,9 @@ describe("the database's schema", () => {
   it.effect("is refused when something else lives there, even under the same table's name", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
-      yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE schema_migrations (version text)`).pipe(Effect.provide(on(url)))
+      yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE schema_migrations (version text)`).pipe(
+        Effect.provide(on(url))
+      )
       const error = yield* Effect.flip(Effect.provide(Database.migrate, on(url)))
       expect(error.message).toBe("the database holds the tables of something else: give the gateway a database of its own")
     })
@@ -54,7 +60,9 @@ describe("the database's schema", () => {
       const broken = [{ name: "0001", sql: "CREATE TABLE a (); CREATE TABLE a ();" }]
       const error = yield* Effect.flip(Migrations.apply(broken).pipe(Effect.provide(on(url))))
       expect(error.message).toMatch(/^cannot apply 0001: .*relation "a" already exists$/)
-      expect(yield* Migrations.apply([{ name: "0002", sql: "CREATE TABLE a ()" }]).pipe(Effect.provide(on(url)))).toEqual(["0002"])
+      expect(yield* Migrations.apply([{ name: "0002", sql: "CREATE TABLE a ()" }]).pipe(Effect.provide(on(url)))).toEqual([
+        "0002"
+      ])
     })
   )
 })
@@ -65,7 +73,9 @@ describe("the database's connections", () => {
       const { url } = yield* empty
       const rows = yield* Effect.flatMap(
         SqlClient.SqlClient,
-        (sql) => sql`SELECT current_setting('TimeZone') AS zone, current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement,
+        (
+          sql
+        ) => sql`SELECT current_setting('TimeZone') AS zone, current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement,
           current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('application_name') AS name`
       ).pipe(Effect.provide(on(url)))
       expect(rows).toEqual([{ zone: "UTC", lock: "5s", statement: "15s", idle: "10s", name: "payment-gateway" }])

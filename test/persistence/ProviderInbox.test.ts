@@ -42,10 +42,19 @@ describe("the provider's inbox", () => {
       const url = yield* givenDatabase
       const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
       const inboxes = [Context.get(one, ProviderInbox), Context.get(other, ProviderInbox)] as const
-      const callbacks = yield* Effect.forEach([1, 2, 3, 4], (fill) => givenCallback({ digest: new Uint8Array(32).fill(fill), receivedAt: fill }))
+      const callbacks = yield* Effect.forEach([1, 2, 3, 4], (fill) =>
+        givenCallback({ digest: new Uint8Array(32).fill(fill), receivedAt: fill })
+      )
       yield* Effect.forEach(callbacks, (callback) => inboxes[0].store(callback))
-      const claims = yield* Effect.all([inboxes[0].claimDue(2_000, 3, LEASE_MS), inboxes[1].claimDue(2_000, 3, LEASE_MS)], { concurrency: 2 })
-      expect(claims.flat().map(({ id }) => id).sort()).toEqual(callbacks.map(({ id }) => id).sort())
+      const claims = yield* Effect.all([inboxes[0].claimDue(2_000, 3, LEASE_MS), inboxes[1].claimDue(2_000, 3, LEASE_MS)], {
+        concurrency: 2
+      })
+      expect(
+        claims
+          .flat()
+          .map(({ id }) => id)
+          .sort()
+      ).toEqual(callbacks.map(({ id }) => id).sort())
       expect(yield* inboxes[0].claimDue(2_000 + LEASE_MS - 1, 9, LEASE_MS)).toEqual([])
       expect(yield* inboxes[1].claimDue(2_000 + LEASE_MS, 9, LEASE_MS)).toEqual(callbacks)
     })

@@ -1,7 +1,7 @@
 import { describe, it } from "@effect/vitest"
 import { Context, Effect, Option, Redacted } from "effect"
-import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../src/domain/Ids.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
@@ -43,7 +43,13 @@ describe("a tenant", () => {
       const { signingSecret, ...rest } = Option.getOrThrow(found)
       expect(rest).toEqual({ caller: key.caller, apiKeyHash: key.apiKeyHash })
       expect(Redacted.value(signingSecret)).toBe("the secret")
-      for (const [name, id] of [["acme", "k2"], ["other", "k1"], ["ACME\0", "k1"], ["acme", "k\0"], ["acme", ""]] as const) {
+      for (const [name, id] of [
+        ["acme", "k2"],
+        ["other", "k1"],
+        ["ACME\0", "k1"],
+        ["acme", "k\0"],
+        ["acme", ""]
+      ] as const) {
         expect(yield* Context.get(other, Tenants).signingKey(name, id)).toEqual(Option.none())
       }
       expect(yield* tenants.keys(appId)).toEqual([{ ...key.caller, createdAt: 2_000, revokedAt: null }])
@@ -85,7 +91,9 @@ describe("a nonce", () => {
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
-      const spends = Array.from({ length: 20 }, (_, index) => Context.get(nodes[index % 2 === 0 ? 0 : 1], Nonces).spend(key.caller, "n".repeat(16), 10_000))
+      const spends = Array.from({ length: 20 }, (_, index) =>
+        Context.get(nodes[index % 2 === 0 ? 0 : 1], Nonces).spend(key.caller, "n".repeat(16), 10_000)
+      )
       const answers = yield* Effect.all(spends, { concurrency: "unbounded" })
       expect(answers.filter((fresh) => fresh)).toHaveLength(1)
       expect(yield* Context.get(nodes[0], Nonces).spend({ ...key.caller, keyId: "k2" }, "n".repeat(16), 10_000)).toBe(true)

@@ -42,7 +42,9 @@ it.layer(OneNode)("the vault", (it) => {
         vault.open("signing_secret a/1", value.subarray(0, 20))
       ]) {
         const exit = yield* Effect.exit(open)
-        expect(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "opened").toContain("does not open: it is damaged, of another master key or purpose")
+        expect(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "opened").toContain(
+          "does not open: it is damaged, of another master key or purpose"
+        )
       }
     })
   )

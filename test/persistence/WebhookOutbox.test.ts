@@ -34,7 +34,12 @@ const givenWaiting = (sql: SqlClient.SqlClient, name: string, count: number, fro
 const givenNodes = Effect.gen(function* () {
   const url = yield* givenDatabase
   const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
-  return { sql: Context.get(one, SqlClient.SqlClient), one: Context.get(one, WebhookOutbox), other: Context.get(other, WebhookOutbox), log: Context.get(one, AuditLog) }
+  return {
+    sql: Context.get(one, SqlClient.SqlClient),
+    one: Context.get(one, WebhookOutbox),
+    other: Context.get(other, WebhookOutbox),
+    log: Context.get(one, AuditLog)
+  }
 })
 const ids = (deliveries: ReadonlyArray<DueDelivery>) => deliveries.map(({ id }) => id)
 const tenantsOf = (deliveries: ReadonlyArray<DueDelivery>) => deliveries.map((delivery) => delivery.endpoint.appId)
@@ -46,13 +51,25 @@ describe("an endpoint", () => {
       const { log, one, other, sql } = yield* givenNodes
       expect(yield* one.endpoint(AppId.make("acme"), "test")).toEqual(Option.none())
       yield* one.setEndpoint(endpoint("acme"), 5, auditEntry())
-      yield* one.setEndpoint(endpoint("acme", { url: "https://new.example", enabled: false, secret: Redacted.make("whsec_new") }), 6, auditEntry())
+      yield* one.setEndpoint(
+        endpoint("acme", { url: "https://new.example", enabled: false, secret: Redacted.make("whsec_new") }),
+        6,
+        auditEntry()
+      )
       const { secret, ...rest } = Option.getOrThrow(yield* other.endpoint(AppId.make("acme"), "test"))
-      expect(rest).toEqual({ appId: "acme", mode: "test", url: "https://new.example", events: ["payout.successful"], enabled: false })
+      expect(rest).toEqual({
+        appId: "acme",
+        mode: "test",
+        url: "https://new.example",
+        events: ["payout.successful"],
+        enabled: false
+      })
       expect(Redacted.value(secret)).toBe("whsec_new")
       expect(yield* one.endpoint(AppId.make("acme"), "live")).toEqual(Option.none())
       expect(yield* log.list(9)).toHaveLength(2)
-      expect(yield* sql`SELECT 1 FROM webhook_endpoints WHERE position(convert_to('whsec', 'UTF8') IN secret_sealed) > 0`).toEqual([])
+      expect(
+        yield* sql`SELECT 1 FROM webhook_endpoints WHERE position(convert_to('whsec', 'UTF8') IN secret_sealed) > 0`
+      ).toEqual([])
     })
   )
 })
@@ -67,9 +84,17 @@ describe("the outbox", () => {
       yield* givenWaiting(sql, "off", 3)
       yield* givenWaiting(sql, "nobody", 3)
       const claimed = yield* one.claimDue(2, 10, 8, LEASE_MS)
-      expect(claimed.map(({ body, createdAt }) => [body, createdAt])).toEqual([['{"n":1}', 1], ['{"n":2}', 2]])
+      expect(claimed.map(({ body, createdAt }) => [body, createdAt])).toEqual([
+        ['{"n":1}', 1],
+        ['{"n":2}', 2]
+      ])
       const [first] = claimed
-      expect(first).toMatchObject({ eventType: "payout.successful", attempts: 0, eventId: first?.id, endpoint: { appId: "acme", url: "https://acme.example/hook" } })
+      expect(first).toMatchObject({
+        eventType: "payout.successful",
+        attempts: 0,
+        eventId: first?.id,
+        endpoint: { appId: "acme", url: "https://acme.example/hook" }
+      })
       expect(first === undefined ? "" : Redacted.value(first.endpoint.secret)).toBe("whsec_acme")
     })
   )
@@ -125,7 +150,9 @@ describe("the outbox", () => {
         { status: "delivered", attempts: 2, lease_until: null },
         { status: "parked", attempts: 1, lease_until: null }
       ])
-      expect(yield* sql`SELECT duration_ms, status, excerpt FROM delivery_attempts WHERE delivery_id = ${first.id} ORDER BY line`).toEqual([
+      expect(
+        yield* sql`SELECT duration_ms, status, excerpt FROM delivery_attempts WHERE delivery_id = ${first.id} ORDER BY line`
+      ).toEqual([
         { duration_ms: 12, status: 500, excerpt: "ohno" },
         { duration_ms: 12, status: null, excerpt: "ohno" }
       ])

@@ -19,16 +19,48 @@ describe("endpointUrlProblem", () => {
   })
 
   it("refuses every spelling of a loopback address, unless loopback is allowed", () => {
-    for (const host of ["127.0.0.1", "0x7f000001", "2130706433", "127.1", "017700000001", "127.0.0.1.", "[::1]", "localhost", "a.localhost."]) {
+    for (const host of [
+      "127.0.0.1",
+      "0x7f000001",
+      "2130706433",
+      "127.1",
+      "017700000001",
+      "127.0.0.1.",
+      "[::1]",
+      "localhost",
+      "a.localhost."
+    ]) {
       expect(endpointUrlProblem(`https://${host}/`, false), host).toBeTypeOf("string")
       expect(endpointUrlProblem(`http://${host}/`, true), host).toBe(undefined)
     }
   })
 
   it("refuses addresses that are not the public internet, also where loopback is allowed", () => {
-    const hosts = ["10.1.2.3", "172.31.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "255.255.255.255", "198.18.0.1"]
-    const hosts6 = ["::", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "64:ff9b::a00:1", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1", "2002:a00:1::", "2001:db8::1"]
-    for (const host of [...hosts, ...hosts6.map((host) => `[${host}]`)]) expect(endpointUrlProblem(`https://${host}/`, true), host).toBeTypeOf("string")
+    const hosts = [
+      "10.1.2.3",
+      "172.31.0.1",
+      "192.168.1.1",
+      "100.64.0.1",
+      "169.254.169.254",
+      "0.0.0.0",
+      "224.0.0.1",
+      "255.255.255.255",
+      "198.18.0.1"
+    ]
+    const hosts6 = [
+      "::",
+      "::ffff:10.0.0.1",
+      "::ffff:169.254.169.254",
+      "64:ff9b::a00:1",
+      "fe80::1",
+      "fc00::1",
+      "fd00:ec2::254",
+      "ff02::1",
+      "2002:a00:1::",
+      "2001:db8::1"
+    ]
+    for (const host of [...hosts, ...hosts6.map((host) => `[${host}]`)])
+      expect(endpointUrlProblem(`https://${host}/`, true), host).toBeTypeOf("string")
   })
 })
 

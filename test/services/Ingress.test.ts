@@ -55,7 +55,8 @@ const provider: Provider = {
   mode: "test",
   promises: { clientReference: "idempotent", lookup: "by_client_ref", webhookAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
   callbacks: {
-    verify: ({ body, headers }) => (headers["signature"] === "right" ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none())
+    verify: ({ body, headers }) =>
+      headers["signature"] === "right" ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none()
   }
 }
 
@@ -109,7 +110,8 @@ const ports = (world: World) => {
     }),
     Layer.succeed(Transactions, {
       find: () => Effect.succeed(Option.none()),
-      byReference: (reference) => Effect.succeed(reference === stored.transaction.reference ? Option.some(stored) : Option.none()),
+      byReference: (reference) =>
+        Effect.succeed(reference === stored.transaction.reference ? Option.some(stored) : Option.none()),
       byProviderReference: (_provider, reference) =>
         Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none()),
       history: () => Effect.succeed([]),
@@ -117,7 +119,11 @@ const ports = (world: World) => {
       sealedDestination: () => Effect.succeed(Option.none())
     }),
     Layer.succeed(Reconciler, {
-      ask: ({ transaction }) => Effect.andThen(Effect.sync(() => world.asked.push(transaction.reference)), world.learns),
+      ask: ({ transaction }) =>
+        Effect.andThen(
+          Effect.sync(() => world.asked.push(transaction.reference)),
+          world.learns
+        ),
       round: Effect.succeed(0),
       run: Effect.never
     }),
@@ -128,16 +134,18 @@ const ports = (world: World) => {
 const ingress = (world: World) => Effect.provide(Ingress, Ingress.layer.pipe(Layer.provide(ports(world))))
 
 describe("Ingress", () => {
-  it.effect("answers not_found for a path that is nobody's and unauthorized for a signature that does not verify, and stores neither", () =>
-    Effect.gen(function* () {
-      const world = newWorld()
-      const { receive } = yield* ingress(world)
-      const hint = { reference: world.transaction.reference }
-      expect((yield* Effect.flip(receive("eversend", "guess", callback(hint))))._tag).toBe("not_found")
-      expect((yield* Effect.flip(receive("other", "route-key", callback(hint))))._tag).toBe("not_found")
-      expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
-      expect(world.stored.size).toBe(0)
-    })
+  it.effect(
+    "answers not_found for a path that is nobody's and unauthorized for a signature that does not verify, and stores neither",
+    () =>
+      Effect.gen(function* () {
+        const world = newWorld()
+        const { receive } = yield* ingress(world)
+        const hint = { reference: world.transaction.reference }
+        expect((yield* Effect.flip(receive("eversend", "guess", callback(hint))))._tag).toBe("not_found")
+        expect((yield* Effect.flip(receive("other", "route-key", callback(hint))))._tag).toBe("not_found")
+        expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
+        expect(world.stored.size).toBe(0)
+      })
   )
 
   it.effect("asks the provider about the transaction that a callback names, and believes nothing else of it", () =>

@@ -100,12 +100,28 @@ export const policy = (given: Partial<Policy["Service"]>) =>
     notFoundCount: 3,
     webhookScheduleMs: [0, 5_000],
     webhookAllowLoopback: true,
-    testCeilings: { UGX: 0n, RWF: 0n, XAF: 0n, XOF: 0n, KES: 0n, GHS: 0n, NGN: 0n, TZS: 0n, ZMW: 0n, USD: 0n, EUR: 0n, GBP: 0n } as never,
+    testCeilings: {
+      UGX: 0n,
+      RWF: 0n,
+      XAF: 0n,
+      XOF: 0n,
+      KES: 0n,
+      GHS: 0n,
+      NGN: 0n,
+      TZS: 0n,
+      ZMW: 0n,
+      USD: 0n,
+      EUR: 0n,
+      GBP: 0n
+    } as never,
     ...given
   })
 
 /** One round over `due`; answers what was settled. */
-export const dispatched = (due: ReadonlyArray<DueDelivery>, given: Partial<Policy["Service"]> = {}): Effect.Effect<ReadonlyArray<Settled>> => {
+export const dispatched = (
+  due: ReadonlyArray<DueDelivery>,
+  given: Partial<Policy["Service"]> = {}
+): Effect.Effect<ReadonlyArray<Settled>> => {
   const settled: Array<Settled> = []
   const layer = WebhookDispatcher.layer.pipe(
     Layer.provide(TenantConnection),

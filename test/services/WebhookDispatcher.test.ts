@@ -1,3 +1,4 @@
+import type * as dns from "node:dns"
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -6,7 +7,7 @@ import { vi } from "vitest"
 import { delivery, dispatched, newSecret, type Received, receiver } from "./WebhookBench.ts"
 
 vi.mock("node:dns", async (original) => ({
-  ...(await original<typeof import("node:dns")>()),
+  ...(await original<typeof dns>()),
   // Every name resolves to a public address and to the metadata address of a cloud.
   lookup: (_name: string, _options: unknown, callback: (error: null, addresses: ReadonlyArray<object>) => void) =>
     callback(null, [
@@ -45,7 +46,16 @@ describe("WebhookDispatcher", () => {
       const { received, url } = yield* receiver((response) => response.end())
       yield* dispatched([delivery(url, newSecret())]).pipe(Effect.withSpan("a request of ours"))
       expect(Object.keys(received[0]?.headers ?? {}).sort()).toEqual(
-        ["connection", "content-length", "content-type", "host", "user-agent", "webhook-id", "webhook-signature", "webhook-timestamp"].sort()
+        [
+          "connection",
+          "content-length",
+          "content-type",
+          "host",
+          "user-agent",
+          "webhook-id",
+          "webhook-signature",
+          "webhook-timestamp"
+        ].sort()
       )
     })
   )

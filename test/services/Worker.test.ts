@@ -18,7 +18,10 @@ describe("Worker", () => {
         work: (item) =>
           item === "slow"
             ? Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
-            : Effect.andThen(Effect.sync(() => done.push(item)), Deferred.succeed(quick, undefined)).pipe(Effect.asVoid)
+            : Effect.andThen(
+                Effect.sync(() => done.push(item)),
+                Deferred.succeed(quick, undefined)
+              ).pipe(Effect.asVoid)
       })
       const running = yield* Effect.forkChild(worker.run)
       yield* Deferred.await(started)
@@ -70,7 +73,7 @@ describe("Worker", () => {
       const asked: Array<number> = []
       const worker = yield* makeWorker<number>({
         ...options,
-        claim: (free) => Effect.sync(() => void asked.push(free)).pipe(Effect.as(asked.length === 1 ? [1, 2, 3] : asked.length === 2 ? [4] : [])),
+        claim: (free) => Effect.sync(() => [[1, 2, 3], [4]][asked.push(free) - 1] ?? []),
         work: () => Effect.never
       })
       const running = yield* Effect.forkChild(worker.run)
