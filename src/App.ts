@@ -1,6 +1,3 @@
-import { randomBytes } from "node:crypto"
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
-import { join } from "node:path"
 import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schema, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Config from "./Config.ts"
@@ -43,7 +40,10 @@ import { Settlement } from "./services/Settlement.ts"
 import { TenantConnection } from "./services/TenantConnection.ts"
 import { WebhookDispatcher } from "./services/WebhookDispatcher.ts"
 
-export type { Settings } from "./Config.ts"
+export type Settings = Config.Settings
+/** Settings that say where the database is and what seals its secrets. */
+export type ReadySettings = Settings & { readonly databaseUrl: Redacted.Redacted; readonly masterKey: Redacted.Redacted }
+
 /** The environment that settings are read from, and the settings as they are read from it. */
 export const { Environment, settings } = Config
 
@@ -53,12 +53,11 @@ export class Unstartable extends Schema.TaggedError<Unstartable>()("Unstartable"
 /** How often spent nonces are removed, and how many at once. */
 const SWEEP_EVERY = "30 seconds"
 const SWEEP_LIMIT = 10_000
-const MASTER_KEY_BYTES = 32
 const LOOPBACK = "127.0.0.1"
 
 export const identifiers = IdentifiersLive
 
-/** The processes and the embedded database of a data folder, for those commands that run them. */
+/** What the commands need that run the processes of a data folder. */
 export const embeddedPostgres = EmbeddedPostgres
 export const localProcess = LocalProcess
 export const folderLock = withFolderLock
@@ -68,44 +67,12 @@ export const logs = Layer.unwrap(
   Effect.map(Config.settings, ({ logFormat, logLevel }) => Logs.layer({ format: logFormat, level: logLevel }))
 )
 
-/** Brings the schema up to date and answers what was applied. */
-export const migrate = Effect.gen(function* () {
-  const settings = yield* Config.settings
-  return yield* Effect.provide(Database.migrate, Database.layer(yield* databaseForOnce(settings)))
-}).pipe(Effect.scoped)
+/** The schema brought up to date; answers what was applied. */
+export const migrate = ({ databaseUrl }: ReadySettings) => Effect.provide(Database.migrate, Database.layer({ url: databaseUrl }))
 
-/** What operators' commands work with: every port on the database, none of the providers and no worker. */
-export const operatorPorts = Layer.unwrap(
-  Effect.gen(function* () {
-    const settings = yield* Config.settings
-    return ports(settings, yield* databaseForOnce(settings))
-  })
-).pipe(Layer.provideMerge(logs))
-
-/** The database of a command: the running embedded one, or one that is started for the command and stopped after it. */
-const databaseForOnce = Effect.fnUntraced(function* ({ databaseUrl, dataDir }: Config.Settings) {
-  if (databaseUrl !== null) return { url: databaseUrl }
-  const running = yield* EmbeddedPostgres.running(dataDir)
-  if (Option.isSome(running)) return { url: EmbeddedPostgres.url(running.value) }
-  const started = yield* EmbeddedPostgres.ensureRunning(dataDir)
-  if (started.startedByUs) yield* Effect.addFinalizer(() => Effect.orDie(EmbeddedPostgres.stop(dataDir)))
-  return { url: EmbeddedPostgres.url(started) }
-})
-
-/** The database of a gateway: the embedded one is brought back while the scope lives, and stopped with it. */
-export const databaseForLong = Effect.fnUntraced(function* ({ databaseUrl, dataDir }: Config.Settings) {
-  if (databaseUrl !== null) return { url: databaseUrl }
-  yield* Effect.addFinalizer(() => Effect.orDie(EmbeddedPostgres.stop(dataDir)))
-  const database = yield* EmbeddedPostgres.ensureRunning(dataDir)
-  yield* Effect.forkScoped(EmbeddedPostgres.keepRunning(dataDir))
-  return { url: EmbeddedPostgres.url(database) }
-})
-
-type DatabaseAddress = { readonly url: Redacted.Redacted }
-
-const ports = (settings: Config.Settings, address: DatabaseAddress) => {
-  const database = Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer(address))
-  const vault = Layer.unwrap(Effect.map(masterKey(settings), VaultPg.layer))
+/** Every port on the database, whose schema is brought up to date first. */
+export const ports = ({ databaseUrl, masterKey, policy }: ReadySettings) => {
+  const database = Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer({ url: databaseUrl }))
   const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)
   return Layer.mergeAll(
     AuditLogPg,
@@ -119,26 +86,26 @@ const ports = (settings: Config.Settings, address: DatabaseAddress) => {
     TenantsPg,
     TransactionsPg
   ).pipe(
-    Layer.provideMerge(vault),
-    Layer.provideMerge(Layer.succeed(Policy, settings.policy)),
+    Layer.provideMerge(VaultPg.layer(masterKey)),
+    Layer.provideMerge(Layer.succeed(Policy, policy)),
     Layer.provideMerge(IdentifiersLive),
     Layer.provideMerge(database)
   )
 }
 
 /** Everything but the listeners and the workers. */
-const services = (settings: Config.Settings, address: DatabaseAddress) => {
+const services = (settings: ReadySettings) => {
   const registry = Layer.provide(Metrics.providers, providerRegistry({ eversend: eversendAccounts(settings) }))
   return Layer.mergeAll(Authentication.layer, Payouts.layer, Collections.layer, Records.layer, Ingress.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, Reconciler.layer)),
     Layer.provideMerge(Layer.mergeAll(Admission.layer, Settlement.layer)),
     Layer.provideMerge(WebhookDispatcher.layer),
     Layer.provideMerge(Layer.mergeAll(TenantConnection, Envelope.layer, registry)),
-    Layer.provideMerge(ports(settings, address))
+    Layer.provideMerge(ports(settings))
   )
 }
 
-const eversendAccounts = ({ eversend, policy }: Config.Settings) => {
+const eversendAccounts = ({ eversend, policy }: Settings) => {
   const account = (mode: Mode) => {
     const own = eversend?.[mode] ?? null
     if (eversend === null || own === null) return undefined
@@ -166,7 +133,7 @@ const workers = Layer.effectDiscard(
 )
 
 /** The provider simulator; it knows the accounts of the settings, or else its own. */
-export const simulator = Effect.fnUntraced(function* (settings: Config.Settings) {
+export const simulator = Effect.fnUntraced(function* (settings: Settings) {
   const { eversend } = simulated(settings, "")
   const accounts = [eversend?.live ?? [], eversend?.test ?? []].flat()
   return yield* Layer.build(
@@ -184,7 +151,7 @@ export const simulator = Effect.fnUntraced(function* (settings: Config.Settings)
 })
 
 /** The settings of a gateway whose provider is the simulator, reached at `baseUrl`. Its credentials open nothing but the simulator. */
-export const simulated = (settings: Config.Settings, baseUrl: string): Config.Settings => {
+export const simulated = (settings: Settings, baseUrl: string): Settings => {
   const account = (mode: Mode) => ({
     clientId: `simulated-${mode}`,
     clientSecret: Redacted.make(`simulated-${mode}-secret`),
@@ -194,21 +161,3 @@ export const simulated = (settings: Config.Settings, baseUrl: string): Config.Se
     ? { ...settings, eversend: { baseUrl, origin: null, live: account("live"), test: account("test") } }
     : settings
 }
-
-/** The master key: the setting's, or a random one that is made once and kept in the data folder for its owner only. */
-const masterKey = Effect.fnUntraced(function* ({ dataDir, masterKey }: Config.Settings) {
-  if (masterKey !== null) return masterKey
-  const file = join(dataDir, "master.key")
-  return yield* Effect.tryPromise({
-    try: async () => {
-      await mkdir(dataDir, { recursive: true, mode: 0o711 })
-      const draft = `${file}.${randomBytes(6).toString("hex")}`
-      await writeFile(draft, randomBytes(MASTER_KEY_BYTES).toString("base64"), { flag: "wx", mode: 0o600 })
-      // A link is made whole or not at all, and never replaces the key that is there.
-      await link(draft, file).catch((cause) => (cause.code === "EEXIST" ? undefined : Promise.reject(cause)))
-      await rm(draft)
-      return Redacted.make((await readFile(file, "utf8")).trim())
-    },
-    catch: (cause) => new Unstartable({ message: `cannot keep the master key in ${file}: ${String(cause)}` })
-  })
-})

@@ -1,12 +1,12 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { operatorPorts } from "../App.ts"
 import { type Corridor, type CorridorKey, Country, CustomerAction, Direction, Method } from "../domain/Corridor.ts"
 import { Currency, exponents } from "../domain/Currency.ts"
 import { iso } from "../domain/Instant.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { answer } from "./Answer.ts"
 import { Amount, Words } from "./Arguments.ts"
+import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
 

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { operatorPorts } from "../App.ts"
 import { LedgerAudit } from "../services/ports/LedgerAudit.ts"
 import { answer } from "./Answer.ts"
+import { operatorPorts } from "./Installation.ts"
 import { Refusal } from "./Refusal.ts"
 
 const verify = Command.make(

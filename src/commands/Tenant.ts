@@ -1,11 +1,11 @@
 import { Clock, Effect } from "effect"
 import { Command } from "effect/cli"
-import { operatorPorts } from "../App.ts"
 import type { AppId } from "../domain/Ids.ts"
 import { defaultCapabilities, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { answer } from "./Answer.ts"
 import { appId } from "./Arguments.ts"
+import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
 

@@ -1,11 +1,11 @@
 import { Effect, Option } from "effect"
 import { Argument, Command } from "effect/cli"
-import { operatorPorts } from "../App.ts"
 import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { transactionView } from "../domain/View.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
 import { answer } from "./Answer.ts"
+import { operatorPorts } from "./Installation.ts"
 import { Refusal } from "./Refusal.ts"
 
 const show = Command.make(

@@ -4,7 +4,6 @@ import type { Instant } from "./Instant.ts"
 // Standard Webhooks 1.0 (https://www.standardwebhooks.com), symmetric signatures.
 
 const SECRET_PREFIX = "whsec_"
-const SECRET_BYTES = 32
 const SECOND = 1000
 
 /** What one attempt at one event signs; `body` is the event's frozen bytes. */
@@ -24,15 +23,9 @@ export const webhookHeaders = (message: WebhookMessage, signatures: ReadonlyArra
   "webhook-signature": signatures.map((signature) => `v1,${signature}`).join(" ")
 })
 
-/** The form in which a tenant is shown its secret, from its 32 random bytes in base64. */
-export const webhookSecret = (base64: string): string => `${SECRET_PREFIX}${base64}`
-
 /** The base64 of the key that a secret stands for. */
 export const webhookKey = (secret: string): string =>
   secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret
-
-/** How many random bytes make a secret. */
-export const webhookSecretBytes = SECRET_BYTES
 
 /** Whole seconds since 1970-01-01 UTC. */
 const timestamp = (at: Instant): string => String(Math.floor(at / SECOND))

@@ -1,20 +1,22 @@
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Cause, Clock, Effect, type Scope } from "effect"
-import { type HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
-import { MethodNotAllowed, NotFound } from "../domain/errors/Terminal.ts"
+import { type CrossOriginDenied, MalformedRequest, MethodNotAllowed, NotFound, type UnsupportedMediaType } from "../domain/errors/Terminal.ts"
 import { pathOf } from "../domain/SignedText.ts"
+import type { Caller } from "../domain/Tenant.ts"
 import { Authentication } from "../services/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { refused } from "./Answer.ts"
 import { CALLBACK_BYTES, mediaType, origin, rawBody, REQUEST_BYTES, valuesOf } from "./BodyGuard.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
-import type { Refusal } from "./Envelope.ts"
 import { isCallbackPath, isSignedPath, type Match, matchRoute } from "./Routes.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 /** The endpoints, once the edge let a request through. */
 export type Endpoints = Effect.Effect<Response, unknown, HttpServerRequest.HttpServerRequest | Scope.Scope>
+
+type RouteRefusal = UnsupportedMediaType | CrossOriginDenied | NotFound
 
 /** What one request is about, known before anything is decided. */
 interface Arrival {
@@ -35,19 +37,20 @@ export const makeEdge = Effect.gen(function* () {
   const identifiers = yield* Identifiers
 
   const admitted = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, arrival: Arrival, endpoints: Endpoints) {
-    const { match, method, path, rawHeaders, rawTarget, requestId } = arrival
-    const isCallback = isCallbackPath(path)
-    const body = yield* rawBody(request, isCallback ? CALLBACK_BYTES : REQUEST_BYTES)
-    const signed = isSignedPath(rawTarget, path)
-    const caller = signed ? yield* authentication.authenticate({ method, rawTarget, rawHeaders, body }) : null
-    if (caller !== null) yield* Effect.annotateLogsScoped({ app_id: caller.appId })
-    // What a provider sends is its own affair: it is verified over its bytes.
-    const refusal = (isCallback ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
-    if (refusal !== undefined) return yield* Effect.fail(refusal)
-    if (match._tag === "Unknown") return yield* new NotFound()
-    if (match._tag === "WrongMethod") return HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow)
-    return yield* Effect.provideService(endpoints, CurrentRequest, { requestId, rawHeaders, body, caller })
+    const { method, path, rawHeaders, rawTarget } = arrival
+    const body = yield* rawBody(request, isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES)
+    const isSigned = isSignedPath(rawTarget, path)
+    const caller = isSigned ? yield* authentication.authenticate({ method, rawTarget, rawHeaders, body }) : null
+    const response = yield* Effect.catch(routed(arrival, body, caller, endpoints), (refusal) => Effect.succeed(refused(refusal)))
+    return { appId: caller?.appId ?? "", response }
   })
+
+  const answered = (request: HttpServerRequest.HttpServerRequest, arrival: Arrival, endpoints: Endpoints) =>
+    Effect.interruptible(admitted(request, arrival, endpoints)).pipe(
+      Effect.catchTag("HttpServerError", () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })),
+      Effect.catch((refusal) => Effect.succeed({ appId: "", response: refused(refusal) })),
+      Effect.catchCause((cause) => Effect.map(broken(cause, arrival.requestId), (response) => ({ appId: "", response })))
+    )
 
   return (endpoints: Endpoints) =>
     Effect.gen(function* () {
@@ -56,9 +59,8 @@ export const makeEdge = Effect.gen(function* () {
       const arrival = yield* arrivalOf(request, identifiers)
       const { match, method, requestId } = arrival
       const route = match._tag === "Found" ? match.route.template : "unknown"
-      const response = yield* Effect.interruptible(admitted(request, arrival, endpoints)).pipe(
-        Effect.catchCause((cause) => answerTo(cause, requestId)),
-        Effect.tap(({ status }) => Effect.annotateCurrentSpan("http.response.status_code", status)),
+      const { appId, response } = yield* answered(request, arrival, endpoints).pipe(
+        Effect.tap(({ response }) => Effect.annotateCurrentSpan("http.response.status_code", response.status)),
         // The caller's own trace never becomes the parent of ours.
         Effect.withSpan(`${method} ${route}`, {
           root: true,
@@ -66,13 +68,29 @@ export const makeEdge = Effect.gen(function* () {
           attributes: { "http.request.method": method, "http.route": route, "gateway.request_id": requestId }
         })
       )
-      const endedAt = yield* Clock.currentTimeMillis
+      const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
       yield* Effect.logInfo("request").pipe(
-        Effect.annotateLogs({ method, route, status: response.status, duration_ms: endedAt - startedAt, request_id: requestId })
+        Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
       )
       return HttpServerResponse.setHeader(response, "x-request-id", requestId)
     })
 })
+
+/** What comes after the signature: content type, origin, route, endpoint. */
+const routed = (
+  arrival: Arrival,
+  body: Uint8Array,
+  caller: Caller | null,
+  endpoints: Endpoints
+): Effect.Effect<Response, RouteRefusal, HttpServerRequest.HttpServerRequest | Scope.Scope> => {
+  const { match, method, path, rawHeaders, requestId } = arrival
+  // What a provider sends is its own affair: it is verified over its bytes.
+  const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
+  if (refusal !== undefined) return Effect.fail(refusal)
+  if (match._tag === "Unknown") return Effect.fail(new NotFound())
+  if (match._tag === "WrongMethod") return Effect.succeed(HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow))
+  return Effect.provideService(Effect.orDie(endpoints), CurrentRequest, { requestId, rawHeaders, body, caller })
+}
 
 const arrivalOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Identifiers["Service"]) => {
   const { rawHeaders, url: rawTarget = "" } = NodeHttpServerRequest.toIncomingMessage(request)
@@ -88,8 +106,8 @@ const arrivalOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Id
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 
-/** A refusal as its envelope; a bug, a broken database or an interruption as `internal_error`, with its cause in the log only. */
-const answerTo = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
+/** A bug, a broken database or an interruption is `internal_error`, with its cause in the log only. */
+const broken = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
   const internal = refused(new InternalError({ request_id: requestId }))
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(internal)
   return Effect.as(Effect.logError("the request broke", cause), internal)

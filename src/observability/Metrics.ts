@@ -1,15 +1,10 @@
-import { Context, Effect, Exit, Layer, Metric, Option } from "effect"
-import { HttpRouter, HttpServerError, type HttpServerResponse } from "effect/http"
+import { Effect, Layer, Metric, Option } from "effect"
 import type { Payouts, Provider } from "../services/ports/Provider.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 
-// Labels are routes, tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
+// Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
-const requests = Metric.counter("http_requests_total", {
-  description: "Requests answered, by route and status.",
-  incremental: true
-})
 const providerCalls = Metric.counter("provider_calls_total", {
   description: "Calls to providers, by how they ended.",
   incremental: true
@@ -18,20 +13,6 @@ const deliveries = Metric.counter("webhook_attempts_total", {
   description: "Webhook attempts, by what followed.",
   incremental: true
 })
-
-/** Counts every request of the API, also those that match no route. */
-const requestsLayer = HttpRouter.middleware(
-  (answer) =>
-    Effect.withFiber((fiber) =>
-      Effect.onExit(answer, (exit) => {
-        // The router notes the route that it matched in the context of the request's fiber.
-        const matched = Context.getOption(fiber.context, HttpRouter.RouteContext)
-        const route = Option.match(matched, { onNone: () => "none", onSome: ({ route }) => route.path })
-        return Effect.flatMap(statusOf(exit), (status) => count(requests, { route, status: String(status) }))
-      })
-    ),
-  { global: true }
-)
 
 /** Counts what providers answer, around whatever registry is provided. */
 const providersLayer = Layer.effect(
@@ -53,12 +34,7 @@ const deliveriesLayer = Layer.effect(
 )
 
 /** What `/metrics` shows beside the open transactions. Each wraps what it counts; App puts them around it. */
-export const Metrics = { requests: requestsLayer, providers: providersLayer, deliveries: deliveriesLayer }
-
-const statusOf = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): Effect.Effect<number> =>
-  Exit.isSuccess(exit)
-    ? Effect.succeed(exit.value.status)
-    : Effect.map(HttpServerError.causeResponse(exit.cause), ([response]) => response.status)
+export const Metrics = { providers: providersLayer, deliveries: deliveriesLayer }
 
 const count = (counter: Metric.Counter<number>, labels: Readonly<Record<string, string>>): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(counter, labels), 1)

@@ -4,9 +4,22 @@ import { describe } from "vitest"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import type { Destination } from "../../src/domain/Party.ts"
-import type { Answer, PayoutQuote, Payouts, QuoteOrder } from "../../src/services/ports/Provider.ts"
+import type { Answer, Payouts, QuoteOrder } from "../../src/services/ports/Provider.ts"
 import { startSimulator } from "./EversendBench.ts"
-import { askOrder, bank, chargeOrder, collectionsOf, corridor, momo, newReference, open, payoutOrder, payoutsOf, quoteOrder, wallet } from "./EversendOrders.ts"
+import {
+  askOrder,
+  bank,
+  chargeOrder,
+  collectionsOf,
+  corridor,
+  momo,
+  newReference,
+  open,
+  payoutOrder,
+  payoutsOf,
+  quoteOrder,
+  wallet
+} from "./EversendOrders.ts"
 
 const simulated = Effect.acquireRelease(
   Effect.promise(() => startSimulator()),
@@ -39,13 +52,22 @@ const settled = Effect.fnUntraced(function* (ask: Effect.Effect<Answer>, wanted:
   return yield* Effect.die(new Error(`never ${wanted}`))
 })
 
-const succeeded = { _tag: "Succeeded", amount: 20_000n, currency: "UGX", fee: 1000n }
-const charged = { _tag: "Succeeded", amount: 20_000n, currency: "UGX", fee: 300n }
+const succeeded: Expected = { _tag: "Succeeded", amount: 20_000n, currency: "UGX", fee: 1000n }
+const charged: Expected = { _tag: "Succeeded", amount: 20_000n, currency: "UGX", fee: 300n }
 const accepted = { _tag: "Accepted", observedAmount: 20_000n, observedCurrency: "UGX" }
 
-const rows = [
+type Expected = Partial<Record<string, unknown>> & { readonly _tag: Answer["_tag"] }
+
+const rows: ReadonlyArray<
+  readonly [ending: string, outcome: Partial<Record<string, unknown>>, later: Expected, laterCharged: Expected]
+> = [
   ["1234", accepted, succeeded, charged],
-  ["0002", accepted, { _tag: "Refused", failure: { code: "provider_rejected" } }, { _tag: "Refused", failure: { code: "unknown" } }],
+  [
+    "0002",
+    accepted,
+    { _tag: "Refused", failure: { code: "provider_rejected" } },
+    { _tag: "Refused", failure: { code: "unknown" } }
+  ],
   ["0003", { _tag: "Unknown", reason: "timeout" }, succeeded, charged],
   ["0004", { _tag: "Unknown", reason: "timeout" }, { _tag: "NotFound" }, { _tag: "NotFound" }],
   ["0005", { _tag: "Unknown", reason: "unavailable" }, succeeded, charged],
@@ -58,7 +80,7 @@ const rows = [
   ["0012", accepted, { _tag: "StillPending" }, { _tag: "StillPending" }],
   ["0015", accepted, { _tag: "Returned", amount: 20_000n, fee: 0n }, { _tag: "Returned", amount: 20_000n, fee: 0n }],
   ["0017", { _tag: "Unknown", reason: "unavailable" }, { _tag: "NotFound" }, { _tag: "NotFound" }]
-] as const
+]
 
 describe("the endings", () => {
   for (const [ending, outcome, later, laterCharged] of rows) {
@@ -102,7 +124,11 @@ describe("the endings", () => {
       const { collections } = yield* opened("0001")
       const charge = (ending: string, reference: Reference) => collections.charge(chargeOrder(ending, { reference }))
       expect(yield* charge("0001", newReference())).toMatchObject({ _tag: "Refused", providerReference: expect.any(String) })
-      expect(yield* charge("0016", newReference())).toMatchObject({ _tag: "Refused", kind: "party", failure: { code: "payer_not_found" } })
+      expect(yield* charge("0016", newReference())).toMatchObject({
+        _tag: "Refused",
+        kind: "party",
+        failure: { code: "payer_not_found" }
+      })
       const [ordinary, smaller] = [newReference(), newReference()]
       expect(yield* charge("0013", ordinary)).toMatchObject(accepted)
       expect(yield* settled(collections.ask(askOrder(ordinary)), "Succeeded")).toMatchObject(charged)
@@ -134,7 +160,7 @@ describe("quotes", () => {
         destinationCurrency: "UGX",
         rate: null,
         expiresInMs: 1_740_000
-      } satisfies Partial<PayoutQuote>)
+      })
       const kenya = { destinationCurrency: "KES", destinationCountry: "KE" } as const
       const bySource = yield* quoted(payouts, kenya)
       expect(bySource).toMatchObject({ principal: 20_000n, destinationCurrency: "KES", rate: expect.any(String) })
@@ -149,7 +175,10 @@ describe("quotes", () => {
       expect(yield* payouts.quote(quoteOrder({ amount: minor(499n) }))).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
       const own = corridor("payout", "wallet")
       expect(yield* payouts.quote(quoteOrder({ corridor: own }))).toMatchObject({ _tag: "QuoteRefused", kind: "party" })
-      expect(yield* payouts.quote(quoteOrder({ corridor: own, destination: wallet("0016") }))).toMatchObject({ _tag: "QuoteRefused", kind: "party" })
+      expect(yield* payouts.quote(quoteOrder({ corridor: own, destination: wallet("0016") }))).toMatchObject({
+        _tag: "QuoteRefused",
+        kind: "party"
+      })
     })
   )
 })
@@ -160,8 +189,16 @@ describe("every way out and in", () => {
     ["a bank account", "bank", bank("1234")],
     ["a bank account of one word", "bank", bank("1234", "ACME")],
     ["a wallet", "wallet", wallet("1234")],
-    ["a wallet by its phone", "wallet", { _tag: "wallet", country: "UG", identifier: "msisdn", value: Redacted.make("256700001234") }],
-    ["a wallet by e-mail", "wallet", { _tag: "wallet", country: "UG", identifier: "email", value: Redacted.make("jane@example.com") }]
+    [
+      "a wallet by its phone",
+      "wallet",
+      { _tag: "wallet", country: "UG", identifier: "msisdn", value: Redacted.make("256700001234") }
+    ],
+    [
+      "a wallet by e-mail",
+      "wallet",
+      { _tag: "wallet", country: "UG", identifier: "email", value: Redacted.make("jane@example.com") }
+    ]
   ]
   for (const [name, method, destination] of ways) {
     it.live(`pays out to ${name}, once`, () =>
@@ -171,7 +208,10 @@ describe("every way out and in", () => {
         const quote = yield* quoted(payouts, { corridor: own, destination })
         const order = payoutOrder({ corridor: own, quote, destination })
         expect(yield* payouts.send(order)).toMatchObject(accepted)
-        expect(yield* settled(payouts.ask(askOrder(order.reference)), "Succeeded")).toMatchObject({ amount: 20_000n, fee: quote.fee })
+        expect(yield* settled(payouts.ask(askOrder(order.reference)), "Succeeded")).toMatchObject({
+          amount: 20_000n,
+          fee: quote.fee
+        })
         expect(yield* Effect.promise(() => simulator.executions(order.reference))).toHaveLength(1)
       })
     )
@@ -185,7 +225,13 @@ describe("every way out and in", () => {
         source: { _tag: "momo", msisdn: Redacted.make("233200001234"), network: "MTN", country: "GH" },
         amount: minor(1050n),
         redirectUrl: "https://shop.example/back",
-        payer: { firstName: Redacted.make("Jane"), lastName: null, email: Redacted.make("jane@example.com"), phone: null, externalId: "7" }
+        payer: {
+          firstName: Redacted.make("Jane"),
+          lastName: null,
+          email: Redacted.make("jane@example.com"),
+          phone: null,
+          externalId: "7"
+        }
       })
       const outcome = yield* collections.charge(order)
       expect(outcome).toMatchObject({ _tag: "NeedsRedirect", observedAmount: 1050n, observedCurrency: "GHS" })

@@ -139,4 +139,3 @@ export const askOrder = (reference: Reference, providerReference: string | null 
   destinationCurrency: null,
   sentAt: 1_790_000_000_000
 })
-

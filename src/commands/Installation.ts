@@ -1,0 +1,78 @@
+import { createHash, randomBytes } from "node:crypto"
+import { link, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { Effect, Layer, Option, Redacted, Schema } from "effect"
+import * as App from "../App.ts"
+import { Refusal } from "./Refusal.ts"
+
+const MASTER_KEY_BYTES = 32
+const ROOT = resolve(import.meta.dirname, "..", "..")
+
+const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
+
+/** What is installed here: the data folder, its secrets and its database, and the program itself. */
+export const Installation = {
+  /** Settings with the database of one command: the running embedded one, or one that is started for it and stopped after it. */
+  forOnce: Effect.gen(function* () {
+    const settings = yield* App.settings
+    const { databaseUrl, dataDir } = settings
+    if (databaseUrl !== null) return yield* ready(settings, databaseUrl)
+    const running = yield* App.embeddedPostgres.running(dataDir)
+    if (Option.isSome(running)) return yield* ready(settings, App.embeddedPostgres.url(running.value))
+    const started = yield* App.embeddedPostgres.ensureRunning(dataDir)
+    if (started.startedByUs) yield* Effect.addFinalizer(() => Effect.orDie(App.embeddedPostgres.stop(dataDir)))
+    return yield* ready(settings, App.embeddedPostgres.url(started))
+  }),
+
+  /** Settings with the database of a gateway: the embedded one is brought back while the scope lives, and stopped with it. */
+  forLong: Effect.gen(function* () {
+    const settings = yield* App.settings
+    const { databaseUrl, dataDir } = settings
+    if (databaseUrl !== null) return yield* ready(settings, databaseUrl)
+    yield* Effect.addFinalizer(() => Effect.orDie(App.embeddedPostgres.stop(dataDir)))
+    const database = yield* App.embeddedPostgres.ensureRunning(dataDir)
+    yield* Effect.forkScoped(App.embeddedPostgres.keepRunning(dataDir))
+    return yield* ready(settings, App.embeddedPostgres.url(database))
+  }),
+
+  /** The release is set by hand; the version changes with every byte of the source and of the lock file. */
+  build: Effect.gen(function* () {
+    const { version } = yield* read("package.json").pipe(Effect.flatMap(Schema.decodeEffect(Manifest)))
+    const files = yield* Effect.promise(() => readdir(join(ROOT, "src"), { recursive: true }))
+    const sources = files.filter((file) => file.endsWith(".ts")).sort()
+    const hash = createHash("sha256")
+    for (const file of [...sources.map((source) => join("src", source)), "package-lock.json"]) {
+      hash.update(`${file}\0`).update(yield* read(file))
+    }
+    return { release: version, version: `${version}+${hash.digest("hex").slice(0, 12)}` }
+  }).pipe(Effect.orDie)
+}
+
+/** What operators' commands work with: every port on the database, and neither providers nor workers. */
+export const operatorPorts = Layer.unwrap(Effect.map(Installation.forOnce, App.ports)).pipe(Layer.provideMerge(App.logs))
+
+const read = (file: string): Effect.Effect<string> => Effect.promise(() => readFile(join(ROOT, file), "utf8"))
+
+const ready = Effect.fnUntraced(function* (
+  settings: App.Settings,
+  databaseUrl: Redacted.Redacted
+): Effect.fn.Return<App.ReadySettings, Refusal> {
+  return { ...settings, databaseUrl, masterKey: settings.masterKey ?? (yield* keptMasterKey(settings.dataDir)) }
+})
+
+/** A random key that is made once and kept for its owner only. */
+const keptMasterKey = Effect.fnUntraced(function* (dataDir: string) {
+  const file = join(dataDir, "master.key")
+  return yield* Effect.tryPromise({
+    try: async () => {
+      await mkdir(dataDir, { recursive: true, mode: 0o711 })
+      const draft = `${file}.${randomBytes(6).toString("hex")}`
+      await writeFile(draft, randomBytes(MASTER_KEY_BYTES).toString("base64"), { flag: "wx", mode: 0o600 })
+      // A link is made whole or not at all, and never replaces the key that is there.
+      await link(draft, file).catch((cause) => (cause.code === "EEXIST" ? undefined : Promise.reject(cause)))
+      await rm(draft)
+      return Redacted.make((await readFile(file, "utf8")).trim())
+    },
+    catch: (cause) => new Refusal({ message: `cannot keep the master key in ${file}: ${String(cause)}` })
+  })
+})

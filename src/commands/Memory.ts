@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto"
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { dirname } from "node:path"
+import { Effect, Option, Schema } from "effect"
+import { localProcess } from "../App.ts"
+import { Refusal } from "./Refusal.ts"
+
+/** A process of a data folder, remembered in a file, and where it answers. */
+const Remembered = Schema.Struct({
+  pid: Schema.Int,
+  /** Tells it from a later process that was given the same number. */
+  identity: Schema.String,
+  url: Schema.String
+})
+export type Remembered = typeof Remembered.Type
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Remembered))
+
+const POLL = "50 millis"
+
+/** Files that only their owner may read, replaced as a whole. */
+export const Memory = {
+  /** None when there is no such file. */
+  read: (file: string): Effect.Effect<Option.Option<string>> => Effect.option(Effect.tryPromise(() => readFile(file, "utf8"))),
+
+  write: (file: string, text: string): Effect.Effect<void, Refusal> =>
+    Effect.tryPromise({
+      try: async () => {
+        await mkdir(dirname(file), { recursive: true, mode: 0o711 })
+        const draft = `${file}.${randomBytes(6).toString("hex")}`
+        await writeFile(draft, text, { mode: 0o600, flag: "wx" })
+        await rename(draft, file)
+      },
+      catch: (cause) => new Refusal({ message: `cannot write ${file}: ${String(cause)}` })
+    }),
+
+  forget: (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true })),
+
+  /** Writes down this very process. */
+  rememberSelf: Effect.fnUntraced(function* (file: string, url: string): Effect.fn.Return<void, Refusal> {
+    const identity = Option.getOrElse(yield* localProcess.identity(process.pid), () => "")
+    yield* Memory.write(file, JSON.stringify({ pid: process.pid, identity, url }))
+  }),
+
+  /** The remembered process, if it still lives. */
+  living: Effect.fnUntraced(function* (file: string): Effect.fn.Return<Option.Option<Remembered>> {
+    const found = Option.flatMap(yield* Memory.read(file), decode)
+    return Option.isSome(found) && (yield* isLiving(found.value)) ? found : Option.none()
+  }),
+
+  /** Asks a process to end, waits, and kills it when the wait was for nothing. */
+  end: Effect.fnUntraced(function* (remembered: Remembered, waitMs: number) {
+    yield* signal(remembered.pid, "SIGTERM")
+    const gone = yield* until(
+      Effect.map(isLiving(remembered), (lives) => !lives),
+      waitMs
+    )
+    if (gone) return
+    yield* signal(remembered.pid, "SIGKILL")
+    yield* until(
+      Effect.map(isLiving(remembered), (lives) => !lives),
+      waitMs
+    )
+  })
+}
+
+/** Asks again and again; false when the time is over. */
+export const until = (question: Effect.Effect<boolean>, waitMs: number): Effect.Effect<boolean> =>
+  Effect.suspend(() => question).pipe(
+    Effect.flatMap((answer) =>
+      answer ? Effect.void : Effect.flatMap(Effect.sleep(POLL), () => Effect.fail("not yet" as const))
+    ),
+    Effect.eventually,
+    Effect.as(true),
+    Effect.timeoutOrElse({ duration: waitMs, orElse: () => Effect.succeed(false) })
+  )
+
+const isLiving = ({ identity, pid }: Remembered): Effect.Effect<boolean> =>
+  Effect.map(localProcess.identity(pid), (now) => Option.isSome(now) && now.value === identity)
+
+/** A process that ended meanwhile is what was wanted. */
+const signal = (pid: number, name: "SIGTERM" | "SIGKILL"): Effect.Effect<void> =>
+  Effect.sync(() => {
+    try {
+      process.kill(pid, name)
+    } catch (cause) {
+      if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause
+    }
+  })

@@ -1,0 +1,77 @@
+import { Cause, Console, Effect, Exit } from "effect"
+import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
+import { release } from "../App.ts"
+import { AsJson } from "./Answer.ts"
+import { corridor } from "./Corridor.ts"
+import { demo } from "./Demo.ts"
+import { float } from "./Float.ts"
+import { key } from "./Key.ts"
+import { ledger } from "./Ledger.ts"
+import { migrate } from "./Migrate.ts"
+import { serve } from "./Serve.ts"
+import { sign } from "./Sign.ts"
+import { simulator } from "./Simulator.ts"
+import { start } from "./Start.ts"
+import { tenant } from "./Tenant.ts"
+import { transaction } from "./Transaction.ts"
+import { webhook } from "./Webhook.ts"
+
+/** What the process ends with. Stopped by a signal before it was done, a command ends with what shells call an interrupt. */
+export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const
+
+const gateway = Command.make("gateway").pipe(
+  Command.withDescription("The payment gateway: servers and operators' commands"),
+  Command.withGlobalFlags([AsJson]),
+  Command.withSubcommands([
+    start,
+    demo,
+    serve,
+    simulator,
+    migrate,
+    tenant,
+    key,
+    float,
+    corridor,
+    transaction,
+    webhook,
+    ledger,
+    sign
+  ])
+)
+
+/** Runs one command line and answers its exit code; what went wrong has been said on standard error by then. */
+export const program = (args: ReadonlyArray<string>): Effect.Effect<number, never, Command.Environment> =>
+  Command.runWith(gateway, { version: release })(args).pipe(
+    Effect.as<number>(exitCodes.done),
+    Effect.catchTag("ShowHelp", () => Effect.succeed(exitCodes.wrongUsage)),
+    Effect.catch((error) => Effect.as(Console.error(error.message), exitCodes.refused)),
+    Effect.catchCause((cause) =>
+      Cause.hasInterrupts(cause) ? Effect.failCause(cause) : Effect.as(Console.error(Cause.pretty(cause)), exitCodes.refused)
+    ),
+    Effect.provideService(CliOutput.Presenter, presenter),
+    Effect.provideService(CliConfig.CliConfig, CliConfig.make({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
+  )
+
+/** A server that was told to stop has done what was asked of it, and said so in `process.exitCode`. */
+export const teardown = <A, E>(exit: Exit.Exit<A, E>, end: (code: number) => void): void => {
+  if (Exit.isSuccess(exit)) return end(typeof exit.value === "number" ? exit.value : exitCodes.done)
+  const code = process.exitCode ?? (Cause.hasInterruptsOnly(exit.cause) ? exitCodes.interrupted : exitCodes.refused)
+  end(Number(code))
+}
+
+/** Standard output carries results only: help that nobody asked for, and what was wrong with the command line, go to standard error. */
+const presenter: CliOutput.Presenter = {
+  present: Effect.fnUntraced(function* (event) {
+    if (event._tag === "Version" || (event._tag === "Help" && event.reason === "Requested")) {
+      return yield* CliOutput.defaultPresenter.present(event)
+    }
+    const formatter = CliOutput.defaultFormatter({ colors: false })
+    if (event._tag === "Help") return yield* Console.error(formatter.formatHelpDoc(event.helpDoc))
+    const [first] = event.errors
+    yield* Console.error(messageOf(event.errors, first))
+    yield* Console.error(`See: ${event.commandPath.join(" ")} --help`)
+  })
+}
+
+const messageOf = (errors: ReadonlyArray<CliError.NonShowHelpErrors>, first: CliError.NonShowHelpErrors | undefined): string =>
+  first === undefined ? "wrong usage" : errors.map((error) => error.message).join("\n")

@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto"
+import { createServer, type IncomingMessage, type Server } from "node:http"
+import type { Duplex } from "node:stream"
+import { MalformedRequest, MethodNotAllowed } from "../domain/errors/Terminal.ts"
+import { type Refusal, refusal } from "./Envelope.ts"
+
+/** Receiving one whole request, in milliseconds; a slower one is cut. */
+const REQUEST_MS = 30_000
+const HEADERS_MS = 15_000
+/** Short, so that idle connections do not hold up a drain. */
+const KEEP_ALIVE_MS = 5_000
+
+/** node:http, set so that what it would answer by itself is answered with the envelope, too. */
+export const makeListener = (): Server => {
+  const server = createServer({
+    requestTimeout: REQUEST_MS,
+    headersTimeout: HEADERS_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // A missing Host is a signing failure and not Node's to answer.
+    requireHostHeader: false,
+    shouldUpgradeCallback: () => false
+  })
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerRaw(socket, malformed(error.code ?? "")))
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerRaw(socket, new MethodNotAllowed()))
+  // An expectation that nobody knows is no reason not to answer.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
+  return server
+}
+
+const malformed = (code: string): MalformedRequest => new MalformedRequest({ issues: [{ path: "", message: reasons[code] ?? "Expected an HTTP/1.1 request" }] })
+
+const reasons: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "Expected smaller headers",
+  ERR_HTTP_REQUEST_TIMEOUT: "Expected the whole request sooner"
+}
+
+/** There is no response object here, only the socket: written by hand, and then closed. */
+const answerRaw = (socket: Duplex, error: Refusal): void => {
+  if (!socket.writable || ("bytesWritten" in socket && isMidway(socket))) {
+    socket.destroy()
+    return
+  }
+  const { body, status } = refusal(error)
+  const head = [
+    `HTTP/1.1 ${status} ${error._tag}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${randomUUID()}`,
+    "connection: close"
+  ]
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`)
+}
+
+/** Whether an earlier response on this connection was begun and not ended: then more bytes would be read as its rest. */
+const isMidway = (socket: Duplex): boolean => {
+  const message: unknown = Reflect.get(socket, "_httpMessage")
+  return typeof message === "object" && message !== null && Reflect.get(message, "headersSent") === true
+}

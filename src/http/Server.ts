@@ -1,0 +1,71 @@
+import { NodeHttpServer } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "./Api.ts"
+import { makeEdge } from "./Edge.ts"
+import { CallbacksHandlers } from "./handlers/Callbacks.ts"
+import { CollectionsHandlers } from "./handlers/Collections.ts"
+import { FloatHandlers } from "./handlers/Float.ts"
+import { HealthHandlers } from "./handlers/Health.ts"
+import { PayoutsHandlers } from "./handlers/Payouts.ts"
+import { TransactionsHandlers } from "./handlers/Transactions.ts"
+import { Idempotent } from "./Idempotent.ts"
+import { ListenFailed } from "./ListenFailed.ts"
+import { makeListener } from "./NodeListener.ts"
+import { SignedRequest } from "./SignedRequest.ts"
+
+/** How long requests under way may take to end once the server stops. */
+const DRAIN = "10 seconds"
+
+export interface Address {
+  readonly host: string
+  /** 0 for any free one. */
+  readonly port: number
+}
+
+const Endpoints = HttpApiBuilder.layer(Api).pipe(
+  Layer.provide([CollectionsHandlers, PayoutsHandlers, TransactionsHandlers, FloatHandlers, HealthHandlers, CallbacksHandlers]),
+  Layer.provide([SignedRequest.layer, Idempotent.layer]),
+  Layer.provideMerge(HttpRouter.layer),
+  Layer.provide(Layer.succeed(HttpRouter.RouterConfig, { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false }))
+)
+
+const serving = Layer.unwrap(
+  Effect.gen(function* () {
+    const router = yield* HttpRouter.HttpRouter
+    const edge = yield* makeEdge
+    return HttpServer.serve(edge(router.asHttpEffect()))
+  })
+).pipe(
+  Layer.provide(Endpoints),
+  // The edge makes the one span of a request.
+  Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
+)
+
+const listening = ({ host, port }: Address) =>
+  Layer.effect(
+    HttpServer.HttpServer,
+    Effect.gen(function* () {
+      const node = makeListener()
+      const server = yield* NodeHttpServer.make(() => node, { host, port, gracefulShutdownTimeout: DRAIN }).pipe(
+        Effect.mapError(({ cause }) => new ListenFailed({ host, port, reason: reasonOf(cause) }))
+      )
+      // Runs after the drain: what is still open then is an idle connection or a client that does not go on.
+      yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
+      return server
+    })
+  )
+
+const reasonOf = (cause: unknown): string => {
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+  return code === "EADDRINUSE" ? "the address is taken" : String(code ?? "no such address")
+}
+
+/**
+ * The HTTP API on an address. When its scope closes it takes no more connections and gives requests under way `DRAIN` to end; a money
+ * step goes on until it is done. Provides the `HttpServer`, which knows the port that was taken.
+ */
+export const Server = {
+  layer: (address: Address) => serving.pipe(Layer.provideMerge(Layer.merge(listening(address), NodeHttpServer.layerHttpServices)))
+}
