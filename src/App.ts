@@ -1,8 +1,8 @@
-import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schema, type Scope } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Ref, Schema } from "effect"
 import * as Config from "./Config.ts"
 import type { Mode } from "./domain/Ids.ts"
 import { Envelope } from "./http/Envelope.ts"
+import { Server } from "./http/Server.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management } from "./observability/Management.ts"
 import { Metrics } from "./observability/Metrics.ts"
@@ -18,6 +18,7 @@ import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
 import { LedgerAuditPg } from "./persistence/LedgerAuditPg.ts"
 import { LocalProcess } from "./persistence/LocalProcess.ts"
 import { NoncesPg } from "./persistence/NoncesPg.ts"
+import { Probe } from "./persistence/Probe.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
 import { TenantsPg } from "./persistence/TenantsPg.ts"
 import { TransactionsPg } from "./persistence/TransactionsPg.ts"
@@ -29,6 +30,7 @@ import { Simulator, simulator as simulatorLayer } from "./providers/simulation/S
 import { Admission } from "./services/Admission.ts"
 import { Authentication } from "./services/Authentication.ts"
 import { Collections } from "./services/Collections.ts"
+import { type Build, Health } from "./services/Health.ts"
 import { Ingress } from "./services/Ingress.ts"
 import { PayoutPricing } from "./services/PayoutPricing.ts"
 import { Payouts } from "./services/Payouts.ts"
@@ -131,6 +133,36 @@ const workers = Layer.effectDiscard(
     yield* Effect.forkScoped(Effect.forever(Effect.delay(sweep, SWEEP_EVERY)))
   })
 )
+
+/**
+ * The whole gateway for as long as the Layer lives: listeners, workers and all that they stand on. Closing it takes the API away
+ * first, which drains, then the workers, then the management listener, which says meanwhile that the process is draining.
+ */
+export const gateway = (settings: ReadySettings, build: Build) =>
+  Layer.unwrap(
+    Effect.map(Ref.make(false), (draining) =>
+      Layer.effectDiscard(Effect.addFinalizer(() => Ref.set(draining, true))).pipe(
+        Layer.provideMerge(Server.layer(settings)),
+        Layer.provideMerge(Layer.mergeAll(workers, Health.layer(build))),
+        Layer.provideMerge(management(settings, Ref.get(draining))),
+        Layer.provideMerge(services(settings)),
+        Layer.provideMerge(Telemetry.layer({ ...traced(settings), serviceVersion: build.version }))
+      )
+    )
+  ).pipe(Layer.provideMerge(logs))
+
+const management = ({ host, managementPort }: Settings, draining: Effect.Effect<boolean>) =>
+  Layer.unwrap(
+    Effect.map(Probe, ({ alive, openTransactions }) =>
+      Management.layer({ host, port: managementPort, draining, database: alive, openTransactions })
+    )
+  )
+
+const traced = ({ telemetry }: Settings) => ({
+  endpoint: telemetry.endpoint ?? undefined,
+  tracesEndpoint: telemetry.tracesEndpoint ?? undefined,
+  serviceName: telemetry.serviceName
+})
 
 /** The provider simulator; it knows the accounts of the settings, or else its own. */
 export const simulator = Effect.fnUntraced(function* (settings: Settings) {

@@ -70,7 +70,10 @@ const ordered = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const reencoded = (text: string): string | undefined => {
   try {
     // encodeURIComponent leaves these five, which RFC 3986 reserves; both functions throw on what is not UTF-8.
-    return encodeURIComponent(decodeURIComponent(text)).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    return encodeURIComponent(decodeURIComponent(text)).replace(
+      /[!'()*]/g,
+      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
+    )
   } catch {
     return undefined
   }
@@ -87,7 +90,9 @@ const KEY_HEADER = /^([a-z0-9_-]{1,40})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1
 
 export const parseKeyHeader = (text: string): Option.Option<KeyHeader> => {
   const [, appId, keyId, apiKey] = KEY_HEADER.exec(text) ?? []
-  return appId === undefined || keyId === undefined || apiKey === undefined ? Option.none() : Option.some({ appId, keyId, apiKey })
+  return appId === undefined || keyId === undefined || apiKey === undefined
+    ? Option.none()
+    : Option.some({ appId, keyId, apiKey })
 }
 
 const SIGNATURE = /^v1=([0-9a-f]{64})$/

@@ -4,7 +4,10 @@ import type { StoredAnswer } from "../services/ports/Idempotency.ts"
 import { type Refusal, refusal, success } from "./Envelope.ts"
 
 /** An answer's exact bytes as a response. */
-export const sent = (answer: StoredAnswer, headers: Readonly<Record<string, string>> = {}): HttpServerResponse.HttpServerResponse =>
+export const sent = (
+  answer: StoredAnswer,
+  headers: Readonly<Record<string, string>> = {}
+): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(answer.body, { status: answer.status, contentType: "application/json", headers })
 
 export const refused = (error: Refusal): HttpServerResponse.HttpServerResponse =>

@@ -7,4 +7,11 @@ import { PayoutsApi } from "./api/Payouts.ts"
 import { TransactionsApi } from "./api/Transactions.ts"
 
 /** Everything that the gateway answers to over HTTP. */
-export class Api extends HttpApi.make("gateway").add(CollectionsApi, PayoutsApi, TransactionsApi, FloatApi, HealthApi, CallbacksApi) {}
+export class Api extends HttpApi.make("gateway").add(
+  CollectionsApi,
+  PayoutsApi,
+  TransactionsApi,
+  FloatApi,
+  HealthApi,
+  CallbacksApi
+) {}

@@ -1,6 +1,13 @@
 import { Redacted, Result, type Schema, SchemaIssue, SchemaParser } from "effect"
 import { isCurrency } from "../domain/Currency.ts"
-import { InexactAmount, type Issue, MalformedRequest, ModeMismatch, UnknownCurrency, ValidationFailed } from "../domain/errors/Terminal.ts"
+import {
+  InexactAmount,
+  type Issue,
+  MalformedRequest,
+  ModeMismatch,
+  UnknownCurrency,
+  ValidationFailed
+} from "../domain/errors/Terminal.ts"
 import type { Mode } from "../domain/Ids.ts"
 import { json } from "../domain/Json.ts"
 import { MAXIMUM_METADATA_BYTES } from "./api/Wire.ts"
@@ -46,7 +53,8 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
     if (!isJsonObject(tree)) return invalid([{ path: "", message: "Expected an object" }])
     for (const name of currencies) {
       const value = member(tree, name)
-      if (typeof value === "string" && !isCurrency(value)) return Result.fail(new UnknownCurrency({ currency: value.slice(0, LONGEST_CODE_SHOWN) }))
+      if (typeof value === "string" && !isCurrency(value))
+        return Result.fail(new UnknownCurrency({ currency: value.slice(0, LONGEST_CODE_SHOWN) }))
     }
     for (const name of amounts) {
       const value = member(tree, name)
@@ -60,12 +68,16 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
   }
 }
 
-export const invalid = (issues: ReadonlyArray<Issue>): Result.Result<never, ValidationFailed> => Result.fail(new ValidationFailed({ issues }))
+export const invalid = (issues: ReadonlyArray<Issue>): Result.Result<never, ValidationFailed> =>
+  Result.fail(new ValidationFailed({ issues }))
 
-export const issuesOf = (rule: Result.Result<unknown, ReadonlyArray<Issue>>): ReadonlyArray<Issue> => (Result.isFailure(rule) ? rule.failure : [])
+export const issuesOf = (rule: Result.Result<unknown, ReadonlyArray<Issue>>): ReadonlyArray<Issue> =>
+  Result.isFailure(rule) ? rule.failure : []
 
 /** The metadata as it came, as compact JSON; an issue where it is too large. */
-export const metadataOf = (tree: JsonObject): Result.Result<{ readonly text: string; readonly tree: JsonTree }, ReadonlyArray<Issue>> => {
+export const metadataOf = (
+  tree: JsonObject
+): Result.Result<{ readonly text: string; readonly tree: JsonTree }, ReadonlyArray<Issue>> => {
   const metadata = member(tree, "metadata") ?? {}
   const text = json(metadata)
   return Buffer.byteLength(text) <= MAXIMUM_METADATA_BYTES
@@ -98,11 +110,14 @@ const fieldIssues = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> =>
 
 /** NUL and lone surrogates cannot be stored or sent on. */
 const textIssues = (tree: JsonTree, path: string): ReadonlyArray<Issue> => {
-  if (typeof tree === "string") return storable(tree) ? [] : [{ path, message: "Expected a text without NUL and lone surrogates" }]
+  if (typeof tree === "string")
+    return storable(tree) ? [] : [{ path, message: "Expected a text without NUL and lone surrogates" }]
   if (Array.isArray(tree)) return tree.flatMap((item, at) => textIssues(item, join(path, at)))
   if (!isJsonObject(tree)) return []
   return Object.entries(tree).flatMap(([name, inner]) =>
-    storable(name) ? textIssues(inner, join(path, name)) : [{ path, message: "Expected names of members without NUL and lone surrogates" }]
+    storable(name)
+      ? textIssues(inner, join(path, name))
+      : [{ path, message: "Expected names of members without NUL and lone surrogates" }]
   )
 }
 
@@ -115,5 +130,7 @@ const unnamed = (tree: JsonObject, wire: unknown, path: string): ReadonlyArray<s
     if (path === "" && modeClaims.has(name)) return []
     if (typeof wire !== "object" || wire === null || !Object.hasOwn(wire, name)) return [here]
     const inner = tree[name]
-    return here !== "metadata" && isJsonObject(inner) ? unnamed(inner, Object.getOwnPropertyDescriptor(wire, name)?.value, here) : []
+    return here !== "metadata" && isJsonObject(inner)
+      ? unnamed(inner, Object.getOwnPropertyDescriptor(wire, name)?.value, here)
+      : []
   })

@@ -48,10 +48,16 @@ const withIssues = (refusal: BodyRefusal, issues: ReadonlyArray<Issue>): Result.
   refusal._tag === "validation_failed" ? invalid([...refusal.issues, ...issues]) : Result.fail(refusal)
 
 const ruleIssues = (wire: Wire): ReadonlyArray<Issue> => [
-  ...(wire.method === "momo" && wire.source === undefined ? [{ path: "source", message: "Expected the payer of a momo charge" }] : []),
-  ...(wire.source === undefined || wire.source.type === wire.method ? [] : [{ path: "source.type", message: "Expected the same as method" }]),
+  ...(wire.method === "momo" && wire.source === undefined
+    ? [{ path: "source", message: "Expected the payer of a momo charge" }]
+    : []),
+  ...(wire.source === undefined || wire.source.type === wire.method
+    ? []
+    : [{ path: "source.type", message: "Expected the same as method" }]),
   ...(wire.redirect_url === undefined && (wire.currency === "GHS" || wire.method !== "momo")
     ? [{ path: "redirect_url", message: "Expected where the payer goes on afterwards" }]
     : []),
-  ...(wire.payer !== undefined && wire.customer !== undefined ? [{ path: "customer", message: "Expected payer or customer, not both" }] : [])
+  ...(wire.payer !== undefined && wire.customer !== undefined
+    ? [{ path: "customer", message: "Expected payer or customer, not both" }]
+    : [])
 ]

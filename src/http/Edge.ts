@@ -1,15 +1,21 @@
-import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Cause, Clock, Effect, type Scope } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
-import { type CrossOriginDenied, MalformedRequest, MethodNotAllowed, NotFound, type UnsupportedMediaType } from "../domain/errors/Terminal.ts"
+import {
+  type CrossOriginDenied,
+  MalformedRequest,
+  MethodNotAllowed,
+  NotFound,
+  type UnsupportedMediaType
+} from "../domain/errors/Terminal.ts"
 import { pathOf } from "../domain/SignedText.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Authentication } from "../services/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { refused } from "./Answer.ts"
-import { CALLBACK_BYTES, mediaType, origin, rawBody, REQUEST_BYTES, valuesOf } from "./BodyGuard.ts"
+import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
+import { asReceived } from "./NodeListener.ts"
 import { isCallbackPath, isSignedPath, type Match, matchRoute } from "./Routes.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -36,7 +42,11 @@ export const makeEdge = Effect.gen(function* () {
   const authentication = yield* Authentication
   const identifiers = yield* Identifiers
 
-  const admitted = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, arrival: Arrival, endpoints: Endpoints) {
+  const admitted = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    arrival: Arrival,
+    endpoints: Endpoints
+  ) {
     const { method, path, rawHeaders, rawTarget } = arrival
     const body = yield* rawBody(request, isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES)
     const isSigned = isSignedPath(rawTarget, path)
@@ -47,7 +57,10 @@ export const makeEdge = Effect.gen(function* () {
 
   const answered = (request: HttpServerRequest.HttpServerRequest, arrival: Arrival, endpoints: Endpoints) =>
     Effect.interruptible(admitted(request, arrival, endpoints)).pipe(
-      Effect.catchTag("HttpServerError", () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })),
+      Effect.catchTag(
+        "HttpServerError",
+        () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
+      ),
       Effect.catch((refusal) => Effect.succeed({ appId: "", response: refused(refusal) })),
       Effect.catchCause((cause) => Effect.map(broken(cause, arrival.requestId), (response) => ({ appId: "", response })))
     )
@@ -88,12 +101,13 @@ const routed = (
   const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
   if (refusal !== undefined) return Effect.fail(refusal)
   if (match._tag === "Unknown") return Effect.fail(new NotFound())
-  if (match._tag === "WrongMethod") return Effect.succeed(HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow))
+  if (match._tag === "WrongMethod")
+    return Effect.succeed(HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow))
   return Effect.provideService(Effect.orDie(endpoints), CurrentRequest, { requestId, rawHeaders, body, caller })
 }
 
 const arrivalOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Identifiers["Service"]) => {
-  const { rawHeaders, url: rawTarget = "" } = NodeHttpServerRequest.toIncomingMessage(request)
+  const { rawHeaders, rawTarget } = asReceived(request)
   const path = pathOf(rawTarget)
   const { method } = request
   const [requestId, ...more] = valuesOf(rawHeaders, "x-request-id")

@@ -60,7 +60,10 @@ export const classOf = (refusal: Refusal): ErrorClass => {
   return RetriableError.members.some((member) => refusal instanceof member) ? "retriable" : "ambiguous"
 }
 
-export const success = (status: number, view: unknown): StoredAnswer => ({ status, body: json({ code: status, message: "ok", data: view }) })
+export const success = (status: number, view: unknown): StoredAnswer => ({
+  status,
+  body: json({ code: status, message: "ok", data: view })
+})
 
 export const refusal = (error: Refusal): StoredAnswer => {
   const status = statuses[error._tag]

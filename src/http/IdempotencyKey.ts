@@ -5,7 +5,9 @@ import { valuesOf } from "./BodyGuard.ts"
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/
 
 /** The one `Idempotency-Key` of a money-moving request; the gateway never invents one. */
-export const idempotencyKey = (rawHeaders: ReadonlyArray<string>): Result.Result<string, IdempotencyKeyRequired | MalformedRequest> => {
+export const idempotencyKey = (
+  rawHeaders: ReadonlyArray<string>
+): Result.Result<string, IdempotencyKeyRequired | MalformedRequest> => {
   const [key, ...more] = valuesOf(rawHeaders, "idempotency-key")
   if (key === undefined) return Result.fail(new IdempotencyKeyRequired())
   if (more.length > 0) return malformed("Expected to be sent once")

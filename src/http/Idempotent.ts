@@ -54,7 +54,12 @@ export class Idempotent extends Context.Service<
       const policy = yield* Policy
       const steps = yield* Effect.scope
 
-      const claimed = Effect.fnUntraced(function* <C>(step: MoneyStep<C>, request: Signed["Service"], key: string, body: Body<C>) {
+      const claimed = Effect.fnUntraced(function* <C>(
+        step: MoneyStep<C>,
+        request: Signed["Service"],
+        key: string,
+        body: Body<C>
+      ) {
         const { caller } = request
         const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
@@ -65,7 +70,12 @@ export class Idempotent extends Context.Service<
           case "Replay":
             return sent(taken.answer, { "idempotency-replayed": "true" })
           case "Pinned":
-            return sent(yield* Effect.match(records.again(caller, taken.reference, taken.leased), { onSuccess: created, onFailure: refusal }))
+            return sent(
+              yield* Effect.match(records.again(caller, taken.reference, taken.leased), {
+                onSuccess: created,
+                onFailure: refusal
+              })
+            )
           case "Reused":
             return refused(new IdempotencyKeyReused())
           case "Busy":
@@ -97,7 +107,9 @@ export class Idempotent extends Context.Service<
         const look = records.transaction(caller, claim.reference, null).pipe(Effect.timeoutOption(LOOK_MS), Effect.exit)
         const found = yield* look
         const exists = Exit.isSuccess(found) && Option.isSome(found.value)
-        return refusal(new InternalError(exists ? { request_id: requestId, reference: claim.reference } : { request_id: requestId }))
+        return refusal(
+          new InternalError(exists ? { request_id: requestId, reference: claim.reference } : { request_id: requestId })
+        )
       })
 
       const once = <C>(step: MoneyStep<C>) =>
@@ -108,7 +120,10 @@ export class Idempotent extends Context.Service<
           return Effect.map(detached(claimed(step, request, key, body), request), ignoredHeader(body.ignored))
         })
 
-      const detached = Effect.fnUntraced(function* (work: Effect.Effect<HttpServerResponse.HttpServerResponse>, { requestId }: Signed["Service"]) {
+      const detached = Effect.fnUntraced(function* (
+        work: Effect.Effect<HttpServerResponse.HttpServerResponse>,
+        { requestId }: Signed["Service"]
+      ) {
         const fiber = yield* Effect.forkIn(work, steps, { startImmediately: true, uninterruptible: true })
         const ended = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(policy.idempotencyLeaseMs - LEASE_MARGIN_MS))
         if (Option.isSome(ended)) return ended.value

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { Duplex } from "node:stream"
+import { NodeHttpServerRequest } from "@effect/platform-node"
+import type { HttpServerRequest } from "effect/http"
 import { MalformedRequest, MethodNotAllowed } from "../domain/errors/Terminal.ts"
 import { type Refusal, refusal } from "./Envelope.ts"
 
@@ -27,7 +29,14 @@ export const makeListener = (): Server => {
   return server
 }
 
-const malformed = (code: string): MalformedRequest => new MalformedRequest({ issues: [{ path: "", message: reasons[code] ?? "Expected an HTTP/1.1 request" }] })
+/** What Effect's request hides: duplicate headers, and a target that is not in origin form. */
+export const asReceived = (request: HttpServerRequest.HttpServerRequest) => {
+  const { rawHeaders, url } = NodeHttpServerRequest.toIncomingMessage(request)
+  return { rawHeaders, rawTarget: url ?? "" }
+}
+
+const malformed = (code: string): MalformedRequest =>
+  new MalformedRequest({ issues: [{ path: "", message: reasons[code] ?? "Expected an HTTP/1.1 request" }] })
 
 const reasons: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "Expected smaller headers",

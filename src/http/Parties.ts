@@ -49,7 +49,9 @@ export const cardIssues = (source: JsonTree | undefined, path: string, msisdn: s
   if (source instanceof NumberLiteral) return looksLikeCard(source.source) ? [cardIssue(path)] : []
   if (source === null || typeof source !== "object") return []
   return Object.entries(source).flatMap(([name, inner]) =>
-    CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, "")) || looksLikeCard(name) ? [cardIssue(path)] : cardIssues(inner, `${path}.${name}`, msisdn)
+    CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, "")) || looksLikeCard(name)
+      ? [cardIssue(path)]
+      : cardIssues(inner, `${path}.${name}`, msisdn)
   )
 }
 
@@ -69,10 +71,18 @@ const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): R
     accountName: Redacted.make(bank.account_name)
   } as const
   if (bank.msisdn === undefined) return Result.succeed({ ...party, msisdn: null })
-  return Result.map(numberOf(bank.msisdn, bank.country, "destination.msisdn"), (msisdn) => ({ ...party, msisdn: Redacted.make(msisdn) }))
+  return Result.map(numberOf(bank.msisdn, bank.country, "destination.msisdn"), (msisdn) => ({
+    ...party,
+    msisdn: Redacted.make(msisdn)
+  }))
 }
 
-const walletOf = ({ country, email, msisdn, tag }: Extract<typeof WireDestination.Type, { type: "wallet" }>): Rule<WalletParty> => {
+const walletOf = ({
+  country,
+  email,
+  msisdn,
+  tag
+}: Extract<typeof WireDestination.Type, { type: "wallet" }>): Rule<WalletParty> => {
   const wallet = (identifier: WalletParty["identifier"], value: string): WalletParty => ({
     _tag: "wallet",
     country,
@@ -80,7 +90,8 @@ const walletOf = ({ country, email, msisdn, tag }: Extract<typeof WireDestinatio
     value: Redacted.make(value)
   })
   if ([msisdn, email, tag].filter((handle) => handle !== undefined).length === 1) {
-    if (msisdn !== undefined) return Result.map(numberOf(msisdn, country, "destination.msisdn"), (number) => wallet("msisdn", number))
+    if (msisdn !== undefined)
+      return Result.map(numberOf(msisdn, country, "destination.msisdn"), (number) => wallet("msisdn", number))
     if (email !== undefined) return Result.succeed(wallet("email", email))
     if (tag !== undefined) return Result.succeed(wallet("tag", tag))
   }
@@ -93,7 +104,8 @@ const numberOf = (text: string, country: string, path: string): Rule<string> =>
     onSome: (msisdn) => Result.succeed(msisdn)
   })
 
-const CARD_MEMBER = /^(?:card|cardnumber|cardno|pan|primaryaccountnumber|cvv|cvc|csc|cvn|securitycode|cardsecuritycode|expiry|expirydate|expirymonth|expiryyear)$/i
+const CARD_MEMBER =
+  /^(?:card|cardnumber|cardno|pan|primaryaccountnumber|cvv|cvc|csc|cvn|securitycode|cardsecuritycode|expiry|expirydate|expirymonth|expiryyear)$/i
 const cardIssue = (path: string): Issue => ({ path, message: "Card data is not accepted here" })
 
 const looksLikeCard = (text: string): boolean => {

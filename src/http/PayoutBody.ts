@@ -61,4 +61,5 @@ const termIssues = (wire: Wire): ReadonlyArray<Issue> => [
     : [])
 ]
 
-const lacksAmountType = (wire: Wire): boolean => wire.amount_type === undefined && (wire.destination_currency ?? wire.currency) !== wire.currency
+const lacksAmountType = (wire: Wire): boolean =>
+  wire.amount_type === undefined && (wire.destination_currency ?? wire.currency) !== wire.currency

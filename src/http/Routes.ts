@@ -46,10 +46,14 @@ const PARAMETER = new RegExp(`^[A-Za-z0-9._~-]{1,${LONGEST_PARAMETER}}$`)
 
 const matches = (segments: ReadonlyArray<string>, path: string): boolean => {
   const parts = path.split("/")
-  return parts.length === segments.length && segments.every((segment, at) => (segment === "*" ? PARAMETER.test(parts[at] ?? "") : segment === parts[at]))
+  return (
+    parts.length === segments.length &&
+    segments.every((segment, at) => (segment === "*" ? PARAMETER.test(parts[at] ?? "") : segment === parts[at]))
+  )
 }
 
-const allowed = ({ routes }: Path): string => [...routes.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
+const allowed = ({ routes }: Path): string =>
+  [...routes.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
 
 const readPaths = () => {
   const known = new Map<string, Path>()

@@ -28,7 +28,9 @@ const Endpoints = HttpApiBuilder.layer(Api).pipe(
   Layer.provide([CollectionsHandlers, PayoutsHandlers, TransactionsHandlers, FloatHandlers, HealthHandlers, CallbacksHandlers]),
   Layer.provide([SignedRequest.layer, Idempotent.layer]),
   Layer.provideMerge(HttpRouter.layer),
-  Layer.provide(Layer.succeed(HttpRouter.RouterConfig, { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false }))
+  Layer.provide(
+    Layer.succeed(HttpRouter.RouterConfig, { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false })
+  )
 )
 
 const serving = Layer.unwrap(

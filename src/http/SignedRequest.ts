@@ -10,7 +10,9 @@ export class Signed extends Context.Service<Signed, EdgeRequest & { readonly cal
  * Marks the endpoints that only a signed request reaches and hands them its caller. The check itself is made at the edge, before any
  * routing, so that an unsigned request to an unknown path is refused alike.
  */
-export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { provides: Signed }>()("gateway/http/SignedRequest") {
+export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { provides: Signed }>()(
+  "gateway/http/SignedRequest"
+) {
   static readonly layer = Layer.succeed(
     SignedRequest,
     SignedRequest.of((endpoint, { endpoint: { path } }) =>

@@ -172,6 +172,6 @@ class Attempt implements Dispatcher.DispatchHandler {
   onResponseError(_controller: unknown, error: Error): void {
     // Only the code: messages name addresses.
     const note = "code" in error && typeof error.code === "string" ? error.code : error.name
-    this.#finish(broken(this.#progress, note.startsWith("HPE_") ? "bad_response" : "unavailable", note))
+    this.#finish(broken(this.#progress, error.name === "HTTPParserError" ? "bad_response" : "unavailable", note))
   }
 }

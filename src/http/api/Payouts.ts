@@ -21,7 +21,9 @@ export const Destination = Schema.Union([
     type: Schema.Literal("wallet"),
     country: Country,
     msisdn: Schema.optionalKey(text(32)),
-    email: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(254), Schema.isPattern(/^[^\s@]+@[^\s@]+$/, { expected: "an email address" }))),
+    email: Schema.optionalKey(
+      Schema.String.check(Schema.isMaxLength(254), Schema.isPattern(/^[^\s@]+@[^\s@]+$/, { expected: "an email address" }))
+    ),
     tag: Schema.optionalKey(text(64))
   })
 ])

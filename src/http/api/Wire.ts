@@ -26,7 +26,8 @@ export const WebUrl = Schema.String.check(
 )
 
 /** The answer of every endpoint that succeeds. */
-export const Enveloped = <S extends Schema.Top>(data: S) => Schema.Struct({ code: Schema.Number, message: Schema.Literal("ok"), data })
+export const Enveloped = <S extends Schema.Top>(data: S) =>
+  Schema.Struct({ code: Schema.Number, message: Schema.Literal("ok"), data })
 
 const Timestamp = Schema.String
 const NextAction = Schema.Union([

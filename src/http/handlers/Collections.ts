@@ -3,8 +3,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { transactionView } from "../../domain/View.ts"
 import { Collections } from "../../services/Collections.ts"
 import { Records } from "../../services/Records.ts"
-import { Api } from "../Api.ts"
 import { answered } from "../Answer.ts"
+import { Api } from "../Api.ts"
 import { collectionBody } from "../CollectionBody.ts"
 import { Idempotent } from "../Idempotent.ts"
 import { Signed } from "../SignedRequest.ts"
@@ -17,7 +17,9 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     const records = yield* Records
     const idempotent = yield* Idempotent
     return handlers
-      .handleRaw("create", () => idempotent.once({ endpoint: "POST /v1/collections", decode: collectionBody, run: collections.create }))
+      .handleRaw("create", () =>
+        idempotent.once({ endpoint: "POST /v1/collections", decode: collectionBody, run: collections.create })
+      )
       .handleRaw("find", ({ params }) =>
         Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.reference, "collection")).pipe(
           Effect.map(transactionView),

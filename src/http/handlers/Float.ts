@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { positionView } from "../../domain/View.ts"
 import { Records } from "../../services/Records.ts"
-import { Api } from "../Api.ts"
 import { answered } from "../Answer.ts"
+import { Api } from "../Api.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const FloatHandlers = HttpApiBuilder.group(

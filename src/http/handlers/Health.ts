@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Health } from "../../services/Health.ts"
-import { Api } from "../Api.ts"
 import { answered } from "../Answer.ts"
+import { Api } from "../Api.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const HealthHandlers = HttpApiBuilder.group(

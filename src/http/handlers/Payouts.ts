@@ -3,8 +3,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { transactionView } from "../../domain/View.ts"
 import { Payouts } from "../../services/Payouts.ts"
 import { Records } from "../../services/Records.ts"
-import { Api } from "../Api.ts"
 import { answered } from "../Answer.ts"
+import { Api } from "../Api.ts"
 import { checkMode, readTree } from "../Body.ts"
 import { Idempotent } from "../Idempotent.ts"
 import { ignoredHeader } from "../Ignored.ts"
@@ -35,7 +35,10 @@ export const PayoutsHandlers = HttpApiBuilder.group(
         })
       )
       .handleRaw("find", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.reference, "payout")).pipe(Effect.map(transactionView), answered(200))
+        Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.reference, "payout")).pipe(
+          Effect.map(transactionView),
+          answered(200)
+        )
       )
   })
 )

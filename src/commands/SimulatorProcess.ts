@@ -1,0 +1,112 @@
+import { spawn } from "node:child_process"
+import { open } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { Effect, Option, Schema } from "effect"
+import * as App from "../App.ts"
+import { Memory, type Remembered, until } from "./Memory.ts"
+import { Refusal } from "./Refusal.ts"
+import { simulatorFile } from "./Simulator.ts"
+
+/** Where the simulator is: its control address, and the provider's own. */
+export interface SimulatorPlace {
+  readonly controlUrl: string
+  readonly eversendUrl: string
+}
+
+const MAIN = resolve(import.meta.dirname, "..", "main.ts")
+const READY_WITHIN_MS = 15_000
+const ANSWERS_WITHIN = "2 seconds"
+const STOP_WITHIN_MS = 5_000
+const WATCH_EVERY = "1 second"
+
+const Ready = Schema.Struct({
+  ok: Schema.Literal(true),
+  providers: Schema.Struct({ eversend: Schema.Struct({ base_url: Schema.String }) })
+})
+const decodeReady = Schema.decodeUnknownEffect(Ready)
+
+/** The simulator of a data folder, as a process of its own that lives on when we do not. */
+export const SimulatorProcess = {
+  /** Adopts the one that runs and answers where the settings want it; else starts one, in place of one that does not answer. */
+  ensure: Effect.fn("SimulatorProcess.ensure")(function* (settings: App.Settings) {
+    const file = simulatorFile(settings.dataDir)
+    const living = yield* Memory.living(file)
+    if (Option.isSome(living)) {
+      const place = isWanted(settings, living.value) ? yield* placeOf(living.value) : Option.none()
+      if (Option.isSome(place)) return place.value
+      yield* Memory.end(living.value, STOP_WITHIN_MS)
+    }
+    yield* Memory.forget(file)
+    return yield* launch(settings, file)
+  }),
+
+  /** Never ends: brings the simulator back whenever it has gone. */
+  keepRunning: Effect.fn("SimulatorProcess.keepRunning")(function* (settings: App.Settings): Effect.fn.Return<never> {
+    return yield* Effect.forever(Effect.delay(revive(settings), WATCH_EVERY))
+  }),
+
+  /** Does nothing when none runs. */
+  stop: Effect.fn("SimulatorProcess.stop")(function* (dataDir: string) {
+    const file = simulatorFile(dataDir)
+    const living = yield* Memory.living(file)
+    if (Option.isSome(living)) yield* Memory.end(living.value, STOP_WITHIN_MS)
+    yield* Memory.forget(file)
+  })
+}
+
+const revive = (settings: App.Settings): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (Option.isSome(yield* Memory.living(simulatorFile(settings.dataDir)))) return
+    yield* Effect.logWarning("the simulator has gone; starting it again")
+    yield* SimulatorProcess.ensure(settings)
+  }).pipe(Effect.catchTag("Refusal", (refusal) => Effect.logError(refusal.message)))
+
+const launch = Effect.fnUntraced(function* (settings: App.Settings, file: string) {
+  const log = join(settings.dataDir, "simulator.log")
+  const variables = yield* App.Environment
+  const hasEnded = yield* Effect.tryPromise({
+    try: () => spawnDetached(variables, log),
+    catch: (cause) => new Refusal({ message: `cannot start the simulator: ${String(cause)}` })
+  })
+  const isUp = Effect.map(Memory.living(file), Option.isSome)
+  yield* until(
+    Effect.map(isUp, (up) => up || hasEnded()),
+    READY_WITHIN_MS
+  )
+  const living = yield* Memory.living(file)
+  const place = Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+  if (Option.isSome(place)) return place.value
+  return yield* new Refusal({ message: `the simulator does not start: ${yield* lastWords(log)}` })
+})
+
+const spawnDetached = async (variables: Readonly<Record<string, string | undefined>>, log: string) => {
+  const output = await open(log, "w", 0o600)
+  try {
+    const child = spawn(process.execPath, [MAIN, "simulator"], {
+      detached: true,
+      env: { ...variables },
+      stdio: ["ignore", output.fd, output.fd]
+    })
+    await new Promise<void>((started, failed) => child.once("spawn", started).once("error", failed))
+    child.unref()
+    return () => child.exitCode !== null || child.signalCode !== null
+  } finally {
+    await output.close()
+  }
+}
+
+/** Settings that name a port want that one. */
+const isWanted = ({ simulatorPort }: App.Settings, { url }: Remembered): boolean =>
+  simulatorPort === 0 || new URL(url).port === String(simulatorPort)
+
+/** None when it does not answer as a simulator does. */
+const placeOf = ({ url }: Remembered): Effect.Effect<Option.Option<SimulatorPlace>> =>
+  Effect.tryPromise((signal) => fetch(`${url}/__simulator/ready`, { signal }).then((answer) => answer.json())).pipe(
+    Effect.flatMap(decodeReady),
+    Effect.timeout(ANSWERS_WITHIN),
+    Effect.map(({ providers }) => ({ controlUrl: url, eversendUrl: providers.eversend.base_url })),
+    Effect.option
+  )
+
+const lastWords = (log: string): Effect.Effect<string> =>
+  Effect.map(Memory.read(log), (text) => Option.getOrElse(text, () => "").trim().split("\n").at(-1) ?? "it said nothing")
