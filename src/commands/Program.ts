@@ -1,9 +1,8 @@
 import { Cause, Console, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
-import { release } from "../App.ts"
+import { Installation } from "./Installation.ts"
 import { AsJson } from "./Answer.ts"
 import { corridor } from "./Corridor.ts"
-import { demo } from "./Demo.ts"
 import { float } from "./Float.ts"
 import { key } from "./Key.ts"
 import { ledger } from "./Ledger.ts"
@@ -24,7 +23,6 @@ const gateway = Command.make("gateway").pipe(
   Command.withGlobalFlags([AsJson]),
   Command.withSubcommands([
     start,
-    demo,
     serve,
     simulator,
     migrate,

@@ -21,7 +21,7 @@ export const serve = Command.make(
 export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   const context = yield* Layer.build(App.gateway(settings, yield* Installation.build))
   const { address } = Context.get(context, HttpServer.HttpServer)
-  const port = address._tag === "TcpAddress" ? address.port : settings.port
+  const port = "port" in address ? address.port : settings.port
   return { context, url: `http://${reachable(settings.host)}:${port}` }
 })
 

@@ -1,0 +1,132 @@
+import { join } from "node:path"
+import { Console, type Context, Effect, Option } from "effect"
+import { Command } from "effect/cli"
+import * as App from "../App.ts"
+import type { Mode } from "../domain/Ids.ts"
+import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { AsJson, answer } from "./Answer.ts"
+import { Installation } from "./Installation.ts"
+import { Memory } from "./Memory.ts"
+import { Refusal } from "./Refusal.ts"
+import { openGateway, untilStopped } from "./Serve.ts"
+import { headerLines, signingHeaders } from "./Sign.ts"
+import { type SimulatorPlace, SimulatorProcess } from "./SimulatorProcess.ts"
+import { demoTenant } from "./StartTenant.ts"
+
+/** An earlier gateway of the same data folder gets this long to drain: as long as its requests may take, and a little more. */
+const REPLACE_WITHIN_MS = 12_000
+const TELL_WITHIN = "5 seconds"
+
+export const start = Command.make(
+  "start",
+  {},
+  Effect.fn(function* () {
+    const { dataDir } = yield* App.settings
+    yield* takeOver(dataDir)
+    const installed = yield* Installation.forLong
+    const simulator = yield* simulatorFor(installed)
+    const settings = Option.match(simulator, {
+      onNone: () => installed,
+      onSome: ({ eversendUrl }) => ({ ...installed, ...App.simulated(installed, eversendUrl) })
+    })
+    const { context, url } = yield* openGateway(settings)
+    if (Option.isSome(simulator)) yield* Effect.provide(tellCallbacks(settings, simulator.value, url), context)
+    yield* Memory.rememberSelf(gatewayFile(dataDir), url)
+    yield* introduce(dataDir, url, Option.getOrUndefined(simulator)?.controlUrl, context)
+    return yield* untilStopped
+  }, Effect.scoped, Effect.provide(App.logs), Effect.updateService(App.Environment, forDevelopment))
+).pipe(
+  Command.withDescription("Run the gateway, PostgreSQL and the provider simulator until stopped, with a tenant to try it with")
+)
+
+/** Where a data folder remembers the gateway that `start` runs. */
+export const gatewayFile = (dataDir: string): string => join(dataDir, "gateway.json")
+
+function forDevelopment(variables: Readonly<Record<string, string | undefined>>) {
+  return { ...variables, WEBHOOK_ALLOW_LOOPBACK: variables["WEBHOOK_ALLOW_LOOPBACK"] || "true" }
+}
+
+/** One gateway a data folder: an older one is asked to end, and this process takes its place. */
+const takeOver = Effect.fnUntraced(function* (dataDir: string) {
+  const file = gatewayFile(dataDir)
+  const older = yield* Memory.living(file)
+  if (Option.isSome(older) && older.value.pid !== process.pid) {
+    yield* Effect.logInfo("an older gateway of this data folder still runs: it is asked to end")
+    yield* Memory.end(older.value, REPLACE_WITHIN_MS)
+  }
+  yield* Memory.rememberSelf(file, "")
+  yield* Effect.addFinalizer(() =>
+    Effect.flatMap(Memory.living(file), (found) =>
+      Option.exists(found, ({ pid }) => pid === process.pid) ? Memory.forget(file) : Effect.void
+    )
+  )
+})
+
+/** None where a provider's address is set, or a real database: then nothing here is simulated. */
+const simulatorFor = Effect.fnUntraced(function* (settings: App.ReadySettings) {
+  if (settings.eversend !== null || !(yield* isEmbedded)) return Option.none<SimulatorPlace>()
+  yield* Effect.addFinalizer(() => SimulatorProcess.stop(settings.dataDir))
+  const place = yield* SimulatorProcess.ensure(settings)
+  yield* Effect.forkScoped(SimulatorProcess.keepRunning(settings))
+  return Option.some(place)
+})
+
+const isEmbedded = Effect.map(App.settings, ({ databaseUrl }) => databaseUrl === null)
+
+/** In reality a field of the provider's dashboard. */
+const tellCallbacks = Effect.fnUntraced(function* (settings: App.Settings, { controlUrl }: SimulatorPlace, url: string) {
+  const registry = yield* ProviderRegistry
+  const modes: ReadonlyArray<Mode> = ["live", "test"]
+  for (const mode of modes) {
+    const clientId = settings.eversend?.[mode]?.clientId
+    if (clientId === undefined) continue
+    const wish = { provider: "eversend", url: `${url}/webhooks/eversend/${registry.routeKey("eversend", mode)}`, client_id: clientId }
+    yield* Effect.tryPromise((signal) =>
+      fetch(`${controlUrl}/__simulator/callbacks`, { method: "POST", body: JSON.stringify(wish), signal }).then(({ ok, status }) =>
+        ok ? undefined : Promise.reject(new Error(`it answered ${status}`))
+      )
+    ).pipe(
+      Effect.timeout(TELL_WITHIN),
+      Effect.mapError((error) => new Refusal({ message: `the simulator cannot be told where callbacks go: ${error.message}` }))
+    )
+  }
+})
+
+type OperatorPorts = typeof demoTenant extends (dataDir: string) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+
+const introduce = Effect.fnUntraced(function* (
+  dataDir: string,
+  url: string,
+  simulatorUrl: string | undefined,
+  context: Context.Context<OperatorPorts>
+) {
+  const key = yield* Effect.provide(demoTenant(dataDir), context)
+  const target = `${url}/v1/float`
+  const headers = yield* Effect.provide(signingHeaders(key, { method: "GET", url: target, body: new Uint8Array() }), context)
+  const lines = headerLines(headers).split("\n")
+  const view = {
+    url,
+    simulator_url: simulatorUrl ?? null,
+    tenant: key,
+    sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${join(dataDir, "tenant.json")} | curl -sS -H @- ${target}`,
+    curl: `curl -sS ${lines.map((line) => `-H '${line}'`).join(" ")} ${target}`
+  }
+  if (yield* AsJson) return yield* answer(view)
+  yield* Console.log(
+    [
+      `The gateway answers at ${url}`,
+      ...(simulatorUrl === undefined ? [] : [`The provider simulator's control port is ${simulatorUrl}/__simulator/executions`]),
+      "",
+      `A tenant to try it with (kept in ${join(dataDir, "tenant.json")}):`,
+      ...Object.entries(key).map(([name, value]) => `  ${name.padEnd(14)}  ${value}`),
+      "",
+      "Sign a request and send it:",
+      `  ${view.sign_and_send}`,
+      "",
+      "The same, signed already (for the next two minutes, once):",
+      `  ${view.curl}`,
+      "",
+      "Stop with Ctrl-C."
+    ].join("\n")
+  )
+})

@@ -1,0 +1,38 @@
+import { join } from "node:path"
+import { Effect, Option, Schema } from "effect"
+import { AppId, Mode } from "../domain/Ids.ts"
+import { minor } from "../domain/Money.ts"
+import { Role } from "../domain/Tenant.ts"
+import { Tenants } from "../services/ports/Tenants.ts"
+import { adjustFloat } from "./Float.ts"
+import { issueKey } from "./Key.ts"
+import { Memory } from "./Memory.ts"
+import { KeyFile } from "./Sign.ts"
+import { createTenant } from "./Tenant.ts"
+
+const NAME = AppId.make("demo")
+const FLOAT = minor(1_000_000n)
+
+const IssuedKey = Schema.Struct({ ...KeyFile.fields, mode: Mode, role: Role })
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(IssuedKey))
+
+/** The tenant that `start` makes on first use, with a live key and some float; its credentials stay in the data folder. */
+export const demoTenant = Effect.fn("demoTenant")(function* (dataDir: string) {
+  const file = join(dataDir, "tenant.json")
+  const tenants = yield* Tenants
+  const kept = Option.flatMap(yield* Memory.read(file), decode)
+  if (Option.isSome(kept) && Option.isSome(yield* tenants.signingKey(kept.value.app_id, kept.value.key_id))) return kept.value
+  if (Option.isNone(yield* tenants.find(NAME))) yield* createTenant(NAME)
+  const key = yield* issueKey(NAME, "live", "tenant")
+  yield* Memory.write(file, `${JSON.stringify(key, null, 2)}\n`)
+  yield* adjustFloat({
+    appId: NAME,
+    mode: "live",
+    currency: "UGX",
+    direction: "credit",
+    amount: FLOAT,
+    externalId: "start",
+    note: "the float that `npm start` gives its tenant"
+  })
+  return key
+})

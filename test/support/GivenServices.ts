@@ -1,0 +1,103 @@
+import { Effect, Layer, Option, Redacted } from "effect"
+import { Envelope } from "../../src/http/Envelope.ts"
+import { Database } from "../../src/persistence/Database.ts"
+import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
+import { FloatLedgerPg } from "../../src/persistence/FloatLedgerPg.ts"
+import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
+import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
+import { LedgerAuditPg } from "../../src/persistence/LedgerAuditPg.ts"
+import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
+import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { WebhookOutboxPg } from "../../src/persistence/WebhookOutboxPg.ts"
+import { providerRegistry } from "../../src/providers/Registry.ts"
+import { Admission } from "../../src/services/Admission.ts"
+import { Collections } from "../../src/services/Collections.ts"
+import { PayoutPricing } from "../../src/services/PayoutPricing.ts"
+import { Payouts } from "../../src/services/Payouts.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { Policy } from "../../src/services/ports/Policy.ts"
+import type { Provider } from "../../src/services/ports/Provider.ts"
+import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { Reconciler } from "../../src/services/Reconciler.ts"
+import { Records } from "../../src/services/Records.ts"
+import { Settlement } from "../../src/services/Settlement.ts"
+import { TenantConnection } from "../../src/services/TenantConnection.ts"
+import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
+import { masterKey } from "./GivenDatabase.ts"
+import { policy } from "./GivenMoney.ts"
+
+/** Stands between the services and what they commit or send. The default lets everything through. */
+export type Interference = <A, E, R>(step: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+const none: Interference = (_step, effect) => effect
+
+const interferedPorts = (interfere: Interference) =>
+  Layer.mergeAll(
+    Layer.effect(
+      FloatLedger,
+      Effect.map(FloatLedger, (ledger) =>
+        FloatLedger.of({
+          ...ledger,
+          open: (step) => interfere("open", ledger.open(step)),
+          apply: (step) => interfere("apply", ledger.apply(step))
+        })
+      )
+    ).pipe(Layer.provide(FloatLedgerPg)),
+    Layer.effect(
+      Idempotency,
+      Effect.map(Idempotency, (keys) =>
+        Idempotency.of({
+          claim: (scope, print) => interfere("claim", keys.claim(scope, print)),
+          complete: (claim, answer) => interfere("complete", keys.complete(claim, answer)),
+          release: (claim) => interfere("release", keys.release(claim))
+        })
+      )
+    ).pipe(Layer.provide(IdempotencyPg))
+  )
+
+const interferedProvider = (provider: Provider, interfere: Interference): Provider => {
+  const { collections, payouts, ...rest } = provider
+  return {
+    ...rest,
+    ...(payouts === undefined
+      ? {}
+      : { payouts: { ...payouts, quote: (order) => interfere("quote", payouts.quote(order)), send: (order) => interfere("send", payouts.send(order)) } }),
+    ...(collections === undefined ? {} : { collections: { ...collections, charge: (order) => interfere("charge", collections.charge(order)) } })
+  }
+}
+
+/** The services of one gateway process on a real database and the simulator's wire; no listener and no worker runs by itself. */
+export const givenServices = (url: Redacted.Redacted, baseUrl: string, interfere: Interference = none) => {
+  const account = {
+    baseUrl,
+    clientId: "simulator",
+    clientSecret: Redacted.make("simulator-secret"),
+    webhookSecret: Redacted.make("webhook-secret"),
+    origin: null,
+    timeoutMs: 2_000
+  }
+  const registry = Layer.effect(
+    ProviderRegistry,
+    Effect.map(ProviderRegistry, (all) =>
+      ProviderRegistry.of({
+        ...all,
+        find: (name, mode) => {
+          return Option.map(all.find(name, mode), (provider) => interferedProvider(provider, interfere))
+        }
+      })
+    )
+  ).pipe(Layer.provide(providerRegistry({ eversend: { live: account, test: account } })))
+  return Layer.build(
+    Layer.mergeAll(Payouts.layer, Collections.layer, Records.layer, Reconciler.layer).pipe(
+      Layer.provideMerge(PayoutPricing.layer),
+      Layer.provideMerge(Layer.mergeAll(Admission.layer, Settlement.layer)),
+      Layer.provideMerge(WebhookDispatcher.layer),
+      Layer.provideMerge(Layer.mergeAll(TenantConnection, Envelope.layer, registry)),
+      Layer.provideMerge(Layer.mergeAll(interferedPorts(interfere), TransactionsPg, LedgerAuditPg, TenantsPg, CorridorsPg, WebhookOutboxPg)),
+      Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), IdentifiersLive, Layer.succeed(Policy, policy))),
+      Layer.fresh
+    )
+  )
+}
