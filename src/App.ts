@@ -183,7 +183,7 @@ export const simulator = Effect.fnUntraced(function* (settings: Settings) {
 })
 
 /** The settings of a gateway whose provider is the simulator, reached at `baseUrl`. Its credentials open nothing but the simulator. */
-export const simulated = (settings: Settings, baseUrl: string): Settings => {
+export const simulated = <S extends Settings>(settings: S, baseUrl: string): S => {
   const account = (mode: Mode) => ({
     clientId: `simulated-${mode}`,
     clientSecret: Redacted.make(`simulated-${mode}-secret`),

@@ -20,9 +20,27 @@ const imports: ReadonlyArray<{
   { from: /^domain\//, files: ["domain/"], packages: [core] },
   { from: /^services\/ports\//, files: ["domain/", "services/ports/"], packages: [core] },
   { from: /^services\/WebhookDispatcher\.ts$/, files: ["domain/", "services/"], packages: [core, crypto, http] },
+  // The tenant's address is checked where it is dialled, which is below what Effect's HTTP client shows.
+  {
+    from: /^services\/(TenantConnection|EndpointAddress)\.ts$/,
+    files: ["domain/", "services/"],
+    packages: [core, crypto, /^node:(dns|net)$/, /^@effect\/platform-node\/Undici$/]
+  },
   { from: /^services\//, files: ["domain/", "services/"], packages: [core, crypto] },
+  // The socket's own facts: raw headers, malformed requests, draining.
+  {
+    from: /^http\/(Edge|NodeListener|Server)\.ts$/,
+    files: ["domain/", "services/", "http/"],
+    packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node$/]
+  },
   { from: /^http\//, files: ["domain/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
-  { from: /^providers\/Registry\.ts$/, files: ["domain/", "services/ports/Provider", "providers/"], packages: [core] },
+  {
+    from: /^providers\/Registry\.ts$/,
+    files: ["domain/", "services/ports/Provider", "services/ports/Vault.ts", "providers/"],
+    packages: [core, crypto]
+  },
+  // What left the process and what did not is known to the connection only.
+  { from: /^providers\/Transport\.ts$/, files: [], packages: [core, /^@effect\/platform-node\/Undici$/] },
   {
     from: /^providers\/simulation\//,
     files: ["domain/", "services/ports/Provider", "providers/simulation/"],
@@ -51,8 +69,8 @@ const imports: ReadonlyArray<{
   },
   {
     from: /^observability\//,
-    files: ["domain/", "observability/"],
-    packages: [core, /^effect\/observability(\/\w+)?$/, /^@effect\/opentelemetry(\/\w+)?$/, /^@opentelemetry\//]
+    files: ["domain/", "services/ports/", "observability/"],
+    packages: [core, http, /^node:http$/, /^@effect\/platform-node\/NodeHttpServer$/, /^effect\/observability(\/\w+)?$/, /^@effect\/opentelemetry(\/\w+)?$/, /^@opentelemetry\//]
   },
   {
     from: /^commands\//,

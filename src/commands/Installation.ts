@@ -35,9 +35,11 @@ export const Installation = {
     return yield* ready(settings, App.embeddedPostgres.url(database))
   }),
 
+  release: Effect.suspend(() => release),
+
   /** The release is set by hand; the version changes with every byte of the source and of the lock file. */
   build: Effect.gen(function* () {
-    const { version } = yield* read("package.json").pipe(Effect.flatMap(Schema.decodeEffect(Manifest)))
+    const version = yield* release
     const files = yield* Effect.promise(() => readdir(join(ROOT, "src"), { recursive: true }))
     const sources = files.filter((file) => file.endsWith(".ts")).sort()
     const hash = createHash("sha256")
@@ -45,13 +47,19 @@ export const Installation = {
       hash.update(`${file}\0`).update(yield* read(file))
     }
     return { release: version, version: `${version}+${hash.digest("hex").slice(0, 12)}` }
-  }).pipe(Effect.orDie)
+  })
 }
 
 /** What operators' commands work with: every port on the database, and neither providers nor workers. */
 export const operatorPorts = Layer.unwrap(Effect.map(Installation.forOnce, App.ports)).pipe(Layer.provideMerge(App.logs))
 
 const read = (file: string): Effect.Effect<string> => Effect.promise(() => readFile(join(ROOT, file), "utf8"))
+
+const release = Effect.suspend(() => read("package.json")).pipe(
+  Effect.flatMap(Schema.decodeEffect(Manifest)),
+  Effect.map(({ version }) => version),
+  Effect.orDie
+)
 
 const ready = Effect.fnUntraced(function* (
   settings: App.Settings,

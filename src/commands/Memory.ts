@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto"
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
-import { dirname } from "node:path"
 import { Effect, Option, Schema } from "effect"
 import { localProcess } from "../App.ts"
 import { Refusal } from "./Refusal.ts"
@@ -26,12 +25,18 @@ export const Memory = {
   write: (file: string, text: string): Effect.Effect<void, Refusal> =>
     Effect.tryPromise({
       try: async () => {
-        await mkdir(dirname(file), { recursive: true, mode: 0o711 })
         const draft = `${file}.${randomBytes(6).toString("hex")}`
         await writeFile(draft, text, { mode: 0o600, flag: "wx" })
         await rename(draft, file)
       },
       catch: (cause) => new Refusal({ message: `cannot write ${file}: ${String(cause)}` })
+    }),
+
+  /** Passable for everybody: the account of PostgreSQL has to reach its own part of it. */
+  folder: (path: string): Effect.Effect<void, Refusal> =>
+    Effect.tryPromise({
+      try: () => mkdir(path, { recursive: true, mode: 0o711 }),
+      catch: (cause) => new Refusal({ message: `cannot make the folder ${path}: ${String(cause)}` })
     }),
 
   forget: (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true })),

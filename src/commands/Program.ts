@@ -1,9 +1,9 @@
 import { Cause, Console, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
-import { Installation } from "./Installation.ts"
 import { AsJson } from "./Answer.ts"
 import { corridor } from "./Corridor.ts"
 import { float } from "./Float.ts"
+import { Installation } from "./Installation.ts"
 import { key } from "./Key.ts"
 import { ledger } from "./Ledger.ts"
 import { migrate } from "./Migrate.ts"
@@ -20,26 +20,14 @@ export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 
 
 const gateway = Command.make("gateway").pipe(
   Command.withDescription("The payment gateway: servers and operators' commands"),
-  Command.withGlobalFlags([AsJson]),
-  Command.withSubcommands([
-    start,
-    serve,
-    simulator,
-    migrate,
-    tenant,
-    key,
-    float,
-    corridor,
-    transaction,
-    webhook,
-    ledger,
-    sign
-  ])
+  Command.withSubcommands([start, serve, simulator, migrate, tenant, key, float, corridor, transaction, webhook, ledger, sign]),
+  Command.withGlobalFlags([AsJson])
 )
 
 /** Runs one command line and answers its exit code; what went wrong has been said on standard error by then. */
 export const program = (args: ReadonlyArray<string>): Effect.Effect<number, never, Command.Environment> =>
-  Command.runWith(gateway, { version: release })(args).pipe(
+  Installation.release.pipe(
+    Effect.flatMap((version) => Command.runWith(gateway, { version })(args)),
     Effect.as<number>(exitCodes.done),
     Effect.catchTag("ShowHelp", () => Effect.succeed(exitCodes.wrongUsage)),
     Effect.catch((error) => Effect.as(Console.error(error.message), exitCodes.refused)),

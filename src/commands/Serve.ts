@@ -8,13 +8,17 @@ import { Installation } from "./Installation.ts"
 export const serve = Command.make(
   "serve",
   {},
-  Effect.fn(function* () {
-    const settings = yield* Installation.forLong
-    const { url } = yield* openGateway(settings)
-    if (yield* AsJson) yield* answer({ url })
-    else yield* Console.log(`The gateway listens on ${url}`)
-    return yield* untilStopped
-  }, Effect.scoped, Effect.provide(App.logs))
+  Effect.fn(
+    function* () {
+      const settings = yield* Installation.forLong
+      const { url } = yield* openGateway(settings)
+      if (yield* AsJson) yield* answer({ url })
+      else yield* Console.log(`The gateway listens on ${url}`)
+      return yield* untilStopped
+    },
+    Effect.scoped,
+    Effect.provide(App.logs)
+  )
 ).pipe(Command.withDescription("Run the gateway until SIGTERM or SIGINT, then let requests under way end"))
 
 /** Opens the gateway for as long as the scope lives. `url` is where it can be reached from this machine. */

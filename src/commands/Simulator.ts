@@ -12,11 +12,16 @@ export const simulatorFile = (dataDir: string): string => join(dataDir, "simulat
 export const simulator = Command.make(
   "simulator",
   {},
-  Effect.fn(function* () {
-    const settings = yield* App.settings
-    const { baseUrls, controlUrl } = yield* App.simulator(settings)
-    yield* Memory.rememberSelf(simulatorFile(settings.dataDir), controlUrl)
-    yield* answer({ control_url: controlUrl, base_urls: baseUrls })
-    return yield* untilStopped
-  }, Effect.scoped, Effect.provide(App.logs))
+  Effect.fn(
+    function* () {
+      const settings = yield* App.settings
+      yield* Memory.folder(settings.dataDir)
+      const { baseUrls, controlUrl } = yield* App.simulator(settings)
+      yield* Memory.rememberSelf(simulatorFile(settings.dataDir), controlUrl)
+      yield* answer({ control_url: controlUrl, base_urls: baseUrls })
+      return yield* untilStopped
+    },
+    Effect.scoped,
+    Effect.provide(App.logs)
+  )
 ).pipe(Command.withDescription("Run the provider simulator alone until SIGTERM or SIGINT"))

@@ -109,4 +109,11 @@ const placeOf = ({ url }: Remembered): Effect.Effect<Option.Option<SimulatorPlac
   )
 
 const lastWords = (log: string): Effect.Effect<string> =>
-  Effect.map(Memory.read(log), (text) => Option.getOrElse(text, () => "").trim().split("\n").at(-1) ?? "it said nothing")
+  Effect.map(
+    Memory.read(log),
+    (text) =>
+      Option.getOrElse(text, () => "")
+        .trim()
+        .split("\n")
+        .at(-1) ?? "it said nothing"
+  )

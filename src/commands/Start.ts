@@ -20,21 +20,26 @@ const TELL_WITHIN = "5 seconds"
 export const start = Command.make(
   "start",
   {},
-  Effect.fn(function* () {
-    const { dataDir } = yield* App.settings
-    yield* takeOver(dataDir)
-    const installed = yield* Installation.forLong
-    const simulator = yield* simulatorFor(installed)
-    const settings = Option.match(simulator, {
-      onNone: () => installed,
-      onSome: ({ eversendUrl }) => ({ ...installed, ...App.simulated(installed, eversendUrl) })
-    })
-    const { context, url } = yield* openGateway(settings)
-    if (Option.isSome(simulator)) yield* Effect.provide(tellCallbacks(settings, simulator.value, url), context)
-    yield* Memory.rememberSelf(gatewayFile(dataDir), url)
-    yield* introduce(dataDir, url, Option.getOrUndefined(simulator)?.controlUrl, context)
-    return yield* untilStopped
-  }, Effect.scoped, Effect.provide(App.logs), Effect.updateService(App.Environment, forDevelopment))
+  Effect.fn(
+    function* () {
+      const { dataDir } = yield* App.settings
+      yield* takeOver(dataDir)
+      const installed = yield* Installation.forLong
+      const simulator = yield* simulatorFor(installed)
+      const settings = Option.match(simulator, {
+        onNone: () => installed,
+        onSome: ({ eversendUrl }) => App.simulated(installed, eversendUrl)
+      })
+      const { context, url } = yield* openGateway(settings)
+      if (Option.isSome(simulator)) yield* Effect.provide(tellCallbacks(settings, simulator.value, url), context)
+      yield* Memory.rememberSelf(gatewayFile(dataDir), url)
+      yield* introduce(dataDir, url, Option.getOrUndefined(simulator)?.controlUrl, context)
+      return yield* untilStopped
+    },
+    Effect.scoped,
+    Effect.provide(App.logs),
+    Effect.updateService(App.Environment, forDevelopment)
+  )
 ).pipe(
   Command.withDescription("Run the gateway, PostgreSQL and the provider simulator until stopped, with a tenant to try it with")
 )
@@ -49,12 +54,17 @@ function forDevelopment(variables: Readonly<Record<string, string | undefined>>)
 /** One gateway a data folder: an older one is asked to end, and this process takes its place. */
 const takeOver = Effect.fnUntraced(function* (dataDir: string) {
   const file = gatewayFile(dataDir)
-  const older = yield* Memory.living(file)
-  if (Option.isSome(older) && older.value.pid !== process.pid) {
-    yield* Effect.logInfo("an older gateway of this data folder still runs: it is asked to end")
-    yield* Memory.end(older.value, REPLACE_WITHIN_MS)
-  }
-  yield* Memory.rememberSelf(file, "")
+  const exchange = Effect.gen(function* () {
+    const older = yield* Memory.living(file)
+    if (Option.isSome(older) && older.value.pid !== process.pid) {
+      yield* Effect.logInfo("an older gateway of this data folder still runs: it is asked to end")
+      yield* Memory.end(older.value, REPLACE_WITHIN_MS)
+    }
+    yield* Memory.rememberSelf(file, "")
+  })
+  yield* Memory.folder(dataDir)
+  // Two that start together take their turns.
+  yield* Effect.flatten(App.folderLock(join(dataDir, "start.lock"))(Effect.exit(exchange)))
   yield* Effect.addFinalizer(() =>
     Effect.flatMap(Memory.living(file), (found) =>
       Option.exists(found, ({ pid }) => pid === process.pid) ? Memory.forget(file) : Effect.void
@@ -80,10 +90,14 @@ const tellCallbacks = Effect.fnUntraced(function* (settings: App.Settings, { con
   for (const mode of modes) {
     const clientId = settings.eversend?.[mode]?.clientId
     if (clientId === undefined) continue
-    const wish = { provider: "eversend", url: `${url}/webhooks/eversend/${registry.routeKey("eversend", mode)}`, client_id: clientId }
+    const wish = {
+      provider: "eversend",
+      url: `${url}/webhooks/eversend/${registry.routeKey("eversend", mode)}`,
+      client_id: clientId
+    }
     yield* Effect.tryPromise((signal) =>
-      fetch(`${controlUrl}/__simulator/callbacks`, { method: "POST", body: JSON.stringify(wish), signal }).then(({ ok, status }) =>
-        ok ? undefined : Promise.reject(new Error(`it answered ${status}`))
+      fetch(`${controlUrl}/__simulator/callbacks`, { method: "POST", body: JSON.stringify(wish), signal }).then(
+        ({ ok, status }) => (ok ? undefined : Promise.reject(new Error(`it answered ${status}`)))
       )
     ).pipe(
       Effect.timeout(TELL_WITHIN),

@@ -49,6 +49,10 @@ export class Reconciler extends Context.Service<
         }
         const answer = yield* answerOf(provider.value, transaction)
         const now = yield* Clock.currentTimeMillis
+        // The first that is heard of it is that it came back: it was delivered before.
+        if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
+          yield* settlement.apply(reference, deliveredBefore(transaction, answer), actor)
+        }
         const settled = yield* settlement.apply(reference, believed(transaction, answer, provider.value.promises, policy, now), actor)
         if (!isTerminal(settled) && !settled.needsReview && now - settled.createdAt >= ASKED_FOR_MS) {
           yield* settlement.apply(reference, { _tag: "Overdue", note: "asked to the end of the schedule without an outcome" }, actor)
@@ -70,6 +74,15 @@ export class Reconciler extends Context.Service<
     })
   )
 }
+
+const deliveredBefore = ({ currency, providerReference }: Transaction, { amount, note }: Extract<Answer, { _tag: "Returned" }>): Fact => ({
+  _tag: "Succeeded",
+  providerReference,
+  amount,
+  currency,
+  fee: null,
+  note
+})
 
 const answerOf = (provider: Provider, transaction: Transaction): Effect.Effect<Answer> => {
   const port = transaction.kind === "payout" ? provider.payouts : provider.collections

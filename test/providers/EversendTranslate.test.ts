@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { describe } from "vitest"
 import { type Currency, exponents, isCurrency } from "../../src/domain/Currency.ts"
 import { json } from "../../src/domain/Json.ts"
