@@ -2,6 +2,7 @@ import { Cause, Console, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { AsJson } from "./Answer.ts"
 import { corridor } from "./Corridor.ts"
+import { demo } from "./Demo.ts"
 import { float } from "./Float.ts"
 import { Installation } from "./Installation.ts"
 import { key } from "./Key.ts"
@@ -20,7 +21,7 @@ export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 
 
 const gateway = Command.make("gateway").pipe(
   Command.withDescription("The payment gateway: servers and operators' commands"),
-  Command.withSubcommands([start, serve, simulator, migrate, tenant, key, float, corridor, transaction, webhook, ledger, sign]),
+  Command.withSubcommands([start, demo, serve, simulator, migrate, tenant, key, float, corridor, transaction, webhook, ledger, sign]),
   Command.withGlobalFlags([AsJson])
 )
 

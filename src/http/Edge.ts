@@ -73,13 +73,20 @@ export const makeEdge = Effect.gen(function* () {
       const { match, method, requestId } = arrival
       const route = match._tag === "Found" ? match.route.template : "unknown"
       const { appId, response } = yield* answered(request, arrival, endpoints).pipe(
-        Effect.tap(({ response }) => Effect.annotateCurrentSpan("http.response.status_code", response.status)),
+        // The router has put its own spelling of the route there.
+        Effect.tap(({ response }) =>
+          Effect.annotateCurrentSpan({ "http.route": route, "http.response.status_code": response.status })
+        ),
         // The caller's own trace never becomes the parent of ours.
-        Effect.withSpan(`${method} ${route}`, {
-          root: true,
-          kind: "server",
-          attributes: { "http.request.method": method, "http.route": route, "gateway.request_id": requestId }
-        })
+        Effect.withSpan(
+          `${method} ${route}`,
+          {
+            root: true,
+            kind: "server",
+            attributes: { "http.request.method": method, "gateway.request_id": requestId }
+          },
+          { captureStackTrace: false }
+        )
       )
       const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
       yield* Effect.logInfo("request").pipe(

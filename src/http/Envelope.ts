@@ -1,5 +1,5 @@
 import { Layer } from "effect"
-import { AmbiguousError } from "../domain/errors/Ambiguous.ts"
+import type { AmbiguousError } from "../domain/errors/Ambiguous.ts"
 import { RetriableError } from "../domain/errors/Retriable.ts"
 import { TerminalError } from "../domain/errors/Terminal.ts"
 import { json } from "../domain/Json.ts"

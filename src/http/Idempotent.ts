@@ -23,6 +23,8 @@ import type { JsonTree } from "./StrictJson.ts"
 const CREATED = 201
 /** A request ends this long before its lease does, so that nobody else can have the key while it still answers. */
 const LEASE_MARGIN_MS = 5_000
+/** Of a lease that is set so short that the margin would eat it, this part is left to the request. */
+const SHORT_LEASE_SHARE = 0.8
 /** How long an answer that went wrong is held up to say whether a transaction exists. */
 const LOOK_MS = 2_000
 
@@ -125,7 +127,7 @@ export class Idempotent extends Context.Service<
         { requestId }: Signed["Service"]
       ) {
         const fiber = yield* Effect.forkIn(work, steps, { startImmediately: true, uninterruptible: true })
-        const ended = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(policy.idempotencyLeaseMs - LEASE_MARGIN_MS))
+        const ended = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE)))
         if (Option.isSome(ended)) return ended.value
         yield* Effect.logError("the request took longer than its key's lease; its work goes on")
         return refused(new InternalError({ request_id: requestId }))

@@ -48,11 +48,13 @@ export const cardIssues = (source: JsonTree | undefined, path: string, msisdn: s
   if (typeof source === "string") return source !== msisdn && looksLikeCard(source) ? [cardIssue(path)] : []
   if (source instanceof NumberLiteral) return looksLikeCard(source.source) ? [cardIssue(path)] : []
   if (source === null || typeof source !== "object") return []
-  return Object.entries(source).flatMap(([name, inner]) =>
-    CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, "")) || looksLikeCard(name)
-      ? [cardIssue(path)]
+  return Object.entries(source).flatMap(([name, inner]) => {
+    // A name that is a card number itself is not shown.
+    if (looksLikeCard(name)) return [cardIssue(path)]
+    return CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))
+      ? [cardIssue(`${path}.${name}`)]
       : cardIssues(inner, `${path}.${name}`, msisdn)
-  )
+  })
 }
 
 const momo = (msisdn: string, network: string, country: string): MomoParty => ({
@@ -115,7 +117,7 @@ const looksLikeCard = (text: string): boolean => {
 
 const luhn = (digits: string): boolean => {
   const sum = Array.from(digits, Number)
-    .reverse()
+    .toReversed()
     .reduce((total, digit, at) => total + (at % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2), 0)
   return sum % 10 === 0
 }

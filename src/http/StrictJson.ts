@@ -63,8 +63,8 @@ class Stop {
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const SPACE = /[ \t\n\r]*/y
-// Everything of a string up to its closing quote; what its escapes mean, and whether they are any, JSON.parse says.
-const STRING = /"[^"\\\u0000-\u001f]*(?:\\.[^"\\\u0000-\u001f]*)*"/y
+// Plain characters (no control, quote or backslash) and escapes; what an escape means, and whether it is one, JSON.parse says.
+const STRING = /"[ !#-[\]-\uffff]*(?:\\.[ !#-[\]-\uffff]*)*"/y
 
 /** Recursive descent: the depth is refused before the stack could end. */
 class Reader {

@@ -11,7 +11,8 @@ describe("the text to sign", () => {
   })
 
   it("takes only Unix seconds for a timestamp", () => {
-    for (const text of ["", "+1795000000", "-1", "1795000000.0", "1e9", " 1795000000", "0x6AFD2A00"]) expect(inWindow(text, 1_795_000_000_000, window)).toBe(false)
+    for (const text of ["", "+1795000000", "-1", "1795000000.0", "1e9", " 1795000000", "0x6AFD2A00"])
+      expect(inWindow(text, 1_795_000_000_000, window)).toBe(false)
   })
 
   it("takes exactly three parts for a key", () => {

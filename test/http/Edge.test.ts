@@ -5,170 +5,193 @@ import { signed } from "../support/RawHttp.ts"
 const parsed = (answer: { text: string }) => JSON.parse(answer.text)
 const code = (answer: { text: string }): string => parsed(answer).error?.code ?? parsed(answer).message
 const HOST = ["Host", "api.gateway.example"] as const
-const json = ["Content-Type", "application/json"] as const
 
 describe("the edge", () => {
-  it("answers 401 in the same bytes whatever was wrong", onEdge(async ({ ask, bytes, signed: asSigned }) => {
-    const sign = (target = "/v1/float") => signed("GET", target)
-    const without = (name: string) => sign().filter(([header]) => header !== name)
-    const changed = (name: string, value: string) => sign().map(([header, old]) => [header, header === name ? value : old] as const)
-    const used = sign()
-    expect((await ask("GET", "/v1/float", used)).status).toBe(200)
-    const answers = [
-      await ask("GET", "/v1/float", used),
-      await ask("GET", "/v1/float"),
-      await ask("GET", "/v1/nowhere"),
-      await ask("PATCH", "/v1/float"),
-      await ask("OPTIONS", "/v1/payouts"),
-      await ask("GET", "//V1//float/"),
-      await ask("GET", "/%76%31/float"),
-      await ask("GET", "/health/detail"),
-      await ask("GET", "http://api.gateway.example/v1/float", sign()),
-      await ask("GET", "/v1/float", without("Host")),
-      await ask("GET", "/v1/float", without("X-Gateway-Nonce")),
-      await ask("GET", "/v1/float", [...sign(), ["Host", "evil.example"]]),
-      await ask("GET", "/v1/float", [["Host", "evil.example"], ...sign()]),
-      ...(await Promise.all(["X-Gateway-Key", "X-Gateway-Timestamp", "X-Gateway-Nonce", "X-Gateway-Signature"].map((name) => {
-        const headers = sign()
-        return ask("GET", "/v1/float", [...headers, ...headers.filter(([header]) => header === name)])
-      }))),
-      await ask("GET", "/v1/float", changed("X-Gateway-Key", "acme.k_7Qm2.ak_wrong")),
-      await ask("GET", "/v1/float", changed("X-Gateway-Key", "nobody.k_7Qm2.ak_5f0c2f6d9b1e4a7c8d3e2f1a0b9c8d7e")),
-      await ask("GET", "/v1/float?q=%zz", sign("/v1/float?q=%zz")),
-      await bytes("GET /v1/float HTTP/1.0\r\n\r\n")
-    ]
-    for (const answer of answers) expect(answer.status, answer.text).toBe(401)
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
-    expect((await asSigned("GET", "/v1/float")).status).toBe(200)
-  }))
-
-  it("does not spend a nonce on a signature that is wrong", onEdge(async ({ ask }) => {
-    const headers = signed("GET", "/v1/float")
-    expect((await ask("GET", "/v1/collections", headers)).status).toBe(401)
-    expect((await ask("GET", "/v1/float", headers)).status).toBe(200)
-  }))
-
-  it("takes only its own public hosts", onEdge(async ({ ask }) => {
-    expect((await ask("GET", "/v1/float", signed("GET", "/v1/float", "", { host: "API.example:8080" }))).status).toBe(200)
-    expect((await ask("GET", "/v1/float", signed("GET", "/v1/float"))).status).toBe(401)
-  }, { publicHosts: ["api.example:8080"] }))
-
-  it("signs HEAD and serves it as GET without a body", onEdge(async ({ ask, port }) => {
-    const { request } = await import("node:http")
-    const headers = Object.fromEntries(signed("HEAD", "/v1/float"))
-    const [status, length] = await new Promise<[number | undefined, number]>((resolve, reject) => {
-      request({ port, host: "127.0.0.1", path: "/v1/float", method: "HEAD", headers }, (response) => {
-        let bytes = 0
-        response.on("data", (chunk) => (bytes += chunk.length)).on("end", () => resolve([response.statusCode, bytes]))
-      }).on("error", reject).end()
+  it(
+    "answers 401 in the same bytes whatever was wrong",
+    onEdge(async ({ ask, bytes, signed: asSigned }) => {
+      const sign = (target = "/v1/float") => signed("GET", target)
+      const without = (name: string) => sign().filter(([header]) => header !== name)
+      const changed = (name: string, value: string) =>
+        sign().map(([header, old]) => [header, header === name ? value : old] as const)
+      const used = sign()
+      expect((await ask("GET", "/v1/float", used)).status).toBe(200)
+      const answers = [
+        await ask("GET", "/v1/float", used),
+        await ask("GET", "/v1/float"),
+        await ask("GET", "/v1/nowhere"),
+        await ask("PATCH", "/v1/float"),
+        await ask("OPTIONS", "/v1/payouts"),
+        await ask("GET", "//V1//float/"),
+        await ask("GET", "/%76%31/float"),
+        await ask("GET", "/health/detail"),
+        await ask("GET", "http://api.gateway.example/v1/float", sign()),
+        await ask("GET", "/v1/float", without("Host")),
+        await ask("GET", "/v1/float", without("X-Gateway-Nonce")),
+        await ask("GET", "/v1/float", [...sign(), ["Host", "evil.example"]]),
+        await ask("GET", "/v1/float", [["Host", "evil.example"], ...sign()]),
+        ...(await Promise.all(
+          ["X-Gateway-Key", "X-Gateway-Timestamp", "X-Gateway-Nonce", "X-Gateway-Signature"].map((name) => {
+            const headers = sign()
+            return ask("GET", "/v1/float", [...headers, ...headers.filter(([header]) => header === name)])
+          })
+        )),
+        await ask("GET", "/v1/float", changed("X-Gateway-Key", "acme.k_7Qm2.ak_wrong")),
+        await ask("GET", "/v1/float", changed("X-Gateway-Key", "nobody.k_7Qm2.ak_5f0c2f6d9b1e4a7c8d3e2f1a0b9c8d7e")),
+        await ask("GET", "/v1/float?q=%zz", sign("/v1/float?q=%zz")),
+        await bytes("GET /v1/float HTTP/1.0\r\n\r\n")
+      ]
+      for (const answer of answers) expect(answer.status, answer.text).toBe(401)
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+      expect((await asSigned("GET", "/v1/float")).status).toBe(200)
     })
-    expect([status, length]).toEqual([200, 0])
-    expect((await ask("GET", "/health")).status).toBe(200)
-  }))
+  )
 
-  it("matches a path only as it is written", onEdge(async ({ signed: ask }) => {
-    const reference = "00000000000000000000000001"
-    for (const target of ["/v1/Float", "/v1/float/", "/v1//float", "//V1//Payouts/", "/v1/%66loat", "/v1/%70ayouts", "/v1", "/v1/", "/v1/float;x", "/v1/payouts/a%2Fb", `/v1/payouts/${"a".repeat(101)}`, `/v1/payouts/${reference}/`]) {
-      const answer = await ask("GET", target)
-      expect([target, answer.status, code(answer)]).toEqual([target, 404, "not_found"])
-    }
-    expect((await ask("GET", `/v1/payouts/${reference}`)).status).toBe(200)
-  }))
+  it(
+    "does not spend a nonce on a signature that is wrong",
+    onEdge(async ({ ask }) => {
+      const headers = signed("GET", "/v1/float")
+      expect((await ask("GET", "/v1/collections", headers)).status).toBe(401)
+      expect((await ask("GET", "/v1/float", headers)).status).toBe(200)
+    })
+  )
 
-  it("answers the same bytes for a reference that is absent and one that is none", onEdge(async ({ signed: ask }) => {
-    const answers = await Promise.all(["ZZZZZZZZZZZZZZZZZZZZZZZZZZ", "x", "..", "quote-1"].map((id) => ask("GET", `/v1/transactions/${id}`)))
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
-    expect(answers[0]?.status).toBe(404)
-  }))
+  it(
+    "takes only its own public hosts",
+    onEdge(
+      async ({ ask }) => {
+        expect((await ask("GET", "/v1/float", signed("GET", "/v1/float", "", { host: "API.example:8080" }))).status).toBe(200)
+        expect((await ask("GET", "/v1/float", signed("GET", "/v1/float"))).status).toBe(401)
+      },
+      { publicHosts: ["api.example:8080"] }
+    )
+  )
 
-  it("says which methods a path has", onEdge(async ({ ask, signed: asSigned }) => {
-    const wrong = [await asSigned("PUT", "/v1/payouts"), await asSigned("DELETE", "/v1/float"), await asSigned("GET", "/v1/payouts/quote"), await ask("POST", "/health")]
-    expect(wrong.map((answer) => [answer.status, code(answer), answer.headers["allow"]])).toEqual([
-      [405, "method_not_allowed", "POST"],
-      [405, "method_not_allowed", "GET, HEAD"],
-      [405, "method_not_allowed", "POST"],
-      [405, "method_not_allowed", "GET, HEAD"]
-    ])
-  }))
+  it(
+    "signs HEAD and serves it as GET without a body",
+    onEdge(async ({ ask, port }) => {
+      const { request } = await import("node:http")
+      const headers = Object.fromEntries(signed("HEAD", "/v1/float"))
+      const [status, length] = await new Promise<[number | undefined, number]>((resolve, reject) => {
+        request({ port, host: "127.0.0.1", path: "/v1/float", method: "HEAD", headers }, (response) => {
+          let bytes = 0
+          response.on("data", (chunk) => (bytes += chunk.length)).on("end", () => resolve([response.statusCode, bytes]))
+        })
+          .on("error", reject)
+          .end()
+      })
+      expect([status, length]).toEqual([200, 0])
+      expect((await ask("GET", "/health")).status).toBe(200)
+    })
+  )
 
-  it("serves no other origin, on any path, and never sends an Access-Control header", onEdge(async ({ ask, signed: asSigned }) => {
-    const foreign = ["https://evil.example", "null", "https://api.gateway.example.evil.example", "https://api.gateway.example:8443", "file://api.gateway.example"]
-    for (const origin of foreign) {
-      for (const answer of [await ask("GET", "/health", [HOST, ["Origin", origin]]), await asSigned("GET", "/v1/float", [["Origin", origin]]), await ask("GET", "/nowhere", [HOST, ["Origin", origin]])]) {
-        expect([origin, answer.status, code(answer)]).toEqual([origin, 403, "cross_origin_denied"])
-        expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual([])
+  it(
+    "matches a path only as it is written",
+    onEdge(async ({ signed: ask }) => {
+      const reference = "00000000000000000000000001"
+      for (const target of [
+        "/v1/Float",
+        "/v1/float/",
+        "/v1//float",
+        "//V1//Payouts/",
+        "/v1/%66loat",
+        "/v1/%70ayouts",
+        "/v1",
+        "/v1/",
+        "/v1/float;x",
+        "/v1/payouts/a%2Fb",
+        `/v1/payouts/${"a".repeat(101)}`,
+        `/v1/payouts/${reference}/`
+      ]) {
+        const answer = await ask("GET", target)
+        expect([target, answer.status, code(answer)]).toEqual([target, 404, "not_found"])
       }
-    }
-    for (const origin of ["https://api.gateway.example", "http://API.gateway.example"]) expect((await ask("GET", "/health", [HOST, ["Origin", origin]])).status).toBe(200)
-    expect((await ask("GET", "/v1/float", [HOST, ["Origin", "https://evil.example"]])).status).toBe(401)
-  }))
-
-  it("echoes a request id that can be printed, and makes one otherwise", onEdge(async ({ ask }) => {
-    const id = async (value: string) => (await ask("GET", "/health", [HOST, ["X-Request-Id", value]])).headers["x-request-id"]
-    expect(await id("mine-1")).toBe("mine-1")
-    expect(await id("a".repeat(128))).toBe("a".repeat(128))
-    for (const unusable of ["a".repeat(129), "é", ""]) expect(await id(unusable)).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/)
-    expect((await ask("GET", "/v1/x")).headers["x-request-id"]).toMatch(/^.{26}$/)
-  }))
-
-  it("tells its health, and its details only to those who sign", onEdge(async ({ ask, signed: asSigned }) => {
-    expect(parsed(await ask("GET", "/health"))).toEqual({ code: 200, message: "ok", data: { status: "ok", release: "1.0.0" } })
-    expect(parsed(await asSigned("GET", "/health/detail")).data).toEqual({
-      status: "ok", uptime_seconds: 0, version: "1.0.0+test", release: "1.0.0", is_test_environment: false, provider_environment: "production",
-      providers: { eversend: "not_registered", mtn: "not_registered" }
+      expect((await ask("GET", `/v1/payouts/${reference}`)).status).toBe(200)
     })
-    expect(parsed(await asSigned("GET", "/v1/float"))).toEqual({ code: 200, message: "ok", data: [] })
-    expect(code(await ask("GET", "/healthz"))).toBe("not_found")
-    expect(code(await ask("GET", "/openapi.json"))).toBe("not_found")
-  }))
+  )
 
-  it("answers what is no HTTP with the envelope, too", onEdge(async ({ bytes, port: _ }) => {
-    for (const text of ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n", `GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`, "POST /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"]) {
-      const answer = await bytes(text)
-      expect([answer.status, code(answer)]).toEqual([400, "validation_failed"])
-      expect(answer.headers["x-request-id"]).toBeDefined()
-    }
-    expect(code(await bytes("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"))).toBe("method_not_allowed")
-    expect((await bytes("GET /health HTTP/1.1\r\nHost: a\r\nExpect: nonsense\r\n\r\n")).status).toBe(200)
-    expect((await bytes("GET /health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")).status).toBe(200)
-    expect((await bytes("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")).status).toBe(401)
-  }))
+  it(
+    "answers the same bytes for a reference that is absent and one that is none",
+    onEdge(async ({ signed: ask }) => {
+      const answers = await Promise.all(
+        ["ZZZZZZZZZZZZZZZZZZZZZZZZZZ", "x", "..", "quote-1"].map((id) => ask("GET", `/v1/transactions/${id}`))
+      )
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+      expect(answers[0]?.status).toBe(404)
+    })
+  )
 
-  it("refuses a body over 64 KiB before anything else, by its length and by its bytes", onEdge(async ({ ask, bytes, signed: asSigned }) => {
-    const large = "x".repeat(64 * 1024 + 1)
-    const chunk = "x".repeat(0x8000)
-    const chunked = `8000\r\n${chunk}\r\n8000\r\n${chunk}\r\n1\r\nx\r\n0\r\n\r\n`
-    const answers = [
-      await ask("POST", "/v1/payouts", [HOST, ["Content-Type", "text/plain"]], large),
-      await asSigned("POST", "/v1/payouts", [json], large),
-      await bytes("POST /v1/payouts HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n"),
-      await bytes(`POST /v1/payouts HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunked}`)
-    ]
-    for (const answer of answers) expect([answer.status, parsed(answer).error.details]).toEqual([413, { maximum_bytes: 65536 }])
-    expect((await asSigned("POST", "/v1/payouts", [json], "x".repeat(64 * 1024))).status).toBe(400)
-  }))
+  it(
+    "says which methods a path has",
+    onEdge(async ({ ask, signed: asSigned }) => {
+      const wrong = [
+        await asSigned("PUT", "/v1/payouts"),
+        await asSigned("DELETE", "/v1/float"),
+        await asSigned("GET", "/v1/payouts/quote"),
+        await ask("POST", "/health")
+      ]
+      expect(wrong.map((answer) => [answer.status, code(answer), answer.headers["allow"]])).toEqual([
+        [405, "method_not_allowed", "POST"],
+        [405, "method_not_allowed", "GET, HEAD"],
+        [405, "method_not_allowed", "POST"],
+        [405, "method_not_allowed", "GET, HEAD"]
+      ])
+    })
+  )
 
-  it("answers Expect: 100-continue, and ignores what comes with a GET", onEdge(async ({ bytes, signed: asSigned }) => {
-    const answer = await bytes("POST /webhooks/p/k HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n{}")
-    expect(answer.status).toBe(100)
-    expect((await asSigned("GET", "/v1/float", [["Content-Type", "text/plain"]], "whatever")).status).toBe(200)
-  }))
+  it(
+    "serves no other origin, on any path, and never sends an Access-Control header",
+    onEdge(async ({ ask, signed: asSigned }) => {
+      const foreign = [
+        "https://evil.example",
+        "null",
+        "https://api.gateway.example.evil.example",
+        "https://api.gateway.example:8443",
+        "file://api.gateway.example"
+      ]
+      for (const origin of foreign) {
+        for (const answer of [
+          await ask("GET", "/health", [HOST, ["Origin", origin]]),
+          await asSigned("GET", "/v1/float", [["Origin", origin]]),
+          await ask("GET", "/nowhere", [HOST, ["Origin", origin]])
+        ]) {
+          expect([origin, answer.status, code(answer)]).toEqual([origin, 403, "cross_origin_denied"])
+          expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual([])
+        }
+      }
+      for (const origin of ["https://api.gateway.example", "http://API.gateway.example"])
+        expect((await ask("GET", "/health", [HOST, ["Origin", origin]])).status).toBe(200)
+      expect((await ask("GET", "/v1/float", [HOST, ["Origin", "https://evil.example"]])).status).toBe(401)
+    })
+  )
 
-  it("hands a callback on as its exact bytes, whatever its type, up to 256 KiB", onEdge(async ({ ask, behind }) => {
-    const body = Buffer.from([0, 1, 2, 255])
-    const answer = await ask("POST", "/webhooks/eversend/secret-1", [HOST, ["X-Sig", "s"], ["Content-Type", "text/xml"]], body)
-    expect([answer.status, parsed(answer).data]).toEqual([200, { status: "stored" }])
-    expect(behind.callbacks.map(({ body, headers }) => [Buffer.from(body), headers["x-sig"]])).toEqual([[body, "s"]])
-    expect((await ask("POST", "/webhooks/eversend/secret-1", [HOST], "x".repeat(256 * 1024))).status).toBe(200)
-    expect((await ask("POST", "/webhooks/eversend/secret-1", [HOST], "x".repeat(256 * 1024 + 1))).status).toBe(413)
-    expect((await ask("GET", "/webhooks/eversend/secret-1")).status).toBe(405)
-    expect((await ask("POST", "/webhooks/eversend")).status).toBe(404)
-  }))
+  it(
+    "echoes a request id that can be printed, and makes one otherwise",
+    onEdge(async ({ ask }) => {
+      const id = async (value: string) => (await ask("GET", "/health", [HOST, ["X-Request-Id", value]])).headers["x-request-id"]
+      expect(await id("mine-1")).toBe("mine-1")
+      expect(await id("a".repeat(128))).toBe("a".repeat(128))
+      for (const unusable of ["a".repeat(129), "é", ""]) expect(await id(unusable)).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/)
+      expect((await ask("GET", "/v1/x")).headers["x-request-id"]).toMatch(/^.{26}$/)
+    })
+  )
 
-  it("logs one line for each request, and nothing secret", onEdge(async ({ behind, signed: asSigned }) => {
-    await asSigned("GET", "/v1/float")
-    expect(behind.logs.filter((line) => line.includes('"request"')).length).toBe(1)
-    expect(behind.logs.join()).not.toMatch(/ak_|v1=/)
-  }))
+  it(
+    "tells its health, and its details only to those who sign",
+    onEdge(async ({ ask, signed: asSigned }) => {
+      expect(parsed(await ask("GET", "/health"))).toEqual({ code: 200, message: "ok", data: { status: "ok", release: "1.0.0" } })
+      expect(parsed(await asSigned("GET", "/health/detail")).data).toEqual({
+        status: "ok",
+        uptime_seconds: 0,
+        version: "1.0.0+test",
+        release: "1.0.0",
+        is_test_environment: false,
+        provider_environment: "production",
+        providers: { eversend: "not_registered", mtn: "not_registered" }
+      })
+      expect(parsed(await asSigned("GET", "/v1/float"))).toEqual({ code: 200, message: "ok", data: [] })
+      expect(code(await ask("GET", "/healthz"))).toBe("not_found")
+      expect(code(await ask("GET", "/openapi.json"))).toBe("not_found")
+    })
+  )
 })
-

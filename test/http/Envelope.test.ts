@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest"
 import { AmbiguousError, DuplicateChargeInFlight, InternalError } from "../../src/domain/errors/Ambiguous.ts"
 import { RetriableError, VelocityLimitExceeded } from "../../src/domain/errors/Retriable.ts"
-import { AmountBelowMinimum, MalformedRequest, NotFound, TerminalError, ValidationFailed } from "../../src/domain/errors/Terminal.ts"
+import {
+  AmountBelowMinimum,
+  MalformedRequest,
+  NotFound,
+  TerminalError,
+  ValidationFailed
+} from "../../src/domain/errors/Terminal.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { RawJson } from "../../src/domain/Json.ts"
 import { minor } from "../../src/domain/Money.ts"
@@ -11,14 +17,44 @@ const reference = Reference.make("00000000000000000000000001")
 
 /** decisions.md section 2, status by code. */
 const table: Readonly<Record<string, number>> = {
-  validation_failed: 422, idempotency_key_required: 400, idempotency_key_reused: 422, amount_type_required: 400, mode_mismatch: 400,
-  unauthorized: 401, cross_origin_denied: 403, capability_not_allowed: 403, tenant_frozen: 403, destination_blocked: 403,
-  screening_denied: 403, not_found: 404, method_not_allowed: 405, payload_too_large: 413, unsupported_media_type: 415,
-  unknown_currency: 422, inexact_amount: 422, corridor_unsupported: 422, amount_below_minimum: 422, amount_above_maximum: 422,
-  insufficient_tenant_float: 422, quote_expired: 422, payout_rejected_by_provider: 422, charge_rejected_by_provider: 422,
-  bank_account_unresolvable: 422, provider_capability_unsupported: 501, duplicate_charge_in_flight: 409, indeterminate_outcome: 409,
-  provider_unavailable: 503, provider_timeout: 503, provider_bad_response: 503, internal_error: 500, request_in_progress: 409,
-  otp_incorrect: 422, velocity_limit_exceeded: 422, global_ceiling_reached: 422, insufficient_wallet_float: 422, rate_limited: 429,
+  validation_failed: 422,
+  idempotency_key_required: 400,
+  idempotency_key_reused: 422,
+  amount_type_required: 400,
+  mode_mismatch: 400,
+  unauthorized: 401,
+  cross_origin_denied: 403,
+  capability_not_allowed: 403,
+  tenant_frozen: 403,
+  destination_blocked: 403,
+  screening_denied: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  unknown_currency: 422,
+  inexact_amount: 422,
+  corridor_unsupported: 422,
+  amount_below_minimum: 422,
+  amount_above_maximum: 422,
+  insufficient_tenant_float: 422,
+  quote_expired: 422,
+  payout_rejected_by_provider: 422,
+  charge_rejected_by_provider: 422,
+  bank_account_unresolvable: 422,
+  provider_capability_unsupported: 501,
+  duplicate_charge_in_flight: 409,
+  indeterminate_outcome: 409,
+  provider_unavailable: 503,
+  provider_timeout: 503,
+  provider_bad_response: 503,
+  internal_error: 500,
+  request_in_progress: 409,
+  otp_incorrect: 422,
+  velocity_limit_exceeded: 422,
+  global_ceiling_reached: 422,
+  insufficient_wallet_float: 422,
+  rate_limited: 429,
   provider_error: 503
 }
 
@@ -29,11 +65,15 @@ describe("the envelope", () => {
     const { malformed_request, ...rest } = statuses
     expect(rest).toEqual(table)
     expect(malformed_request).toBe(400)
-    expect(TerminalError.members.length + RetriableError.members.length + AmbiguousError.members.length).toBe(Object.keys(statuses).length)
+    expect(TerminalError.members.length + RetriableError.members.length + AmbiguousError.members.length).toBe(
+      Object.keys(statuses).length
+    )
   })
 
   it("has every error in exactly one class", () => {
-    const tags = [...TerminalError.members, ...RetriableError.members, ...AmbiguousError.members].map((member) => member.fields._tag.schema.literal)
+    const tags = [...TerminalError.members, ...RetriableError.members, ...AmbiguousError.members].map(
+      (member) => member.fields._tag.schema.literal
+    )
     expect(new Set(tags).size).toBe(tags.length)
     expect(tags.toSorted()).toEqual(Object.keys(statuses).toSorted())
   })
@@ -58,14 +98,29 @@ describe("the envelope", () => {
 
   it("calls malformed text validation_failed with 400, and malformed fields the same with 422", () => {
     const issues = [{ path: "", message: "x" }]
-    expect(body(new MalformedRequest({ issues }))).toMatchObject({ code: 400, error: { code: "validation_failed", details: { issues } } })
-    expect(body(new ValidationFailed({ issues }))).toMatchObject({ code: 422, error: { code: "validation_failed", details: { issues } } })
+    expect(body(new MalformedRequest({ issues }))).toMatchObject({
+      code: 400,
+      error: { code: "validation_failed", details: { issues } }
+    })
+    expect(body(new ValidationFailed({ issues }))).toMatchObject({
+      code: 422,
+      error: { code: "validation_failed", details: { issues } }
+    })
   })
 
   it("puts metadata into an answer as it came", () => {
     const metadata = new RawJson('{"n":1.0}')
-    expect(success(201, { metadata, amount_minor: 5n }).body).toBe('{"code":201,"message":"ok","data":{"metadata":{"n":1.0},"amount_minor":5}}')
-    const duplicate = new DuplicateChargeInFlight({ reference, status: "pending", amount_minor: minor(1n), currency: "UGX", metadata, created_at: "t" })
+    expect(success(201, { metadata, amount_minor: 5n }).body).toBe(
+      '{"code":201,"message":"ok","data":{"metadata":{"n":1.0},"amount_minor":5}}'
+    )
+    const duplicate = new DuplicateChargeInFlight({
+      reference,
+      status: "pending",
+      amount_minor: minor(1n),
+      currency: "UGX",
+      metadata,
+      created_at: "t"
+    })
     expect(refusal(duplicate).body).toContain('"metadata":{"n":1.0}')
   })
 })

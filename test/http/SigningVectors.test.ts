@@ -8,10 +8,14 @@ import file from "./signing-vectors.json" with { type: "json" }
 
 const onEdge = <A>(use: (port: number) => Promise<A>) => {
   const { layer } = edge()
-  return Effect.runPromise(Effect.scoped(Effect.gen(function* () {
-    const context = yield* Layer.build(layer)
-    return yield* Effect.promise(() => use(Effect.runSync(Effect.provide(port, context))))
-  })))
+  return Effect.runPromise(
+    Effect.scoped(
+      Effect.gen(function* () {
+        const context = yield* Layer.build(layer)
+        return yield* Effect.promise(() => use(Effect.runSync(Effect.provide(port, context))))
+      })
+    )
+  )
 }
 
 describe("signing vectors", () => {

@@ -20,7 +20,30 @@ describe("strict JSON", () => {
   })
 
   it("refuses every text that JSON.parse refuses, and accepts nothing more", () => {
-    const pieces = fc.array(fc.constantFrom("{", "}", "[", "]", ",", ":", '"a"', '"b"', "1", "-", "0", ".5", "e3", "true", "null", " ", "\\", '"', "\n"), { maxLength: 9 })
+    const pieces = fc.array(
+      fc.constantFrom(
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        '"a"',
+        '"b"',
+        "1",
+        "-",
+        "0",
+        ".5",
+        "e3",
+        "true",
+        "null",
+        " ",
+        "\\",
+        '"',
+        "\n"
+      ),
+      { maxLength: 9 }
+    )
     fc.assert(
       fc.property(pieces, (parts) => {
         const text = parts.join("")
@@ -35,14 +58,26 @@ describe("strict JSON", () => {
   })
 
   it("writes every number again as it was written", () => {
-    for (const number of ["0", "-0", "1.0", "1e3", "1E+400", "99.99999999999999999999", "9007199254740993", "0.025828573078999998"]) {
+    for (const number of [
+      "0",
+      "-0",
+      "1.0",
+      "1e3",
+      "1E+400",
+      "99.99999999999999999999",
+      "9007199254740993",
+      "0.025828573078999998"
+    ]) {
       expect(JSON.stringify(Result.getOrThrow(parse(`{"n":[${number}]}`)))).toBe(`{"n":[${number}]}`)
     }
   })
 
   it("refuses a member that comes twice, however it is spelled", () => {
-    for (const text of ['{"a":1,"a":1}', '{"a":{"b":1,"\\u0062":2}}', '{"__proto__":1,"__proto__":1}']) expect(failure(text)).toMatch("twice")
-    expect(JSON.stringify(Result.getOrThrow(parse('{"__proto__":{"x":1},"constructor":2}')))).toBe('{"__proto__":{"x":1},"constructor":2}')
+    for (const text of ['{"a":1,"a":1}', '{"a":{"b":1,"\\u0062":2}}', '{"__proto__":1,"__proto__":1}'])
+      expect(failure(text)).toMatch("twice")
+    expect(JSON.stringify(Result.getOrThrow(parse('{"__proto__":{"x":1},"constructor":2}')))).toBe(
+      '{"__proto__":{"x":1},"constructor":2}'
+    )
   })
 
   it("refuses more than 32 levels without running out of stack", () => {
@@ -54,7 +89,23 @@ describe("strict JSON", () => {
   it("refuses bytes that are not UTF-8, a byte order mark, and what comes after the end", () => {
     expect(failure(Uint8Array.of(0x22, 0xff, 0x22))).toMatch("UTF-8")
     expect(failure(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22))).toMatch("UTF-8")
-    for (const text of ["", " ", "\ufeff{}", "{} {}", "{}x", '"\u0001"', '"\\x"', '"open', "01", "1.", "NaN", "[1,]", '{"a":1,}', "{a:1}"]) expect(failure(text)).toMatch("not JSON")
+    for (const text of [
+      "",
+      " ",
+      "\ufeff{}",
+      "{} {}",
+      "{}x",
+      '"\u0001"',
+      '"\\x"',
+      '"open',
+      "01",
+      "1.",
+      "NaN",
+      "[1,]",
+      '{"a":1,}',
+      "{a:1}"
+    ])
+      expect(failure(text)).toMatch("not JSON")
   })
 
   it("stays fast on a text made to be slow", () => {

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto"
 import { Clock, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import type { NotFound } from "../../src/domain/errors/Terminal.ts"
-import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
+import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { Server } from "../../src/http/Server.ts"
 import { Authentication } from "../../src/services/Authentication.ts"
@@ -40,6 +40,8 @@ export interface EdgeOptions {
   readonly leaseMs?: number
   /** False keeps every nonce good for ever. */
   readonly spendNonces?: boolean
+  /** Any free one if left out. */
+  readonly port?: number
   /** Unix milliseconds; the vectors' own moment if left out. */
   readonly now?: number
 }
@@ -51,7 +53,7 @@ const unused = (name: string) => Effect.die(new Error(`${name} is not part of th
 /** A running edge on a free port of the loopback, with nothing but memory behind it. */
 export const edge = (options: EdgeOptions = {}) => {
   const behind = remembering(options)
-  const layer = Server.layer({ host: "127.0.0.1", port: 0 }).pipe(
+  const layer = Server.layer({ host: "127.0.0.1", port: options.port ?? 0 }).pipe(
     Layer.provide(Layer.mergeAll(Authentication.layer, Health.layer({ release: "1.0.0", version: "1.0.0+test" }))),
     Layer.provide(Layer.mergeAll(services(behind), ports(options, behind))),
     Layer.provide(Logger.layer([Logger.make(({ message }) => void behind.logs.push(JSON.stringify(message)))])),
@@ -74,8 +76,10 @@ const remembering = (options: EdgeOptions): Behind => {
     logs: [],
     createPayout:
       options.createPayout ??
-      ((_, command, claim) => Effect.sync(() => (payouts.push(command), payout({ reference: claim.reference, metadata: command.metadata })))),
-    createCollection: (_, command, claim) => Effect.sync(() => (collections.push(command), collection({ reference: claim.reference })))
+      ((_, command, claim) =>
+        Effect.sync(() => (payouts.push(command), payout({ reference: claim.reference, metadata: command.metadata })))),
+    createCollection: (_, command, claim) =>
+      Effect.sync(() => (collections.push(command), collection({ reference: claim.reference })))
   }
 }
 
@@ -83,7 +87,14 @@ const services = (behind: Behind) =>
   Layer.mergeAll(
     Layer.succeed(Payouts, Payouts.of({ create: behind.createPayout, quote: () => unused("quote") })),
     Layer.succeed(Collections, Collections.of({ create: behind.createCollection })),
-    Layer.succeed(Records, Records.of({ transaction: record, positions: () => Effect.succeed([]), again: () => Effect.succeed(payout({ status: "successful" })) })),
+    Layer.succeed(
+      Records,
+      Records.of({
+        transaction: record,
+        positions: () => Effect.succeed([]),
+        again: () => Effect.succeed(payout({ status: "successful" }))
+      })
+    ),
     Layer.succeed(
       Ingress,
       Ingress.of({
@@ -97,7 +108,10 @@ const services = (behind: Behind) =>
 const record = (_: unknown, reference: string): Effect.Effect<Transaction, NotFound> =>
   reference === payout().reference ? Effect.succeed(payout()) : Effect.fail(new NoSuchThing())
 
-const hash = (purpose: string, text: Redacted.Redacted) => createHmac("sha256", "test").update(`${purpose}|${Redacted.value(text)}`).digest()
+const hash = (purpose: string, text: Redacted.Redacted) =>
+  createHmac("sha256", "test")
+    .update(`${purpose}|${Redacted.value(text)}`)
+    .digest()
 
 const ports = (options: EdgeOptions, behind: Behind) =>
   Layer.mergeAll(
@@ -123,7 +137,8 @@ const tenants = Tenants.of({
   issueKey: () => unused("issueKey"),
   revokeKey: () => unused("revokeKey"),
   keys: () => unused("keys"),
-  signingKey: (appId, keyId) => Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(key) : Option.none())
+  signingKey: (appId, keyId) =>
+    Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(key) : Option.none())
 })
 
 const nonces = (spends: boolean) => {
@@ -163,7 +178,9 @@ const policy = (options: EdgeOptions) =>
 
 const identifiers = () => {
   let made = 0
-  const next = Effect.sync((): Reference => referenceFrom(Uint8Array.from({ length: 26 }, (_, at) => (at < 24 ? 1 : (made++ + at) % 32))))
+  const next = Effect.sync(
+    (): Reference => referenceFrom(Uint8Array.from({ length: 26 }, (_, at) => (at < 24 ? 1 : (made++ + at) % 32)))
+  )
   return Identifiers.of({ reference: next, secret: () => unused("secret") })
 }
 

@@ -39,8 +39,12 @@ export const sendBytes = (port: number, bytes: Uint8Array): Promise<RawAnswer> =
 
 export const send = (port: number, ask: RawAsk): Promise<RawAnswer> => {
   const body = Buffer.from(ask.body ?? "")
-  const lines = [`${ask.method} ${ask.target} ${ask.version ?? "HTTP/1.1"}`, ...ask.headers.map(([name, value]) => `${name}: ${value}`)]
-  if (body.length > 0 && !ask.headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name))) lines.push(`Content-Length: ${body.length}`)
+  const lines = [
+    `${ask.method} ${ask.target} ${ask.version ?? "HTTP/1.1"}`,
+    ...ask.headers.map(([name, value]) => `${name}: ${value}`)
+  ]
+  if (body.length > 0 && !ask.headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name)))
+    lines.push(`Content-Length: ${body.length}`)
   return sendBytes(port, Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]))
 }
 
@@ -48,7 +52,9 @@ const parsed = (bytes: Buffer): RawAnswer | undefined => {
   const end = bytes.indexOf("\r\n\r\n")
   if (end === -1) return undefined
   const [first = "", ...lines] = bytes.subarray(0, end).toString().split("\r\n")
-  const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]))
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()])
+  )
   const body = bytes.subarray(end + 4)
   if (body.length < Number(headers["content-length"] ?? 0)) return undefined
   return { status: Number(first.split(" ")[1]), headers, text: body.toString() }

@@ -1,0 +1,192 @@
+import { Clock, Console, Effect, Schema } from "effect"
+import { Command } from "effect/cli"
+import * as App from "../App.ts"
+import { AsJson, answer } from "./Answer.ts"
+import { openReceiver } from "./DemoReceiver.ts"
+import { openStack } from "./DemoStack.ts"
+import { Refusal } from "./Refusal.ts"
+import { KeyFile, signingHeaders } from "./Sign.ts"
+
+const WITHIN = "60 seconds"
+const PAYER = { type: "momo", msisdn: "256772123456", network: "MTN", country: "UG" }
+
+const Secret = Schema.fromJsonString(Schema.Struct({ secret: Schema.String }))
+const Record = Schema.Struct({ reference: Schema.String, status: Schema.String, fees_minor: Schema.NullOr(Schema.Number) })
+const Quote = Schema.Struct({
+  total_amount_minor: Schema.Number,
+  destination_amount_minor: Schema.Number,
+  fees_minor: Schema.Number
+})
+const Position = Schema.Struct({
+  currency: Schema.String,
+  available_minor: Schema.Number,
+  reserved_minor: Schema.Number,
+  collected_minor: Schema.Number,
+  paid_out_minor: Schema.Number,
+  provider_fees_minor: Schema.Number
+})
+type Position = typeof Position.Type
+const answered = <A>(data: Schema.ConstraintDecoder<A>) =>
+  Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Struct({ data })))
+
+export const demo = Command.make(
+  "demo",
+  {},
+  Effect.fn(
+    function* () {
+      const steps: Array<{ readonly step: string; readonly result: string }> = []
+      const asJson = yield* AsJson
+      const step: Step = Effect.fnUntraced(function* (name, result) {
+        steps.push({ step: name, result })
+        if (!asJson) yield* Console.log(`✓ ${name}\n    ${result}`)
+      })
+      yield* Effect.scoped(play(step)).pipe(
+        Effect.timeoutOrElse({
+          duration: WITHIN,
+          orElse: () => new Refusal({ message: `the demo did not end within ${WITHIN}` })
+        }),
+        Effect.catchTag(
+          "SchemaError",
+          (error) => new Refusal({ message: `an answer has another form than expected: ${error.message}` })
+        ),
+        Effect.mapError(({ message }) => new Refusal({ message: `✗ after ${steps.length} steps that held: ${message}` }))
+      )
+      if (asJson) return yield* answer({ ok: true, steps })
+      yield* Console.log(`All ${steps.length} steps held.`)
+    },
+    Effect.provide([App.identifiers, App.logs])
+  )
+).pipe(Command.withDescription("Play the main job end to end on free ports, from the first tenant to the last ledger check"))
+
+/** Says that a step held, and what came of it. */
+type Step = (name: string, result: string) => Effect.Effect<void>
+
+const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.fail(new Refusal({ message })))
+
+const play = Effect.fnUntraced(function* (step: Step) {
+  const stack = yield* openStack()
+  const receiver = yield* openReceiver()
+  yield* step("PostgreSQL, the provider simulator and the gateway run as three processes", stack.url)
+
+  yield* stack.command("tenant", "create", "shop")
+  const key = yield* stack.command("key", "issue", "shop", "--mode", "live").pipe(Effect.flatMap(decodeKey))
+  const { secret } = yield* stack
+    .command("webhook", "endpoint", "shop", "--mode", "live", "--url", receiver.url)
+    .pipe(Effect.flatMap(Schema.decodeUnknownEffect(Secret)))
+  yield* step("A tenant is made, with a key and an address for its events", `${key.app_id}, ${key.key_id}, ${receiver.url}`)
+
+  const credit = ["float", "credit", "shop", "--mode", "live", "--currency", "UGX", "--amount-minor", "20000"]
+  const credited = [...credit, "--external-id", "demo-1", "--note", "opening float"]
+  const once = yield* stack.command(...credited)
+  yield* expect(once === (yield* stack.command(...credited)), "the same credit a second time did not answer the first result")
+  yield* step("Its float is credited once, although the command ran twice", once.trim())
+
+  const client = tenantOf(stack.url, key)
+  const shop = { client, receiver, secret, step }
+  yield* collect(shop)
+  const reference = yield* payOut(shop)
+
+  const executions = yield* fetched(`${stack.simulatorUrl}/__simulator/executions?reference=${reference}`)
+  const rows = yield* decodeRows(executions)
+  yield* expect(rows.length === 1, `the provider executed the payout ${rows.length} times`)
+  yield* step("The provider's own account has it exactly once", executions)
+
+  yield* step("The ledger verifies", (yield* stack.command("ledger", "verify")).trim())
+  const position = yield* floatOf(client)
+  yield* expect(isSame(position, finalPosition), `the float is ${JSON.stringify(position)}, not ${JSON.stringify(finalPosition)}`)
+  yield* step("The float is right to the minor unit: 20,000 + 50,000 - 750 - 10,000 - 1,000 = 58,250", JSON.stringify(position))
+
+  const code = yield* stack.stop
+  yield* expect(code === 0, `the gateway ended with ${code}`)
+  yield* step("Everything stops when it is told to", "exit code 0")
+})
+
+const finalPosition: Position = {
+  currency: "UGX",
+  available_minor: 58_250,
+  reserved_minor: 0,
+  collected_minor: 50_000,
+  paid_out_minor: 10_000,
+  provider_fees_minor: 1_750
+}
+
+interface Shop {
+  readonly client: ReturnType<typeof tenantOf>
+  readonly receiver: Effect.Success<ReturnType<typeof openReceiver>>
+  readonly secret: string
+  readonly step: Step
+}
+
+const collect = Effect.fnUntraced(function* ({ client, receiver, secret, step }: Shop) {
+  const body = { amount_minor: 50_000, currency: "UGX", country: "UG", method: "momo", source: PAYER }
+  const made = yield* client("POST", "/v1/collections", body, "demo-collection").pipe(Effect.flatMap(answered(Record)))
+  yield* expect(made.data.status === "pending", `the collection is ${made.data.status}`)
+  yield* step("A payer is charged UGX 50,000", `${made.data.reference} is pending`)
+  const event = yield* receiver.event("collection.successful", made.data.reference, secret, yield* seconds)
+  yield* step("The provider's callback settles it, and the tenant's webhook verifies", event)
+  const { available_minor } = yield* floatOf(client)
+  yield* expect(available_minor === 69_250, `${available_minor} is available, not 20,000 + 50,000 - 750`)
+  yield* step("The float rises by the net amount", `UGX ${available_minor} is available`)
+})
+
+const payOut = Effect.fnUntraced(function* ({ client, receiver, secret, step }: Shop) {
+  const order = { amount_minor: 10_000, currency: "UGX", country: "UG", method: "momo", destination: PAYER }
+  const quote = yield* client("POST", "/v1/payouts/quote", order).pipe(Effect.flatMap(answered(Quote)))
+  yield* expect(quote.data.total_amount_minor === 11_000, `the quoted total is ${quote.data.total_amount_minor}`)
+  yield* step("A payout of UGX 10,000 is quoted", JSON.stringify(quote.data))
+
+  const body = { ...order, metadata: { invoice: "INV-7" } }
+  const text = yield* client("POST", "/v1/payouts", body, "demo-payout")
+  const made = yield* answered(Record)(text)
+  const { reference } = made.data
+  yield* expect(made.data.status === "pending" && made.data.fees_minor === 1_000, `the payout is ${made.data.status}`)
+  yield* step("It is sent; its amount and fee are reserved", `${reference} is pending`)
+  const event = yield* receiver.event("payout.successful", reference, secret, yield* seconds)
+  const now = yield* client("GET", `/v1/payouts/${reference}`).pipe(Effect.flatMap(answered(Record)))
+  yield* expect(now.data.status === "successful", `the payout is ${now.data.status}`)
+  yield* step("It settles, and the tenant's webhook verifies", event)
+
+  const again = yield* client("POST", "/v1/payouts", body, "demo-payout")
+  yield* expect(again === text, "the same request again did not answer the same bytes")
+  yield* step("The same request again answers the same bytes", `${Buffer.byteLength(again)} bytes`)
+  return reference
+})
+
+/** A tenant's own client: signs each request and refuses what is not a success. */
+const tenantOf = (url: string, key: KeyFile) =>
+  Effect.fnUntraced(function* (method: "GET" | "POST", path: string, body?: object, idempotencyKey?: string) {
+    const bytes = Buffer.from(body === undefined ? "" : JSON.stringify(body))
+    const headers = yield* signingHeaders(key, { method, url: url + path, body: bytes })
+    return yield* fetched(url + path, {
+      method,
+      headers: {
+        ...headers,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey })
+      },
+      ...(body === undefined ? {} : { body: bytes })
+    })
+  })
+
+const fetched = (url: string, request: RequestInit = {}) =>
+  Effect.gen(function* () {
+    const unreachable = (cause: unknown) => new Refusal({ message: `${url} does not answer: ${String(cause)}` })
+    const response = yield* Effect.tryPromise({ try: (signal) => fetch(url, { ...request, signal }), catch: unreachable })
+    const text = yield* Effect.tryPromise({ try: () => response.text(), catch: unreachable })
+    if (!response.ok)
+      return yield* new Refusal({ message: `${request.method ?? "GET"} ${url} answers ${response.status}: ${text}` })
+    return text
+  })
+
+const floatOf = Effect.fnUntraced(function* (client: ReturnType<typeof tenantOf>) {
+  const { data } = yield* client("GET", "/v1/float").pipe(Effect.flatMap(answered(Schema.Array(Position))))
+  const [position] = data
+  return position ?? (yield* new Refusal({ message: "the tenant has no float" }))
+})
+
+const seconds = Effect.map(Clock.Clock, (clock) => () => Math.floor(clock.currentTimeMillisUnsafe() / 1000))
+
+const decodeKey = Schema.decodeUnknownEffect(Schema.fromJsonString(KeyFile))
+const decodeRows = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(Schema.Unknown)))
+
+const isSame = (a: Position, b: Position): boolean => JSON.stringify(a) === JSON.stringify(b)

@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { basename, dirname, join, resolve } from "node:path"
+import { Effect, Option, Schema } from "effect"
+import { Environment, embeddedPostgres } from "../App.ts"
+import { until } from "./Memory.ts"
+import { Refusal } from "./Refusal.ts"
+import { SimulatorProcess } from "./SimulatorProcess.ts"
+
+const MAIN = resolve(import.meta.dirname, "..", "main.ts")
+const UP_WITHIN_MS = 30_000
+const DOWN_WITHIN_MS = 15_000
+/** Names folders of ours outside the data folder, where PostgreSQL could not reach into that. */
+const OWN_FOLDER = "payment-gateway-"
+
+const Started = Schema.fromJsonString(Schema.Struct({ url: Schema.String, simulator_url: Schema.String }))
+const Cluster = Schema.fromJsonString(Schema.Struct({ cluster: Schema.String }))
+
+/** The processes of `gateway start` on a data folder that is thrown away, and operators' commands on it. */
+export const openStack = Effect.fn("openStack")(function* () {
+  const dataDir = yield* Effect.acquireRelease(temporaryFolder, removeAll)
+  const variables = { ...(yield* inherited), DATA_DIR: dataDir, PORT: "0", MANAGEMENT_PORT: "0", SIMULATOR_PORT: "0" }
+  const env = { ...variables, WEBHOOK_ALLOW_LOOPBACK: "true", LOG_LEVEL: "warn" }
+  const gateway = yield* Effect.acquireRelease(
+    Effect.sync(() => launch(["start", "--json"], env)),
+    (running) => stop(running)
+  )
+  yield* until(
+    Effect.sync(() => gateway.output().includes("\n") || hasEnded(gateway.child)),
+    UP_WITHIN_MS
+  )
+  const started = Schema.decodeUnknownOption(Started)(gateway.output())
+  if (Option.isNone(started)) return yield* new Refusal({ message: `the gateway does not start: ${gateway.errors().trim()}` })
+
+  /** One operator's command, as a process of its own; its JSON result, and its exit code. */
+  const command = Effect.fn("Stack.command")(function* (...args: ReadonlyArray<string>) {
+    const running = launch([...args, "--json"], env)
+    yield* Effect.promise(() => ended(running.child))
+    if (running.child.exitCode !== 0) {
+      return yield* new Refusal({
+        message: `gateway ${args.join(" ")} exits ${running.child.exitCode}: ${running.errors().trim()}`
+      })
+    }
+    return running.output()
+  })
+
+  return {
+    url: started.value.url,
+    simulatorUrl: started.value.simulator_url,
+    command,
+    /** Tells the gateway to stop and answers its exit code. */
+    stop: Effect.andThen(stop(gateway), () => Effect.sync(() => gateway.child.exitCode))
+  }
+})
+
+interface Running {
+  readonly child: ChildProcess
+  readonly output: () => string
+  readonly errors: () => string
+}
+
+const launch = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv): Running => {
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
+  const output: Array<Buffer> = []
+  const errors: Array<Buffer> = []
+  child.stdout.on("data", (chunk: Buffer) => output.push(chunk))
+  child.stderr.on("data", (chunk: Buffer) => errors.push(chunk))
+  const text = (chunks: ReadonlyArray<Buffer>) => () => Buffer.concat(chunks).toString("utf8")
+  return { child, output: text(output), errors: text(errors) }
+}
+
+const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
+
+/** Ended, and all that it wrote has come. */
+const ended = (child: ChildProcess): Promise<void> =>
+  new Promise((done) => {
+    if (hasEnded(child) && child.stdout?.readableEnded === true) done()
+    else child.once("close", () => done())
+  })
+
+const stop = ({ child }: Running): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const gone = Effect.sync(() => hasEnded(child))
+    child.kill("SIGTERM")
+    if (yield* until(gone, DOWN_WITHIN_MS)) return
+    child.kill("SIGKILL")
+    yield* until(gone, DOWN_WITHIN_MS)
+  })
+
+/** What programs need to run at all; none of the settings that somebody has for a gateway of their own. */
+const inherited = Effect.map(Environment, (variables) =>
+  Object.fromEntries(
+    ["PATH", "HOME", "USER", "LANG", "TMPDIR", "SystemRoot"].flatMap((name) => {
+      const value = variables[name]
+      return value === undefined ? [] : [[name, value]]
+    })
+  )
+)
+
+const temporaryFolder = Effect.promise(async () => {
+  const folder = await mkdtemp(join(tmpdir(), `${OWN_FOLDER}demo-`))
+  // The account of PostgreSQL has to reach its own part of it.
+  await chmod(folder, 0o711)
+  return folder
+})
+
+/** Also what a gateway that was killed left running, and what PostgreSQL had to put elsewhere. */
+const removeAll = (dataDir: string): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    yield* SimulatorProcess.stop(dataDir)
+    yield* embeddedPostgres.stop(dataDir).pipe(Effect.catch((error) => Effect.logWarning(error.message)))
+    yield* Effect.promise(async () => {
+      const marker = await readFile(join(dataDir, "postgres.json"), "utf8").catch(() => undefined)
+      const cluster = Schema.decodeUnknownOption(Cluster)(marker)
+      const home = Option.map(cluster, (found) => dirname(resolve(dataDir, found.cluster)))
+      if (Option.isSome(home) && basename(home.value).startsWith(OWN_FOLDER))
+        await rm(home.value, { recursive: true, force: true })
+      await rm(dataDir, { recursive: true, force: true })
+    })
+  })
