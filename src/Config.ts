@@ -116,11 +116,12 @@ const eversend = (read: Reader, mistakes: Array<string>, realDatabase: boolean) 
   const live = account("EVERSEND_LIVE", read, mistakes)
   const test = account("EVERSEND_TEST", read, mistakes)
   const allowed = read("ALLOW_SIMULATOR", "false", boolean)
+  const named = ["EVERSEND_LIVE_CLIENT_ID", "EVERSEND_TEST_CLIENT_ID"].some(read.has)
   if (!read.has("EVERSEND_BASE_URL")) {
-    if (live !== null || test !== null) mistakes.push("EVERSEND_BASE_URL is required together with the account's credentials")
+    if (named) mistakes.push("EVERSEND_BASE_URL is required together with the account's credentials")
     return null
   }
-  if (live === null && test === null && !read.has("EVERSEND_LIVE_CLIENT_ID") && !read.has("EVERSEND_TEST_CLIENT_ID")) {
+  if (!named) {
     mistakes.push("EVERSEND_LIVE_CLIENT_ID or EVERSEND_TEST_CLIENT_ID is required together with EVERSEND_BASE_URL")
   }
   if (baseUrl === null) return null
@@ -201,7 +202,6 @@ const boolean = oneOf({ true: true, false: false })
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const isUnit = Schema.is(Schema.Literals(["ms", "s", "m", "h", "d"]))
-
 const duration: Rule<number> = {
   meaning: "a duration such as 15s, 1m or 2h",
   of: (value) => {

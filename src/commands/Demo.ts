@@ -1,4 +1,4 @@
-import { Clock, Console, Effect, Schema } from "effect"
+import { Console, Effect, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { AsJson, answer } from "./Answer.ts"
@@ -122,7 +122,7 @@ const collect = Effect.fnUntraced(function* ({ client, receiver, secret, step }:
   const made = yield* client("POST", "/v1/collections", body, "demo-collection").pipe(Effect.flatMap(answered(Record)))
   yield* expect(made.data.status === "pending", `the collection is ${made.data.status}`)
   yield* step("A payer is charged UGX 50,000", `${made.data.reference} is pending`)
-  const event = yield* receiver.event("collection.successful", made.data.reference, secret, yield* seconds)
+  const event = yield* receiver.event("collection.successful", made.data.reference, secret)
   yield* step("The provider's callback settles it, and the tenant's webhook verifies", event)
   const { available_minor } = yield* floatOf(client)
   yield* expect(available_minor === 69_250, `${available_minor} is available, not 20,000 + 50,000 - 750`)
@@ -140,8 +140,8 @@ const payOut = Effect.fnUntraced(function* ({ client, receiver, secret, step }: 
   const made = yield* answered(Record)(text)
   const { reference } = made.data
   yield* expect(made.data.status === "pending" && made.data.fees_minor === 1_000, `the payout is ${made.data.status}`)
-  yield* step("It is sent; its amount and fee are reserved", `${reference} is pending`)
-  const event = yield* receiver.event("payout.successful", reference, secret, yield* seconds)
+  yield* step("It is sent, with the quoted fee on top", `${reference} is pending`)
+  const event = yield* receiver.event("payout.successful", reference, secret)
   const now = yield* client("GET", `/v1/payouts/${reference}`).pipe(Effect.flatMap(answered(Record)))
   yield* expect(now.data.status === "successful", `the payout is ${now.data.status}`)
   yield* step("It settles, and the tenant's webhook verifies", event)
@@ -183,8 +183,6 @@ const floatOf = Effect.fnUntraced(function* (client: ReturnType<typeof tenantOf>
   const [position] = data
   return position ?? (yield* new Refusal({ message: "the tenant has no float" }))
 })
-
-const seconds = Effect.map(Clock.Clock, (clock) => () => Math.floor(clock.currentTimeMillisUnsafe() / 1000))
 
 const decodeKey = Schema.decodeUnknownEffect(Schema.fromJsonString(KeyFile))
 const decodeRows = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(Schema.Unknown)))

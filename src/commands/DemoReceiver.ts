@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { createServer, type IncomingHttpHeaders } from "node:http"
-import { Effect, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { until } from "./Memory.ts"
 import { Refusal } from "./Refusal.ts"
 
@@ -42,15 +42,10 @@ export const openReceiver = Effect.fn("openReceiver")(function* () {
   const port = typeof address === "object" && address !== null ? address.port : 0
 
   /** Waits for the event about one transaction, and verifies it. */
-  const await_ = Effect.fn("Receiver.event")(function* (
-    type: string,
-    reference: string,
-    secret: string,
-    nowSeconds: () => number
-  ) {
+  const event = Effect.fn("Receiver.event")(function* (type: string, reference: string, secret: string) {
     const found = () =>
       received.find(({ body }) =>
-        Option.exists(decode(body), (event) => event.type === type && event.data.reference === reference)
+        Option.exists(decode(body), ({ data, type: own }) => own === type && data.reference === reference)
       )
     yield* until(
       Effect.sync(() => found() !== undefined),
@@ -58,12 +53,12 @@ export const openReceiver = Effect.fn("openReceiver")(function* () {
     )
     const delivery = found()
     if (delivery === undefined) return yield* new Refusal({ message: `no webhook ${type} came within ${WAIT_MS / 1000} s` })
-    if (!isSigned(delivery, secret, nowSeconds()))
+    if (!isSigned(delivery, secret, (yield* Clock.currentTimeMillis) / 1000))
       return yield* new Refusal({ message: `the signature of ${type} does not verify` })
     return delivery.body
   })
 
-  return { url: `http://127.0.0.1:${port}/events`, event: await_ }
+  return { url: `http://127.0.0.1:${port}/events`, event }
 })
 
 /** Standard Webhooks 1.0: HMAC-SHA256 of "id.timestamp.body" under the secret's bytes, any of the listed signatures, a fresh timestamp. */

@@ -21,7 +21,21 @@ export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 
 
 const gateway = Command.make("gateway").pipe(
   Command.withDescription("The payment gateway: servers and operators' commands"),
-  Command.withSubcommands([start, demo, serve, simulator, migrate, tenant, key, float, corridor, transaction, webhook, ledger, sign]),
+  Command.withSubcommands([
+    start,
+    demo,
+    serve,
+    simulator,
+    migrate,
+    tenant,
+    key,
+    float,
+    corridor,
+    transaction,
+    webhook,
+    ledger,
+    sign
+  ]),
   Command.withGlobalFlags([AsJson])
 )
 

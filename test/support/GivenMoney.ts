@@ -69,4 +69,3 @@ export const givenClaim = Effect.fnUntraced(function* (appId: AppId, key: string
   const claimed = yield* idempotency.claim({ appId, mode: "live", endpoint: "POST /v1/payouts", key }, new Uint8Array(32))
   return claimed._tag === "Fresh" ? claimed.claim : yield* Effect.die(new Error(`the key was ${claimed._tag}`))
 })
-

@@ -1,7 +1,7 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Envelope } from "../../src/http/Envelope.ts"
-import { Database } from "../../src/persistence/Database.ts"
 import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
+import { Database } from "../../src/persistence/Database.ts"
 import { FloatLedgerPg } from "../../src/persistence/FloatLedgerPg.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
 import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
@@ -62,8 +62,16 @@ const interferedProvider = (provider: Provider, interfere: Interference): Provid
     ...rest,
     ...(payouts === undefined
       ? {}
-      : { payouts: { ...payouts, quote: (order) => interfere("quote", payouts.quote(order)), send: (order) => interfere("send", payouts.send(order)) } }),
-    ...(collections === undefined ? {} : { collections: { ...collections, charge: (order) => interfere("charge", collections.charge(order)) } })
+      : {
+          payouts: {
+            ...payouts,
+            quote: (order) => interfere("quote", payouts.quote(order)),
+            send: (order) => interfere("send", payouts.send(order))
+          }
+        }),
+    ...(collections === undefined
+      ? {}
+      : { collections: { ...collections, charge: (order) => interfere("charge", collections.charge(order)) } })
   }
 }
 
@@ -94,7 +102,9 @@ export const givenServices = (url: Redacted.Redacted, baseUrl: string, interfere
       Layer.provideMerge(Layer.mergeAll(Admission.layer, Settlement.layer)),
       Layer.provideMerge(WebhookDispatcher.layer),
       Layer.provideMerge(Layer.mergeAll(TenantConnection, Envelope.layer, registry)),
-      Layer.provideMerge(Layer.mergeAll(interferedPorts(interfere), TransactionsPg, LedgerAuditPg, TenantsPg, CorridorsPg, WebhookOutboxPg)),
+      Layer.provideMerge(
+        Layer.mergeAll(interferedPorts(interfere), TransactionsPg, LedgerAuditPg, TenantsPg, CorridorsPg, WebhookOutboxPg)
+      ),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), IdentifiersLive, Layer.succeed(Policy, policy))),
       Layer.fresh

@@ -1,23 +1,24 @@
-import { createHash, createHmac, randomBytes } from "node:crypto"
-import { Context, Effect, Layer, Option, Redacted, type Scope } from "effect"
+import { randomBytes } from "node:crypto"
+import { Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import * as App from "../../src/App.ts"
-import { AppId } from "../../src/domain/Ids.ts"
+import type { Currency } from "../../src/domain/Currency.ts"
+import { defaultSubscription, type EventType } from "../../src/domain/Event.ts"
+import { AppId, type Mode } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { signedText } from "../../src/domain/SignedText.ts"
+import { defaultCapabilities, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { defaultSubscription } from "../../src/domain/Event.ts"
-import { defaultCapabilities } from "../../src/domain/Tenant.ts"
-import { eventually, type Running, startSimulator } from "../providers/EversendBench.ts"
-import { receiver } from "../services/WebhookBench.ts"
+import { type Running, startSimulator } from "../providers/EversendBench.ts"
+import { type Received, receiver } from "../services/WebhookBench.ts"
 import { NOON } from "./Given.ts"
 import { auditEntry, givenDatabase, masterKey } from "./GivenDatabase.ts"
+import { client, eventually, type Key } from "./SignedClient.ts"
 
 const BUILD = { release: "1.0.0", version: "1.0.0+test" }
 
@@ -44,22 +45,12 @@ const variables = (url: Redacted.Redacted, baseUrl: string, overrides: Record<st
   ...overrides
 })
 
-export interface Key {
-  readonly appId: string
-  readonly keyId: string
-  readonly apiKey: string
-  readonly secret: string
-}
-
-export interface Answer {
-  readonly status: number
-  readonly text: string
-  readonly body: { readonly code: number; readonly data: Record<string, never>; readonly error: Record<string, never> }
-  readonly headers: Headers
-}
-
 /** One gateway process on a database and a simulator, and a tenant's own client. */
-export const gatewayOn = Effect.fnUntraced(function* (database: Redacted.Redacted, simulator: Running, overrides: Record<string, string> = {}) {
+export const gatewayOn = Effect.fnUntraced(function* (
+  database: Redacted.Redacted,
+  simulator: Running,
+  overrides: Record<string, string> = {}
+) {
   const environment = Layer.succeed(App.Environment, variables(database, simulator.eversendBaseUrl, overrides))
   const settings = yield* Effect.provide(App.settings, environment)
   const ready = { ...settings, databaseUrl: database, masterKey }
@@ -67,7 +58,10 @@ export const gatewayOn = Effect.fnUntraced(function* (database: Redacted.Redacte
   const { address } = Context.get(context, HttpServer.HttpServer)
   const port = "port" in address ? address.port : 0
   const routeKey = (mode: "live" | "test") => Context.get(context, ProviderRegistry).routeKey("eversend", mode)
-  for (const [mode, clientId] of [["live", "simulator"], ["test", "other"]] as const) {
+  for (const [mode, clientId] of [
+    ["live", "simulator"],
+    ["test", "other"]
+  ] as const) {
     const url = `http://127.0.0.1:${port}/webhooks/eversend/${routeKey(mode)}`
     yield* Effect.promise(() => simulator.control("POST", "/callbacks", { provider: "eversend", client_id: clientId, url }))
   }
@@ -76,103 +70,120 @@ export const gatewayOn = Effect.fnUntraced(function* (database: Redacted.Redacte
 
 export type Gateway = Effect.Success<ReturnType<typeof gatewayOn>>
 
-/** A tenant with float in UGX, and a signed client for it. */
-export const tenantOn = Effect.fnUntraced(function* (gateway: Gateway, float = 100_000n, mode: "live" | "test" = "live") {
+interface TenantWish extends Partial<Pick<TenantRow, "status" | "capabilities">> {
+  readonly mode?: Mode
+  readonly currency?: Currency
+}
+
+/** Whose float, events and records: they are separate for each mode. */
+interface Holder {
+  readonly appId: AppId
+  readonly mode: Mode
+}
+
+/** A tenant with float, and a signed client for it. */
+export const tenantOn = Effect.fnUntraced(function* (gateway: Gateway, float = 100_000n, wish: TenantWish = {}) {
+  const { capabilities = defaultCapabilities, currency = "UGX", mode = "live", status = "active" } = wish
   const appId = AppId.make(`t-${randomBytes(6).toString("hex")}`)
+  yield* Context.get(gateway.context, Tenants).create({ appId, status, capabilities, createdAt: NOON }, auditEntry())
+  const tenant = yield* keyOn(gateway, appId, mode)
+  if (float > 0n) yield* creditOn(gateway, tenant, float, currency)
+  return tenant
+})
+
+/** Another key of a tenant, and a client that signs with it. */
+export const keyOn = Effect.fnUntraced(function* (gateway: Gateway, appId: AppId, mode: Mode) {
   const { context } = gateway
-  const key: Key = { appId, keyId: "k_1", apiKey: `ak_${randomBytes(8).toString("hex")}`, secret: `ss_${randomBytes(8).toString("hex")}` }
-  yield* Context.get(context, Tenants).create({ appId, status: "active", capabilities: defaultCapabilities, createdAt: NOON }, auditEntry())
+  const [keyId = "", apiKey = "", secret = ""] = ["k", "ak", "ss"].map((kind) => `${kind}_${randomBytes(8).toString("hex")}`)
+  const key: Key = { appId, keyId, apiKey, secret }
   yield* Context.get(context, Tenants).issueKey(
     {
-      caller: { appId, keyId: key.keyId, mode, role: "tenant" },
-      apiKeyHash: Context.get(context, Vault).hash("api_key", Redacted.make(key.apiKey)),
-      signingSecret: Redacted.make(key.secret),
+      caller: { appId, keyId, mode, role: "tenant" },
+      apiKeyHash: Context.get(context, Vault).hash("api_key", Redacted.make(apiKey)),
+      signingSecret: Redacted.make(secret),
       createdAt: NOON
     },
     auditEntry()
   )
-  if (float > 0n) {
-    yield* Context.get(context, FloatLedger).adjust({
-      appId,
-      mode,
-      currency: "UGX",
-      direction: "credit",
-      amount: minor(float),
-      externalId: "given",
-      note: "given",
-      at: NOON,
-      entry: credit("UGX", minor(float)),
-      audit: auditEntry()
-    })
-  }
   return { appId, key, mode, ...client(gateway, key) }
 })
 
-export const client = (gateway: Pick<Gateway, "url" | "host">, key: Key) => {
-  const call = (method: string, target: string, body?: unknown, headers: Record<string, string> = {}) =>
-    Effect.promise(async (): Promise<Answer> => {
-      const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body)
-      const answer = await fetch(`${gateway.url}${target}`, {
-        method,
-        headers: { "content-type": "application/json", ...signed(gateway.host, key, method, target, text), ...headers },
-        ...(text === "" ? {} : { body: text })
-      })
-      const received = await answer.text()
-      return { status: answer.status, text: received, body: JSON.parse(received), headers: answer.headers }
-    })
-  const post = (target: string, body: unknown, idempotencyKey: string = randomBytes(9).toString("hex")) =>
-    call("POST", target, body, { "idempotency-key": idempotencyKey })
-  const get = (target: string) => call("GET", target)
-  const until = (target: string, wanted: (data: Record<string, unknown>) => boolean) =>
-    Effect.map(
-      Effect.promise(() => eventually(() => Effect.runPromise(get(target)), ({ body }) => body.data !== undefined && wanted(body.data))),
-      ({ body }) => body.data
-    )
-  const float = Effect.map(get("/v1/float"), ({ text }): Record<string, number> => JSON.parse(text).data[0] ?? {})
-  return { call, post, get, until, float }
-}
-
-export const signed = (host: string, key: Key, method: string, target: string, body: string, at = Math.floor(Date.now() / 1000)) => {
-  const nonce = randomBytes(12).toString("hex")
-  const text = signedText({
-    appId: key.appId,
-    keyId: key.keyId,
-    host,
-    method,
-    target,
-    timestamp: String(at),
-    nonce,
-    bodyHash: createHash("sha256").update(method === "GET" || method === "DELETE" ? "" : body).digest("hex")
+export const creditOn = ({ context }: Gateway, { appId, mode }: Holder, amount: bigint, currency: Currency = "UGX") =>
+  Context.get(context, FloatLedger).adjust({
+    appId,
+    mode,
+    currency,
+    direction: "credit",
+    amount: minor(amount),
+    externalId: `given-${randomBytes(6).toString("hex")}`,
+    note: "given",
+    at: NOON,
+    entry: credit(currency, minor(amount)),
+    audit: auditEntry()
   })
-  return {
-    "x-gateway-key": `${key.appId}.${key.keyId}.${key.apiKey}`,
-    "x-gateway-timestamp": String(at),
-    "x-gateway-nonce": nonce,
-    "x-gateway-signature": `v1=${createHmac("sha256", key.secret).update(Option.getOrThrow(text)).digest("hex")}`
-  }
-}
 
-/** Where a tenant receives its webhooks. */
-export const webhooksOf = Effect.fnUntraced(function* (gateway: Gateway, tenant: { readonly appId: AppId; readonly mode: "live" | "test" }, events = defaultSubscription) {
-  const hook = yield* receiver((response) => response.writeHead(204).end())
+/** Where a tenant receives its webhooks; `answer` decides the status of each attempt, counted from 1. */
+export const webhooksOf = Effect.fnUntraced(function* (
+  gateway: Gateway,
+  tenant: Holder,
+  events: ReadonlyArray<EventType> = defaultSubscription,
+  answer: (attempt: number) => number = () => 204
+) {
+  const received: Array<Received> = []
+  const hook = yield* receiver((response, one) => response.writeHead(answer(received.push(one))).end())
   const secret = `whsec_${randomBytes(32).toString("base64")}`
   yield* Context.get(gateway.context, WebhookOutbox).setEndpoint(
     { appId: tenant.appId, mode: tenant.mode, url: hook.url, events, enabled: true, secret: Redacted.make(secret) },
     NOON,
     auditEntry()
   )
-  const count = (wanted: number) => Effect.promise(() => eventually(async () => hook.received, ({ length }) => length >= wanted))
-  return { secret, received: hook.received, count }
+  const count = (wanted: number) =>
+    eventually(
+      Effect.sync(() => received),
+      ({ length }) => length >= wanted
+    )
+  /** The types of the events that have come, once there are so many. */
+  const types = (wanted: number) =>
+    Effect.map(count(wanted), (all): ReadonlyArray<string> => all.map(({ body }) => JSON.parse(body).type))
+  return { secret, received, count, types }
 })
 
 /** Recomputes the whole ledger: no test may leave a difference behind. */
 export const verified = ({ context }: Gateway) => Context.get(context, LedgerAudit).verify
 
+export const executionsOf = (simulator: Running, reference: string) => Effect.promise(() => simulator.executions(reference))
+
+/** What the provider was called, as "POST /v1/payouts"; all calls that name the reference. */
+export const callsOf = (simulator: Running, reference: string) =>
+  Effect.map(
+    Effect.promise(() => simulator.control("GET", `/calls?reference=${reference}`)),
+    ({ json }) => decodeCalls(json).map(({ method, path }) => `${method} ${path.split("?")[0]}`)
+  )
+
+const decodeCalls = Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ method: Schema.String, path: Schema.String })))
+
+/** Waits until the provider was asked so often about a transaction, by our reference or by its own. */
+export const asked = Effect.fnUntraced(function* (simulator: Running, reference: string, times: number) {
+  const [own] = yield* Effect.promise(() => simulator.search(reference))
+  const byOwn = own === undefined ? [] : [own.transactionId]
+  // The search just made was a call too.
+  const calls = Effect.forEach([reference, ...byOwn], (one) => callsOf(simulator, one)).pipe(
+    Effect.map((lists) => lists.flat().filter((call) => call.startsWith("GET /v1/transactions")).length - 1)
+  )
+  yield* eventually(calls, (count) => count >= times)
+})
+
+interface StackParts {
+  readonly database: Redacted.Redacted
+  readonly simulator: Running
+  readonly gateway: Gateway
+}
+
 /** A stack of its own: database, simulator and one gateway, for as long as the scope lives. */
 export const givenStack = Effect.fnUntraced(function* (
   overrides: Record<string, string> = {},
   wish: Parameters<typeof startSimulator>[0] = {}
-): Effect.fn.Return<{ readonly database: Redacted.Redacted; readonly simulator: Running; readonly gateway: Gateway }, never, Scope.Scope> {
+): Effect.fn.Return<StackParts, never, Scope.Scope> {
   const database = yield* givenDatabase
   const simulator = yield* Effect.acquireRelease(
     Effect.promise(() => startSimulator({ duplicates: "accept", ...wish })),
@@ -181,3 +192,8 @@ export const givenStack = Effect.fnUntraced(function* (
   const gateway = yield* Effect.orDie(gatewayOn(database, simulator, overrides))
   return { database, simulator, gateway }
 })
+
+/** One stack for the stories of a file that do not disturb each other. */
+export class Stack extends Context.Service<Stack, StackParts>()("test/Stack") {
+  static readonly layer = (...given: Parameters<typeof givenStack>) => Layer.effect(Stack, givenStack(...given))
+}

@@ -1,0 +1,116 @@
+import { describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { expect } from "vitest"
+import { Environment, settings } from "../../src/Config.ts"
+
+const read = (variables: Readonly<Record<string, string>>) => Effect.provideService(settings, Environment, variables)
+const mistakes = (variables: Readonly<Record<string, string>>) =>
+  Effect.map(Effect.flip(read(variables)), (refused) => refused.mistakes)
+
+const MASTER_KEY = Buffer.alloc(32, 7).toString("base64")
+const DATABASE_URL = "postgres://gateway:pw-very-secret@db.example/gateway"
+
+describe("the settings", () => {
+  it.effect("have a default each", () =>
+    Effect.gen(function* () {
+      const { policy, ...rest } = yield* read({})
+      expect(rest).toMatchObject({
+        host: "127.0.0.1",
+        port: 8080,
+        managementPort: 8081,
+        databaseUrl: null,
+        dataDir: ".data",
+        masterKey: null,
+        simulatorPort: 8090,
+        simulatorDelayMs: 300,
+        eversend: null
+      })
+      expect(policy).toMatchObject({
+        signatureMaxAgeSeconds: 120,
+        signatureMaxAheadSeconds: 30,
+        nonceKeptSeconds: 180,
+        idempotencyLeaseMs: 90_000,
+        providerTimeoutMs: 15_000,
+        collectionExpiryMs: 900_000,
+        redirectExpiryMs: 3_600_000,
+        otpExpiryMs: 600_000,
+        notFoundGraceMs: 600_000,
+        notFoundCount: 3,
+        webhookAllowLoopback: false
+      })
+      expect(policy.askSchedule.open.map((age) => age / 1000)).toEqual([15, 30, 60, 120, 300, 600, 900, 1800, 3600])
+      expect(policy.webhookScheduleMs.map((delay) => delay / 1000)).toEqual([
+        0, 5, 30, 120, 600, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400
+      ])
+      expect(policy.testCeilings).toMatchObject({ UGX: 20_000n, KES: 70_000n, GBP: 400n })
+    })
+  )
+
+  it.effect("are all refused at once, each by its name", () =>
+    Effect.gen(function* () {
+      const found = yield* mistakes({
+        PORT: "70000",
+        MANAGEMENT_PORT: "abc",
+        HOST: "a b",
+        DATABASE_URL: "mysql://x",
+        MASTER_KEY: "short",
+        SIMULATOR_DELAY_MS: "-1",
+        COLLECTION_EXPIRY: "15",
+        NOT_FOUND_COUNT: "0",
+        RECONCILER_SCHEDULE: "1m,30s",
+        WEBHOOK_SCHEDULE: "0s,soon",
+        WEBHOOK_ALLOW_LOOPBACK: "maybe",
+        LOG_LEVEL: "loud",
+        EVERSEND_LIVE_CLIENT_ID: "id"
+      })
+      expect(found.map((line) => line.split(" ", 1)[0]).sort()).toEqual([
+        "COLLECTION_EXPIRY",
+        "DATABASE_URL",
+        "EVERSEND_BASE_URL",
+        "EVERSEND_LIVE_CLIENT_SECRET",
+        "EVERSEND_LIVE_WEBHOOK_SECRET",
+        "HOST",
+        "LOG_LEVEL",
+        "MANAGEMENT_PORT",
+        "MASTER_KEY",
+        "NOT_FOUND_COUNT",
+        "PORT",
+        "RECONCILER_SCHEDULE",
+        "SIMULATOR_DELAY_MS",
+        "WEBHOOK_ALLOW_LOOPBACK",
+        "WEBHOOK_SCHEDULE"
+      ])
+      expect(found.every((line) => !line.includes("\n"))).toBe(true)
+    })
+  )
+
+  it.effect("never show a secret, whether it is right or wrong", () =>
+    Effect.gen(function* () {
+      const secrets = { DATABASE_URL: "not-a-url-pw", MASTER_KEY: "my-wrong-master-key" }
+      const shown = (yield* mistakes(secrets)).join("\n")
+      for (const secret of Object.values(secrets)) expect(shown).not.toContain(secret)
+      const right = yield* read({ DATABASE_URL, MASTER_KEY })
+      expect(JSON.stringify(right, (_, value) => (typeof value === "bigint" ? String(value) : value))).not.toContain(
+        "pw-very-secret"
+      )
+      expect(right.databaseUrl === null ? "" : Redacted.value(right.databaseUrl)).toBe(DATABASE_URL)
+    })
+  )
+
+  it.effect("want a master key beside a database, and no simulator unless it is allowed", () =>
+    Effect.gen(function* () {
+      expect(yield* mistakes({ DATABASE_URL })).toEqual(["MASTER_KEY is required together with DATABASE_URL"])
+      const simulated = {
+        DATABASE_URL,
+        MASTER_KEY,
+        EVERSEND_BASE_URL: "http://127.0.0.1:9/v1",
+        EVERSEND_TEST_CLIENT_ID: "id",
+        EVERSEND_TEST_CLIENT_SECRET: "secret",
+        EVERSEND_TEST_WEBHOOK_SECRET: "secret"
+      }
+      expect((yield* mistakes(simulated))[0]).toMatch(/^EVERSEND_BASE_URL is a loopback address/)
+      const { eversend } = yield* read({ ...simulated, ALLOW_SIMULATOR: "true" })
+      expect(eversend).toMatchObject({ baseUrl: "http://127.0.0.1:9/v1", live: null, test: { clientId: "id" } })
+    })
+  )
+})

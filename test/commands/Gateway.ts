@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto"
+import { NodeServices } from "@effect/platform-node"
+import { Console, Effect } from "effect"
+import { Environment } from "../../src/App.ts"
+import { program } from "../../src/commands/Program.ts"
+
+export interface Ran {
+  readonly code: number
+  readonly output: string
+  readonly errors: string
+}
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+/** Runs one command line in this process, with exactly these environment variables. */
+export const gateway = (variables: Variables, ...args: ReadonlyArray<string>): Effect.Effect<Ran> =>
+  Effect.gen(function* () {
+    const output: Array<string> = []
+    const errors: Array<string> = []
+    const recording = {
+      ...console,
+      log: (...parts: ReadonlyArray<unknown>) => void output.push(parts.join(" ")),
+      error: (...parts: ReadonlyArray<unknown>) => void errors.push(parts.join(" "))
+    }
+    const code = yield* program(args).pipe(
+      Effect.provideService(Environment, { LOG_LEVEL: "error", ...variables }),
+      Effect.provideService(Console.Console, recording),
+      Effect.provide(NodeServices.layer)
+    )
+    return { code, output: output.join("\n"), errors: errors.join("\n") }
+  })
+
+/** The variables of an installation on a database of its own. */
+export const installedOn = (url: string): Variables => ({ DATABASE_URL: url, MASTER_KEY: randomBytes(32).toString("base64") })

@@ -1,0 +1,84 @@
+import { PgClient } from "@effect/sql-pg"
+import { describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { expect } from "vitest"
+import { freshDatabase } from "../support/Postgres.ts"
+import { gateway, installedOn } from "./Gateway.ts"
+
+/** A tenant with a float, whose tables are then spoilt by hand. */
+const spoilt = (...statements: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const { url } = yield* Effect.promise(() => freshDatabase())
+    const run = (...args: ReadonlyArray<string>) => gateway(installed, ...args, "--json")
+    const installed = installedOn(url)
+    yield* run("tenant", "create", "acme")
+    const amount = ["--currency", "UGX", "--amount-minor", "5000"]
+    yield* run("float", "credit", "acme", "--mode", "live", ...amount, "--external-id", "e", "--note", "n")
+    expect(yield* run("ledger", "verify")).toMatchObject({ code: 0, errors: "" })
+    const sql = yield* PgClient.makeClient({ url: Redacted.make(url) })
+    for (const statement of statements) yield* sql.unsafe(statement)
+    const { code, errors, output } = yield* run("ledger", "verify")
+    const { differences, ok }: { ok: boolean; differences: ReadonlyArray<{ rule: string }> } = JSON.parse(output)
+    expect({ code, ok }).toEqual({ code: 1, ok: false })
+    expect(errors).toBe(`the ledger has ${differences.length} differences`)
+    return [...new Set(differences.map(({ rule }) => rule))].sort()
+  }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+
+const record = {
+  ...{ kind: "payout", status: "pending", appId: "acme", reference: "R", mode: "live", currency: "UGX" },
+  ...{ amount: "900", fees: null, principal: "900", heldFee: "100", returned: null }
+}
+const payout = (status: string) => `
+  INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
+  VALUES ('acme', 'R', 'live', 'payout', '${status}', false, 'p', 1, '${JSON.stringify(record)}', now())`
+
+describe("ledger verify", () => {
+  it.effect("finds an amount that was changed", () =>
+    Effect.gen(function* () {
+      const rules = yield* spoilt("UPDATE postings SET amount_minor = amount_minor + 1 WHERE account = 'available'")
+      expect(rules).toEqual(["entries_balance", "entries_have_a_cause", "positions_are_the_fold"])
+    })
+  )
+
+  it.effect("finds a position that was changed", () =>
+    Effect.gen(function* () {
+      const rules = yield* spoilt(
+        "UPDATE float_positions SET available_minor = available_minor + 1, credited_minor = credited_minor + 1"
+      )
+      expect(rules).toEqual(["positions_are_the_fold"])
+    })
+  )
+
+  it.effect("finds an entry without its cause, and a cause without its entry", () =>
+    Effect.gen(function* () {
+      expect(yield* spoilt("DELETE FROM float_adjustments")).toEqual(["entries_have_a_cause"])
+      expect(yield* spoilt("DELETE FROM journal")).toEqual(["entries_have_a_cause", "postings_have_entries"])
+    })
+  )
+
+  it.effect("finds a payout whose money was never reserved, and one whose status is not its record's", () =>
+    Effect.gen(function* () {
+      expect(yield* spoilt(payout("pending"))).toEqual(["entries_match_the_status", "reserved_is_the_open_payouts"])
+      expect(yield* spoilt(payout("successful"))).toEqual([
+        "columns_match_the_record",
+        "entries_match_the_status",
+        "outcomes_were_told"
+      ])
+    })
+  )
+
+  it.effect("finds a reservation that differs from the record, and a key of nothing", () =>
+    Effect.gen(function* () {
+      const rules = yield* spoilt(
+        payout("pending"),
+        "INSERT INTO journal VALUES ('acme', 'R', 'open', 'live', 'reserve', now())",
+        "INSERT INTO postings VALUES ('acme', 'R', 'open', 'UGX', 'available', 'live', -999), ('acme', 'R', 'open', 'UGX', 'reserved', 'live', 999)",
+        "UPDATE float_positions SET available_minor = available_minor - 999, reserved_minor = 999",
+        `INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, reference, created_at)
+         VALUES ('acme', 'live', 'POST /v1/payouts', 'k', '', 1, 'pinned', now(), 'NONE', now())`
+      )
+      expect(rules).toEqual(["entries_match_the_record", "keys_are_linked", "reserved_is_the_open_payouts"])
+    })
+  )
+})

@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { chmod, mkdtemp, readFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { Effect, Option } from "effect"
+import { afterEach, describe, expect, it } from "vitest"
+import { LocalProcess } from "../../src/persistence/LocalProcess.ts"
+import { removeDataDir } from "../support/Postgres.ts"
+
+const MAIN = resolve(import.meta.dirname, "../../src/main.ts")
+const STORY_MS = 90_000
+
+interface Running {
+  readonly child: ChildProcess
+  /** Its first whole line on standard output; fails with what it said when it ends before. */
+  readonly firstLine: Promise<string>
+  readonly ended: Promise<{ readonly code: number | null; readonly errors: string }>
+}
+
+/** One program of the command line, under the same runtime as this test. */
+const run = (dataDir: string, args: ReadonlyArray<string>, more: NodeJS.ProcessEnv = {}): Running => {
+  const free = { PORT: "0", MANAGEMENT_PORT: "0", SIMULATOR_PORT: "0" }
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir, LOG_LEVEL: "warn", ...free, ...more }
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
+  let output = ""
+  let errors = ""
+  child.stderr.on("data", (chunk) => {
+    errors += chunk
+  })
+  const ended = new Promise<{ code: number | null; errors: string }>((done) =>
+    child.once("close", (code) => done({ code, errors }))
+  )
+  const firstLine = new Promise<string>((done, failed) => {
+    child.stdout.on("data", (chunk) => {
+      output += chunk
+      const end = output.indexOf("\n")
+      if (end >= 0) done(output.slice(0, end))
+    })
+    child.once("close", () => failed(new Error(errors)))
+  })
+  firstLine.catch(() => undefined)
+  return { child, firstLine, ended }
+}
+
+const started = async ({ firstLine }: Running): Promise<{ url: string; simulator_url: string; tenant: object }> =>
+  JSON.parse(await firstLine)
+const remembered = async (dataDir: string, name: string): Promise<number> =>
+  JSON.parse(await readFile(join(dataDir, `${name}.json`), "utf8")).pid
+const postmaster = async (dataDir: string): Promise<number> => {
+  const { cluster } = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"))
+  return Number((await readFile(join(resolve(dataDir, cluster), "postmaster.pid"), "utf8")).split("\n", 1)[0])
+}
+/** A process that ended and that nobody has collected does not live. */
+const lives = async (pid: number): Promise<boolean> => Option.isSome(await Effect.runPromise(LocalProcess.identity(pid)))
+const answers = async (url: string): Promise<number> => (await fetch(`${url}/health`)).status
+
+describe("gateway start", () => {
+  const folders: Array<string> = []
+  const begun: Array<Running> = []
+  const folder = async (): Promise<string> => {
+    const made = await mkdtemp(join(tmpdir(), "payment-gateway-start-"))
+    await chmod(made, 0o711)
+    folders.push(made)
+    return made
+  }
+  const start = (dataDir: string, more: NodeJS.ProcessEnv = {}): Running => {
+    const running = run(dataDir, ["start", "--json"], more)
+    begun.push(running)
+    return running
+  }
+  afterEach(async () => {
+    for (const { child, ended } of begun.splice(0)) {
+      child.kill("SIGTERM")
+      await ended
+    }
+    for (const made of folders.splice(0)) await removeDataDir(made)
+  })
+
+  it(
+    "adopts what lived on when the gateway was killed, keeps its tenant, and stops everything when it is told to",
+    async () => {
+      const dataDir = await folder()
+      const first = start(dataDir)
+      const { tenant } = await started(first)
+      const others = [await remembered(dataDir, "simulator"), await postmaster(dataDir)]
+      first.child.kill("SIGKILL")
+      await first.ended
+      expect(await Promise.all(others.map(lives))).toEqual([true, true])
+
+      const second = start(dataDir)
+      const again = await started(second)
+      expect(again.tenant).toEqual(tenant)
+      expect([await remembered(dataDir, "simulator"), await postmaster(dataDir)]).toEqual(others)
+      expect(await answers(again.url)).toBe(200)
+
+      second.child.kill("SIGTERM")
+      expect(await second.ended).toEqual({ code: 0, errors: "" })
+      expect(await Promise.all(others.map(lives))).toEqual([false, false])
+    },
+    STORY_MS
+  )
+
+  it(
+    "replaces an older gateway of the same data folder",
+    async () => {
+      const dataDir = await folder()
+      const older = start(dataDir)
+      await started(older)
+      const newer = start(dataDir)
+      const { url } = await started(newer)
+      expect((await older.ended).code).toBe(0)
+      expect(await answers(url)).toBe(200)
+    },
+    STORY_MS
+  )
+
+  it(
+    "refuses a port that is taken in one line, and leaves nothing running",
+    async () => {
+      const dataDir = await folder()
+      const taken = createServer().listen(0, "127.0.0.1")
+      await new Promise((listening) => taken.once("listening", listening))
+      const address = taken.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const { code, errors } = await start(dataDir, { PORT: String(port) }).ended
+      taken.close()
+      expect(code).toBe(1)
+      expect(errors.trim().split("\n")).toEqual([
+        `cannot listen on 127.0.0.1:${port} (the address is taken); set HOST or PORT to a free address`
+      ])
+      await expect(postmaster(dataDir)).rejects.toThrow("ENOENT")
+      await expect(remembered(dataDir, "simulator")).rejects.toThrow("ENOENT")
+    },
+    STORY_MS
+  )
+})
+
+describe("gateway demo", () => {
+  it(
+    "plays the main job end to end and exits 0",
+    async () => {
+      const demo = run("unused", ["demo", "--json"])
+      const { ok, steps } = JSON.parse(await demo.firstLine)
+      expect(ok).toBe(true)
+      expect(steps).toHaveLength(14)
+      expect(await demo.ended).toEqual({ code: 0, errors: "" })
+    },
+    STORY_MS
+  )
+})

@@ -1,0 +1,103 @@
+import { createHash, createHmac, randomBytes } from "node:crypto"
+import { Clock, Effect, Option } from "effect"
+import { signedText } from "../../src/domain/SignedText.ts"
+
+export interface Key {
+  readonly appId: string
+  readonly keyId: string
+  readonly apiKey: string
+  readonly secret: string
+}
+
+/** Where a gateway listens. */
+export interface Address {
+  readonly url: string
+  readonly host: string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+  readonly body: { readonly code: number; readonly data: Record<string, never>; readonly error?: Record<string, never> }
+  readonly headers: Headers
+}
+
+/** A client of one key; `gateway` may be any node. */
+export const client = (gateway: Address, key: Key) => {
+  const call = (method: string, target: string, body?: unknown, headers: Record<string, string> = {}) =>
+    Effect.promise(async (): Promise<Answer> => {
+      const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body)
+      const answer = await fetch(`${gateway.url}${target}`, {
+        method,
+        headers: { "content-type": "application/json", ...signed(gateway.host, key, method, target, text), ...headers },
+        ...(text === "" ? {} : { body: text })
+      })
+      const received = await answer.text()
+      return { status: answer.status, text: received, body: JSON.parse(received), headers: answer.headers }
+    })
+  const post = (target: string, body: unknown, idempotencyKey: string = randomBytes(9).toString("hex")) =>
+    call("POST", target, body, { "idempotency-key": idempotencyKey })
+  const get = (target: string) => call("GET", target)
+  const until = (target: string, wanted: (data: Record<string, unknown>) => boolean) =>
+    Effect.map(
+      eventually(get(target), ({ body }) => body.data !== undefined && wanted(body.data)),
+      ({ body }) => body.data
+    )
+  const float = Effect.map(get("/v1/float"), ({ text }): Record<string, number> => JSON.parse(text).data[0] ?? {})
+  return { call, post, get, until, float }
+}
+
+/** What an answer says: its status and, where it refuses, the code, the one class and the details. */
+export const said = ({ body, status }: Answer): object => {
+  if (body.error === undefined) return { status }
+  const { ambiguous, code, details, retriable, terminal } = body.error
+  const classes = Object.entries({ terminal, retriable, ambiguous }).flatMap(([name, is]) => (is ? [name] : []))
+  return { status, code, class: classes.join(" and "), details }
+}
+
+/** The transaction that an answer is about, also where it refuses. */
+export const referenceOf = ({ body }: Answer): string =>
+  (body.error === undefined ? body.data : body.error.details).reference ?? ""
+
+const LONGEST_MS = 15_000
+const PAUSE_MS = 20
+
+/** Asks until the answer is the wanted one, at most so long. */
+export const eventually = Effect.fnUntraced(function* <A, E, R>(ask: Effect.Effect<A, E, R>, wanted: (answer: A) => boolean) {
+  const until = (yield* Clock.currentTimeMillis) + LONGEST_MS
+  for (;;) {
+    const answer = yield* ask
+    if (wanted(answer)) return answer
+    if ((yield* Clock.currentTimeMillis) > until) return yield* Effect.die(new Error(`never came: ${JSON.stringify(answer)}`))
+    yield* Effect.sleep(PAUSE_MS)
+  }
+})
+
+export const signed = (
+  host: string,
+  key: Key,
+  method: string,
+  target: string,
+  body: string,
+  at = Math.floor(Date.now() / 1000),
+  nonce = randomBytes(12).toString("hex")
+) => {
+  const text = signedText({
+    appId: key.appId,
+    keyId: key.keyId,
+    host,
+    method,
+    target,
+    timestamp: String(at),
+    nonce,
+    bodyHash: createHash("sha256")
+      .update(method === "GET" || method === "DELETE" ? "" : body)
+      .digest("hex")
+  })
+  return {
+    "x-gateway-key": `${key.appId}.${key.keyId}.${key.apiKey}`,
+    "x-gateway-timestamp": String(at),
+    "x-gateway-nonce": nonce,
+    "x-gateway-signature": `v1=${createHmac("sha256", key.secret).update(Option.getOrThrow(text)).digest("hex")}`
+  }
+}
