@@ -174,7 +174,8 @@ export const simulator = Effect.fnUntraced(function* (settings: Settings) {
       controlPort: settings.simulatorPort,
       dataDir: settings.dataDir,
       delayMs: settings.simulatorDelayMs,
-      providers: [eversendSimulator({ accounts, duplicates: "refuse" })]
+      // A second execution of one reference is accepted, so that sending anything twice would show.
+      providers: [eversendSimulator({ accounts, duplicates: "accept" })]
     })
   ).pipe(
     Effect.map((context) => Context.get(context, Simulator)),

@@ -70,7 +70,15 @@ const imports: ReadonlyArray<{
   {
     from: /^observability\//,
     files: ["domain/", "services/ports/", "observability/"],
-    packages: [core, http, /^node:http$/, /^@effect\/platform-node\/NodeHttpServer$/, /^effect\/observability(\/\w+)?$/, /^@effect\/opentelemetry(\/\w+)?$/, /^@opentelemetry\//]
+    packages: [
+      core,
+      http,
+      /^node:http$/,
+      /^@effect\/platform-node\/NodeHttpServer$/,
+      /^effect\/observability(\/\w+)?$/,
+      /^@effect\/opentelemetry(\/\w+)?$/,
+      /^@opentelemetry\//
+    ]
   },
   {
     from: /^commands\//,

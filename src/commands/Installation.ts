@@ -14,9 +14,11 @@ const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String })
 export const Installation = {
   /** Settings with the database of one command: the running embedded one, or one that is started for it and stopped after it. */
   forOnce: Effect.gen(function* () {
-    const settings = yield* App.settings
-    const { databaseUrl, dataDir } = settings
-    if (databaseUrl !== null) return yield* ready(settings, databaseUrl)
+    const given = yield* App.settings
+    const { databaseUrl, dataDir } = given
+    if (databaseUrl !== null) return yield* ready(given, databaseUrl)
+    // An embedded database is a development's. Whether a loopback receiver is dialled is decided again by the gateway that dials it.
+    const settings = { ...given, policy: { ...given.policy, webhookAllowLoopback: true } }
     const running = yield* App.embeddedPostgres.running(dataDir)
     if (Option.isSome(running)) return yield* ready(settings, App.embeddedPostgres.url(running.value))
     const started = yield* App.embeddedPostgres.ensureRunning(dataDir)

@@ -28,7 +28,8 @@ export const nextAsk = (transaction: Transaction, schedule: AskSchedule, now: In
 
 const lateAsk = (transaction: Transaction): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
-  if (transaction.kind === "payout" && transaction.status === "successful" && transaction.returned === null) return after(since, afterSuccessfulPayout, transaction.asked)
+  if (transaction.kind === "payout" && transaction.status === "successful" && transaction.returned === null)
+    return after(since, afterSuccessfulPayout, transaction.asked)
   return transaction.status === "expired" ? after(since, afterExpiry, transaction.asked) : null
 }
 

@@ -20,9 +20,21 @@ export const Fact = Schema.TaggedUnion({
   /** The provider took it and works on it; `observed` is its echo of what it will charge. */
   Accepted: { providerReference, observedAmount: Schema.NullOr(MinorUnits), observedCurrency: Schema.NullOr(Currency), note },
   /** The payer has to finish on a page of the provider. */
-  NeedsRedirect: { providerReference, redirectUrl: Schema.String, observedAmount: Schema.NullOr(MinorUnits), observedCurrency: Schema.NullOr(Currency), note },
+  NeedsRedirect: {
+    providerReference,
+    redirectUrl: Schema.String,
+    observedAmount: Schema.NullOr(MinorUnits),
+    observedCurrency: Schema.NullOr(Currency),
+    note
+  },
   /** Money moved: `amount` without fees, `fee` where the provider named it, both in `currency`. */
-  Succeeded: { providerReference, amount: Schema.NullOr(MinorUnits), currency: Schema.NullOr(Currency), fee: Schema.NullOr(MinorUnits), note },
+  Succeeded: {
+    providerReference,
+    amount: Schema.NullOr(MinorUnits),
+    currency: Schema.NullOr(Currency),
+    fee: Schema.NullOr(MinorUnits),
+    note
+  },
   /** A definite refusal or failure: nothing moved and nothing will. */
   Refused: { providerReference, kind: RefusalKind, failure: Failure, note },
   /** Provably never left this process. */

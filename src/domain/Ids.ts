@@ -5,7 +5,9 @@ export const AppId = Schema.String.check(Schema.isPattern(/^[a-z0-9_-]{1,40}$/))
 export type AppId = typeof AppId.Type
 
 /** The handle of a transaction, an exchange or an event: 26 random Crockford base32 characters with no structure. */
-export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/)).pipe(Schema.brand("Reference"))
+export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/)).pipe(
+  Schema.brand("Reference")
+)
 export type Reference = typeof Reference.Type
 
 export const Mode = Schema.Literals(["live", "test"])

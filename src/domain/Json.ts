@@ -14,7 +14,9 @@ export class RawJson {
   }
   /** Called by `JSON.stringify`. Only a primitive can be raw, hence the text is taken apart and its numbers are kept as text. */
   toJSON(): unknown {
-    return JSON.parse(this.text, (_key, value, { source }) => (typeof value === "number" && source !== undefined ? JSON.rawJSON(source) : value))
+    return JSON.parse(this.text, (_key, value, { source }) =>
+      typeof value === "number" && source !== undefined ? JSON.rawJSON(source) : value
+    )
   }
 }
 

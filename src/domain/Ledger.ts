@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Currency } from "./Currency.ts"
-import { MinorUnits, ZERO, minor } from "./Money.ts"
+import { MinorUnits, minor, ZERO } from "./Money.ts"
 
 /**
  * The accounts of one tenant, mode and currency. A claim of the tenant is positive; every entry sums to zero.
@@ -50,16 +50,28 @@ const entry = (phase: Phase, currency: Currency, lines: ReadonlyArray<readonly [
 })
 
 export const credit = (currency: Currency, amount: MinorUnits): Entry =>
-  entry("credit", currency, [["available", amount], ["credited", -amount]])
+  entry("credit", currency, [
+    ["available", amount],
+    ["credited", -amount]
+  ])
 
 export const debit = (currency: Currency, amount: MinorUnits): Entry =>
-  entry("debit", currency, [["available", -amount], ["debited", amount]])
+  entry("debit", currency, [
+    ["available", -amount],
+    ["debited", amount]
+  ])
 
 export const reserve = (currency: Currency, held: MinorUnits): Entry =>
-  entry("reserve", currency, [["available", -held], ["reserved", held]])
+  entry("reserve", currency, [
+    ["available", -held],
+    ["reserved", held]
+  ])
 
 export const release = (currency: Currency, held: MinorUnits): Entry =>
-  entry("release", currency, [["reserved", -held], ["available", held]])
+  entry("release", currency, [
+    ["reserved", -held],
+    ["available", held]
+  ])
 
 /** The tenant pays the smaller of the held and the actual fee; an unused hold returns; an excess is the gateway's drift. */
 export const settle = (currency: Currency, principal: MinorUnits, heldFee: MinorUnits, actualFee: MinorUnits): Entry => {
@@ -76,11 +88,18 @@ export const settle = (currency: Currency, principal: MinorUnits, heldFee: Minor
 }
 
 export const collect = (currency: Currency, amount: MinorUnits, fee: MinorUnits): Entry =>
-  entry("collect", currency, [["available", amount - fee], ["collected", -amount], ["provider_fees", fee]])
+  entry("collect", currency, [
+    ["available", amount - fee],
+    ["collected", -amount],
+    ["provider_fees", fee]
+  ])
 
 /** The principal that came back; the fee too where the provider returned it. */
 export const giveBack = (currency: Currency, amount: MinorUnits, fee: MinorUnits): Entry =>
-  entry("return", currency, [["available", amount + fee], ["returned", -(amount + fee)]])
+  entry("return", currency, [
+    ["available", amount + fee],
+    ["returned", -(amount + fee)]
+  ])
 
 /** A float position: the fold of a tenant's postings in one currency (interface.md, "Float position"). */
 export const FloatPosition = Schema.Struct({

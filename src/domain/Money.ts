@@ -26,9 +26,11 @@ const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
  * beyond the currency's exponent that are not zero, or is no plain decimal: nothing is rounded.
  */
 export const fromDecimal = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
-  Result.filterOrFail(scaled(text, currency), ({ rest }) => !/[1-9]/.test(rest), () => "inexact" as const).pipe(
-    Result.map(({ units }) => units)
-  )
+  Result.filterOrFail(
+    scaled(text, currency),
+    ({ rest }) => !/[1-9]/.test(rest),
+    () => "inexact" as const
+  ).pipe(Result.map(({ units }) => units))
 
 /** As `fromDecimal`, for a fee that a provider computes finer than the currency: what is held for it is rounded up. */
 export const fromDecimalUp = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>

@@ -18,7 +18,14 @@ type Move = "track" | "redirect" | "succeed" | "fail" | "expire" | "return" | "r
 // The table of moves (decisions.md section 5). A missing cell is a move that does not exist: the fact is noted in the
 // history and nothing else changes. That is what makes a second, late or contradictory fact harmless.
 const payoutMoves: { readonly [S in PayoutStatus]: { readonly [F in FactName]?: Move } } = {
-  pending: { Accepted: "track", StillPending: "track", Succeeded: "succeed", Refused: "fail", NotSent: "fail", Overdue: "review" },
+  pending: {
+    Accepted: "track",
+    StillPending: "track",
+    Succeeded: "succeed",
+    Refused: "fail",
+    NotSent: "fail",
+    Overdue: "review"
+  },
   successful: { Returned: "return", Refused: "review" },
   failed: { Succeeded: "review" }
 }
@@ -72,13 +79,25 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
     return { next, entry: settle(payout.currency, payout.principal, payout.heldFee, actualFee), event: "payout.successful" }
   }
   if (move === "fail") {
-    const next: Payout = { ...payout, ...changed, status: "failed", fees: ZERO, needsReview: false, completedAt: at, failure: failureOf(fact) }
+    const next: Payout = {
+      ...payout,
+      ...changed,
+      status: "failed",
+      fees: ZERO,
+      needsReview: false,
+      completedAt: at,
+      failure: failureOf(fact)
+    }
     return { next, entry: release(payout.currency, add(payout.principal, payout.heldFee)), event: "payout.failed" }
   }
   if (move === "return" && fact._tag === "Returned") {
     if (payout.returned !== null) return unchanged(payout)
     if (fact.amount > payout.principal || fact.fee > (payout.fees ?? ZERO)) return reviewed(payout, at)
-    const next: Payout = { ...payout, ...changed, returned: { amount: add(fact.amount, fact.fee), at: fact.at, reason: fact.note } }
+    const next: Payout = {
+      ...payout,
+      ...changed,
+      returned: { amount: add(fact.amount, fact.fee), at: fact.at, reason: fact.note }
+    }
     return { next, entry: giveBack(payout.currency, fact.amount, fact.fee), event: "payout.returned" }
   }
   return move === "review" ? reviewed(payout, at) : unchanged(payout)
@@ -97,7 +116,13 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
       message: "Send the payer to redirect_url to finish the payment.",
       expiresAt: collection.expiresAt ?? at
     } as const
-    const next: Collection = { ...tracked(collection, fact.providerReference), ...changed, ...observed(fact), status: "requires_action", nextAction }
+    const next: Collection = {
+      ...tracked(collection, fact.providerReference),
+      ...changed,
+      ...observed(fact),
+      status: "requires_action",
+      nextAction
+    }
     return { next, entry: null, event: "collection.requires_action" }
   }
   if (move === "succeed" && fact._tag === "Succeeded") {
@@ -119,9 +144,14 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
     return { next, entry: collect(collection.currency, collection.amount, fee), event: "collection.successful" }
   }
   const closed = { ...collection, ...changed, nextAction: null, needsReview: false, completedAt: at }
-  if (move === "fail") return { next: { ...closed, status: "failed", failure: failureOf(fact) }, entry: null, event: "collection.failed" }
+  if (move === "fail")
+    return { next: { ...closed, status: "failed", failure: failureOf(fact) }, entry: null, event: "collection.failed" }
   if (move === "expire") {
-    return { next: { ...closed, status: "expired", failure: { code: "timed_out", message: "The payer did not finish in time." } }, entry: null, event: "collection.expired" }
+    return {
+      next: { ...closed, status: "expired", failure: { code: "timed_out", message: "The payer did not finish in time." } },
+      entry: null,
+      event: "collection.expired"
+    }
   }
   return move === "review" ? reviewed(collection, at) : unchanged(collection)
 }
@@ -142,14 +172,20 @@ const observed = (fact: Extract<Fact, { _tag: "Accepted" | "NeedsRedirect" }>) =
 })
 
 const tracked = <T extends Transaction>(transaction: T, providerReference: string | null): T =>
-  providerReference === null || providerReference === transaction.providerReference ? transaction : { ...transaction, providerReference }
+  providerReference === null || providerReference === transaction.providerReference
+    ? transaction
+    : { ...transaction, providerReference }
 
 /** An amount or a currency other than the stored ones moves nothing by itself: a person looks (decisions.md section 5). */
 const contradicts = (fact: Extract<Fact, { _tag: "Succeeded" }>, amount: bigint, currency: string): boolean =>
   (fact.amount !== null && fact.amount !== amount) || (fact.currency !== null && fact.currency !== currency)
 
 const reviewed = (transaction: Transaction, at: Instant): Decision =>
-  unchanged(transaction.needsReview ? transaction : { ...transaction, needsReview: true, version: transaction.version + 1, updatedAt: at })
+  unchanged(
+    transaction.needsReview ? transaction : { ...transaction, needsReview: true, version: transaction.version + 1, updatedAt: at }
+  )
 
 const failureOf = (fact: Fact): Transaction["failure"] =>
-  fact._tag === "Refused" ? fact.failure : { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." }
+  fact._tag === "Refused"
+    ? fact.failure
+    : { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." }

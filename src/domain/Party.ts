@@ -59,5 +59,9 @@ const numberOf = (destination: Destination): Redacted.Redacted => {
 /** What makes two destinations the same recipient: only ever the input of a keyed HMAC. */
 export const identityOf = (destination: Destination): Redacted.Redacted =>
   Redacted.make(
-    [destination._tag, destination._tag === "bank" ? `${destination.country}:${destination.bankCode}` : "", Redacted.value(numberOf(destination))].join("|")
+    [
+      destination._tag,
+      destination._tag === "bank" ? `${destination.country}:${destination.bankCode}` : "",
+      Redacted.value(numberOf(destination))
+    ].join("|")
   )

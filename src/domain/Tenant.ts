@@ -3,11 +3,25 @@ import { AppId, Mode } from "./Ids.ts"
 import { Instant } from "./Instant.ts"
 
 /** What a tenant can be granted (decisions.md section 9), in the order in which they are always shown. */
-export const Capability = Schema.Literals(["collections", "payouts", "refunds", "fx", "balances", "reference_data", "bank_resolution"])
+export const Capability = Schema.Literals([
+  "collections",
+  "payouts",
+  "refunds",
+  "fx",
+  "balances",
+  "reference_data",
+  "bank_resolution"
+])
 export type Capability = typeof Capability.Type
 
 /** What a new tenant may do. */
-export const defaultCapabilities = ["collections", "payouts", "fx", "reference_data", "bank_resolution"] as const satisfies ReadonlyArray<Capability>
+export const defaultCapabilities = [
+  "collections",
+  "payouts",
+  "fx",
+  "reference_data",
+  "bank_resolution"
+] as const satisfies ReadonlyArray<Capability>
 
 export const TenantStatus = Schema.Literals(["active", "frozen"])
 

@@ -1,4 +1,4 @@
-import { iso, type Instant } from "./Instant.ts"
+import { type Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import type { FloatPosition } from "./Ledger.ts"
 import type { NextAction, Transaction } from "./Transaction.ts"
@@ -51,7 +51,9 @@ export const transactionView = (transaction: Transaction) => {
   }
   return {
     ...head,
-    total_amount_minor: transaction.principal + (transaction.fees === null || transaction.status === "failed" ? transaction.heldFee : transaction.fees),
+    total_amount_minor:
+      transaction.principal +
+      (transaction.fees === null || transaction.status === "failed" ? transaction.heldFee : transaction.fees),
     destination_amount_minor: transaction.destinationAmount,
     destination_currency: transaction.destinationCurrency,
     amount_type: transaction.amountType,
@@ -82,5 +84,7 @@ const isoOrNull = (at: Instant | null): string | null => (at === null ? null : i
 const nextActionView = (action: NextAction | null) => {
   if (action === null) return null
   const rest = { message: action.message, expires_at: iso(action.expiresAt) }
-  return action._tag === "otp" ? { type: "otp", pin_id: action.pinId, ...rest } : { type: "redirect", redirect_url: action.redirectUrl, ...rest }
+  return action._tag === "otp"
+    ? { type: "otp", pin_id: action.pinId, ...rest }
+    : { type: "redirect", redirect_url: action.redirectUrl, ...rest }
 }

@@ -127,7 +127,11 @@ export class Idempotent extends Context.Service<
         { requestId }: Signed["Service"]
       ) {
         const fiber = yield* Effect.forkIn(work, steps, { startImmediately: true, uninterruptible: true })
-        const ended = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE)))
+        const ended = yield* Fiber.join(fiber).pipe(
+          Effect.timeoutOption(
+            Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE)
+          )
+        )
         if (Option.isSome(ended)) return ended.value
         yield* Effect.logError("the request took longer than its key's lease; its work goes on")
         return refused(new InternalError({ request_id: requestId }))

@@ -4,14 +4,25 @@ import { Currency } from "../domain/Currency.ts"
 import type { AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { FloatPosition, slots } from "../domain/Ledger.ts"
-import { minor, MinorUnits } from "../domain/Money.ts"
-import { type Adjusted, type Adjustment, type Applied, type ApplyStep, FloatLedger, type Opened, type OpenStep } from "../services/ports/FloatLedger.ts"
+import { MinorUnits, minor } from "../domain/Money.ts"
+import {
+  type Adjusted,
+  type Adjustment,
+  type Applied,
+  type ApplyStep,
+  FloatLedger,
+  type Opened,
+  type OpenStep
+} from "../services/ports/FloatLedger.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { applyColumns, applyStatement } from "./ApplyStatement.ts"
 import { openColumns, openStatement } from "./OpenStatement.ts"
 import { batched } from "./StepBatch.ts"
 
-const OpenRow = Schema.Struct({ verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "ShortFloat"]), available: Schema.BigInt })
+const OpenRow = Schema.Struct({
+  verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "ShortFloat"]),
+  available: Schema.BigInt
+})
 const ApplyRow = Schema.Struct({ applied: Schema.Boolean })
 const PositionRow = Schema.Struct({
   currency: Currency,
@@ -71,7 +82,8 @@ export const FloatLedgerPg = Layer.effect(
     const lockedPosition = Effect.fnUntraced(function* (adjustment: Adjustment) {
       const { appId, currency, mode } = adjustment
       yield* sql`INSERT INTO float_positions (app_id, mode, currency) VALUES (${appId}, ${mode}, ${currency}) ON CONFLICT DO NOTHING`
-      const rows = yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor
+      const rows =
+        yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor
         FROM float_positions WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency} FOR UPDATE`
       const [row] = yield* decodePositions(rows)
       return row === undefined ? yield* Effect.die(new Error("a float position vanished")) : position(row)
@@ -111,10 +123,16 @@ export const FloatLedgerPg = Layer.effect(
         const before = yield* lockedPosition(adjustment)
         const done = yield* earlier(adjustment)
         if (Option.isSome(done)) {
-          const same = done.value.direction === adjustment.direction && done.value.currency === adjustment.currency && done.value.amount_minor === adjustment.amount
-          return same ? ({ _tag: "Adjusted", position: done.value.position } satisfies Adjusted) : ({ _tag: "Conflict" } satisfies Adjusted)
+          const same =
+            done.value.direction === adjustment.direction &&
+            done.value.currency === adjustment.currency &&
+            done.value.amount_minor === adjustment.amount
+          return same
+            ? ({ _tag: "Adjusted", position: done.value.position } satisfies Adjusted)
+            : ({ _tag: "Conflict" } satisfies Adjusted)
         }
-        const available = adjustment.direction === "credit" ? before.available + adjustment.amount : before.available - adjustment.amount
+        const available =
+          adjustment.direction === "credit" ? before.available + adjustment.amount : before.available - adjustment.amount
         if (available < 0n) return { _tag: "ShortFloat", available: before.available } satisfies Adjusted
         const after = { ...before, available: MinorUnits.make(available) }
         yield* post(adjustment, after)
@@ -125,7 +143,8 @@ export const FloatLedgerPg = Layer.effect(
     )
 
     const positions = Effect.fn("FloatLedger.positions")(function* (appId: AppId, mode: Mode) {
-      const rows = yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor
+      const rows =
+        yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor
         FROM float_positions WHERE app_id = ${appId} AND mode = ${mode}
           AND (available_minor, reserved_minor, collected_minor, credited_minor, fx_in_minor) <> (0, 0, 0, 0, 0)
         ORDER BY currency`

@@ -23,8 +23,11 @@ const decodeKeys = Schema.decodeUnknownEffect(Schema.Array(KeyRow))
 
 const heldAs = (row: typeof KeyRow.Type): Claimed => {
   if (!row.same) return { _tag: "Reused" }
-  if (row.answer_status !== null && row.answer_body !== null) return { _tag: "Replay", answer: { status: row.answer_status, body: row.answer_body } }
-  return row.state === "pinned" && row.reference !== null ? { _tag: "Pinned", reference: row.reference, leased: row.leased } : { _tag: "Busy" }
+  if (row.answer_status !== null && row.answer_body !== null)
+    return { _tag: "Replay", answer: { status: row.answer_status, body: row.answer_body } }
+  return row.state === "pinned" && row.reference !== null
+    ? { _tag: "Pinned", reference: row.reference, leased: row.leased }
+    : { _tag: "Busy" }
 }
 
 /** Idempotency on PostgreSQL: one row a key. A claim is one statement; only a key that is held costs a second one. */
@@ -39,7 +42,8 @@ export const IdempotencyPg = Layer.effect(
     const take = Effect.fnUntraced(function* (scope: KeyScope, fingerprint: Uint8Array, now: number) {
       const { appId, endpoint, key, mode } = scope
       const lease = iso(now + policy.idempotencyLeaseMs)
-      const rows = yield* sql`INSERT INTO idempotency_keys AS k (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, created_at)
+      const rows =
+        yield* sql`INSERT INTO idempotency_keys AS k (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, created_at)
         VALUES (${appId}, ${mode}, ${endpoint}, ${key}, ${fingerprint}, nextval('fences'), 'claimed', ${lease}::timestamptz, ${iso(now)}::timestamptz)
         ON CONFLICT (app_id, mode, endpoint, key) DO UPDATE SET fence = EXCLUDED.fence, lease_until = EXCLUDED.lease_until
           WHERE k.state = 'claimed' AND k.lease_until <= ${iso(now)}::timestamptz AND k.fingerprint = EXCLUDED.fingerprint
@@ -48,7 +52,8 @@ export const IdempotencyPg = Layer.effect(
     })
 
     const held = Effect.fnUntraced(function* ({ appId, endpoint, key, mode }: KeyScope, fingerprint: Uint8Array, now: number) {
-      const rows = yield* sql`SELECT fingerprint = ${fingerprint} AS same, state, lease_until > ${iso(now)}::timestamptz AS leased, reference,
+      const rows =
+        yield* sql`SELECT fingerprint = ${fingerprint} AS same, state, lease_until > ${iso(now)}::timestamptz AS leased, reference,
           answer_status, convert_from(answer_body, 'UTF8') AS answer_body
         FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key}`
       return Option.fromUndefinedOr((yield* decodeKeys(rows))[0])
@@ -70,7 +75,8 @@ export const IdempotencyPg = Layer.effect(
 
     const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, answer: StoredAnswer) {
       const { appId, endpoint, key, mode } = scope
-      const rows = yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${answer.status}, answer_body = convert_to(${answer.body}, 'UTF8')
+      const rows =
+        yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${answer.status}, answer_body = convert_to(${answer.body}, 'UTF8')
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
         RETURNING 1 AS completed`
       return rows.length === 1

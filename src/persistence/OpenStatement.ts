@@ -1,9 +1,9 @@
 import { Schema } from "effect"
+import type { OutboxEvent } from "../domain/Event.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { iso } from "../domain/Instant.ts"
 import { type Entry, slots } from "../domain/Ledger.ts"
 import { Transaction } from "../domain/Transaction.ts"
-import type { OutboxEvent } from "../domain/Event.ts"
 import type { HistoryLine, OpenStep } from "../services/ports/FloatLedger.ts"
 
 export const encodeTransaction = Schema.encodeSync(Schema.toCodecJson(Transaction))

@@ -45,7 +45,9 @@ export const batched = <Step, Result, E>(
           batch,
           ({ done }, index) => {
             const result = exit.value[index]
-            return result === undefined ? Deferred.die(done, new Error("a money step got no result")) : Deferred.succeed(done, result)
+            return result === undefined
+              ? Deferred.die(done, new Error("a money step got no result"))
+              : Deferred.succeed(done, result)
           },
           { discard: true }
         )

@@ -21,7 +21,9 @@ const decodeHistory = Schema.decodeUnknownEffect(Schema.Array(HistoryRow))
 const decodeSealed = Schema.decodeUnknownEffect(Schema.Array(SealedRow))
 
 const stored = (rows: unknown) =>
-  Effect.map(decodeStored(rows), (decoded) => decoded.map(({ record, revision }): StoredTransaction => ({ transaction: record, revision })))
+  Effect.map(decodeStored(rows), (decoded) =>
+    decoded.map(({ record, revision }): StoredTransaction => ({ transaction: record, revision }))
+  )
 const first = (rows: unknown) => Effect.map(stored(rows), (all) => Option.fromUndefinedOr(all[0]))
 
 export const TransactionsPg = Layer.effect(
@@ -31,12 +33,15 @@ export const TransactionsPg = Layer.effect(
 
     const find = Effect.fn("Transactions.find")(
       (appId: AppId, mode: Mode, reference: Reference) =>
-        sql`SELECT record, revision FROM transactions WHERE app_id = ${appId} AND mode = ${mode} AND reference = ${reference}`.pipe(Effect.flatMap(first)),
+        sql`SELECT record, revision FROM transactions WHERE app_id = ${appId} AND mode = ${mode} AND reference = ${reference}`.pipe(
+          Effect.flatMap(first)
+        ),
       Effect.orDie
     )
 
     const byReference = Effect.fn("Transactions.byReference")(
-      (reference: Reference) => sql`SELECT record, revision FROM transactions WHERE reference = ${reference}`.pipe(Effect.flatMap(first)),
+      (reference: Reference) =>
+        sql`SELECT record, revision FROM transactions WHERE reference = ${reference}`.pipe(Effect.flatMap(first)),
       Effect.orDie
     )
 
@@ -68,7 +73,8 @@ export const TransactionsPg = Layer.effect(
     )
 
     const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
-      const rows = yield* sql`SELECT sealed_destination FROM transactions WHERE reference = ${reference} AND sealed_destination IS NOT NULL`
+      const rows =
+        yield* sql`SELECT sealed_destination FROM transactions WHERE reference = ${reference} AND sealed_destination IS NOT NULL`
       const [row] = yield* decodeSealed(rows)
       return Option.fromUndefinedOr(row?.sealed_destination)
     }, Effect.orDie)

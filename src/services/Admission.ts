@@ -57,7 +57,8 @@ export class Admission extends Context.Service<
 
       const underCeiling = Effect.fnUntraced(function* (caller: Caller, amount: MinorUnits, currency: Currency) {
         const ceiling = policy.testCeilings[currency]
-        if (caller.mode === "test" && amount > ceiling) return yield* new AmountAboveMaximum({ maximum_minor: ceiling, scope: "test_mode" })
+        if (caller.mode === "test" && amount > ceiling)
+          return yield* new AmountAboveMaximum({ maximum_minor: ceiling, scope: "test_mode" })
       })
 
       return Admission.of({
@@ -83,6 +84,7 @@ export const withinWindow = Effect.fnUntraced(function* (corridor: Corridor, amo
 /** 422: the network's own code; the corridor lists the networks that it reaches. */
 export const knownNetwork = Effect.fnUntraced(function* (corridor: Corridor, country: string, network: string, path: string) {
   const code = networkOf(corridor, country, network)
-  if (code === undefined) return yield* new ValidationFailed({ issues: [{ path, message: `must be one of ${corridor.networks.join(", ")}` }] })
+  if (code === undefined)
+    return yield* new ValidationFailed({ issues: [{ path, message: `must be one of ${corridor.networks.join(", ")}` }] })
   return code
 })

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Corridor, CorridorKey } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
+import { freeze } from "../domain/Event.ts"
 import { ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
 import {
   type AmountAboveMaximum,
@@ -10,10 +11,9 @@ import {
   TenantFrozen,
   type ValidationFailed
 } from "../domain/errors/Terminal.ts"
-import { freeze } from "../domain/Event.ts"
 import type { Instant } from "../domain/Instant.ts"
 import type { MinorUnits } from "../domain/Money.ts"
-import { masked, type MomoParty, type PayerDetails } from "../domain/Party.ts"
+import { type MomoParty, masked, type PayerDetails } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { Collection, Transaction } from "../domain/Transaction.ts"
 import { transactionView } from "../domain/View.ts"
@@ -72,7 +72,12 @@ export class Collections extends Context.Service<
       const policy = yield* Policy
 
       const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
-        const key: CorridorKey = { country: command.country, currency: command.currency, direction: "collection", method: command.method }
+        const key: CorridorKey = {
+          country: command.country,
+          currency: command.currency,
+          direction: "collection",
+          method: command.method
+        }
         yield* admission.mayMove(caller, "collections")
         const corridor = yield* admission.corridor(key)
         const source = command.source
@@ -113,7 +118,10 @@ export class Collections extends Context.Service<
         const { appId, createdAt: at, mode, reference, status } = collection
         const event =
           status === "pending"
-            ? freeze({ id: yield* identifiers.reference, appId, mode, type: "collection.pending", reference, at }, transactionView(collection))
+            ? freeze(
+                { id: yield* identifiers.reference, appId, mode, type: "collection.pending", reference, at },
+                transactionView(collection)
+              )
             : null
         return {
           claim,

@@ -44,13 +44,20 @@ export interface Priced {
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
   {
-    readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<Route, CorridorUnsupported | ValidationFailed | ProviderError>
+    readonly route: (
+      caller: Caller,
+      terms: PayoutTerms
+    ) => Effect.Effect<Route, CorridorUnsupported | ValidationFailed | ProviderError>
     /** A refused quote is an error: without a price nothing is reserved. */
     readonly price: (route: Route, terms: PayoutTerms) => Effect.Effect<Priced, ProviderError | ValidationFailed>
     /** Undefined where the provider will not quote such an amount. */
     readonly tryPrice: (route: Route, terms: PayoutTerms) => Effect.Effect<Priced | undefined, ProviderError>
     /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
-    readonly cheaper: (caller: Caller, terms: PayoutTerms, available: MinorUnits) => Effect.Effect<{ method: Method; total: MinorUnits } | undefined>
+    readonly cheaper: (
+      caller: Caller,
+      terms: PayoutTerms,
+      available: MinorUnits
+    ) => Effect.Effect<{ method: Method; total: MinorUnits } | undefined>
   }
 >()("gateway/services/PayoutPricing") {
   static readonly layer = Layer.effect(
@@ -65,10 +72,16 @@ export class PayoutPricing extends Context.Service<
         const corridor = yield* admission.corridor(key)
         if (!corridor.destinationCurrencies.includes(terms.destinationCurrency)) return yield* new CorridorUnsupported(key)
         const destination = terms.destination
-        const reached = destination === null || destination.country === terms.country ? corridor : yield* reach(terms, destination)
-        const network = destination?._tag === "momo" ? yield* knownNetwork(reached, destination.country, destination.network, "destination.network") : null
+        const reached =
+          destination === null || destination.country === terms.country ? corridor : yield* reach(terms, destination)
+        const network =
+          destination?._tag === "momo"
+            ? yield* knownNetwork(reached, destination.country, destination.network, "destination.network")
+            : null
         if (corridor.requiresMsisdn && destination?._tag === "bank" && destination.msisdn === null) {
-          return yield* new ValidationFailed({ issues: [{ path: "destination.msisdn", message: "is required in this corridor" }] })
+          return yield* new ValidationFailed({
+            issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
+          })
         }
         const provider = registry.find(corridor.provider, caller.mode)
         if (Option.isNone(provider)) return yield* new ProviderError({})
@@ -84,14 +97,23 @@ export class PayoutPricing extends Context.Service<
 
       /** Across a border the destination's own country says which networks there are. */
       const reach = (terms: PayoutTerms, destination: Destination) =>
-        admission.corridor({ country: destination.country, currency: terms.destinationCurrency, direction: "payout", method: terms.method })
+        admission.corridor({
+          country: destination.country,
+          currency: terms.destinationCurrency,
+          direction: "payout",
+          method: terms.method
+        })
 
       const price = Effect.fn("PayoutPricing.price")(function* (where: Route, terms: PayoutTerms) {
         return yield* priceOf(where, terms).pipe(
-          Effect.catchTag("QuoteRefused", ({ kind }): Effect.Effect<never, ProviderError | ValidationFailed> =>
-            kind === "party"
-              ? Effect.fail(new ValidationFailed({ issues: [{ path: "destination", message: "is not known to the provider" }] }))
-              : Effect.fail(new ProviderError({}))
+          Effect.catchTag(
+            "QuoteRefused",
+            ({ kind }): Effect.Effect<never, ProviderError | ValidationFailed> =>
+              kind === "party"
+                ? Effect.fail(
+                    new ValidationFailed({ issues: [{ path: "destination", message: "is not known to the provider" }] })
+                  )
+                : Effect.fail(new ProviderError({}))
           )
         )
       })
@@ -114,14 +136,20 @@ export class PayoutPricing extends Context.Service<
             (row.maximum === null || row.maximum >= terms.amount)
         )
         const totals = yield* Effect.forEach(others, (corridor) => totalBy(caller, corridor, terms), { concurrency: "unbounded" })
-        return totals.filter((candidate) => candidate !== undefined && candidate.total <= available).sort((a, b) => (a && b && a.total < b.total ? -1 : 1))[0]
+        return totals
+          .filter((candidate) => candidate !== undefined && candidate.total <= available)
+          .sort((a, b) => (a && b && a.total < b.total ? -1 : 1))[0]
       })
 
       const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
         const payouts = Option.getOrUndefined(registry.find(corridor.provider, caller.mode))?.payouts
         if (payouts === undefined) return undefined
-        const quoted = yield* Effect.option(priceOf({ corridor, payouts, destination: null, network: null }, { ...terms, destination: null }))
-        return Option.getOrUndefined(Option.map(quoted, ({ quote }) => ({ method: corridor.method, total: add(quote.principal, quote.fee) })))
+        const quoted = yield* Effect.option(
+          priceOf({ corridor, payouts, destination: null, network: null }, { ...terms, destination: null })
+        )
+        return Option.getOrUndefined(
+          Option.map(quoted, ({ quote }) => ({ method: corridor.method, total: add(quote.principal, quote.fee) }))
+        )
       })
 
       return PayoutPricing.of({ route, price, tryPrice, cheaper })
@@ -131,15 +159,20 @@ export class PayoutPricing extends Context.Service<
 
 const priceOf = (route: Route, terms: PayoutTerms): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
   const quoteOf = (amount: MinorUnits) => quoteFor(route, terms, amount)
-  if (!terms.deductFeeFromAmount) return Effect.map(quoteOf(terms.amount), (quote) => ({ quote, reachesFloor: reachesFloor(route, quote) }))
-  return Effect.map(largestWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf), ({ amount, quote, reachesFloor: reaches }) => ({
-    // Below the floor the figures are what the fee of the whole budget leaves.
-    quote: reaches ? quote : { ...quote, principal: amount, destinationAmount: amount },
-    reachesFloor: reaches
-  }))
+  if (!terms.deductFeeFromAmount)
+    return Effect.map(quoteOf(terms.amount), (quote) => ({ quote, reachesFloor: reachesFloor(route, quote) }))
+  return Effect.map(
+    largestWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf),
+    ({ amount, quote, reachesFloor: reaches }) => ({
+      // Below the floor the figures are what the fee of the whole budget leaves.
+      quote: reaches ? quote : { ...quote, principal: amount, destinationAmount: amount },
+      reachesFloor: reaches
+    })
+  )
 }
 
-const reachesFloor = ({ corridor }: Route, quote: PayoutQuote): boolean => corridor.minimum === null || quote.principal >= corridor.minimum
+const reachesFloor = ({ corridor }: Route, quote: PayoutQuote): boolean =>
+  corridor.minimum === null || quote.principal >= corridor.minimum
 
 const quoteFor = (route: Route, terms: PayoutTerms, amount: MinorUnits) =>
   route.payouts

@@ -1,7 +1,15 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { AmountAboveMaximum, AmountBelowMinimum, type CapabilityNotAllowed, type CorridorUnsupported, InsufficientTenantFloat, TenantFrozen, type ValidationFailed } from "../domain/errors/Terminal.ts"
-import { type ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
 import { freeze } from "../domain/Event.ts"
+import { type ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
+import {
+  AmountAboveMaximum,
+  AmountBelowMinimum,
+  type CapabilityNotAllowed,
+  type CorridorUnsupported,
+  InsufficientTenantFloat,
+  TenantFrozen,
+  type ValidationFailed
+} from "../domain/errors/Terminal.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { reserve } from "../domain/Ledger.ts"
 import { add, type MinorUnits, minus, ZERO } from "../domain/Money.ts"
@@ -11,7 +19,7 @@ import type { Payout, Transaction } from "../domain/Transaction.ts"
 import { transactionView } from "../domain/View.ts"
 import { Admission, withinWindow } from "./Admission.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
-import { type Priced, PayoutPricing, type PayoutTerms, type Route } from "./PayoutPricing.ts"
+import { PayoutPricing, type PayoutTerms, type Priced, type Route } from "./PayoutPricing.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
@@ -68,7 +76,8 @@ export class Payouts extends Context.Service<
         const route = yield* pricing.route(caller, command)
         yield* admission.underCeiling(caller, command.amount, amountCurrencyOf(command))
         // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
-        if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION") yield* withinWindow(route.corridor, command.amount)
+        if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
+          yield* withinWindow(route.corridor, command.amount)
 
         const priced = yield* pricing.price(route, command)
         if (!priced.reachesFloor) {
@@ -104,14 +113,22 @@ export class Payouts extends Context.Service<
           transaction: payout,
           entry: reserve(payout.currency, add(principal, heldFee)),
           line: { at, actor: "request", fact: "Opened", note: "", status },
-          event: freeze({ id: yield* identifiers.reference, appId, mode, type: "payout.pending", reference, at }, transactionView(payout)),
+          event: freeze(
+            { id: yield* identifiers.reference, appId, mode, type: "payout.pending", reference, at },
+            transactionView(payout)
+          ),
           nextAskAt: at + (policy.askSchedule.open[0] ?? policy.providerTimeoutMs),
           sealedDestination: yield* vault.sealDestination(destination),
           partyHash: vault.hash("party", identityOf(destination))
         })
       })
 
-      const shortFloat = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, priced: Priced, available: MinorUnits) {
+      const shortFloat = Effect.fnUntraced(function* (
+        caller: Caller,
+        command: PayoutCommand,
+        priced: Priced,
+        available: MinorUnits
+      ) {
         const total = add(priced.quote.principal, priced.quote.fee)
         const cheaper = yield* pricing.cheaper(caller, command, available)
         return yield* new InsufficientTenantFloat({
@@ -141,7 +158,14 @@ export class Payouts extends Context.Service<
 
 const amountCurrencyOf = (terms: PayoutTerms) => (terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency)
 
-const opening = (caller: Caller, command: PayoutCommand, claim: Claim, route: Route, { quote }: Priced, createdAt: Instant): Payout => ({
+const opening = (
+  caller: Caller,
+  command: PayoutCommand,
+  claim: Claim,
+  route: Route,
+  { quote }: Priced,
+  createdAt: Instant
+): Payout => ({
   kind: "payout",
   status: "pending",
   reference: claim.reference,
@@ -154,7 +178,12 @@ const opening = (caller: Caller, command: PayoutCommand, claim: Claim, route: Ro
   amountCurrency: amountCurrencyOf(command),
   currency: command.currency,
   fees: quote.fee,
-  corridor: { country: route.corridor.country, currency: route.corridor.currency, direction: route.corridor.direction, method: route.corridor.method },
+  corridor: {
+    country: route.corridor.country,
+    currency: route.corridor.currency,
+    direction: route.corridor.direction,
+    method: route.corridor.method
+  },
   network: route.network,
   narration: command.narration,
   metadata: command.metadata,

@@ -43,8 +43,14 @@ export class Reconciler extends Context.Service<
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
         const provider = registry.find(transaction.provider, transaction.mode)
         if (Option.isNone(provider)) {
-          yield* Effect.logError("an open transaction belongs to a provider that is not registered").pipe(Effect.annotateLogs({ reference }))
-          yield* settlement.apply(reference, { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" }, actor)
+          yield* Effect.logError("an open transaction belongs to a provider that is not registered").pipe(
+            Effect.annotateLogs({ reference })
+          )
+          yield* settlement.apply(
+            reference,
+            { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" },
+            actor
+          )
           return false
         }
         const answer = yield* answerOf(provider.value, transaction)
@@ -53,9 +59,17 @@ export class Reconciler extends Context.Service<
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
           yield* settlement.apply(reference, deliveredBefore(transaction, answer), actor)
         }
-        const settled = yield* settlement.apply(reference, believed(transaction, answer, provider.value.promises, policy, now), actor)
+        const settled = yield* settlement.apply(
+          reference,
+          believed(transaction, answer, provider.value.promises, policy, now),
+          actor
+        )
         if (!isTerminal(settled) && !settled.needsReview && now - settled.createdAt >= ASKED_FOR_MS) {
-          yield* settlement.apply(reference, { _tag: "Overdue", note: "asked to the end of the schedule without an outcome" }, actor)
+          yield* settlement.apply(
+            reference,
+            { _tag: "Overdue", note: "asked to the end of the schedule without an outcome" },
+            actor
+          )
         }
         return answer._tag !== "Unknown"
       })
@@ -75,7 +89,10 @@ export class Reconciler extends Context.Service<
   )
 }
 
-const deliveredBefore = ({ currency, providerReference }: Transaction, { amount, note }: Extract<Answer, { _tag: "Returned" }>): Fact => ({
+const deliveredBefore = (
+  { currency, providerReference }: Transaction,
+  { amount, note }: Extract<Answer, { _tag: "Returned" }>
+): Fact => ({
   _tag: "Succeeded",
   providerReference,
   amount,
@@ -114,6 +131,7 @@ const believed = (
   const grace = Math.max(policy.notFoundGraceMs, promises.notFoundGraceMs)
   const enough = now - transaction.createdAt >= grace && transaction.notFound + 1 >= policy.notFoundCount
   const passed = transaction.expiresAt !== null && now >= transaction.expiresAt
-  if (transaction.kind === "collection" && passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
+  if (transaction.kind === "collection" && passed)
+    return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   return documented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
 }

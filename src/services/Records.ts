@@ -15,7 +15,11 @@ export class Records extends Context.Service<
   Records,
   {
     /** By reference or id, which are the same; `kind` null reads either kind. Any text may be asked for. */
-    readonly transaction: (caller: Caller, reference: string, kind: Transaction["kind"] | null) => Effect.Effect<Transaction, NotFound>
+    readonly transaction: (
+      caller: Caller,
+      reference: string,
+      kind: Transaction["kind"] | null
+    ) => Effect.Effect<Transaction, NotFound>
     readonly positions: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatPosition>>
     /**
      * Answers a request again whose key is pinned to a transaction: in progress inside the lease, indeterminate while it is open
@@ -34,7 +38,11 @@ export class Records extends Context.Service<
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
 
-      const transaction = Effect.fn("Records.transaction")(function* (caller: Caller, reference: string, kind: Transaction["kind"] | null) {
+      const transaction = Effect.fn("Records.transaction")(function* (
+        caller: Caller,
+        reference: string,
+        kind: Transaction["kind"] | null
+      ) {
         if (!isReference(reference)) return yield* new NotFound({})
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* new NotFound({})

@@ -58,7 +58,14 @@ export class Settlement extends Context.Service<
           decision.event === null
             ? null
             : freeze(
-                { id: yield* identifiers.reference, appId: next.appId, mode: next.mode, type: decision.event, reference: next.reference, at },
+                {
+                  id: yield* identifiers.reference,
+                  appId: next.appId,
+                  mode: next.mode,
+                  type: decision.event,
+                  reference: next.reference,
+                  at
+                },
                 transactionView(next)
               )
         const answer = claim === undefined ? null : answerBytes(encoder, next, fact)
@@ -104,7 +111,13 @@ const counted = (before: Transaction, { next }: Decision, fact: Fact, actor: Act
   return { ...next, asked, notFound }
 }
 
-const lineOf = (next: Transaction, fact: Fact, actor: Actor, at: Instant) => ({ at, actor, fact: fact._tag, note: fact.note, status: next.status })
+const lineOf = (next: Transaction, fact: Fact, actor: Actor, at: Instant) => ({
+  at,
+  actor,
+  fact: fact._tag,
+  note: fact.note,
+  status: next.status
+})
 
 /** The bytes to keep with the commit; null while the outcome is open, because then nothing may be kept. */
 const answerBytes = (encoder: AnswerEncoder["Service"], next: Transaction, fact: Fact): StoredAnswer | null =>
@@ -114,4 +127,6 @@ const answerBytes = (encoder: AnswerEncoder["Service"], next: Transaction, fact:
   })
 
 const isFinal = (refusal: FinalRefusal | OpenRefusal): refusal is FinalRefusal =>
-  refusal._tag === "payout_rejected_by_provider" || refusal._tag === "charge_rejected_by_provider" || refusal._tag === "insufficient_wallet_float"
+  refusal._tag === "payout_rejected_by_provider" ||
+  refusal._tag === "charge_rejected_by_provider" ||
+  refusal._tag === "insufficient_wallet_float"

@@ -22,10 +22,8 @@ const installation = Effect.map(
   }
 )
 
-const credit = (externalId: string, amount: string) => [
-  ...["float", "credit", "acme", "--mode", "live", "--currency", "KES"],
-  ...["--amount-minor", amount, "--external-id", externalId, "--note", "opening"]
-]
+const credit = (externalId: string, amount: string) =>
+  `float credit acme --mode live --currency KES --amount-minor ${amount} --external-id ${externalId} --note opening`.split(" ")
 
 describe("the operators' commands", () => {
   it.effect("print help on request, and exit 2 with the reason on standard error for wrong usage", () =>

@@ -26,8 +26,17 @@ const spoilt = (...statements: ReadonlyArray<string>) =>
   }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
 
 const record = {
-  ...{ kind: "payout", status: "pending", appId: "acme", reference: "R", mode: "live", currency: "UGX" },
-  ...{ amount: "900", fees: null, principal: "900", heldFee: "100", returned: null }
+  kind: "payout",
+  status: "pending",
+  appId: "acme",
+  reference: "R",
+  mode: "live",
+  currency: "UGX",
+  amount: "900",
+  fees: null,
+  principal: "900",
+  heldFee: "100",
+  returned: null
 }
 const payout = (status: string) => `
   INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)

@@ -10,34 +10,48 @@ const flat = (fee: bigint) => (_amount: MinorUnits) => Effect.succeed({ fee: min
 describe("a payout that deducts its fee from the amount", () => {
   it.effect("nets 9,000 of 10,000 by momo with a fee of 1,000", () =>
     Effect.gen(function* () {
-      expect(yield* largestWithin(minor(10_000n), minor(500n), flat(1_000n))).toMatchObject({ amount: 9_000n, reachesFloor: true })
+      expect(yield* largestWithin(minor(10_000n), minor(500n), flat(1_000n))).toMatchObject({
+        amount: 9_000n,
+        reachesFloor: true
+      })
     })
   )
 
   it.effect("nets 4,600 of 10,000 by bank with a fee of 5,400, which is under the bank floor", () =>
     Effect.gen(function* () {
-      expect(yield* largestWithin(minor(10_000n), minor(10_000n), flat(5_400n))).toMatchObject({ amount: 4_600n, reachesFloor: false })
+      expect(yield* largestWithin(minor(10_000n), minor(10_000n), flat(5_400n))).toMatchObject({
+        amount: 4_600n,
+        reachesFloor: false
+      })
     })
   )
 
   it("sends the largest amount that fits, for every fee that rises in steps", () => {
-    const steps = fc.array(fc.record({ from: fc.integer({ min: 0, max: 3_000 }), more: fc.integer({ min: 0, max: 400 }) }), { maxLength: 4 })
+    const steps = fc.array(fc.record({ from: fc.integer({ min: 0, max: 3_000 }), more: fc.integer({ min: 0, max: 400 }) }), {
+      maxLength: 4
+    })
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 3_000 }), fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 1_000 }), steps, (budget, base, floor, rises) => {
-        const feeOf = (amount: number) => rises.reduce((fee, { from, more }) => (amount >= from ? fee + more : fee), base)
-        let asked = 0
-        const result = Effect.runSync(
-          largestWithin(minor(BigInt(budget)), minor(BigInt(floor)), (amount) => {
-            asked++
-            return Effect.succeed({ fee: minor(BigInt(feeOf(Number(amount)))) })
-          })
-        )
-        let best = -1
-        for (let amount = Math.max(floor, 1); amount <= budget; amount++) if (amount + feeOf(amount) <= budget) best = amount
-        expect(asked).toBeLessThanOrEqual(QUOTES_AT_MOST)
-        expect(result.reachesFloor).toBe(best >= 0)
-        if (best >= 0) expect(result.amount).toBe(BigInt(best))
-      })
+      fc.property(
+        fc.integer({ min: 1, max: 3_000 }),
+        fc.integer({ min: 0, max: 300 }),
+        fc.integer({ min: 0, max: 1_000 }),
+        steps,
+        (budget, base, floor, rises) => {
+          const feeOf = (amount: number) => rises.reduce((fee, { from, more }) => (amount >= from ? fee + more : fee), base)
+          let asked = 0
+          const result = Effect.runSync(
+            largestWithin(minor(BigInt(budget)), minor(BigInt(floor)), (amount) => {
+              asked++
+              return Effect.succeed({ fee: minor(BigInt(feeOf(Number(amount)))) })
+            })
+          )
+          let best = -1
+          for (let amount = Math.max(floor, 1); amount <= budget; amount++) if (amount + feeOf(amount) <= budget) best = amount
+          expect(asked).toBeLessThanOrEqual(QUOTES_AT_MOST)
+          expect(result.reachesFloor).toBe(best >= 0)
+          if (best >= 0) expect(result.amount).toBe(BigInt(best))
+        }
+      )
     )
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Fact } from "../../src/domain/Fact.ts"
-import { ZERO, minor } from "../../src/domain/Money.ts"
+import { minor, ZERO } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import type { CollectionStatus, PayoutStatus, Transaction } from "../../src/domain/Transaction.ts"
 import { collection, NOON, payout } from "../support/Given.ts"
@@ -10,7 +10,13 @@ const heard = { providerReference: "P1", note: "" }
 
 const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extract<Fact, { _tag: F }> } => ({
   Accepted: { _tag: "Accepted", ...heard, observedAmount: null, observedCurrency: null },
-  NeedsRedirect: { _tag: "NeedsRedirect", ...heard, redirectUrl: "https://pay.example/1", observedAmount: null, observedCurrency: null },
+  NeedsRedirect: {
+    _tag: "NeedsRedirect",
+    ...heard,
+    redirectUrl: "https://pay.example/1",
+    observedAmount: null,
+    observedCurrency: null
+  },
   Succeeded: { _tag: "Succeeded", ...heard, amount: minor(principal), currency: "UGX", fee: minor(750n) },
   Refused: { _tag: "Refused", ...heard, kind: "party", failure: { code: "provider_rejected", message: "no" } },
   NotSent: { _tag: "NotSent", note: "" },
@@ -21,7 +27,19 @@ const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extract<Fact,
   Expired: { _tag: "Expired", note: "" },
   Returned: { _tag: "Returned", amount: minor(principal), fee: ZERO, at: LATER, note: "account closed" }
 })
-const names = ["Accepted", "NeedsRedirect", "Succeeded", "Refused", "NotSent", "Unknown", "StillPending", "NotFound", "Overdue", "Expired", "Returned"] as const
+const names = [
+  "Accepted",
+  "NeedsRedirect",
+  "Succeeded",
+  "Refused",
+  "NotSent",
+  "Unknown",
+  "StillPending",
+  "NotFound",
+  "Overdue",
+  "Expired",
+  "Returned"
+] as const
 
 type Expected = readonly [status: string, phase: string | null, event: string | null, review: boolean]
 const stays = (status: string): Expected => [status, null, null, false]
@@ -45,7 +63,11 @@ const open = {
   Expired: ["expired", null, "collection.expired", false]
 } satisfies { readonly [F in Fact["_tag"]]?: Expected }
 const collectionTable: { readonly [S in CollectionStatus]: { readonly [F in Fact["_tag"]]?: Expected } } = {
-  requires_action: { ...open, Accepted: ["pending", null, "collection.pending", false], Overdue: ["requires_action", null, null, true] },
+  requires_action: {
+    ...open,
+    Accepted: ["pending", null, "collection.pending", false],
+    Overdue: ["requires_action", null, null, true]
+  },
   pending: { ...open, Overdue: ["pending", null, null, true] },
   successful: { Refused: ["successful", null, null, true], Returned: ["successful", null, null, true] },
   failed: { Succeeded: ["successful", "collect", "collection.successful", false] },
@@ -67,7 +89,9 @@ describe("the table of moves", () => {
   })
 
   it.each(
-    (["requires_action", "pending", "successful", "failed", "expired"] as const).flatMap((status) => names.map((name) => [status, name] as const))
+    (["requires_action", "pending", "successful", "failed", "expired"] as const).flatMap((status) =>
+      names.map((name) => [status, name] as const)
+    )
   )("a %s collection that hears %s", (status, name) => {
     expect(outcome(collection({ status }), facts(50_000n)[name])).toStrictEqual(collectionTable[status][name] ?? stays(status))
   })

@@ -20,7 +20,13 @@ const appId = AppId.make("acme")
 const succeeded: Fact = { _tag: "Succeeded", providerReference: "P1", amount: null, currency: null, fee: null, note: "" }
 
 const openStep = (claim: Claim, principal: bigint, fee = 1_000n): OpenStep => {
-  const transaction = payout({ reference: claim.reference, appId: claim.scope.appId, principal: minor(principal), heldFee: minor(fee), fees: minor(fee) })
+  const transaction = payout({
+    reference: claim.reference,
+    appId: claim.scope.appId,
+    principal: minor(principal),
+    heldFee: minor(fee),
+    fees: minor(fee)
+  })
   return {
     claim,
     transaction,
@@ -99,13 +105,23 @@ describe("FloatLedger", () => {
     Effect.gen(function* () {
       const { node } = yield* given(1n)
       const sql = yield* SqlClient.SqlClient.pipe(Effect.provideContext(node))
-      const runs = fc.sample(fc.record({ float: fc.bigInt({ min: 0n, max: 300n }), amounts: fc.array(fc.bigInt({ min: 1n, max: 120n }), { minLength: 1, maxLength: 12 }) }), 60)
+      const runs = fc.sample(
+        fc.record({
+          float: fc.bigInt({ min: 0n, max: 300n }),
+          amounts: fc.array(fc.bigInt({ min: 1n, max: 120n }), { minLength: 1, maxLength: 12 })
+        }),
+        60
+      )
       for (const [run, { amounts, float }] of runs.entries()) {
         const tenant = AppId.make(`batch-${run}`)
         yield* Effect.provideContext(givenTenantWith(tenant, float), node)
-        const claims = yield* Effect.forEach(amounts, (_amount, index) => Effect.provideContext(givenClaim(tenant, `${index}`), node))
+        const claims = yield* Effect.forEach(amounts, (_amount, index) =>
+          Effect.provideContext(givenClaim(tenant, `${index}`), node)
+        )
         const steps = claims.map((claim, index) => openStep(claim, amounts[index] ?? 0n, 0n))
-        const rows = yield* sql.unsafe<{ verdict: string; available: bigint }>(openStatement, [JSON.stringify(steps.map(openColumns))])
+        const rows = yield* sql.unsafe<{ verdict: string; available: bigint }>(openStatement, [
+          JSON.stringify(steps.map(openColumns))
+        ])
         let left = float
         const expected = amounts.map((amount) => {
           const before = left
@@ -187,7 +203,8 @@ describe("FloatLedger", () => {
             }),
           { concurrency: "unbounded" }
         )
-        const postings = yield* sql<Posting>`SELECT currency, account, amount_minor AS amount FROM postings WHERE app_id = ${appId}`
+        const postings =
+          yield* sql<Posting>`SELECT currency, account, amount_minor AS amount FROM postings WHERE app_id = ${appId}`
         expect(yield* ledger.positions(appId, "live")).toStrictEqual([positionOf("UGX", postings)])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)

@@ -125,7 +125,11 @@ describe("the process killed between every two commits, and started again", () =
   }
 })
 
-const recovered = Effect.fnUntraced(function* (url: Redacted.Redacted, simulator: Awaited<ReturnType<typeof bench.start>>, act: Act) {
+const recovered = Effect.fnUntraced(function* (
+  url: Redacted.Redacted,
+  simulator: Awaited<ReturnType<typeof bench.start>>,
+  act: Act
+) {
   const node = yield* givenServices(url, simulator.eversendBaseUrl)
   yield* Effect.gen(function* () {
     yield* TestClock.adjust("20 minutes")
@@ -139,7 +143,12 @@ const recovered = Effect.fnUntraced(function* (url: Redacted.Redacted, simulator
     expect(rows).toHaveLength(1)
     const [reference] = rows.map((row) => row.reference)
     if (reference === undefined) return yield* Effect.die(new Error("unreachable"))
-    yield* Effect.promise(() => eventually(() => simulator.search(reference), (found) => found.every(({ status }) => status !== "pending")))
+    yield* Effect.promise(() =>
+      eventually(
+        () => simulator.search(reference),
+        (found) => found.every(({ status }) => status !== "pending")
+      )
+    )
     yield* TestClock.adjust("20 minutes")
     yield* (yield* Reconciler).round
 

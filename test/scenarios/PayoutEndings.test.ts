@@ -1,5 +1,6 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { bankPayout, momoPayout, walletPayout } from "../support/GivenRequests.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { asked, executionsOf, Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
@@ -115,6 +116,37 @@ const slow = Stack.layer({ PROVIDER_TIMEOUT_MS: "800", RECONCILER_SCHEDULE: "150
 
 layer(slow, { excludeTestServices: true, concurrent: true })("every ending of a payout", (it) => {
   for (const story of stories) it.effect(story.promise, () => tell(story))
+
+  it.effect("wallet 0016: an owner whom nobody knows is refused before anything is reserved", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const issues = [{ path: "destination", message: expect.any(String) }]
+      expect(said(yield* tenant.post("/v1/payouts", walletPayout("0016")))).toStrictEqual({
+        status: 422,
+        code: "validation_failed",
+        class: "terminal",
+        details: { issues }
+      })
+      expect(yield* tenant.float).toMatchObject({ available_minor: 100_000, reserved_minor: 0 })
+    })
+  )
+
+  it.effect("the gateway bears what a provider takes beyond its quote", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0014")))
+      yield* tenant.until(`/v1/payouts/${reference}`, ({ status }) => status === "successful")
+      const sql = Context.get(gateway.context, SqlClient.SqlClient)
+      const excess = yield* sql`SELECT account, amount_minor FROM postings
+        WHERE reference = ${reference} AND account IN ('drift', 'pool') ORDER BY account`
+      expect(excess).toStrictEqual([
+        { account: "drift", amount_minor: 200n },
+        { account: "pool", amount_minor: -200n }
+      ])
+    })
+  )
 })
 
 const tell = Effect.fnUntraced(function* (story: Story) {

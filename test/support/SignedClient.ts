@@ -57,7 +57,7 @@ export const said = ({ body, status }: Answer): object => {
 
 /** The transaction that an answer is about, also where it refuses. */
 export const referenceOf = ({ body }: Answer): string =>
-  (body.error === undefined ? body.data : body.error.details).reference ?? ""
+  (body.error === undefined ? body.data : body.error["details"])?.reference ?? ""
 
 const LONGEST_MS = 15_000
 const PAUSE_MS = 20

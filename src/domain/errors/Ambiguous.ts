@@ -5,16 +5,22 @@ import { MinorUnits } from "../Money.ts"
 
 // Ambiguous: the outcome is not known. Do not reverse; poll the reference, or repeat with the same key.
 
-export class ProviderUnavailable extends Schema.TaggedError<ProviderUnavailable>()("provider_unavailable", { reference: Reference }) {
+export class ProviderUnavailable extends Schema.TaggedError<ProviderUnavailable>()("provider_unavailable", {
+  reference: Reference
+}) {
   override readonly message = "The provider could not be reached; poll the reference."
 }
 export class ProviderTimeout extends Schema.TaggedError<ProviderTimeout>()("provider_timeout", { reference: Reference }) {
   override readonly message = "The provider did not answer in time; poll the reference."
 }
-export class ProviderBadResponse extends Schema.TaggedError<ProviderBadResponse>()("provider_bad_response", { reference: Reference }) {
+export class ProviderBadResponse extends Schema.TaggedError<ProviderBadResponse>()("provider_bad_response", {
+  reference: Reference
+}) {
   override readonly message = "The provider's answer cannot be understood; poll the reference."
 }
-export class IndeterminateOutcome extends Schema.TaggedError<IndeterminateOutcome>()("indeterminate_outcome", { reference: Reference }) {
+export class IndeterminateOutcome extends Schema.TaggedError<IndeterminateOutcome>()("indeterminate_outcome", {
+  reference: Reference
+}) {
   override readonly message = "The outcome of the earlier attempt is not known yet; poll the reference."
 }
 export class InternalError extends Schema.TaggedError<InternalError>()("internal_error", {

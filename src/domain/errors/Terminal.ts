@@ -11,11 +11,15 @@ export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String
 export type Issue = typeof Issue.Type
 
 /** A well-formed body that breaks a rule of its fields. Issues never carry the rejected value. */
-export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("validation_failed", { issues: Schema.Array(Issue) }) {
+export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("validation_failed", {
+  issues: Schema.Array(Issue)
+}) {
   override readonly message = "The request does not follow the rules of its fields."
 }
 /** The same code for what could not be read at all: malformed JSON or a malformed header; answered 400. */
-export class MalformedRequest extends Schema.TaggedError<MalformedRequest>()("malformed_request", { issues: Schema.Array(Issue) }) {
+export class MalformedRequest extends Schema.TaggedError<MalformedRequest>()("malformed_request", {
+  issues: Schema.Array(Issue)
+}) {
   override readonly message = "The request cannot be read."
 }
 export class IdempotencyKeyRequired extends Schema.TaggedError<IdempotencyKeyRequired>()("idempotency_key_required", {}) {
@@ -33,7 +37,9 @@ export class ModeMismatch extends Schema.TaggedError<ModeMismatch>()("mode_misma
 export class CrossOriginDenied extends Schema.TaggedError<CrossOriginDenied>()("cross_origin_denied", {}) {
   override readonly message = "Requests from another origin are denied."
 }
-export class CapabilityNotAllowed extends Schema.TaggedError<CapabilityNotAllowed>()("capability_not_allowed", { capability: Schema.String }) {
+export class CapabilityNotAllowed extends Schema.TaggedError<CapabilityNotAllowed>()("capability_not_allowed", {
+  capability: Schema.String
+}) {
   override readonly message = "This tenant may not use this capability."
 }
 export class TenantFrozen extends Schema.TaggedError<TenantFrozen>()("tenant_frozen", {}) {
@@ -51,7 +57,9 @@ export class NotFound extends Schema.TaggedError<NotFound>()("not_found", {}) {
 export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("method_not_allowed", {}) {
   override readonly message = "This path does not answer to this method."
 }
-export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("payload_too_large", { maximum_bytes: Schema.Number }) {
+export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("payload_too_large", {
+  maximum_bytes: Schema.Number
+}) {
   override readonly message = "The request body is too large."
 }
 export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("unsupported_media_type", {}) {
@@ -110,10 +118,13 @@ export class ChargeRejectedByProvider extends Schema.TaggedError<ChargeRejectedB
 export class BankAccountUnresolvable extends Schema.TaggedError<BankAccountUnresolvable>()("bank_account_unresolvable", {}) {
   override readonly message = "There is no such bank account."
 }
-export class ProviderCapabilityUnsupported extends Schema.TaggedError<ProviderCapabilityUnsupported>()("provider_capability_unsupported", {
-  capability: Schema.String,
-  reason: Schema.String
-}) {
+export class ProviderCapabilityUnsupported extends Schema.TaggedError<ProviderCapabilityUnsupported>()(
+  "provider_capability_unsupported",
+  {
+    capability: Schema.String,
+    reason: Schema.String
+  }
+) {
   override readonly message = "The provider does not offer this."
 }
 

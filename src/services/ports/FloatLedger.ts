@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
 import type { OutboxEvent } from "../../domain/Event.ts"
 import type { Actor } from "../../domain/Fact.ts"
-import type { Currency } from "../../domain/Currency.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry, FloatPosition } from "../../domain/Ledger.ts"
@@ -98,4 +98,3 @@ export class FloatLedger extends Context.Service<
     readonly positions: (appId: AppId, mode: Mode) => Effect.Effect<ReadonlyArray<FloatPosition>>
   }
 >()("gateway/services/ports/FloatLedger") {}
-

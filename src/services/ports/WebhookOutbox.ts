@@ -54,7 +54,12 @@ export class WebhookOutbox extends Context.Service<
     /** Sets or replaces the one endpoint of a tenant and mode. */
     readonly setEndpoint: (endpoint: Endpoint, at: Instant, audit: AuditEntry) => Effect.Effect<void>
     /** Takes up to `limit` due deliveries for `leaseMs`, at most `perEndpoint` of one endpoint at a time. */
-    readonly claimDue: (now: Instant, limit: number, perEndpoint: number, leaseMs: number) => Effect.Effect<ReadonlyArray<DueDelivery>>
+    readonly claimDue: (
+      now: Instant,
+      limit: number,
+      perEndpoint: number,
+      leaseMs: number
+    ) => Effect.Effect<ReadonlyArray<DueDelivery>>
     /** Writes the attempt and what follows from it. */
     readonly settle: (attempt: Attempt, verdict: Verdict) => Effect.Effect<void>
   }
