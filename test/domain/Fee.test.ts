@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { describe, expect } from "vitest"
 import { largestWithin, QUOTES_AT_MOST } from "../../src/domain/Fee.ts"
 import { type MinorUnits, minor, ZERO } from "../../src/domain/Money.ts"

@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { exponents, isCurrency } from "../../src/domain/Currency.ts"
 import { json, RawJson } from "../../src/domain/Json.ts"

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { describe, expect } from "vitest"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { AppId } from "../../src/domain/Ids.ts"

@@ -130,7 +130,7 @@ layer(slow, { excludeTestServices: true, concurrent: true })("every ending of a 
       expect(yield* tenant.get("/v1/float")).toMatchObject({ body: { data: [] } })
 
       const reference = referenceOf(charge)
-      yield* Effect.promise(() => fetch(charge.body.data.next_action.redirect_url))
+      yield* Effect.promise(() => fetch(charge.body.data["next_action"]?.["redirect_url"] ?? ""))
       yield* tenant.until(`/v1/collections/${reference}`, ({ status }) => status === "successful")
       const { body } = yield* tenant.get(`/v1/collections/${reference}`)
       expect(body.data).toMatchObject({
