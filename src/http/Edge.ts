@@ -65,6 +65,25 @@ export const makeEdge = Effect.gen(function* () {
       Effect.catchCause((cause) => Effect.map(broken(cause, arrival.requestId), (response) => ({ appId: "", response })))
     )
 
+  /** One line a request, inside its span, so that the line carries the span's ids. */
+  const logged = Effect.fnUntraced(function* (
+    startedAt: number,
+    { method, requestId }: Arrival,
+    route: string,
+    { appId, response }: Answered
+  ) {
+    const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
+    // The router has put its own spelling of the route there.
+    yield* Effect.annotateCurrentSpan({
+      "http.route": route,
+      "http.response.status_code": response.status,
+      "gateway.app_id": appId
+    })
+    yield* Effect.logInfo("request").pipe(
+      Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
+    )
+  })
+
   return (endpoints: Endpoints) =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
@@ -72,29 +91,24 @@ export const makeEdge = Effect.gen(function* () {
       const arrival = yield* arrivalOf(request, identifiers)
       const { match, method, requestId } = arrival
       const route = match._tag === "Found" ? match.route.template : "unknown"
-      const { appId, response } = yield* answered(request, arrival, endpoints).pipe(
-        // The router has put its own spelling of the route there.
-        Effect.tap(({ response }) =>
-          Effect.annotateCurrentSpan({ "http.route": route, "http.response.status_code": response.status })
-        ),
+      const { response } = yield* answered(request, arrival, endpoints).pipe(
+        Effect.tap((answer) => logged(startedAt, arrival, route, answer)),
         // The caller's own trace never becomes the parent of ours.
         Effect.withSpan(
           `${method} ${route}`,
-          {
-            root: true,
-            kind: "server",
-            attributes: { "http.request.method": method, "gateway.request_id": requestId }
-          },
+          { root: true, kind: "server", attributes: { "http.request.method": method, "gateway.request_id": requestId } },
           { captureStackTrace: false }
         )
-      )
-      const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
-      yield* Effect.logInfo("request").pipe(
-        Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
       )
       return HttpServerResponse.setHeader(response, "x-request-id", requestId)
     })
 })
+
+interface Answered {
+  /** Empty where nobody signed. */
+  readonly appId: string
+  readonly response: Response
+}
 
 /** What comes after the signature: content type, origin, route, endpoint. */
 const routed = (

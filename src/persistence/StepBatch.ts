@@ -19,9 +19,11 @@ interface Waiting<Step, Result> {
  * waits for the row's lock while the lost statement still runs, and then finds that it was done.
  */
 export const batched = <Step, Result, E>(
-  run: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
+  statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
 ): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
   Effect.gen(function* () {
+    // A step that cannot even be written down breaks its own batch, never the loop.
+    const run = (steps: ReadonlyArray<Step>) => Effect.suspend(() => statement(steps))
     const queue = yield* Queue.bounded<Waiting<Step, Result>>(STEPS_WAITING)
 
     const alone = (waiting: Waiting<Step, Result>): Effect.Effect<void> =>

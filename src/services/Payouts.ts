@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { freeze } from "../domain/Event.ts"
 import { type ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
 import {
-  AmountAboveMaximum,
+  type AmountAboveMaximum,
   AmountBelowMinimum,
   type CapabilityNotAllowed,
   type CorridorUnsupported,

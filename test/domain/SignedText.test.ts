@@ -1,4 +1,5 @@
 import { Option } from "effect"
+import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { canonicalQuery, inWindow, parseKeyHeader, signedText } from "../../src/domain/SignedText.ts"
 
@@ -29,4 +30,37 @@ describe("the text to sign", () => {
   })
 
   it("keeps a second question mark in the query", () => expect(canonicalQuery("a=?&b")).toEqual(Option.some("a=%3F&b=")))
+})
+
+describe("the canonical query", () => {
+  const pair = fc.tuple(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }))
+  const written = ([key, value]: readonly [string, string]): string => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`
+
+  it("is the same for every order of the same parameters", () => {
+    fc.assert(
+      fc.property(fc.array(pair, { maxLength: 8 }), (pairs) => {
+        const query = pairs.map(written)
+        expect(canonicalQuery(query.join("&"))).toEqual(canonicalQuery(query.toReversed().join("&")))
+      })
+    )
+  })
+
+  it("is its own canonical form", () => {
+    fc.assert(
+      fc.property(fc.array(pair, { maxLength: 8 }), (pairs) => {
+        const once = Option.getOrThrow(canonicalQuery(pairs.map(written).join("&")))
+        expect(canonicalQuery(once)).toEqual(Option.some(once))
+      })
+    )
+  })
+
+  it("keeps every parameter, duplicates included, and loses nothing of it", () => {
+    fc.assert(
+      fc.property(fc.array(pair, { maxLength: 8 }), (pairs) => {
+        const canonical = Option.getOrThrow(canonicalQuery(pairs.map(written).join("&")))
+        const read = canonical === "" ? [] : canonical.split("&").map((part) => part.split("=").map(decodeURIComponent))
+        expect(read.map(String).toSorted()).toEqual(pairs.map(String).toSorted())
+      })
+    )
+  })
 })
