@@ -64,20 +64,32 @@ export const FloatLedgerPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const identifiers = yield* Identifiers
 
-    const open = yield* batched((steps: ReadonlyArray<OpenStep>) =>
+    /** A claim that was lost to nobody but this very step: the statement before was committed although its answer never came. */
+    const openedBefore = Effect.fnUntraced(function* ({ claim, transaction }: OpenStep, result: Opened) {
+      if (result._tag !== "ClaimLost") return result
+      const { appId, endpoint, key, mode } = claim.scope
+      const rows = yield* sql`SELECT 1 FROM idempotency_keys
+        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${claim.fence}
+          AND reference = ${transaction.reference}`
+      return rows.length === 1 ? ({ _tag: "Opened" } satisfies Opened) : result
+    })
+
+    const openAll = (steps: ReadonlyArray<OpenStep>) =>
       sql.unsafe(openStatement, [JSON.stringify(steps.map(openColumns))]).pipe(
         Effect.flatMap(decodeOpenRows),
         Effect.map((rows): ReadonlyArray<Opened> => rows.map(opened)),
         Effect.withSpan("FloatLedger.open.batch", { attributes: { "gateway.batch_size": steps.length } })
       )
-    )
-    const apply = yield* batched((steps: ReadonlyArray<ApplyStep>) =>
+    const applyAll = (steps: ReadonlyArray<ApplyStep>) =>
       sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))]).pipe(
         Effect.flatMap(decodeApplyRows),
         Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
         Effect.withSpan("FloatLedger.apply.batch", { attributes: { "gateway.batch_size": steps.length } })
       )
-    )
+
+    const open = yield* batched(openAll, openedBefore)
+    // A fact that was applied before is decided again from the row as it is, where it changes nothing.
+    const apply = yield* batched(applyAll, (_step, result) => Effect.succeed(result))
 
     const lockedPosition = Effect.fnUntraced(function* (adjustment: Adjustment) {
       const { appId, currency, mode } = adjustment

@@ -1,4 +1,4 @@
-import { Deferred, Effect, Exit, Queue, type Scope } from "effect"
+import { Array as Arr, Deferred, Effect, Exit, Option, Queue, type Scope } from "effect"
 
 /** How many steps one statement holds at most. */
 const STEPS_A_STATEMENT = 64
@@ -16,41 +16,33 @@ interface Waiting<Step, Result> {
  *
  * When a batch fails, each of its steps runs alone, so that one bad step never fails its neighbours. That is safe even where the
  * failed batch was committed after all (its connection broke during the commit): a step is guarded by its fence or its revision,
- * waits for the row's lock while the lost statement still runs, and then finds that it was done.
+ * waits for the row's lock while the lost statement still runs, and is then refused. `doubted` says what such a refusal means: it
+ * looks whether the step is there.
  */
 export const batched = <Step, Result, E>(
-  statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
+  statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>,
+  doubted: (step: Step, result: Result) => Effect.Effect<Result, E>
 ): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
   Effect.gen(function* () {
     // A step that cannot even be written down breaks its own batch, never the loop.
     const run = (steps: ReadonlyArray<Step>) => Effect.suspend(() => statement(steps))
     const queue = yield* Queue.bounded<Waiting<Step, Result>>(STEPS_WAITING)
 
-    const alone = (waiting: Waiting<Step, Result>): Effect.Effect<void> =>
-      run([waiting.step]).pipe(
-        Effect.map(([result]) => result),
+    const alone = ({ done, step }: Waiting<Step, Result>): Effect.Effect<void> =>
+      run([step]).pipe(
+        Effect.flatMap(([result]) => (result === undefined ? missing : doubted(step, result))),
         Effect.exit,
-        Effect.flatMap((exit) =>
-          Exit.isSuccess(exit)
-            ? exit.value === undefined
-              ? Deferred.die(waiting.done, new Error("a money step got no result"))
-              : Deferred.succeed(waiting.done, exit.value)
-            : Deferred.die(waiting.done, exit.cause)
-        ),
+        Effect.flatMap((exit) => (Exit.isSuccess(exit) ? Deferred.succeed(done, exit.value) : Deferred.die(done, exit.cause))),
         Effect.asVoid
       )
 
     const together = (batch: ReadonlyArray<Waiting<Step, Result>>): Effect.Effect<void> =>
       Effect.flatMap(Effect.exit(run(batch.map(({ step }) => step))), (exit) => {
-        if (Exit.isFailure(exit)) return Effect.forEach(batch, alone, { discard: true })
+        if (Exit.isFailure(exit) || exit.value.length !== batch.length) return Effect.forEach(batch, alone, { discard: true })
         return Effect.forEach(
-          batch,
-          ({ done }, index) => {
-            const result = exit.value[index]
-            return result === undefined
-              ? Deferred.die(done, new Error("a money step got no result"))
-              : Deferred.succeed(done, result)
-          },
+          exit.value,
+          (result, index) =>
+            Option.match(Arr.get(batch, index), { onNone: () => missing, onSome: ({ done }) => Deferred.succeed(done, result) }),
           { discard: true }
         )
       })
@@ -64,3 +56,5 @@ export const batched = <Step, Result, E>(
         return yield* Deferred.await(done)
       })
   })
+
+const missing = Effect.die(new Error("a money step got no result"))

@@ -121,6 +121,29 @@ layer(stack, { excludeTestServices: true })("one key, one payout", (it) => {
     })
   )
 
+  it.effect("a request that is refused before its key is claimed leaves the key free", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const refusals = [
+        yield* tenant.post(PAYOUTS, "{", "free"),
+        yield* tenant.post(PAYOUTS, momoPayout("1234", { mode: "test" }), "free"),
+        yield* tenant.post(PAYOUTS, momoPayout("1234", { amount_minor: 0 }), "free"),
+        yield* tenant.post(PAYOUTS, momoPayout("1234", { destination_currency: "KES" }), "free"),
+        yield* tenant.call("POST", PAYOUTS, momoPayout("1234"))
+      ]
+      expect(refusals.map(said)).toMatchObject([
+        { status: 400, code: "validation_failed" },
+        { status: 400, code: "mode_mismatch" },
+        { status: 422, code: "validation_failed" },
+        { status: 400, code: "amount_type_required" },
+        { status: 400, code: "idempotency_key_required" }
+      ])
+      const answer = yield* tenant.post(PAYOUTS, momoPayout("1234"), "free")
+      expect([answer.status, replayed(answer)]).toStrictEqual([201, null])
+    })
+  )
+
   it.effect("a retriable refusal leaves nothing behind, and the same key may do better", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack

@@ -1,4 +1,5 @@
-import { Effect, Layer, type Redacted } from "effect"
+import { Effect, identity, Layer, type Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { exponents } from "../../src/domain/Currency.ts"
 import type { AppId } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
@@ -36,9 +37,10 @@ export const policy: Policy["Service"] = {
 }
 
 /** The ports that move money, as one gateway process has them. */
-export const givenLedger = (url: Redacted.Redacted) =>
+export const givenLedger = (url: Redacted.Redacted, change: (sql: SqlClient.SqlClient) => SqlClient.SqlClient = identity) =>
   Layer.build(
     Layer.mergeAll(FloatLedgerPg, IdempotencyPg, TransactionsPg).pipe(
+      Layer.provideMerge(Layer.effect(SqlClient.SqlClient, Effect.map(SqlClient.SqlClient, change))),
       Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), IdentifiersLive, Layer.succeed(Policy, policy))),
       Layer.fresh
     )

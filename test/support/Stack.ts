@@ -2,12 +2,14 @@ import { randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import * as App from "../../src/App.ts"
+import type { Corridor } from "../../src/domain/Corridor.ts"
 import type { Currency } from "../../src/domain/Currency.ts"
 import { defaultSubscription, type EventType } from "../../src/domain/Event.ts"
 import { AppId, type Mode } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { defaultCapabilities, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
+import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
@@ -122,6 +124,20 @@ export const creditOn = ({ context }: Gateway, { appId, mode }: Holder, amount: 
     audit: auditEntry()
   })
 
+/** A payout corridor changed as an operator would. */
+export const changeCorridor = Effect.fnUntraced(function* (
+  { context }: Gateway,
+  country: string,
+  method: string,
+  change: Partial<Corridor>
+) {
+  const corridors = Context.get(context, Corridors)
+  const row = (yield* corridors.list).find(
+    (one) => one.country === country && one.method === method && one.direction === "payout"
+  )
+  if (row !== undefined) yield* corridors.put({ ...row, ...change }, auditEntry())
+})
+
 /** Where a tenant receives its webhooks; `answer` decides the status of each attempt, counted from 1. */
 export const webhooksOf = Effect.fnUntraced(function* (
   gateway: Gateway,
@@ -153,10 +169,10 @@ export const verified = ({ context }: Gateway) => Context.get(context, LedgerAud
 
 export const executionsOf = (simulator: Running, reference: string) => Effect.promise(() => simulator.executions(reference))
 
-/** What the provider was called, as "POST /v1/payouts"; all calls that name the reference. */
-export const callsOf = (simulator: Running, reference: string) =>
+/** What the provider was called, as "POST /v1/payouts"; all of them, or those that name the reference. */
+export const callsOf = (simulator: Running, reference?: string) =>
   Effect.map(
-    Effect.promise(() => simulator.control("GET", `/calls?reference=${reference}`)),
+    Effect.promise(() => simulator.control("GET", `/calls${reference === undefined ? "" : `?reference=${reference}`}`)),
     ({ json }) => decodeCalls(json).map(({ method, path }) => `${method} ${path.split("?")[0]}`)
   )
 
