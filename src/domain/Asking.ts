@@ -26,6 +26,10 @@ export const nextAsk = (transaction: Transaction, schedule: AskSchedule, now: In
   return expiry !== null && expiry > now ? Math.min(scheduled, expiry) : scheduled
 }
 
+/** Asked to the end of the schedule, and nobody knows: from then on a person has to look. */
+export const isOverdue = (transaction: Transaction, now: Instant): boolean =>
+  !isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= ASKED_FOR_MS
+
 const lateAsk = (transaction: Transaction): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
   if (transaction.kind === "payout" && transaction.status === "successful" && transaction.returned === null)

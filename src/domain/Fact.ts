@@ -45,12 +45,20 @@ export const Fact = Schema.TaggedUnion({
   StillPending: { providerReference, note },
   /** Asked, and the provider has nothing by our reference. Proves nothing by itself. */
   NotFound: { note },
-  /** Asked to the end of the schedule, and nobody knows: a person has to look. */
-  Overdue: { note },
   /** The window passed and an authenticated query said neither success nor live. */
   Expired: { note },
-  /** Delivered, and then sent back: `amount` came back, with the fee only where `fee` says so. */
-  Returned: { amount: MinorUnits, fee: MinorUnits, at: Instant, note }
+  /**
+   * Delivered, and then sent back: `amount` of `currency` came back, with the fee only where `fee` says so. `charged` is the fee that
+   * the delivery cost, where the provider names it.
+   */
+  Returned: {
+    amount: MinorUnits,
+    currency: Schema.NullOr(Currency),
+    fee: MinorUnits,
+    charged: Schema.NullOr(MinorUnits),
+    at: Instant,
+    note
+  }
 })
 export type Fact = typeof Fact.Type
 

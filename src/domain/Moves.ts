@@ -23,41 +23,41 @@ const payoutMoves: { readonly [S in PayoutStatus]: { readonly [F in FactName]?: 
     StillPending: "track",
     Succeeded: "succeed",
     Refused: "fail",
-    NotSent: "fail",
-    Overdue: "review"
+    NotSent: "fail"
   },
   successful: { Returned: "return", Refused: "review" },
   failed: { Succeeded: "review" }
 }
 
+const open = {
+  Accepted: "track",
+  StillPending: "track",
+  NeedsRedirect: "redirect",
+  Succeeded: "succeed",
+  Refused: "fail",
+  NotSent: "fail",
+  Expired: "expire",
+  Returned: "review"
+} as const satisfies { readonly [F in FactName]?: Move }
+
 const collectionMoves: { readonly [S in CollectionStatus]: { readonly [F in FactName]?: Move } } = {
-  requires_action: {
-    Accepted: "track",
-    StillPending: "track",
-    NeedsRedirect: "redirect",
-    Succeeded: "succeed",
-    Refused: "fail",
-    NotSent: "fail",
-    Expired: "expire",
-    Overdue: "review"
-  },
-  pending: {
-    Accepted: "track",
-    StillPending: "track",
-    NeedsRedirect: "redirect",
-    Succeeded: "succeed",
-    Refused: "fail",
-    NotSent: "fail",
-    Expired: "expire",
-    Overdue: "review"
-  },
+  requires_action: open,
+  pending: open,
   successful: { Returned: "review", Refused: "review" },
   failed: { Succeeded: "succeed" },
   expired: { Succeeded: "succeed" }
 }
 
 export const decide = (transaction: Transaction, fact: Fact, actor: Actor, at: Instant): Decision =>
-  transaction.kind === "payout" ? decidePayout(transaction, fact, at) : decideCollection(transaction, fact, actor, at)
+  isDisproved(transaction, fact, actor)
+    ? unchanged(transaction)
+    : transaction.kind === "payout"
+      ? decidePayout(transaction, fact, at)
+      : decideCollection(transaction, fact, actor, at)
+
+/** What the provider gave a handle to was sent, whatever a later query does not find. */
+const isDisproved = (transaction: Transaction, fact: Fact, actor: Actor): boolean =>
+  fact._tag === "NotSent" && actor !== "request" && transaction.providerReference !== null
 
 const unchanged = (next: Transaction): Decision => ({ next, entry: null, event: null })
 
@@ -92,7 +92,8 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
   }
   if (move === "return" && fact._tag === "Returned") {
     if (payout.returned !== null) return unchanged(payout)
-    if (fact.amount > payout.principal || fact.fee > (payout.fees ?? ZERO)) return reviewed(payout, at)
+    const foreign = fact.currency !== null && fact.currency !== payout.currency
+    if (foreign || fact.amount > payout.principal || fact.fee > (payout.fees ?? ZERO)) return reviewed(payout, at)
     const next: Payout = {
       ...payout,
       ...changed,
@@ -127,7 +128,9 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
   }
   if (move === "succeed" && fact._tag === "Succeeded") {
     const fee = fact.fee ?? ZERO
-    if (contradicts(fact, collection.amount, collection.currency) || fee > collection.amount) return reviewed(collection, at)
+    if (contradicts(fact, collection.amount, collection.currency) || fee > collection.amount) {
+      return reviewed({ ...collection, observedAmount: fact.amount, observedCurrency: fact.currency ?? collection.currency }, at)
+    }
     const next: Collection = {
       ...tracked(collection, fact.providerReference),
       ...changed,

@@ -1,4 +1,4 @@
-import { Context, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RequestInProgress } from "../domain/errors/Retriable.ts"
@@ -60,7 +60,8 @@ export class Idempotent extends Context.Service<
         step: MoneyStep<C>,
         request: Signed["Service"],
         key: string,
-        body: Body<C>
+        body: Body<C>,
+        begun: Deferred.Deferred<Claim>
       ) {
         const { caller } = request
         const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
@@ -68,6 +69,7 @@ export class Idempotent extends Context.Service<
         const taken = yield* idempotency.claim(scope, fingerprint)
         switch (taken._tag) {
           case "Fresh":
+            yield* Deferred.succeed(begun, taken.claim)
             return sent(yield* fresh(step, request, taken.claim, body.command))
           case "Replay":
             return sent(taken.answer, { "idempotency-replayed": "true" })
@@ -119,14 +121,18 @@ export class Idempotent extends Context.Service<
           const asked = readRequest(step, request)
           if (Result.isFailure(asked)) return Effect.succeed(refused(asked.failure))
           const { body, key } = asked.success
-          return Effect.map(detached(claimed(step, request, key, body), request), ignoredHeader(body.ignored))
+          return Effect.map(
+            detached((begun) => claimed(step, request, key, body, begun), request),
+            ignoredHeader(body.ignored)
+          )
         })
 
       const detached = Effect.fnUntraced(function* (
-        work: Effect.Effect<HttpServerResponse.HttpServerResponse>,
-        { requestId }: Signed["Service"]
+        work: (begun: Deferred.Deferred<Claim>) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
+        request: Signed["Service"]
       ) {
-        const fiber = yield* Effect.forkIn(work, steps, { startImmediately: true, uninterruptible: true })
+        const begun = yield* Deferred.make<Claim>()
+        const fiber = yield* Effect.forkIn(work(begun), steps, { startImmediately: true, uninterruptible: true })
         const ended = yield* Fiber.join(fiber).pipe(
           Effect.timeoutOption(
             Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE)
@@ -134,7 +140,9 @@ export class Idempotent extends Context.Service<
         )
         if (Option.isSome(ended)) return ended.value
         yield* Effect.logError("the request took longer than its key's lease; its work goes on")
-        return refused(new InternalError({ request_id: requestId }))
+        const claim = yield* Deferred.poll(begun)
+        if (Option.isNone(claim)) return refused(new InternalError({ request_id: request.requestId }))
+        return sent(yield* broken(request, yield* claim.value))
       })
 
       return Idempotent.of({ once })

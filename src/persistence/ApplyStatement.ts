@@ -59,18 +59,23 @@ delta AS MATERIALIZED (
   FROM line GROUP BY app_id, mode, currency
 ),
 position AS MATERIALIZED (
-  SELECT p.app_id, p.mode, p.currency FROM float_positions p
+  SELECT p.* FROM float_positions p
   WHERE (p.app_id, p.mode, p.currency) IN (SELECT app_id, mode, currency FROM delta) AND (SELECT count(*) FROM claim) >= 0
   ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
 ),
 moved AS (
+  -- Every column comes from the locked row, as in the open statement.
   UPDATE float_positions p SET
-    available_minor = p.available_minor + d.available,
-    reserved_minor = p.reserved_minor + d.reserved,
-    collected_minor = p.collected_minor + d.collected,
-    paid_out_minor = p.paid_out_minor + d.paid_out,
-    provider_fees_minor = p.provider_fees_minor + d.provider_fees,
-    returned_minor = p.returned_minor + d.returned
+    available_minor = l.available_minor + d.available,
+    reserved_minor = l.reserved_minor + d.reserved,
+    collected_minor = l.collected_minor + d.collected,
+    paid_out_minor = l.paid_out_minor + d.paid_out,
+    provider_fees_minor = l.provider_fees_minor + d.provider_fees,
+    credited_minor = l.credited_minor,
+    debited_minor = l.debited_minor,
+    fx_in_minor = l.fx_in_minor,
+    fx_out_minor = l.fx_out_minor,
+    returned_minor = l.returned_minor + d.returned
   FROM delta d JOIN position l ON l.app_id = d.app_id AND l.mode = d.mode AND l.currency = d.currency
   WHERE p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
   RETURNING p.app_id

@@ -79,7 +79,7 @@ tenant AS MATERIALIZED (
   ORDER BY t.app_id FOR SHARE OF t
 ),
 position AS MATERIALIZED (
-  SELECT p.app_id, p.mode, p.currency, p.available_minor FROM float_positions p
+  SELECT p.* FROM float_positions p
   WHERE (p.app_id, p.mode, p.currency) IN (SELECT app_id, mode, currency FROM step WHERE held > 0) AND (SELECT count(*) FROM tenant) >= 0
   ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
 ),
@@ -146,8 +146,21 @@ delta AS (
   FROM line GROUP BY app_id, mode, currency
 ),
 moved AS (
-  UPDATE float_positions p SET available_minor = p.available_minor + d.available, reserved_minor = p.reserved_minor + d.reserved
-  FROM delta d WHERE p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
+  -- Every column comes from the locked row. PostgreSQL checks the new row that it computes from its snapshot before it notices that the
+  -- row has moved on, so that a payout which a concurrent credit made affordable would break the CHECK.
+  UPDATE float_positions p SET
+    available_minor = l.available_minor + d.available,
+    reserved_minor = l.reserved_minor + d.reserved,
+    collected_minor = l.collected_minor,
+    paid_out_minor = l.paid_out_minor,
+    provider_fees_minor = l.provider_fees_minor,
+    credited_minor = l.credited_minor,
+    debited_minor = l.debited_minor,
+    fx_in_minor = l.fx_in_minor,
+    fx_out_minor = l.fx_out_minor,
+    returned_minor = l.returned_minor
+  FROM delta d JOIN position l ON l.app_id = d.app_id AND l.mode = d.mode AND l.currency = d.currency
+  WHERE p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
   RETURNING p.app_id
 ),
 -- A collection credits its position when it settles: the row has to be there by then.

@@ -2,6 +2,8 @@ import { Array as Arr, Deferred, Effect, Exit, Option, Queue, type Scope } from 
 
 /** How many steps one statement holds at most. */
 const STEPS_A_STATEMENT = 64
+/** How many steps of a failed batch run at once. */
+const ALONE_AT_ONCE = 4
 /** How many steps may wait; a further one waits for a place. */
 const STEPS_WAITING = 4096
 
@@ -26,6 +28,7 @@ export const batched = <Step, Result, E>(
   Effect.gen(function* () {
     // A step that cannot even be written down breaks its own batch, never the loop.
     const run = (steps: ReadonlyArray<Step>) => Effect.suspend(() => statement(steps))
+    const scope = yield* Effect.scope
     const queue = yield* Queue.bounded<Waiting<Step, Result>>(STEPS_WAITING)
 
     const alone = ({ done, step }: Waiting<Step, Result>): Effect.Effect<void> =>
@@ -38,7 +41,10 @@ export const batched = <Step, Result, E>(
 
     const together = (batch: ReadonlyArray<Waiting<Step, Result>>): Effect.Effect<void> =>
       Effect.flatMap(Effect.exit(run(batch.map(({ step }) => step))), (exit) => {
-        if (Exit.isFailure(exit) || exit.value.length !== batch.length) return Effect.forEach(batch, alone, { discard: true })
+        if (Exit.isFailure(exit) || exit.value.length !== batch.length) {
+          // Beside the loop and each other: one tenant's locked row holds up nobody else for longer than its batch.
+          return Effect.asVoid(Effect.forkIn(Effect.forEach(batch, alone, { concurrency: ALONE_AT_ONCE, discard: true }), scope))
+        }
         return Effect.forEach(
           exit.value,
           (result, index) =>

@@ -46,8 +46,8 @@ export const TransactionsPg = Layer.effect(
     )
 
     const byProviderReference = Effect.fn("Transactions.byProviderReference")(
-      (provider: string, providerReference: string) =>
-        sql`SELECT record, revision FROM transactions WHERE provider = ${provider} AND provider_reference = ${providerReference}
+      (provider: string, mode: Mode, providerReference: string) =>
+        sql`SELECT record, revision FROM transactions WHERE provider = ${provider} AND provider_reference = ${providerReference} AND mode = ${mode}
           ORDER BY created_at LIMIT 1`.pipe(Effect.flatMap(first)),
       Effect.orDie
     )

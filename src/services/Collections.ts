@@ -9,7 +9,7 @@ import {
   type CapabilityNotAllowed,
   CorridorUnsupported,
   TenantFrozen,
-  type ValidationFailed
+  ValidationFailed
 } from "../domain/errors/Terminal.ts"
 import type { Instant } from "../domain/Instant.ts"
 import type { MinorUnits } from "../domain/Money.ts"
@@ -82,6 +82,11 @@ export class Collections extends Context.Service<
         const corridor = yield* admission.corridor(key)
         const source = command.source
         if (source === null) return yield* new CorridorUnsupported(key)
+        if (source.country !== command.country) {
+          return yield* new ValidationFailed({
+            issues: [{ path: "source.country", message: "must be the charge's own country" }]
+          })
+        }
         const network = yield* knownNetwork(corridor, source.country, source.network, "source.network")
         yield* admission.underCeiling(caller, command.amount, command.currency)
         yield* withinWindow(corridor, command.amount)

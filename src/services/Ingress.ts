@@ -57,7 +57,7 @@ export class Ingress extends Context.Service<
         // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
         const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
         if (Option.exists(byOurs, own) || hint.providerReference === null) return Option.filter(byOurs, own)
-        return Option.filter(yield* transactions.byProviderReference(provider, hint.providerReference), own)
+        return Option.filter(yield* transactions.byProviderReference(provider, mode, hint.providerReference), own)
       })
 
       const look = Effect.fn("Ingress.look")(

@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor, CorridorKey, Method } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
 import { ProviderError } from "../domain/errors/Retriable.ts"
-import { CorridorUnsupported, ValidationFailed } from "../domain/errors/Terminal.ts"
+import { CorridorUnsupported, type Issue, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { largestWithin } from "../domain/Fee.ts"
 import { add, type MinorUnits, ZERO } from "../domain/Money.ts"
 import type { Destination } from "../domain/Party.ts"
@@ -106,15 +106,8 @@ export class PayoutPricing extends Context.Service<
 
       const price = Effect.fn("PayoutPricing.price")(function* (where: Route, terms: PayoutTerms) {
         return yield* priceOf(where, terms).pipe(
-          Effect.catchTag(
-            "QuoteRefused",
-            ({ kind }): Effect.Effect<never, ProviderError | ValidationFailed> =>
-              kind === "party"
-                ? Effect.fail(
-                    new ValidationFailed({ issues: [{ path: "destination", message: "is not known to the provider" }] })
-                  )
-                : Effect.fail(new ProviderError({}))
-          )
+          // A definite refusal to quote: asking again would not change it.
+          Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
         )
       })
 
@@ -156,6 +149,12 @@ export class PayoutPricing extends Context.Service<
     })
   )
 }
+
+const quoteIssues = {
+  party: { path: "destination", message: "is not known to the provider" },
+  amount: { path: "amount_minor", message: "is not an amount that the provider quotes" },
+  other: { path: "", message: "the provider refuses to quote this payout" }
+} as const satisfies Record<QuoteRefused["kind"], Issue>
 
 const priceOf = (route: Route, terms: PayoutTerms): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
   const quoteOf = (amount: MinorUnits) => quoteFor(route, terms, amount)

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { ASKED_FOR_MS } from "../domain/Asking.ts"
 import type { Actor, Fact } from "../domain/Fact.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { isTerminal, type Transaction } from "../domain/Transaction.ts"
@@ -59,19 +58,8 @@ export class Reconciler extends Context.Service<
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
           yield* settlement.apply(reference, deliveredBefore(transaction, answer), actor)
         }
-        const settled = yield* settlement.apply(
-          reference,
-          believed(transaction, answer, provider.value.promises, policy, now),
-          actor
-        )
-        if (!isTerminal(settled) && !settled.needsReview && now - settled.createdAt >= ASKED_FOR_MS) {
-          yield* settlement.apply(
-            reference,
-            { _tag: "Overdue", note: "asked to the end of the schedule without an outcome" },
-            actor
-          )
-        }
-        return answer._tag !== "Unknown"
+        yield* settlement.apply(reference, believed(transaction, answer, provider.value.promises, policy, now), actor)
+        return answer._tag !== "Unknown" && answer._tag !== "NotFound"
       })
 
       const claim = Effect.fnUntraced(function* (free: number) {
@@ -90,14 +78,14 @@ export class Reconciler extends Context.Service<
 }
 
 const deliveredBefore = (
-  { currency, providerReference }: Transaction,
-  { amount, note }: Extract<Answer, { _tag: "Returned" }>
+  { providerReference }: Transaction,
+  { amount, charged, currency, note }: Extract<Answer, { _tag: "Returned" }>
 ): Fact => ({
   _tag: "Succeeded",
   providerReference,
   amount,
   currency,
-  fee: null,
+  fee: charged,
   note
 })
 

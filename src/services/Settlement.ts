@@ -1,9 +1,8 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
-import { nextAsk } from "../domain/Asking.ts"
+import { isOverdue, nextAsk } from "../domain/Asking.ts"
 import { freeze } from "../domain/Event.ts"
 import type { Actor, Fact } from "../domain/Fact.ts"
 import type { Reference } from "../domain/Ids.ts"
-import type { Instant } from "../domain/Instant.ts"
 import { type Decision, decide } from "../domain/Moves.ts"
 import { isTerminal, type Transaction } from "../domain/Transaction.ts"
 import { transactionView } from "../domain/View.ts"
@@ -53,7 +52,10 @@ export class Settlement extends Context.Service<
       ) {
         const at = yield* Clock.currentTimeMillis
         const decision = decide(transaction, fact, actor, at)
-        const next = counted(transaction, decision, fact, actor)
+        const decided = counted(transaction, decision, fact, actor)
+        // In the same commit as the last question: nothing open is ever left with nobody to look at it.
+        const overdue = isOverdue(decided, at)
+        const next = overdue ? { ...decided, needsReview: true, version: decided.version + 1, updatedAt: at } : decided
         const event =
           decision.event === null
             ? null
@@ -73,7 +75,7 @@ export class Settlement extends Context.Service<
           expectedRevision: revision,
           next,
           entry: decision.entry,
-          line: lineOf(next, fact, actor, at),
+          line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
           event,
           nextAskAt: nextAsk(next, policy.askSchedule, at),
           answer: claim === undefined || answer === null ? null : { claim, answer },
@@ -90,6 +92,12 @@ export class Settlement extends Context.Service<
           const result = yield* ledger.apply(step)
           if (result._tag === "Stale") continue
           if (step.event !== null) yield* dispatcher.nudge
+          const drift = step.entry?.postings.find(({ account }) => account === "drift")
+          if (drift !== undefined) {
+            yield* Effect.logWarning("the provider took more than the fee that was held: the gateway bears the drift").pipe(
+              Effect.annotateLogs({ reference, drift_minor: drift.amount.toString(), currency: drift.currency })
+            )
+          }
           yield* Effect.logInfo("settled").pipe(
             Effect.annotateLogs({ reference, fact: fact._tag, actor, status: step.next.status, moved: step.entry !== null })
           )
@@ -111,13 +119,16 @@ const counted = (before: Transaction, { next }: Decision, fact: Fact, actor: Act
   return { ...next, asked, notFound }
 }
 
-const lineOf = (next: Transaction, fact: Fact, actor: Actor, at: Instant) => ({
-  at,
-  actor,
-  fact: fact._tag,
-  note: fact.note,
-  status: next.status
-})
+/** The provider's words, and the figures that a person compares. */
+const noteOf = (fact: Fact, overdue: boolean): string => {
+  const sums =
+    fact._tag === "Succeeded"
+      ? [`amount ${fact.amount ?? "unsaid"} ${fact.currency ?? ""}`.trim(), `fee ${fact.fee ?? "unsaid"}`]
+      : []
+  return [fact.note, ...sums, ...(overdue ? ["asked to the end of the schedule: a person has to look"] : [])]
+    .filter((part) => part !== "")
+    .join("; ")
+}
 
 /** The bytes to keep with the commit; null while the outcome is open, because then nothing may be kept. */
 const answerBytes = (encoder: AnswerEncoder["Service"], next: Transaction, fact: Fact): StoredAnswer | null =>

@@ -23,9 +23,16 @@ const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extract<Fact,
   Unknown: { _tag: "Unknown", reason: "timeout", note: "" },
   StillPending: { _tag: "StillPending", ...heard },
   NotFound: { _tag: "NotFound", note: "" },
-  Overdue: { _tag: "Overdue", note: "" },
   Expired: { _tag: "Expired", note: "" },
-  Returned: { _tag: "Returned", amount: minor(principal), fee: ZERO, at: LATER, note: "account closed" }
+  Returned: {
+    _tag: "Returned",
+    amount: minor(principal),
+    currency: "UGX",
+    fee: ZERO,
+    charged: null,
+    at: LATER,
+    note: "account closed"
+  }
 })
 const names = [
   "Accepted",
@@ -36,7 +43,6 @@ const names = [
   "Unknown",
   "StillPending",
   "NotFound",
-  "Overdue",
   "Expired",
   "Returned"
 ] as const
@@ -49,8 +55,7 @@ const payoutTable: { readonly [S in PayoutStatus]: { readonly [F in Fact["_tag"]
   pending: {
     Succeeded: ["successful", "settle", "payout.successful", false],
     Refused: ["failed", "release", "payout.failed", false],
-    NotSent: ["failed", "release", "payout.failed", false],
-    Overdue: ["pending", null, null, true]
+    NotSent: ["failed", "release", "payout.failed", false]
   },
   successful: { Returned: ["successful", "return", "payout.returned", false], Refused: ["successful", null, null, true] },
   failed: { Succeeded: ["failed", null, null, true] }
@@ -62,13 +67,14 @@ const open = {
   NeedsRedirect: ["requires_action", null, "collection.requires_action", false],
   Expired: ["expired", null, "collection.expired", false]
 } satisfies { readonly [F in Fact["_tag"]]?: Expected }
+const sentBack = (status: string): Expected => [status, null, null, true]
 const collectionTable: { readonly [S in CollectionStatus]: { readonly [F in Fact["_tag"]]?: Expected } } = {
   requires_action: {
     ...open,
     Accepted: ["pending", null, "collection.pending", false],
-    Overdue: ["requires_action", null, null, true]
+    Returned: sentBack("requires_action")
   },
-  pending: { ...open, Overdue: ["pending", null, null, true] },
+  pending: { ...open, Returned: sentBack("pending") },
   successful: { Refused: ["successful", null, null, true], Returned: ["successful", null, null, true] },
   failed: { Succeeded: ["successful", "collect", "collection.successful", false] },
   expired: { Succeeded: ["successful", "collect", "collection.successful", false] }
@@ -137,6 +143,26 @@ describe("the table of moves", () => {
     const first = decide(payout({ status: "successful" }), facts(10_000n).Returned, "reconciler", LATER)
     expect(first.entry?.phase).toBe("return")
     expect(decide(first.next, facts(10_000n).Returned, "callback", LATER).entry).toBeNull()
+  })
+
+  it("gives nothing back in another currency: a person looks", () => {
+    const { entry, next } = decide(
+      payout({ status: "successful" }),
+      { ...facts(10_000n).Returned, currency: "KES" },
+      "reconciler",
+      LATER
+    )
+    expect([entry, next.needsReview]).toStrictEqual([null, true])
+  })
+
+  it("never believes 'never sent' of what the provider gave a handle to", () => {
+    const given = payout({ providerReference: "P1" })
+    expect(decide(given, facts(10_000n).NotSent, "reconciler", LATER)).toStrictEqual({ next: given, entry: null, event: null })
+  })
+
+  it("shows what was observed when a charge brought another amount", () => {
+    const { next } = decide(collection(), { ...facts(50_000n).Succeeded, amount: minor(49_000n) }, "callback", LATER)
+    expect(next).toMatchObject({ status: "pending", needsReview: true, observedAmount: 49_000n, observedCurrency: "UGX" })
   })
 
   it("counts a version for each change that a tenant can see, and none for a noted fact", () => {

@@ -1,81 +1,24 @@
 import { it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { describe, expect } from "vitest"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { AppId } from "../../src/domain/Ids.ts"
-import { credit, type Posting, positionOf, reserve } from "../../src/domain/Ledger.ts"
-import { add, minor } from "../../src/domain/Money.ts"
-import { decide } from "../../src/domain/Moves.ts"
+import { type Posting, positionOf } from "../../src/domain/Ledger.ts"
+import { minor } from "../../src/domain/Money.ts"
 import { openColumns, openStatement } from "../../src/persistence/OpenStatement.ts"
-import { FloatLedger, type OpenStep } from "../../src/services/ports/FloatLedger.ts"
-import { type Claim, Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { NOON, payout } from "../support/Given.ts"
-import { auditEntry, givenDatabase } from "../support/GivenDatabase.ts"
-import { givenClaim, givenFloat, givenLedger } from "../support/GivenMoney.ts"
+import { givenClaim, givenLedger } from "../support/GivenMoney.ts"
+import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../support/MoneySteps.ts"
 
-const appId = AppId.make("acme")
-const succeeded: Fact = { _tag: "Succeeded", providerReference: "P1", amount: null, currency: null, fee: null, note: "" }
-
-const openStep = (claim: Claim, principal: bigint, fee = 1_000n): OpenStep => {
-  const transaction = payout({
-    reference: claim.reference,
-    appId: claim.scope.appId,
-    principal: minor(principal),
-    heldFee: minor(fee),
-    fees: minor(fee)
-  })
-  return {
-    claim,
-    transaction,
-    entry: reserve("UGX", add(transaction.principal, transaction.heldFee)),
-    line: { at: NOON, actor: "request", fact: "Opened", note: "", status: "pending" },
-    event: null,
-    nextAskAt: NOON + 15_000,
-    sealedDestination: new Uint8Array([1, 2, 3]),
-    partyHash: new Uint8Array(32)
-  }
-}
-
-const applyStep = Effect.fnUntraced(function* (claim: Claim, fact: Fact) {
-  const stored = yield* Effect.fromOption(yield* (yield* Transactions).byReference(claim.reference))
-  const { entry, next } = decide(stored.transaction, fact, "callback", NOON)
-  return {
-    expectedRevision: stored.revision,
-    next,
-    entry,
-    line: { at: NOON, actor: "callback" as const, fact: fact._tag, note: "", status: next.status },
-    event: null,
-    nextAskAt: null,
-    answer: { claim, answer: { status: 201, body: '{"kept":true}' } },
-    wipe: true
-  }
-})
-
-/** A migrated database with one node, and the tenant with that much float. */
-const given = Effect.fnUntraced(function* (float: bigint) {
-  const url = yield* givenDatabase
-  const node = yield* givenLedger(url)
-  yield* Effect.provideContext(givenTenantWith(appId, float), node)
-  return { url, node }
-})
-
-const givenTenantWith = Effect.fnUntraced(function* (tenant: AppId, float: bigint) {
+/** Until one statement of this database waits for another one's lock. */
+const waitsForLock = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`INSERT INTO tenants (app_id, status, capabilities, created_at) VALUES (${tenant}, 'active', '{payouts}', now())`
-  if (float > 0n) yield* givenFloat(tenant, float)
-})
-
-const openOne = Effect.fnUntraced(function* (tenant: AppId, key: string, principal: bigint) {
-  const claim = yield* givenClaim(tenant, key)
-  return yield* (yield* FloatLedger).open(openStep(claim, principal))
-})
-
-const position = Effect.fnUntraced(function* (tenant: AppId) {
-  const [found] = yield* (yield* FloatLedger).positions(tenant, "live")
-  return [found?.available, found?.reserved]
+  const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+  yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
 })
 
 /** The database commits the first money step, and its answer never comes. */
@@ -192,6 +135,37 @@ describe("FloatLedger", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("opens what a credit that is committed meanwhile pays for", () =>
+    Effect.gen(function* () {
+      const { node, url } = yield* given(100n)
+      const other = yield* givenLedger(url)
+      const claim = yield* Effect.provideContext(givenClaim(appId, "credit"), node)
+      const credited = yield* Deferred.make<void>()
+      const end = yield* Deferred.make<void>()
+      const crediting = yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`UPDATE float_positions SET available_minor = available_minor + 1000, credited_minor = credited_minor + 1000`
+            yield* Deferred.succeed(credited, undefined)
+            yield* Deferred.await(end)
+          })
+        )
+      }).pipe(Effect.provideContext(other), Effect.forkChild)
+      yield* Deferred.await(credited)
+      const sql = yield* Effect.provideContext(SqlClient.SqlClient, node)
+      const opening = yield* sql
+        .unsafe<{ verdict: string }>(openStatement, [JSON.stringify([openColumns(openStep(claim, 500n, 10n), 0)])])
+        .pipe(Effect.forkChild)
+      // It waits for the row: the credit commits only now.
+      yield* Effect.provideContext(waitsForLock, other)
+      yield* Deferred.succeed(end, undefined)
+      yield* Fiber.join(crediting)
+      expect((yield* Fiber.join(opening)).map(({ verdict }) => verdict)).toStrictEqual(["Opened"])
+      expect(yield* Effect.provideContext(position(appId), node)).toStrictEqual([590n, 510n])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("settles once however many bring the same news at once, and wipes the destination", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
@@ -236,35 +210,6 @@ describe("FloatLedger", () => {
         const postings =
           yield* sql<Posting>`SELECT currency, account, amount_minor AS amount FROM postings WHERE app_id = ${appId}`
         expect(yield* ledger.positions(appId, "live")).toStrictEqual([positionOf("UGX", postings)])
-      }).pipe(Effect.provideContext(node))
-    }).pipe(Effect.scoped)
-  )
-
-  it.live("posts an adjustment once per external id and answers its first result again", () =>
-    Effect.gen(function* () {
-      const { node } = yield* given(0n)
-      yield* Effect.gen(function* () {
-        const ledger = yield* FloatLedger
-        const adjustment = {
-          appId,
-          mode: "live",
-          currency: "UGX",
-          direction: "credit",
-          amount: minor(700n),
-          externalId: "bank-1",
-          note: "",
-          at: NOON,
-          entry: credit("UGX", minor(700n)),
-          audit: auditEntry()
-        } as const
-        const first = yield* ledger.adjust(adjustment)
-        yield* givenFloat(appId, 50n)
-        expect(yield* ledger.adjust(adjustment)).toStrictEqual(first)
-        expect(yield* ledger.adjust({ ...adjustment, amount: minor(701n) })).toStrictEqual({ _tag: "Conflict" })
-        expect(yield* ledger.adjust({ ...adjustment, appId: AppId.make("nobody") })).toStrictEqual({ _tag: "NoTenant" })
-        const debit = { ...adjustment, direction: "debit", externalId: "bank-2", amount: minor(751n) } as const
-        expect(yield* ledger.adjust(debit)).toStrictEqual({ _tag: "ShortFloat", available: 750n })
-        expect(yield* position(appId)).toStrictEqual([750n, 0n])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

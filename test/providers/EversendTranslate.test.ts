@@ -5,11 +5,11 @@ import { describe } from "vitest"
 import { type Currency, exponents, isCurrency } from "../../src/domain/Currency.ts"
 import { json } from "../../src/domain/Json.ts"
 import { LARGEST_AMOUNT, minor, toDecimal } from "../../src/domain/Money.ts"
-import { payoutOutcome } from "../../src/providers/eversend/Translate.ts"
+import { chargeOutcome, foundInPage, payoutOutcome } from "../../src/providers/eversend/Translate.ts"
 import { chargeBody, payoutBody, quotationBody } from "../../src/providers/eversend/TranslateOrder.ts"
 import type { Exchanged } from "../../src/providers/Transport.ts"
-import { bank, chargeOrder, corridor, momo, payoutOrder, quoteOrder } from "./EversendOrders.ts"
-import { payoutAnswer } from "./EversendStub.ts"
+import { askOrder, bank, chargeOrder, corridor, momo, payoutOrder, quoteOrder } from "./EversendOrders.ts"
+import { chargeAnswer, listAnswer, payoutAnswer, transaction } from "./EversendStub.ts"
 
 const currencies = Object.keys(exponents).filter(isCurrency)
 const anyCurrency = fc.constantFrom<Currency>(...currencies)
@@ -26,15 +26,10 @@ describe("amounts keep every digit", () => {
         const sent = json(quotationBody(quoteOrder({ corridor: corridor("payout", "momo", "UG", currency), amount })))
         const decimal = amountIn(sent) ?? ""
         expect(decimal).toBe(toDecimal(amount, currency))
-        const said = json(payoutAnswer(order.reference, { status: "successful", currency, amount: "@", fees: "@" })).replaceAll(
-          '"@"',
-          isText ? `"${decimal}"` : decimal
-        )
-        expect(payoutOutcome(answered(said), { reference: order.reference, currency }).fact).toMatchObject({
-          _tag: "Succeeded",
-          amount,
-          currency,
-          fee: amount
+        const found = transaction(order.reference, { status: "successful", currency, amount: "@", fees: "@" })
+        const said = json(listAnswer(found)).replaceAll('"@"', isText ? `"${decimal}"` : decimal)
+        expect(foundInPage("payout", { ...askOrder(order.reference), currency }, answered(said), 100, 0)).toMatchObject({
+          fact: { _tag: "Succeeded", amount, currency, fee: amount }
         })
       })
     )
@@ -50,6 +45,29 @@ describe("amounts keep every digit", () => {
         expect(payoutOutcome(answered(said), { reference: order.reference, currency }).fact).toMatchObject({ _tag: "Unknown" })
       })
     )
+  })
+
+  it("an identifier that could not be stored is no answer", () => {
+    const order = payoutOrder()
+    const said = json(payoutAnswer(order.reference, { transactionId: "BP1\u0000" }))
+    expect(payoutOutcome(answered(said), { reference: order.reference, currency: "UGX" }).fact).toMatchObject({
+      _tag: "Unknown",
+      reason: "bad_response"
+    })
+  })
+
+  it("an address in an answer is a page to pay on only where the corridor has one, and never the tenant's own", () => {
+    const shop = "https://shop.example/back"
+    const read = (customerAction: "redirect" | "handset_pin", redirectUrl: string) => {
+      const order = chargeOrder("1234", {
+        redirectUrl: shop,
+        corridor: { ...corridor("collection", "momo", "UG", "UGX"), customerAction }
+      })
+      return chargeOutcome(answered(json(chargeAnswer(order.reference, { redirectUrl }))), order).fact._tag
+    }
+    expect(read("redirect", "https://pay.example/1")).toBe("NeedsRedirect")
+    expect(read("redirect", shop)).toBe("Unknown")
+    expect(read("handset_pin", shop)).toBe("Accepted")
   })
 
   it("a status that is not Eversend's is unknown, whatever it is", () => {

@@ -112,7 +112,7 @@ const ports = (world: World) => {
       find: () => Effect.succeed(Option.none()),
       byReference: (reference) =>
         Effect.succeed(reference === stored.transaction.reference ? Option.some(stored) : Option.none()),
-      byProviderReference: (_provider, reference) =>
+      byProviderReference: (_provider, _mode, reference) =>
         Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none()),
       history: () => Effect.succeed([]),
       claimDue: () => Effect.succeed([]),

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { rm } from "node:fs/promises"
 import { Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import * as App from "../../src/App.ts"
@@ -203,7 +204,7 @@ export const givenStack = Effect.fnUntraced(function* (
   const database = yield* givenDatabase
   const simulator = yield* Effect.acquireRelease(
     Effect.promise(() => startSimulator({ duplicates: "accept", ...wish })),
-    (running) => Effect.promise(() => running.stop())
+    (running) => Effect.promise(() => running.stop().then(() => rm(running.dataDir, { recursive: true, force: true })))
   )
   const gateway = yield* Effect.orDie(gatewayOn(database, simulator, overrides))
   return { database, simulator, gateway }

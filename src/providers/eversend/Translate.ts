@@ -74,8 +74,10 @@ export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading
   const reading = outcomeOf("collection", data, { reference: order.reference, currency: order.corridor.currency })
   const { fact } = reading
   const page = data.redirectUrl ?? data.redirect_url ?? data.authorizationUrl ?? data.paymentLink ?? null
-  if (fact._tag !== "Accepted" || (page === null && order.corridor.customerAction !== "redirect")) return reading
-  if (page === null || !isPage(page)) return unread("it has to be paid on a page, and the answer names none", data.status)
+  // Elsewhere a page is none to pay on: it may be the tenant's own address, echoed.
+  if (fact._tag !== "Accepted" || order.corridor.customerAction !== "redirect") return reading
+  if (page === null || page === order.redirectUrl || !isPage(page))
+    return unread("it has to be paid on a page, and the answer names none", data.status)
   return told({ ...fact, _tag: "NeedsRedirect", redirectUrl: page })
 }
 
@@ -94,7 +96,11 @@ const outcomeOf = (kind: Kind, wire: Wire, order: Own): Reading<PayoutOutcome> =
         note: fact.note
       })
     }
-    case "Succeeded":
+    // Delivered at once: the fee of a payment that is this fresh is not final (Eversend's own example says 0), so it is asked for.
+    case "Succeeded": {
+      const { amount: observedAmount, currency: observedCurrency, note, providerReference } = fact
+      return told({ _tag: "Accepted", providerReference, observedAmount, observedCurrency, note })
+    }
     case "Refused":
     case "Unknown":
       return { fact, alarm }
@@ -191,7 +197,9 @@ const standing = (kind: Kind, wire: Wire, stored: Currency, now: number): Readin
       return told({
         _tag: "Returned",
         amount: sum.amount,
+        currency: sum.currency,
         fee: ZERO,
+        charged: sum.fee,
         at: instant(wire.updatedAt) ?? now,
         note: `${note}, refunded`
       })

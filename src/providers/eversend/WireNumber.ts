@@ -2,9 +2,12 @@ import { Schema, SchemaGetter } from "effect"
 
 const StringOrNumber = Schema.Union([Schema.String, Schema.Finite])
 
+// Nothing that no identifier has: a control character could not even be stored.
+const Plain = Schema.String.check(Schema.isPattern(/^[^\p{Cc}\p{Cs}]{0,256}$/u))
+
 /** A number or a string on the wire, text inside: an identifier, a status code. */
 export const Text = StringOrNumber.pipe(
-  Schema.decodeTo(Schema.String, {
+  Schema.decodeTo(Plain, {
     decode: SchemaGetter.transform((value: string | number) => String(value)),
     encode: SchemaGetter.transform((value: string): string | number => value)
   })

@@ -19,7 +19,11 @@ export class Transactions extends Context.Service<
     /** Whosever it is: for Settlement, the reconciler and operators. */
     readonly byReference: (reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
     /** By the provider's own handle, for callbacks that carry only that. */
-    readonly byProviderReference: (provider: string, providerReference: string) => Effect.Effect<Option.Option<StoredTransaction>>
+    readonly byProviderReference: (
+      provider: string,
+      mode: Mode,
+      providerReference: string
+    ) => Effect.Effect<Option.Option<StoredTransaction>>
     /** In the order in which it happened; empty when there is no such transaction. */
     readonly history: (reference: Reference) => Effect.Effect<ReadonlyArray<HistoryLine>>
     /** Takes up to `limit` transactions whose time to be asked for has come, for `leaseMs`; no other node gets them meanwhile. */
