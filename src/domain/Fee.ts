@@ -24,9 +24,10 @@ export const largestWithin = Effect.fnUntraced(function* <Q extends { readonly f
   const whole = yield* quoteOf(budget)
   const net = minus(budget, whole.fee)
   // fee(budget) is the highest fee within the budget, so `net` always fits; the floor may fit where its own fee is lower.
-  let fits = net > floor ? net : floor
-  let quote = fits === ZERO ? whole : yield* quoteOf(fits)
-  if (fits === ZERO || fits + quote.fee > budget) return { amount: net, quote: whole, reachesFloor: false } satisfies Reduced<Q>
+  const least = floor > ZERO ? floor : minor(1n)
+  let fits = net > least ? net : least
+  let quote = yield* quoteOf(fits)
+  if (fits + quote.fee > budget) return { amount: net, quote: whole, reachesFloor: false } satisfies Reduced<Q>
   let tooMuch = add(budget, minor(1n))
   for (let quotes = 2; quotes < QUOTES_AT_MOST; quotes++) {
     const reach = minus(budget, quote.fee)

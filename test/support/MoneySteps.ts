@@ -13,7 +13,14 @@ import { givenDatabase } from "./GivenDatabase.ts"
 import { givenClaim, givenFloat, givenLedger } from "./GivenMoney.ts"
 
 export const appId = AppId.make("acme")
-export const succeeded: Extract<Fact, { readonly _tag: "Succeeded" }> = { _tag: "Succeeded", providerReference: "P1", amount: null, currency: null, fee: null, note: "" }
+export const succeeded: Extract<Fact, { readonly _tag: "Succeeded" }> = {
+  _tag: "Succeeded",
+  providerReference: "P1",
+  amount: null,
+  currency: null,
+  fee: null,
+  note: ""
+}
 
 export const openStep = (claim: Claim, principal: bigint, fee = 1_000n): OpenStep => {
   const transaction = payout({
