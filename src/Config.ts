@@ -1,4 +1,26 @@
-import { Context, Effect, Redacted, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
+import {
+  boolean,
+  duration,
+  hostName,
+  httpUrl,
+  isLoopback,
+  list,
+  longerThanZero,
+  masterKeyText,
+  network,
+  oneOf,
+  postgresUrl,
+  type Reader,
+  rate,
+  reader,
+  redisUrl,
+  rising,
+  secret,
+  text,
+  type Variables,
+  wholeNumber
+} from "./ConfigRules.ts"
 import type { Currency } from "./domain/Currency.ts"
 import { type MinorUnits, minor } from "./domain/Money.ts"
 
@@ -13,8 +35,6 @@ export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("Inva
     return this.mistakes.join("\n")
   }
 }
-
-export type Variables = Readonly<Record<string, string | undefined>>
 
 /** The process's environment, unless a command or a test puts another in its place. */
 export const Environment: Context.Reference<Variables> = Context.Reference<Variables>("gateway/Environment", {
@@ -51,7 +71,6 @@ const NONCE_MARGIN_SECONDS = 30
 const MAX_SECONDS = 3600
 const MAX_DELAY_MS = 600_000
 const LARGEST_PORT = 65_535
-const MASTER_KEY_BYTES = 32
 const ASK_SCHEDULE = "15s,30s,1m,2m,5m,10m,15m,30m,1h"
 const WEBHOOK_SCHEDULE = "0s,5s,30s,2m,10m,30m,2h,5h,10h,14h,20h,24h"
 
@@ -81,6 +100,11 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
       tracesEndpoint: read.optional("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", httpUrl),
       serviceName: read("OTEL_SERVICE_NAME", "payment-gateway", text)
     },
+    /** Null: each process counts for itself. */
+    redisUrl: read.optional("REDIS_URL", redisUrl),
+    /** How often one key may ask. */
+    rateLimits: { reads: read("RATE_LIMIT_READS", "500/s:1000", rate), money: read("RATE_LIMIT_MONEY", "200/s:400", rate) },
+    trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
     eversend: eversend(read, mistakes, databaseUrl !== null),
     policy: policy(read)
   }
@@ -142,109 +166,3 @@ const account = (prefix: string, read: Reader, mistakes: Array<string>) => {
   if (clientId === null || clientSecret === null || webhookSecret === null) return null
   return { clientId, clientSecret, webhookSecret }
 }
-
-/** How one setting is read: what it must be, and its value, or undefined where the text is not that. */
-interface Rule<A> {
-  readonly meaning: string
-  readonly of: (text: string) => A | undefined
-  /** Its text is never shown. */
-  readonly isSecret?: boolean
-}
-
-type Reader = ReturnType<typeof reader>
-
-/** An empty value counts as unset, as a shell leaves it. */
-const reader = (variables: Variables, mistakes: Array<string>) => {
-  const given = (name: string): string | undefined => variables[name]?.trim() || undefined
-  const check = <A>(name: string, value: string, rule: Rule<A>): A | undefined => {
-    const read = rule.of(value)
-    if (read === undefined)
-      mistakes.push(`${name} must be ${rule.meaning}${rule.isSecret === true ? "" : `, not ${JSON.stringify(value)}`}`)
-    return read
-  }
-  const read = <A>(name: string, fallback: string, rule: Rule<A>): A => {
-    const value = given(name)
-    const own = value === undefined ? undefined : check(name, value, rule)
-    const standard = own ?? rule.of(fallback)
-    if (standard === undefined) throw new Error(`the default of ${name} is not ${rule.meaning}`)
-    return standard
-  }
-  const optional = <A>(name: string, rule: Rule<A>): A | null => {
-    const value = given(name)
-    return value === undefined ? null : (check(name, value, rule) ?? null)
-  }
-  return Object.assign(read, { optional, has: (name: string) => given(name) !== undefined })
-}
-
-const text: Rule<string> = { meaning: "a text", of: (value) => value }
-const secret: Rule<Redacted.Redacted> = { meaning: "a text", of: (value) => Redacted.make(value), isSecret: true }
-
-const masterKeyText: Rule<Redacted.Redacted> = {
-  meaning: `${MASTER_KEY_BYTES} bytes in base64`,
-  of: (value) => {
-    const bytes = Buffer.from(value, "base64")
-    return bytes.length === MASTER_KEY_BYTES && bytes.toString("base64") === value ? Redacted.make(value) : undefined
-  },
-  isSecret: true
-}
-
-const wholeNumber = (minimum: number, maximum: number): Rule<number> => ({
-  meaning: `a whole number from ${minimum} to ${maximum}`,
-  of: (value) => (/^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum ? Number(value) : undefined)
-})
-
-const oneOf = <const A>(choices: Readonly<Record<string, A>>): Rule<A> => ({
-  meaning: `one of ${Object.keys(choices).join(", ")}`,
-  of: (value) => (Object.hasOwn(choices, value.toLowerCase()) ? choices[value.toLowerCase()] : undefined)
-})
-
-const boolean = oneOf({ true: true, false: false })
-
-const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-const isUnit = Schema.is(Schema.Literals(["ms", "s", "m", "h", "d"]))
-const duration: Rule<number> = {
-  meaning: "a duration such as 15s, 1m or 2h",
-  of: (value) => {
-    const [, count, unit] = /^(\d{1,6})(ms|s|m|h|d)$/.exec(value) ?? []
-    return isUnit(unit) ? Number(count) * units[unit] : undefined
-  }
-}
-
-const longerThanZero: Rule<number> = { ...duration, of: (value) => duration.of(value) || undefined }
-
-const list = <A>(rule: Rule<A>): Rule<ReadonlyArray<A>> => ({
-  meaning: `a comma list, each ${rule.meaning}`,
-  of: (value) => {
-    const items = value === "" ? [] : value.split(",").map((item) => rule.of(item.trim()))
-    return items.every((item) => item !== undefined) ? items : undefined
-  }
-})
-
-const rising: Rule<ReadonlyArray<number>> = {
-  meaning: "a comma list of rising durations such as 15s,1m,2h",
-  of: (value) => {
-    const ages = list(longerThanZero).of(value)
-    return ages !== undefined && ages.length > 0 && ages.every((age, index) => age > (ages[index - 1] ?? 0)) ? ages : undefined
-  }
-}
-
-const hostName: Rule<string> = {
-  meaning: "a host name or an IP address",
-  of: (value) => (/^[\w.:-]+$/.test(value) ? value.toLowerCase() : undefined)
-}
-
-const urlWith = (meaning: string, protocols: ReadonlyArray<string>): Rule<string> => ({
-  meaning,
-  of: (value) => (URL.canParse(value) && protocols.includes(new URL(value).protocol) ? value.replace(/\/+$/, "") : undefined)
-})
-
-const httpUrl = urlWith("an http or https address", ["http:", "https:"])
-
-const postgresUrl: Rule<Redacted.Redacted> = {
-  meaning: "a postgres:// address",
-  of: (value) => (urlWith("", ["postgres:", "postgresql:"]).of(value) === undefined ? undefined : Redacted.make(value)),
-  isSecret: true
-}
-
-const isLoopback = (url: string): boolean =>
-  /^(localhost|127\.[\d.]+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0)$/.test(new URL(url).hostname)

@@ -29,10 +29,11 @@ const imports: ReadonlyArray<{
   { from: /^services\//, files: ["domain/", "services/"], packages: [core, crypto] },
   // The socket's own facts: raw headers, malformed requests, draining.
   {
-    from: /^http\/(Edge|NodeListener|Server)\.ts$/,
+    from: /^http\/(Edge|NodeListener|Server|handlers\/Description)\.ts$/,
     files: ["domain/", "services/", "http/"],
     packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node$/]
   },
+  { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\//, files: ["domain/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   {
     from: /^providers\/Registry\.ts$/,
@@ -63,6 +64,11 @@ const imports: ReadonlyArray<{
     packages: [core, node, /^effect\/reactivity$/, /^@effect\/sql-pg$/]
   },
   {
+    from: /^persistence\/RateLimitsRedis\.ts$/,
+    files: ["services/ports/", "persistence/RateLimitsMemory.ts"],
+    packages: [core, /^effect\/persistence$/, /^@effect\/platform-node$/]
+  },
+  {
     from: /^persistence\//,
     files: ["domain/", "services/ports/", "persistence/"],
     packages: [core, crypto, /^effect\/(sql|reactivity)(\/\w+)?$/, /^@effect\/sql-pg(\/\w+)?$/]
@@ -85,7 +91,8 @@ const imports: ReadonlyArray<{
     files: ["domain/", "services/", "commands/", "App.ts"],
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },
-  { from: /^Config\.ts$/, files: ["domain/"], packages: [core] },
+  { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts"], packages: [core, /^node:net$/] },
+  { from: /^Config\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
   {
     from: /^App\.ts$/,
     files: ["domain/", "services/", "http/", "providers/", "persistence/", "observability/", "Config.ts"],

@@ -21,6 +21,12 @@ export const Amount = Schema.BigIntFromString.pipe(
   Schema.decodeTo(Schema.toType(MinorUnits))
 )
 
+/** As `Amount`, or nothing at all. */
+export const AmountOrNothing = Schema.BigIntFromString.pipe(
+  Schema.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: LARGEST_AMOUNT })),
+  Schema.decodeTo(Schema.toType(MinorUnits))
+)
+
 export const amountMinor = Flag.String("amount-minor").pipe(
   Flag.withSchema(Amount),
   Flag.withDescription("a whole number of the currency's smallest unit, more than zero")

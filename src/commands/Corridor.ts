@@ -1,8 +1,8 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type Corridor, type CorridorKey, Country, CustomerAction, Direction, Method } from "../domain/Corridor.ts"
-import { Currency, exponents } from "../domain/Currency.ts"
-import { iso } from "../domain/Instant.ts"
+import { Currency } from "../domain/Currency.ts"
+import { corridorView } from "../domain/View.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { answer } from "./Answer.ts"
 import { Amount, Words } from "./Arguments.ts"
@@ -15,7 +15,7 @@ const list = Command.make(
   {},
   Effect.fn(function* () {
     const corridors = yield* Corridors
-    yield* answer((yield* corridors.list).map(rowView))
+    yield* answer((yield* corridors.list).map(corridorView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Every corridor row, active or not"))
 
@@ -52,7 +52,7 @@ const set = Command.make(
     }
     const subject = `${country}/${currency}/${direction}/${method}`
     yield* corridors.put(next, yield* audit("corridor set", subject, wishes(changes)))
-    yield* answer(rowView(next))
+    yield* answer(corridorView(next))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Change a corridor row, or add it; every node follows within a second"))
 
@@ -108,24 +108,4 @@ const newRow = (key: CorridorKey): Corridor => ({
   availability: "operational",
   inactiveReason: null,
   updatedAt: 0
-})
-
-const rowView = (row: Corridor) => ({
-  country: row.country,
-  currency: row.currency,
-  direction: row.direction,
-  method: row.method,
-  active: row.active,
-  provider: row.provider,
-  networks: row.networks,
-  minimum_minor: row.minimum,
-  maximum_minor: row.maximum,
-  exponent: exponents[row.currency],
-  customer_action: row.customerAction,
-  requires_redirect_url: row.requiresRedirectUrl,
-  requires_msisdn: row.requiresMsisdn,
-  destination_currencies: row.destinationCurrencies,
-  availability: row.availability,
-  inactive_reason: row.inactiveReason,
-  updated_at: iso(row.updatedAt)
 })

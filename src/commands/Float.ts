@@ -28,7 +28,7 @@ const adjustCommand = (direction: Adjustment["direction"], description: string) 
     direction,
     adjustmentFlags,
     Effect.fn(function* (wish) {
-      yield* answer(positionView(yield* adjustFloat({ ...wish, direction })))
+      yield* answer(heldView(yield* adjustFloat({ ...wish, direction })))
     }, Effect.provide(operatorPorts))
   ).pipe(Command.withDescription(description))
 
@@ -39,7 +39,7 @@ const list = Command.make(
     const tenants = yield* Tenants
     const ledger = yield* FloatLedger
     if ((yield* tenants.find(appId))._tag === "None") return yield* new Refusal({ message: `there is no tenant ${appId}` })
-    yield* answer((yield* ledger.positions(appId, mode)).map(positionView))
+    yield* answer((yield* ledger.positions(appId, mode)).map(heldView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("The tenant's float, one position a currency"))
 
@@ -51,6 +51,12 @@ export const float = Command.make("float").pipe(
     list
   ])
 )
+
+/** The position as its tenant sees it, and what the tenant owes. */
+const heldView = (position: FloatPosition) => ({
+  ...positionView(position),
+  ...(position.receivable === undefined ? {} : { receivable_minor: position.receivable })
+})
 
 type Wish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
 

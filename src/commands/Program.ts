@@ -1,13 +1,19 @@
 import { Cause, Console, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { AsJson } from "./Answer.ts"
+import { audit } from "./Audit.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
+import { block, screening } from "./Denial.ts"
 import { float } from "./Float.ts"
+import { inbox } from "./Inbox.ts"
 import { Installation } from "./Installation.ts"
 import { key } from "./Key.ts"
 import { ledger } from "./Ledger.ts"
+import { ceiling, limit } from "./Limit.ts"
 import { migrate } from "./Migrate.ts"
+import { review } from "./Review.ts"
+import { secrets } from "./Secrets.ts"
 import { serve } from "./Serve.ts"
 import { sign } from "./Sign.ts"
 import { simulator } from "./Simulator.ts"
@@ -33,7 +39,15 @@ const gateway = Command.make("gateway").pipe(
     corridor,
     transaction,
     webhook,
+    inbox,
+    limit,
+    ceiling,
+    block,
+    screening,
     ledger,
+    review,
+    audit,
+    secrets,
     sign
   ]),
   Command.withGlobalFlags([AsJson])

@@ -1,10 +1,10 @@
-import { Clock, Effect } from "effect"
-import { Command } from "effect/cli"
+import { Clock, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
-import { defaultCapabilities, type Tenant } from "../domain/Tenant.ts"
+import { Capability, defaultCapabilities, inOrder, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { answer } from "./Answer.ts"
-import { appId } from "./Arguments.ts"
+import { appId, Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
@@ -26,9 +26,40 @@ const list = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Every tenant, by name"))
 
+const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit"))
+
+const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], description: string) =>
+  Command.make(
+    name,
+    { appId, reason },
+    Effect.fn(function* ({ appId, reason }) {
+      const tenants = yield* Tenants
+      const changed = yield* tenants.setStatus(appId, status, yield* audit(`tenant ${name}`, appId, { reason }))
+      yield* answerTenant(appId, changed)
+    }, Effect.provide(operatorPorts))
+  ).pipe(Command.withDescription(description))
+
+const capabilityCommand = (name: "grant" | "deny", description: string) =>
+  Command.make(
+    name,
+    { appId, capability: Argument.Literals("CAPABILITY", Capability.literals) },
+    Effect.fn(function* ({ appId, capability }) {
+      const tenants = yield* Tenants
+      const entry = yield* audit(`tenant ${name}`, appId, { capability })
+      yield* answerTenant(appId, yield* tenants.setCapability(appId, capability, name === "grant", entry))
+    }, Effect.provide(operatorPorts))
+  ).pipe(Command.withDescription(`${description}; one of ${Capability.literals.join(", ")}`))
+
 export const tenant = Command.make("tenant").pipe(
   Command.withDescription("Tenants: the applications that use the gateway"),
-  Command.withSubcommands([create, list])
+  Command.withSubcommands([
+    create,
+    list,
+    statusCommand("freeze", "frozen", "Refuse a tenant everything that moves money; what is open still settles"),
+    statusCommand("unfreeze", "active", "Let a frozen tenant move money again"),
+    capabilityCommand("grant", "Let a tenant use a capability"),
+    capabilityCommand("deny", "Take a capability from a tenant")
+  ])
 )
 
 /** Refused when the name is taken. */
@@ -44,4 +75,13 @@ export const createTenant = Effect.fn("createTenant")(function* (appId: AppId) {
   return tenant
 })
 
-const tenantView = ({ appId, capabilities, status }: Tenant) => ({ app_id: appId, status, capabilities })
+const answerTenant = Effect.fnUntraced(function* (appId: AppId, changed: Option.Option<Tenant>) {
+  if (Option.isNone(changed)) return yield* new Refusal({ message: `there is no tenant ${appId}` })
+  yield* answer(tenantView(changed.value))
+})
+
+const tenantView = ({ appId, capabilities, status }: Tenant) => ({
+  app_id: appId,
+  status,
+  capabilities: inOrder(capabilities)
+})

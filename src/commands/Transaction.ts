@@ -2,7 +2,7 @@ import { Effect, Option } from "effect"
 import { Argument, Command } from "effect/cli"
 import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
-import { transactionView } from "../domain/View.ts"
+import { recordView } from "../domain/View.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
 import { answer } from "./Answer.ts"
 import { operatorPorts } from "./Installation.ts"
@@ -19,13 +19,13 @@ const show = Command.make(
     const history = yield* transactions.history(transaction.reference)
     yield* answer({
       app_id: transaction.appId,
-      ...transactionView(transaction),
+      ...recordView(transaction),
       history: history.map(({ actor, at, fact, note, status }) => ({ at: iso(at), actor, fact, status, note }))
     })
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("One record as its tenant sees it, with its history"))
 
 export const transaction = Command.make("transaction").pipe(
-  Command.withDescription("Payouts and collections of every tenant"),
+  Command.withDescription("Payouts, collections and exchanges of every tenant"),
   Command.withSubcommands([show])
 )

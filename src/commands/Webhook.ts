@@ -1,19 +1,24 @@
 import { Clock, Effect, Option, Redacted } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
+import { DeliveryStatus, deliveryView } from "../domain/Delivery.ts"
+import { ROTATION_MS } from "../domain/Endpoint.ts"
 import { defaultSubscription } from "../domain/Event.ts"
-import type { AppId, Mode } from "../domain/Ids.ts"
+import { type AppId, isReference, type Mode } from "../domain/Ids.ts"
+import { SECRET_BYTES, webhookSecretFrom } from "../domain/StandardWebhook.ts"
 import { endpointUrlProblem } from "../services/EndpointAddress.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
+import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
+import { WebhookEndpoints } from "../services/ports/WebhookEndpoints.ts"
 import { answer } from "./Answer.ts"
 import { appId, mode } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
 
-const SECRET_BYTES = 32
+/** The newest so many are shown. */
+const SHOWN = 200
 
 const endpoint = Command.make(
   "endpoint",
@@ -21,28 +26,71 @@ const endpoint = Command.make(
   Effect.fn(function* ({ appId, mode, url }) {
     yield* answer(yield* setEndpoint(appId, mode, url))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Set where a tenant's events go, with a new secret that is shown this once"))
+).pipe(
+  Command.withDescription("Set where a tenant's events go, with a new secret that is shown this once; an old one signs 24 h more")
+)
+
+const deliveries = Command.make(
+  "deliveries",
+  {
+    appId,
+    mode,
+    status: Flag.Literals("status", DeliveryStatus.literals).pipe(Flag.withDescription("only these"), Flag.optional)
+  },
+  Effect.fn(function* ({ appId, mode, status }) {
+    const outgoing = yield* WebhookDeliveries
+    const tenants = yield* Tenants
+    if (Option.isNone(yield* tenants.find(appId))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
+    const found = yield* outgoing.list(appId, mode, Option.getOrNull(status), SHOWN, null)
+    yield* answer(found.map(deliveryView))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription(`A tenant's newest ${SHOWN} deliveries with their attempts`))
+
+const redeliver = Command.make(
+  "redeliver",
+  { id: Argument.String("DELIVERY_ID") },
+  Effect.fn(function* ({ id }) {
+    yield* answer(deliveryView(yield* redeliverById(id)))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("Send one event again: the same bytes under the same id"))
 
 export const webhook = Command.make("webhook").pipe(
   Command.withDescription("Webhooks to tenants"),
-  Command.withSubcommands([endpoint])
+  Command.withSubcommands([endpoint, deliveries, redeliver])
 )
 
 const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode, url: string) {
   const { webhookAllowLoopback } = yield* Policy
   const tenants = yield* Tenants
-  const outbox = yield* WebhookOutbox
+  const endpoints = yield* WebhookEndpoints
   const identifiers = yield* Identifiers
   const problem = endpointUrlProblem(url, webhookAllowLoopback)
   if (problem !== undefined) return yield* new Refusal({ message: `${url}: ${problem}` })
   if (Option.isNone(yield* tenants.find(appId))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
-  const standing = yield* outbox.endpoint(appId, mode)
+  const standing = yield* endpoints.find(appId, mode)
   const events = Option.match(standing, { onNone: () => defaultSubscription, onSome: (found) => found.events })
-  const secret = `whsec_${Buffer.from(yield* identifiers.secret(SECRET_BYTES)).toString("base64")}`
-  yield* outbox.setEndpoint(
-    { appId, mode, url, events, enabled: true, secret: Redacted.make(secret) },
-    yield* Clock.currentTimeMillis,
-    yield* audit("webhook endpoint", appId, { mode, url })
-  )
+  const secret = webhookSecretFrom(yield* identifiers.secret(SECRET_BYTES))
+  const at = yield* Clock.currentTimeMillis
+  const wish = { appId, mode, url, events, enabled: true }
+  const entry = yield* audit("webhook endpoint", appId, { mode, url })
+  yield* endpoints.put(wish, Redacted.make(secret), at + ROTATION_MS, at, entry)
   return { url, secret }
+})
+
+const redeliverById = Effect.fn("redeliverById")(function* (id: string) {
+  const outgoing = yield* WebhookDeliveries
+  const endpoints = yield* WebhookEndpoints
+  const unknown = new Refusal({ message: `there is no delivery ${id}` })
+  const owner = isReference(id) ? yield* outgoing.owner(id) : Option.none()
+  if (!isReference(id) || Option.isNone(owner)) return yield* unknown
+  const { appId, mode } = owner.value
+  const standing = yield* endpoints.find(appId, mode)
+  if (!Option.exists(standing, ({ enabled }) => enabled)) {
+    return yield* new Refusal({ message: `the tenant ${appId} has no enabled endpoint in ${mode} mode` })
+  }
+  const entry = yield* audit("webhook redeliver", appId, { mode, delivery: id })
+  if (!(yield* outgoing.redeliver(appId, mode, id, entry.at, entry))) return yield* unknown
+  return yield* Effect.flatMap(outgoing.find(appId, mode, id), (found) =>
+    Option.isNone(found) ? unknown : Effect.succeed(found.value)
+  )
 })

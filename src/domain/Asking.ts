@@ -1,5 +1,7 @@
+import { waitsForCode } from "./CodeMoves.ts"
+import type { LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
-import { isTerminal, type Transaction } from "./Transaction.ts"
+import { isTerminal } from "./Transaction.ts"
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -18,19 +20,21 @@ const afterSuccessfulPayout = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 
 /** When to ask next, null for never. `now` bounds it: a schedule that was missed is asked for at once, not for each missed time. */
-export const nextAsk = (transaction: Transaction, schedule: AskSchedule, now: Instant): Instant | null => {
+export const nextAsk = (transaction: LedgerRecord, schedule: AskSchedule, now: Instant): Instant | null => {
   if (isTerminal(transaction)) return lateAsk(transaction)
   if (now - transaction.createdAt >= ASKED_FOR_MS) return null
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
-  const expiry = transaction.expiresAt
+  const expiry = transaction.kind === "exchange" ? null : transaction.expiresAt
+  // Nothing was charged that could be asked for; a charge whose answer was lost is found when its code expires.
+  if (expiry !== null && expiry > now && waitsForCode(transaction)) return expiry
   return expiry !== null && expiry > now ? Math.min(scheduled, expiry) : scheduled
 }
 
 /** Asked to the end of the schedule, and nobody knows: from then on a person has to look. */
-export const isOverdue = (transaction: Transaction, now: Instant): boolean =>
+export const isOverdue = (transaction: LedgerRecord, now: Instant): boolean =>
   !isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= ASKED_FOR_MS
 
-const lateAsk = (transaction: Transaction): Instant | null => {
+const lateAsk = (transaction: LedgerRecord): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
   if (transaction.kind === "payout" && transaction.status === "successful" && transaction.returned === null)
     return after(since, afterSuccessfulPayout, transaction.asked)

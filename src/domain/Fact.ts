@@ -27,12 +27,28 @@ export const Fact = Schema.TaggedUnion({
     observedCurrency: Schema.NullOr(Currency),
     note
   },
-  /** Money moved: `amount` without fees, `fee` where the provider named it, both in `currency`. */
+  /** A code was sent to the payer; nothing was charged yet. */
+  CodeSent: { note },
+  /** The provider did not take the code: nothing was placed, and the payer may say another one until `expiresAt`. */
+  WrongCode: {
+    pinId: Schema.String,
+    message: Schema.String,
+    expiresAt: Instant,
+    attemptsRemaining: Schema.Number.check(Schema.isInt()),
+    note
+  },
+  /** A code was taken, or nobody knows: a charge may have been placed, and the payer has until `expiresAt` to finish it. */
+  Charged: { expiresAt: Instant, note },
+  /**
+   * Money moved: `amount` without fees, `fee` where the provider named it, both in `currency`. `exchanged` is what an exchange brought,
+   * floored to its currency, with the provider's own figure; without it the quoted amount stands.
+   */
   Succeeded: {
     providerReference,
     amount: Schema.NullOr(MinorUnits),
     currency: Schema.NullOr(Currency),
     fee: Schema.NullOr(MinorUnits),
+    exchanged: Schema.optionalKey(Schema.Struct({ amount: MinorUnits, currency: Currency, raw: Schema.String })),
     note
   },
   /** A definite refusal or failure: nothing moved and nothing will. */

@@ -1,11 +1,11 @@
 import { Schema } from "effect"
 
 /** A tenant's name, part of every key and path of its data. */
-export const AppId = Schema.String.check(Schema.isPattern(/^[a-z0-9_-]{1,40}$/)).pipe(Schema.brand("AppId"))
+export const AppId = Schema.String.check(Schema.isPattern(/^[a-z0-9_-]{1,40}$/u)).pipe(Schema.brand("AppId"))
 export type AppId = typeof AppId.Type
 
 /** The handle of a transaction, an exchange or an event: 26 random Crockford base32 characters with no structure. */
-export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/)).pipe(
+export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/u)).pipe(
   Schema.brand("Reference")
 )
 export type Reference = typeof Reference.Type

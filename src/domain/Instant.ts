@@ -1,4 +1,4 @@
-import { DateTime, Schema } from "effect"
+import { DateTime, Option, Schema } from "effect"
 
 /** A moment as milliseconds since 1970-01-01 UTC, as `Clock.currentTimeMillis` gives it. */
 export const Instant = Schema.Number.check(Schema.isInt())
@@ -6,3 +6,15 @@ export type Instant = typeof Instant.Type
 
 /** ISO-8601 UTC with milliseconds, the only form of a moment on the wire. */
 export const iso = (at: Instant): string => DateTime.formatIso(DateTime.makeUnsafe(at))
+
+const UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/
+const SECONDS_LENGTH = "2026-01-31T12:00:00".length
+
+/** The moment that an ISO-8601 UTC text means; none for any other form, and for a day that no month has. */
+export const instantOf = (text: string): Option.Option<Instant> =>
+  UTC.test(text)
+    ? Option.map(DateTime.make(text), DateTime.toEpochMillis).pipe(
+        // A day that no month has would roll over into the next one.
+        Option.filter((at) => iso(at).startsWith(text.slice(0, SECONDS_LENGTH)))
+      )
+    : Option.none()

@@ -5,7 +5,8 @@ import { MinorUnits, minor, ZERO } from "./Money.ts"
 /**
  * The accounts of one tenant, mode and currency. A claim of the tenant is positive; every entry sums to zero.
  * `available` and `reserved` are what the tenant has; the flow accounts are where it came from or went, with the sign
- * turned; `pool` and `drift` hold what a provider took beyond the fee that was held, which the gateway bears.
+ * turned; `pool` and `drift` hold what a provider took beyond the fee that was held, which the gateway bears; `receivable` is what
+ * the tenant owes the gateway, less than nothing while it does.
  */
 export const Account = Schema.Literals([
   "available",
@@ -18,6 +19,7 @@ export const Account = Schema.Literals([
   "fx_in",
   "fx_out",
   "returned",
+  "receivable",
   "drift",
   "pool"
 ])
@@ -26,7 +28,7 @@ export type Account = typeof Account.Type
 export const Posting = Schema.Struct({ currency: Currency, account: Account, amount: Schema.BigInt })
 export type Posting = typeof Posting.Type
 
-/** `settle` and `release` share the slot `close`, so that only one of them can ever exist for a transaction. */
+/** `settle`, `exchange` and `release` share the slot `close`, so that only one of them can ever exist for a transaction. */
 export const slots = {
   credit: "open",
   debit: "open",
@@ -34,10 +36,21 @@ export const slots = {
   collect: "close",
   settle: "close",
   release: "close",
+  exchange: "close",
   return: "return",
   correct: "correction"
 } as const
-export const Phase = Schema.Literals(["credit", "debit", "reserve", "collect", "settle", "release", "return", "correct"])
+export const Phase = Schema.Literals([
+  "credit",
+  "debit",
+  "reserve",
+  "collect",
+  "settle",
+  "release",
+  "exchange",
+  "return",
+  "correct"
+])
 export type Phase = typeof Phase.Type
 
 /** One balanced entry. */
@@ -87,6 +100,21 @@ export const settle = (currency: Currency, principal: MinorUnits, heldFee: Minor
   ])
 }
 
+/** Each currency balances by itself: what left one position and what came into the other have no common unit. */
+export const exchange = (from: Currency, source: MinorUnits, to: Currency, destination: MinorUnits): Entry => ({
+  phase: "exchange",
+  postings: [
+    ...entry("exchange", from, [
+      ["reserved", -source],
+      ["fx_out", source]
+    ]).postings,
+    ...entry("exchange", to, [
+      ["available", destination],
+      ["fx_in", -destination]
+    ]).postings
+  ]
+})
+
 export const collect = (currency: Currency, amount: MinorUnits, fee: MinorUnits): Entry =>
   entry("collect", currency, [
     ["available", amount - fee],
@@ -101,6 +129,52 @@ export const giveBack = (currency: Currency, amount: MinorUnits, fee: MinorUnits
     ["returned", -(amount + fee)]
   ])
 
+/** How a person's correction changes the flows, each with its natural sign: what more was paid out, collected, charged, returned. */
+export interface Correction {
+  readonly paidOut?: bigint
+  readonly collected?: bigint
+  readonly returned?: bigint
+  readonly fees: bigint
+  /** What the provider took beyond the fee that was held. */
+  readonly drift?: bigint
+}
+
+export const correct = (
+  currency: Currency,
+  { collected = 0n, drift = 0n, fees, paidOut = 0n, returned = 0n }: Correction
+): Entry =>
+  entry("correct", currency, [
+    ["available", collected + returned - paidOut - fees],
+    ["collected", -collected],
+    ["returned", -returned],
+    ["paid_out", paidOut],
+    ["provider_fees", fees],
+    ["drift", drift],
+    ["pool", -drift]
+  ])
+
+/**
+ * The entry as it is posted against what is there: what `available` cannot cover becomes the tenant's receivable, and what comes in
+ * covers the receivable first.
+ */
+export const against = (
+  { phase, postings }: Entry,
+  held: (currency: Currency) => { readonly available: bigint; readonly receivable: bigint }
+): Entry => ({
+  phase,
+  postings: postings.flatMap((line) => {
+    if (line.account !== "available") return [line]
+    const { amount, currency } = line
+    const { available, receivable } = held(currency)
+    const short = amount + available
+    const owed = amount < 0n ? (short < 0n ? short : 0n) : amount < receivable ? amount : receivable
+    return entry(phase, currency, [
+      ["available", amount - owed],
+      ["receivable", owed]
+    ]).postings
+  })
+})
+
 /** A float position: the fold of a tenant's postings in one currency (interface.md, "Float position"). */
 export const FloatPosition = Schema.Struct({
   currency: Currency,
@@ -108,7 +182,9 @@ export const FloatPosition = Schema.Struct({
   reserved: MinorUnits,
   collected: MinorUnits,
   paidOut: MinorUnits,
-  providerFees: MinorUnits
+  providerFees: MinorUnits,
+  /** What the tenant owes, for operators; absent where it owes nothing. `available` is what is left beyond it. */
+  receivable: Schema.optionalKey(MinorUnits)
 })
 export type FloatPosition = typeof FloatPosition.Type
 

@@ -1,3 +1,4 @@
+import { charged, waiting, waitsForCode } from "./CodeMoves.ts"
 import type { EventType } from "./Event.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
@@ -6,14 +7,14 @@ import { add, smaller, ZERO } from "./Money.ts"
 import type { Collection, CollectionStatus, Payout, PayoutStatus, Transaction } from "./Transaction.ts"
 
 /** What one fact does to one transaction. `next` is the transaction itself where the fact is only noted in the history. */
-export interface Decision {
-  readonly next: Transaction
+export interface Decision<R = Transaction> {
+  readonly next: R
   readonly entry: Entry | null
   readonly event: EventType | null
 }
 
 type FactName = Fact["_tag"]
-type Move = "track" | "redirect" | "succeed" | "fail" | "expire" | "return" | "review"
+type Move = "track" | "redirect" | "charge" | "wait" | "succeed" | "fail" | "expire" | "return" | "review"
 
 // The table of moves (decisions.md section 5). A missing cell is a move that does not exist: the fact is noted in the
 // history and nothing else changes. That is what makes a second, late or contradictory fact harmless.
@@ -41,7 +42,7 @@ const open = {
 } as const satisfies { readonly [F in FactName]?: Move }
 
 const collectionMoves: { readonly [S in CollectionStatus]: { readonly [F in FactName]?: Move } } = {
-  requires_action: open,
+  requires_action: { ...open, Charged: "charge", WrongCode: "wait" },
   pending: open,
   successful: { Returned: "review", Refused: "review" },
   failed: { Succeeded: "succeed" },
@@ -108,6 +109,12 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
   const move = collectionMoves[collection.status][fact._tag]
   const changed = { version: collection.version + 1, updatedAt: at, asked: 0, notFound: 0 }
   if (move === "track" && fact._tag === "Accepted") return accepted(collection, fact, at)
+  if (move === "charge" && fact._tag === "Charged") return charged(collection, fact.expiresAt, at)
+  if (move === "wait" && fact._tag === "WrongCode")
+    return collection.nextAction === null ? waiting(collection, fact, at) : unchanged(collection)
+  // Found at the provider: it was charged, although nobody heard the answer to the code.
+  if (fact._tag === "StillPending" && waitsForCode(collection))
+    return charged(tracked(collection, fact.providerReference), collection.expiresAt, at)
   if (move === "track" && "providerReference" in fact) return unchanged(tracked(collection, fact.providerReference))
   if (move === "redirect" && fact._tag === "NeedsRedirect") {
     if (collection.nextAction !== null || actor !== "request") return unchanged(tracked(collection, fact.providerReference))
@@ -188,7 +195,7 @@ const reviewed = (transaction: Transaction, at: Instant): Decision =>
     transaction.needsReview ? transaction : { ...transaction, needsReview: true, version: transaction.version + 1, updatedAt: at }
   )
 
-const failureOf = (fact: Fact): Transaction["failure"] =>
+export const failureOf = (fact: Fact): Transaction["failure"] =>
   fact._tag === "Refused"
     ? fact.failure
     : { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." }

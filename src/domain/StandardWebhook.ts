@@ -23,6 +23,12 @@ export const webhookHeaders = (message: WebhookMessage, signatures: ReadonlyArra
   "webhook-signature": signatures.map((signature) => `v1,${signature}`).join(" ")
 })
 
+/** Random bytes of a new secret. */
+export const SECRET_BYTES = 32
+
+/** A secret as a tenant is shown it. */
+export const webhookSecretFrom = (bytes: Uint8Array): string => `${SECRET_PREFIX}${Buffer.from(bytes).toString("base64")}`
+
 /** The base64 of the key that a secret stands for. */
 export const webhookKey = (secret: string): string =>
   secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret

@@ -14,6 +14,10 @@ export const Capability = Schema.Literals([
 ])
 export type Capability = typeof Capability.Type
 
+/** Capabilities in the order in which they are always shown. */
+export const inOrder = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<Capability> =>
+  Capability.literals.filter((capability) => capabilities.includes(capability))
+
 /** What a new tenant may do. */
 export const defaultCapabilities = [
   "collections",

@@ -103,5 +103,5 @@ export const Transaction = Schema.Union([Collection, Payout])
 export type Transaction = typeof Transaction.Type
 
 /** Nothing more is expected of it by itself. A late fact can still open a review or credit a late collection. */
-export const isTerminal = (transaction: Transaction): boolean =>
-  transaction.status !== "pending" && transaction.status !== "requires_action"
+export const isTerminal = ({ status }: { readonly status: Transaction["status"] }): boolean =>
+  status !== "pending" && status !== "requires_action"

@@ -1,3 +1,6 @@
+import type { Corridor } from "./Corridor.ts"
+import { exponents } from "./Currency.ts"
+import { exchangeView, type LedgerRecord } from "./Exchange.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import type { FloatPosition } from "./Ledger.ts"
@@ -67,6 +70,9 @@ export const transactionView = (transaction: Transaction) => {
   }
 }
 
+/** Whatever kind of record it is, as its tenant sees it. */
+export const recordView = (record: LedgerRecord) => (record.kind === "exchange" ? exchangeView(record) : transactionView(record))
+
 export type TransactionView = ReturnType<typeof transactionView>
 
 /** A float position as `GET /v1/float` and `float list` show it. */
@@ -77,6 +83,27 @@ export const positionView = (position: FloatPosition) => ({
   collected_minor: position.collected,
   paid_out_minor: position.paidOut,
   provider_fees_minor: position.providerFees
+})
+
+/** A corridor row as `GET /v1/reference/corridors` and `corridor list` show it. */
+export const corridorView = (row: Corridor) => ({
+  country: row.country,
+  currency: row.currency,
+  direction: row.direction,
+  method: row.method,
+  active: row.active,
+  provider: row.provider,
+  networks: row.networks,
+  minimum_minor: row.minimum,
+  maximum_minor: row.maximum,
+  exponent: exponents[row.currency],
+  customer_action: row.customerAction,
+  requires_redirect_url: row.requiresRedirectUrl,
+  requires_msisdn: row.requiresMsisdn,
+  destination_currencies: row.destinationCurrencies,
+  availability: row.availability,
+  inactive_reason: row.inactiveReason,
+  updated_at: iso(row.updatedAt)
 })
 
 const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))

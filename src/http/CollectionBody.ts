@@ -1,4 +1,4 @@
-import { Result } from "effect"
+import { Redacted, Result } from "effect"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
 import type { CollectionCommand } from "../services/Collections.ts"
@@ -31,20 +31,21 @@ export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCom
       redirectUrl: wire.redirect_url ?? null,
       narration: wire.narration ?? null,
       metadata: metadata.success.text,
-      payer: payerOf(wire.payer ?? wire.customer)
+      payer: payerOf(wire.payer ?? wire.customer),
+      otp: wire.otp === undefined ? null : { pinId: wire.otp.pin_id, pin: Redacted.make(wire.otp.pin) }
     }
     return { command, fingerprint: opened({ ...command, metadata: metadata.success.tree }), ignored }
   })
 
 /** Card data is looked for in the whole source, because what the contract does not name would otherwise only be ignored. */
-const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
+export const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
   if (!isJsonObject(body)) return []
   const source = body["source"]
   const msisdn = isJsonObject(source) && source["type"] === "momo" ? source["msisdn"] : undefined
   return cardIssues(source, "source", typeof msisdn === "string" ? msisdn : null)
 }
 
-const withIssues = (refusal: BodyRefusal, issues: ReadonlyArray<Issue>): Result.Result<never, BodyRefusal> =>
+export const withIssues = (refusal: BodyRefusal, issues: ReadonlyArray<Issue>): Result.Result<never, BodyRefusal> =>
   refusal._tag === "validation_failed" ? invalid([...refusal.issues, ...issues]) : Result.fail(refusal)
 
 const ruleIssues = (wire: Wire): ReadonlyArray<Issue> => [

@@ -1,13 +1,8 @@
-import { Cause, Clock, Effect, type Scope } from "effect"
+import { Cause, Clock, Effect, Option, type Scope } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiError } from "effect/http-api"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
-import {
-  type CrossOriginDenied,
-  MalformedRequest,
-  MethodNotAllowed,
-  NotFound,
-  type UnsupportedMediaType
-} from "../domain/errors/Terminal.ts"
+import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { pathOf } from "../domain/SignedText.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Authentication } from "../services/Authentication.ts"
@@ -16,13 +11,12 @@ import { refused } from "./Answer.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { asReceived } from "./NodeListener.ts"
+import { makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { isCallbackPath, isSignedPath, type Match, matchRoute } from "./Routes.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 /** The endpoints, once the edge let a request through. */
 export type Endpoints = Effect.Effect<Response, unknown, HttpServerRequest.HttpServerRequest | Scope.Scope>
-
-type RouteRefusal = UnsupportedMediaType | CrossOriginDenied | NotFound
 
 /** What one request is about, known before anything is decided. */
 interface Arrival {
@@ -35,11 +29,12 @@ interface Arrival {
 }
 
 /**
- * Everything between the socket and an endpoint, in the contract's order: size, signature, content type and origin, route. Whatever
+ * Everything between the socket and an endpoint, in the contract's order: size, signature, content type and origin, rate, route. Whatever
  * happens, exactly one envelope comes out; each request has one span and one line in the log.
  */
-export const makeEdge = Effect.gen(function* () {
+export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
+  const requestRate = yield* makeRequestRate(settings)
   const identifiers = yield* Identifiers
 
   const admitted = Effect.fnUntraced(function* (
@@ -51,7 +46,13 @@ export const makeEdge = Effect.gen(function* () {
     const body = yield* rawBody(request, isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES)
     const isSigned = isSignedPath(rawTarget, path)
     const caller = isSigned ? yield* authentication.authenticate({ method, rawTarget, rawHeaders, body }) : null
-    const response = yield* Effect.catch(routed(arrival, body, caller, endpoints), (refusal) => Effect.succeed(refused(refusal)))
+    const response = yield* Effect.gen(function* () {
+      // What a provider sends is its own affair: it is verified over its bytes.
+      const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
+      if (refusal !== undefined) return refused(refusal)
+      if (caller !== null) yield* requestRate({ ...arrival, caller, peer: Option.getOrElse(request.remoteAddress, () => "") })
+      return yield* routed(arrival, body, caller, endpoints)
+    }).pipe(Effect.catch((refusal) => Effect.succeed(refused(refusal))))
     return { appId: caller?.appId ?? "", response }
   })
 
@@ -110,17 +111,14 @@ interface Answered {
   readonly response: Response
 }
 
-/** What comes after the signature: content type, origin, route, endpoint. */
+/** What comes last: route and endpoint. */
 const routed = (
   arrival: Arrival,
   body: Uint8Array,
   caller: Caller | null,
   endpoints: Endpoints
-): Effect.Effect<Response, RouteRefusal, HttpServerRequest.HttpServerRequest | Scope.Scope> => {
-  const { match, method, path, rawHeaders, requestId } = arrival
-  // What a provider sends is its own affair: it is verified over its bytes.
-  const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
-  if (refusal !== undefined) return Effect.fail(refusal)
+): Effect.Effect<Response, NotFound, HttpServerRequest.HttpServerRequest | Scope.Scope> => {
+  const { match, rawHeaders, requestId } = arrival
   if (match._tag === "Unknown") return Effect.fail(new NotFound())
   if (match._tag === "WrongMethod")
     return Effect.succeed(HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow))
@@ -141,9 +139,24 @@ const arrivalOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Id
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 
+type Misfit = Cause.Die & { readonly defect: HttpApiError.HttpApiSchemaError }
+
+/** A query or a path that its endpoint's schema does not take: the router knows no other way to say so than a defect. */
+const isMisfit = (reason: Cause.Reason<unknown>): reason is Misfit =>
+  Cause.isDieReason(reason) &&
+  HttpApiError.HttpApiSchemaError.is(reason.defect) &&
+  (reason.defect.kind === "Query" || reason.defect.kind === "Params")
+
+const misfitRefusal = ({ kind }: HttpApiError.HttpApiSchemaError): ValidationFailed =>
+  new ValidationFailed({
+    issues: [{ path: kind === "Query" ? "query" : "path", message: "does not follow the rules of its parameters" }]
+  })
+
 /** A bug, a broken database or an interruption is `internal_error`, with its cause in the log only. */
 const broken = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
   const internal = refused(new InternalError({ request_id: requestId }))
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(internal)
+  const misfit = cause.reasons.find(isMisfit)
+  if (misfit !== undefined) return Effect.succeed(refused(misfitRefusal(misfit.defect)))
   return Effect.as(Effect.logError("the request broke", cause), internal)
 }

@@ -1,18 +1,20 @@
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
+import type { LedgerRecord } from "../domain/Exchange.ts"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RequestInProgress } from "../domain/errors/Retriable.ts"
-import { IdempotencyKeyReused } from "../domain/errors/Terminal.ts"
+import { IdempotencyKeyRequired, IdempotencyKeyReused } from "../domain/errors/Terminal.ts"
 import { fingerprintText } from "../domain/Fingerprint.ts"
+import { isReference } from "../domain/Ids.ts"
 import type { Caller } from "../domain/Tenant.ts"
-import type { Transaction } from "../domain/Transaction.ts"
-import { transactionView } from "../domain/View.ts"
+import { recordView } from "../domain/View.ts"
 import { type Claim, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { Records } from "../services/Records.ts"
 import { refused, sent } from "./Answer.ts"
 import { type Body, checkMode, readTree } from "./Body.ts"
+import { valuesOf } from "./BodyGuard.ts"
 import { classOf, type Refusal, refusal, success } from "./Envelope.ts"
 import { idempotencyKey } from "./IdempotencyKey.ts"
 import { ignoredHeader } from "./Ignored.ts"
@@ -33,7 +35,13 @@ export interface MoneyStep<C> {
   /** The route's method and template, as "POST /v1/payouts". */
   readonly endpoint: string
   readonly decode: (tree: JsonTree) => Result.Result<Body<C>, Refusal>
-  readonly run: (caller: Caller, command: C, claim: Claim) => Effect.Effect<Transaction, Refusal>
+  readonly run: (caller: Caller, command: C, claim: Claim) => Effect.Effect<LedgerRecord, Refusal>
+  /** For an endpoint whose key is optional: what is done without one. */
+  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<LedgerRecord, Refusal>
+  /** The transaction that it is about, where that exists already. */
+  readonly about?: string
+  /** The operation's own success status; 201 where none is named. */
+  readonly successStatus?: number
 }
 
 /** Runs a money step once for each idempotency key (decisions.md section 3). */
@@ -70,13 +78,13 @@ export class Idempotent extends Context.Service<
         switch (taken._tag) {
           case "Fresh":
             yield* Deferred.succeed(begun, taken.claim)
-            return sent(yield* fresh(step, request, taken.claim, body.command))
+            return yield* fresh(step, request, taken.claim, body.command)
           case "Replay":
             return sent(taken.answer, { "idempotency-replayed": "true" })
           case "Pinned":
             return sent(
               yield* Effect.match(records.again(caller, taken.reference, taken.leased), {
-                onSuccess: created,
+                onSuccess: (record) => succeeded(step, record),
                 onFailure: refusal
               })
             )
@@ -90,30 +98,44 @@ export class Idempotent extends Context.Service<
       const fresh = <C>(step: MoneyStep<C>, request: Signed["Service"], claim: Claim, command: C) =>
         step.run(request.caller, command, claim).pipe(
           Effect.matchEffect({
-            onSuccess: (transaction) => Effect.succeed(created(transaction)),
-            onFailure: (error) => keep(claim, error)
+            onSuccess: (record) => {
+              const answer = succeeded(step, record)
+              // Without a key of its own commit (nothing was left to do) the answer is kept here; otherwise this finds nothing to write.
+              const kept = step.keyless === undefined ? Effect.void : idempotency.complete(claim, answer)
+              return Effect.as(kept, sent(answer))
+            },
+            onFailure: (error) => Effect.as(keep(claim, error), refused(error))
           }),
           // A defect leaves the claim to its lease: whether money moved is not known here.
-          Effect.catchCause((cause) => Effect.andThen(Effect.logError("a money step broke", cause), broken(request, claim)))
+          Effect.catchCause((cause) =>
+            Effect.andThen(
+              Effect.logError("a money step broke", cause),
+              Effect.map(broken(request, step.about ?? claim.reference), sent)
+            )
+          )
+        )
+
+      const unkeyed = <C>(step: MoneyStep<C>, request: Signed["Service"], command: C) =>
+        (step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())).pipe(
+          Effect.match({ onSuccess: (record) => sent(succeeded(step, record)), onFailure: refused }),
+          Effect.catchCause((cause) =>
+            Effect.andThen(Effect.logError("a money step broke", cause), Effect.map(broken(request, step.about ?? ""), sent))
+          )
         )
 
       /** What stays of a refusal (decisions.md section 3): one that belongs to a transaction was stored by the commit that made it. */
       const keep = Effect.fnUntraced(function* (claim: Claim, error: Refusal) {
-        const answer = refusal(error)
         // It names the earlier charge: nothing was made for this key.
         if (error._tag === "duplicate_charge_in_flight") yield* idempotency.release(claim)
         else if (classOf(error) === "retriable") yield* idempotency.release(claim)
-        else if (classOf(error) === "terminal" && !namesTransaction(error)) yield* idempotency.complete(claim, answer)
-        return answer
+        else if (classOf(error) === "terminal" && !namesTransaction(error)) yield* idempotency.complete(claim, refusal(error))
       })
 
-      const broken = Effect.fnUntraced(function* ({ caller, requestId }: Signed["Service"], claim: Claim) {
-        const look = records.transaction(caller, claim.reference, null).pipe(Effect.timeoutOption(LOOK_MS), Effect.exit)
-        const found = yield* look
-        const exists = Exit.isSuccess(found) && Option.isSome(found.value)
-        return refusal(
-          new InternalError(exists ? { request_id: requestId, reference: claim.reference } : { request_id: requestId })
-        )
+      const broken = Effect.fnUntraced(function* ({ caller, requestId }: Signed["Service"], reference: string) {
+        if (!isReference(reference)) return refusal(new InternalError({ request_id: requestId }))
+        const found = yield* records.exists(caller, reference).pipe(Effect.timeoutOption(LOOK_MS), Effect.exit)
+        const exists = Exit.isSuccess(found) && Option.contains(found.value, true)
+        return refusal(new InternalError(exists ? { request_id: requestId, reference } : { request_id: requestId }))
       })
 
       const once = <C>(step: MoneyStep<C>) =>
@@ -122,14 +144,19 @@ export class Idempotent extends Context.Service<
           if (Result.isFailure(asked)) return Effect.succeed(refused(asked.failure))
           const { body, key } = asked.success
           return Effect.map(
-            detached((begun) => claimed(step, request, key, body, begun), request),
+            detached(
+              (begun) => (key === undefined ? unkeyed(step, request, body.command) : claimed(step, request, key, body, begun)),
+              request,
+              step.about
+            ),
             ignoredHeader(body.ignored)
           )
         })
 
       const detached = Effect.fnUntraced(function* (
         work: (begun: Deferred.Deferred<Claim>) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
-        request: Signed["Service"]
+        request: Signed["Service"],
+        about: string | undefined
       ) {
         const begun = yield* Deferred.make<Claim>()
         const fiber = yield* Effect.forkIn(work(begun), steps, { startImmediately: true, uninterruptible: true })
@@ -141,8 +168,8 @@ export class Idempotent extends Context.Service<
         if (Option.isSome(ended)) return ended.value
         yield* Effect.logError("the request took longer than its key's lease; its work goes on")
         const claim = yield* Deferred.poll(begun)
-        if (Option.isNone(claim)) return refused(new InternalError({ request_id: request.requestId }))
-        return sent(yield* broken(request, yield* claim.value))
+        const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
+        return sent(yield* broken(request, about ?? made))
       })
 
       return Idempotent.of({ once })
@@ -155,10 +182,12 @@ const readRequest = <C>(step: MoneyStep<C>, { body, caller, rawHeaders }: Signed
   Result.gen(function* () {
     const tree = yield* readTree(body)
     yield* checkMode(tree, caller.mode)
-    const key = yield* idempotencyKey(rawHeaders)
+    const optional = step.keyless !== undefined && valuesOf(rawHeaders, "idempotency-key").length === 0
+    const key = optional ? undefined : yield* idempotencyKey(rawHeaders)
     return { key, body: yield* step.decode(tree) }
   })
 
-const created = (transaction: Transaction): StoredAnswer => success(CREATED, transactionView(transaction))
+const succeeded = <C>({ successStatus = CREATED }: MoneyStep<C>, record: LedgerRecord): StoredAnswer =>
+  success(successStatus, recordView(record))
 
 const namesTransaction = (error: Refusal): boolean => "reference" in error && error.reference !== undefined

@@ -1,7 +1,8 @@
 import { Result } from "effect"
 import { AmountTypeRequired, type Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
-import type { PayoutCommand, PayoutQuery } from "../services/Payouts.ts"
+import type { PayoutTerms } from "../services/PayoutPricing.ts"
+import type { PayoutCommand } from "../services/Payouts.ts"
 import { PayoutBody, QuoteBody } from "./api/Payouts.ts"
 import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
 import { destinationOf } from "./Parties.ts"
@@ -31,14 +32,14 @@ export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, B
   })
 
 /** The body of `POST /v1/payouts/quote`. */
-export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutQuery>, BodyRefusal | AmountTypeRequired> =>
+export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutTerms>, BodyRefusal | AmountTypeRequired> =>
   Result.gen(function* () {
     const { ignored, wire } = yield* decodeQuote(body)
     const destination = wire.destination === undefined ? Result.succeed(null) : destinationOf(wire.destination)
     const issues = [...termIssues(wire), ...issuesOf(destination)]
     if (Result.isFailure(destination) || issues.length > 0) return yield* invalid(issues)
     if (lacksAmountType(wire)) return yield* Result.fail(new AmountTypeRequired())
-    const command: PayoutQuery = { ...termsOf(wire), destination: destination.success }
+    const command: PayoutTerms = { ...termsOf(wire), destination: destination.success }
     return { command, fingerprint: opened(command), ignored }
   })
 

@@ -4,28 +4,50 @@ import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./Api.ts"
 import { makeEdge } from "./Edge.ts"
+import { BalancesHandlers } from "./handlers/Balances.ts"
+import { BeneficiariesHandlers } from "./handlers/Beneficiaries.ts"
 import { CallbacksHandlers } from "./handlers/Callbacks.ts"
+import { CapabilitiesHandlers } from "./handlers/Capabilities.ts"
 import { CollectionsHandlers } from "./handlers/Collections.ts"
+import { DescriptionHandlers } from "./handlers/Description.ts"
 import { FloatHandlers } from "./handlers/Float.ts"
+import { FxHandlers } from "./handlers/Fx.ts"
 import { HealthHandlers } from "./handlers/Health.ts"
 import { PayoutsHandlers } from "./handlers/Payouts.ts"
+import { ReferenceHandlers } from "./handlers/Reference.ts"
+import { RefundsHandlers } from "./handlers/Refunds.ts"
 import { TransactionsHandlers } from "./handlers/Transactions.ts"
+import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
 import { ListenFailed } from "./ListenFailed.ts"
 import { makeListener } from "./NodeListener.ts"
+import type { RateSettings } from "./RequestRate.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 
 /** How long requests under way may take to end once the server stops. */
 const DRAIN = "10 seconds"
 
-export interface Address {
+/** Where the server listens, and how often it may be asked. */
+export interface ServerSettings extends RateSettings {
   readonly host: string
   /** 0 for any free one. */
   readonly port: number
 }
 
 const Endpoints = HttpApiBuilder.layer(Api).pipe(
-  Layer.provide([CollectionsHandlers, PayoutsHandlers, TransactionsHandlers, FloatHandlers, HealthHandlers, CallbacksHandlers]),
+  Layer.provide([
+    CollectionsHandlers,
+    PayoutsHandlers,
+    TransactionsHandlers,
+    FloatHandlers,
+    FxHandlers,
+    HealthHandlers,
+    CallbacksHandlers,
+    WebhooksHandlers,
+    DescriptionHandlers,
+    BeneficiariesHandlers
+  ]),
+  Layer.provide([BalancesHandlers, CapabilitiesHandlers, ReferenceHandlers, RefundsHandlers]),
   Layer.provide([SignedRequest.layer, Idempotent.layer]),
   Layer.provideMerge(HttpRouter.layer),
   Layer.provide(
@@ -33,19 +55,20 @@ const Endpoints = HttpApiBuilder.layer(Api).pipe(
   )
 )
 
-const serving = Layer.unwrap(
-  Effect.gen(function* () {
-    const router = yield* HttpRouter.HttpRouter
-    const edge = yield* makeEdge
-    return HttpServer.serve(edge(router.asHttpEffect()))
-  })
-).pipe(
-  Layer.provide(Endpoints),
-  // The edge makes the one span of a request.
-  Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
-)
+const serving = (settings: RateSettings) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const router = yield* HttpRouter.HttpRouter
+      const edge = yield* makeEdge(settings)
+      return HttpServer.serve(edge(router.asHttpEffect()))
+    })
+  ).pipe(
+    Layer.provide(Endpoints),
+    // The edge makes the one span of a request.
+    Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
+  )
 
-const listening = ({ host, port }: Address) =>
+const listening = ({ host, port }: ServerSettings) =>
   Layer.effect(
     HttpServer.HttpServer,
     Effect.gen(function* () {
@@ -69,5 +92,6 @@ const reasonOf = (cause: unknown): string => {
  * step goes on until it is done. Provides the `HttpServer`, which knows the port that was taken.
  */
 export const Server = {
-  layer: (address: Address) => serving.pipe(Layer.provideMerge(Layer.merge(listening(address), NodeHttpServer.layerHttpServices)))
+  layer: (settings: ServerSettings) =>
+    serving(settings).pipe(Layer.provideMerge(Layer.merge(listening(settings), NodeHttpServer.layerHttpServices)))
 }

@@ -45,7 +45,7 @@ const counted = (provider: Provider): Provider => {
     const end = ended(call)
     return (order: Order) => Effect.tap(ask(order), ({ _tag }) => end(_tag))
   }
-  const { collections, payouts } = provider
+  const { collections, exchange, payouts } = provider
   return {
     ...provider,
     ...(payouts === undefined
@@ -57,9 +57,24 @@ const counted = (provider: Provider): Provider => {
             ask: tagged("ask_payout", payouts.ask)
           }
         }),
+    ...(exchange === undefined
+      ? {}
+      : {
+          exchange: {
+            ...exchange,
+            execute: tagged("exchange", exchange.execute),
+            ask: tagged("ask_exchange", exchange.ask)
+          }
+        }),
     ...(collections === undefined
       ? {}
-      : { collections: { charge: tagged("charge", collections.charge), ask: tagged("ask_collection", collections.ask) } })
+      : {
+          collections: {
+            ...collections,
+            charge: tagged("charge", collections.charge),
+            ask: tagged("ask_collection", collections.ask)
+          }
+        })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ApplyStep } from "../services/ports/FloatLedger.ts"
-import { entryColumns, eventColumns, lineColumns, recordColumns } from "./OpenStatement.ts"
+import { entryColumns, eventColumns, lineColumns, recordColumns } from "./StepColumns.ts"
 
 /** One apply step as the statement's JSON parameter holds it. */
 export const applyColumns = (step: ApplyStep, ord: number) => ({
@@ -7,6 +7,10 @@ export const applyColumns = (step: ApplyStep, ord: number) => ({
   ...recordColumns(step.next, step.nextAskAt),
   expected_revision: step.expectedRevision.toString(),
   wipe: step.wipe,
+  raw_request: step.raw?.request ?? null,
+  raw_response: step.raw?.response ?? null,
+  give_back: step.giveBack,
+  accepted: step.accepted,
   endpoint: step.answer?.claim.scope.endpoint ?? null,
   key: step.answer?.claim.scope.key ?? null,
   fence: step.answer?.claim.fence.toString() ?? null,
@@ -25,7 +29,7 @@ export const applyStatement = `
 WITH step AS MATERIALIZED (
   SELECT * FROM json_to_recordset($1::json) AS s(
     ord int, app_id text, mode text, reference text, status text, needs_review boolean, provider_reference text, record json,
-    next_ask_at timestamptz, expected_revision bigint, wipe boolean, endpoint text, key text, fence bigint, answer_status int,
+    next_ask_at timestamptz, expected_revision bigint, wipe boolean, raw_request text, raw_response text, give_back boolean, accepted boolean, endpoint text, key text, fence bigint, answer_status int,
     answer_body text, slot text, phase text, postings json, event_id text, event_type text, event_body text, at timestamptz,
     actor text, fact text, note text)
 ),
@@ -44,6 +48,24 @@ claim AS MATERIALIZED (
   WHERE k.state = 'pinned' AND k.fence = a.fence
   ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
 ),
+-- A failed payout gives its count back to the windows that it was counted in; they never change once it is open.
+given AS MATERIALIZED (
+  SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
+  FROM applied a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference
+  CROSS JOIN LATERAL json_to_recordset(t.counted) AS n(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
+  WHERE a.give_back GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
+),
+counter AS MATERIALIZED (
+  SELECT c.app_id, c.mode, c.name, c.subject, c.starts_at, c.used FROM counters c
+  WHERE (c.app_id, c.mode, c.name, c.subject, c.starts_at) IN (SELECT app_id, mode, name, subject, starts_at FROM given)
+    AND (SELECT count(*) FROM claim) >= 0
+  ORDER BY c.app_id, c.mode, c.name, c.subject, c.starts_at FOR UPDATE OF c
+),
+uncounted AS (
+  UPDATE counters c SET used = greatest(l.used - g.amount, 0)
+  FROM given g JOIN counter l ON l.app_id = g.app_id AND l.mode = g.mode AND l.name = g.name AND l.subject = g.subject AND l.starts_at = g.starts_at
+  WHERE c.app_id = g.app_id AND c.mode = g.mode AND c.name = g.name AND c.subject = g.subject AND c.starts_at = g.starts_at
+),
 line AS MATERIALIZED (
   SELECT a.app_id, a.reference, a.slot, a.mode, p.currency, p.account, p.amount
   FROM applied a CROSS JOIN LATERAL json_to_recordset(a.postings) AS p(currency text, account text, amount bigint)
@@ -55,12 +77,15 @@ delta AS MATERIALIZED (
     coalesce(sum(-amount) FILTER (WHERE account = 'collected'), 0) AS collected,
     coalesce(sum(amount) FILTER (WHERE account = 'paid_out'), 0) AS paid_out,
     coalesce(sum(amount) FILTER (WHERE account = 'provider_fees'), 0) AS provider_fees,
-    coalesce(sum(-amount) FILTER (WHERE account = 'returned'), 0) AS returned
+    coalesce(sum(-amount) FILTER (WHERE account = 'fx_in'), 0) AS fx_in,
+    coalesce(sum(amount) FILTER (WHERE account = 'fx_out'), 0) AS fx_out,
+    coalesce(sum(-amount) FILTER (WHERE account = 'returned'), 0) AS returned,
+    coalesce(sum(-amount) FILTER (WHERE account = 'receivable'), 0) AS receivable
   FROM line GROUP BY app_id, mode, currency
 ),
 position AS MATERIALIZED (
   SELECT p.* FROM float_positions p
-  WHERE (p.app_id, p.mode, p.currency) IN (SELECT app_id, mode, currency FROM delta) AND (SELECT count(*) FROM claim) >= 0
+  WHERE (p.app_id, p.mode, p.currency) IN (SELECT app_id, mode, currency FROM delta) AND (SELECT count(*) FROM counter) >= 0
   ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
 ),
 moved AS (
@@ -73,19 +98,36 @@ moved AS (
     provider_fees_minor = l.provider_fees_minor + d.provider_fees,
     credited_minor = l.credited_minor,
     debited_minor = l.debited_minor,
-    fx_in_minor = l.fx_in_minor,
-    fx_out_minor = l.fx_out_minor,
-    returned_minor = l.returned_minor + d.returned
+    fx_in_minor = l.fx_in_minor + d.fx_in,
+    fx_out_minor = l.fx_out_minor + d.fx_out,
+    returned_minor = l.returned_minor + d.returned,
+    receivable_minor = l.receivable_minor + d.receivable
   FROM delta d JOIN position l ON l.app_id = d.app_id AND l.mode = d.mode AND l.currency = d.currency
   WHERE p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
   RETURNING p.app_id
 ),
 written AS (
   UPDATE transactions t SET status = a.status, needs_review = a.needs_review, provider_reference = a.provider_reference,
+    raw_request = CASE WHEN a.raw_request IS NULL THEN t.raw_request ELSE a.raw_request END,
+    raw_response = CASE WHEN a.raw_request IS NULL THEN t.raw_response ELSE a.raw_response END,
     revision = t.revision + 1, record = a.record, next_ask_at = a.next_ask_at, ask_lease_until = NULL,
+    beneficiary = CASE WHEN a.accepted OR a.wipe THEN NULL ELSE t.beneficiary END,
     sealed_destination = CASE WHEN a.wipe THEN NULL ELSE t.sealed_destination END
   FROM applied a WHERE t.app_id = a.app_id AND t.reference = a.reference
   RETURNING t.app_id
+),
+-- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
+befriended AS (
+  INSERT INTO beneficiaries (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
+    masked_destination, created_at, last_used_at)
+  SELECT DISTINCT ON (t.app_id, t.mode, t.party_hash) t.app_id, b.id, t.mode, t.party_hash, b.type, b.country, b.currency, b.network,
+    b."bankCode", b."bankName", b."accountName", b."maskedDestination", a.at, a.at
+  FROM applied a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference
+  CROSS JOIN LATERAL json_to_record(t.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
+    "bankName" text, "accountName" text, "maskedDestination" text)
+  WHERE a.accepted AND t.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL
+  ORDER BY t.app_id, t.mode, t.party_hash, a.ord
+  ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = EXCLUDED.last_used_at
 ),
 answered AS (
   UPDATE idempotency_keys k SET state = 'done', answer_status = a.answer_status, answer_body = convert_to(a.answer_body, 'UTF8')

@@ -8,8 +8,10 @@ export interface LedgerRule {
 // What a transaction's record says that it holds and moves, as numbers.
 const told = `
   SELECT app_id, reference, mode, kind, status, record->>'currency' AS currency,
-    (record->>'amount')::bigint AS amount, coalesce((record->>'fees')::bigint, 0) AS fees,
-    (record->>'principal')::bigint AS principal, (record->>'principal')::bigint + (record->>'heldFee')::bigint AS held,
+    coalesce((record->>'observedAmount')::bigint, (record->>'amount')::bigint) AS amount, coalesce((record->>'fees')::bigint, 0) AS fees,
+    (record->>'principal')::bigint AS principal,
+    CASE kind WHEN 'payout' THEN (record->>'principal')::bigint + (record->>'heldFee')::bigint WHEN 'exchange' THEN (record->>'amount')::bigint END AS held,
+    record->>'destinationCurrency' AS destination_currency, (record->>'destinationAmount')::bigint AS destination,
     (record->'returned'->>'amount')::bigint AS returned
   FROM transactions`
 
@@ -23,10 +25,11 @@ const positionColumns = [
   ["debited", 1],
   ["fx_in", -1],
   ["fx_out", 1],
-  ["returned", -1]
+  ["returned", -1],
+  ["receivable", -1]
 ] as const
 
-/** Every promise, in the order in which they are reported. A record's corrections are a person's and are only checked to balance. */
+/** Every promise, in the order in which they are reported. */
 export const ledgerRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "entries_balance",
@@ -64,13 +67,13 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
       WHERE c.stated <> c.folded`
   },
   {
-    rule: "reserved_is_the_open_payouts",
-    counted: "SELECT count(*) FROM transactions WHERE kind = 'payout' AND status = 'pending'",
+    rule: "reserved_is_what_is_open",
+    counted: "SELECT count(*) FROM transactions WHERE kind IN ('payout', 'exchange') AND status = 'pending'",
     broken: `
       WITH told AS (${told}),
-      open AS (SELECT app_id, mode, currency, sum(held) AS held FROM told WHERE kind = 'payout' AND status = 'pending' GROUP BY 1, 2, 3)
+      open AS (SELECT app_id, mode, currency, sum(held) AS held FROM told WHERE held > 0 AND status = 'pending' GROUP BY 1, 2, 3)
       SELECT coalesce(p.app_id, o.app_id) || '/' || coalesce(p.mode, o.mode) || '/' || coalesce(p.currency, o.currency) AS subject,
-        'reserved is ' || coalesce(p.reserved_minor, 0) || ', open payouts hold ' || coalesce(o.held, 0) AS found
+        'reserved is ' || coalesce(p.reserved_minor, 0) || ', what is open holds ' || coalesce(o.held, 0) AS found
       FROM float_positions p FULL JOIN open o ON o.app_id = p.app_id AND o.mode = p.mode AND o.currency = p.currency
       WHERE coalesce(p.reserved_minor, 0) <> coalesce(o.held, 0)`
   },
@@ -80,7 +83,8 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
     broken: `
       WITH told AS (${told}),
       entries AS (
-        SELECT app_id, reference, string_agg(phase, ',' ORDER BY phase) FILTER (WHERE phase <> 'correct') AS phases, min(mode) AS mode
+        SELECT app_id, reference, string_agg(phase, ',' ORDER BY phase) FILTER (WHERE phase <> 'correct') AS phases, min(mode) AS mode,
+          bool_or(phase = 'correct') AS corrected
         FROM journal GROUP BY app_id, reference
       ),
       expected AS (
@@ -88,6 +92,7 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
           WHEN kind = 'collection' AND status = 'successful' THEN 'collect'
           WHEN kind = 'collection' THEN ''
           WHEN status = 'pending' THEN 'reserve'
+          WHEN kind = 'exchange' AND status = 'successful' THEN 'exchange,reserve'
           WHEN status = 'failed' THEN 'release,reserve'
           WHEN returned IS NULL THEN 'reserve,settle'
           ELSE 'reserve,return,settle'
@@ -96,7 +101,12 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
       SELECT x.app_id || '/' || x.reference AS subject,
         x.kind || ' ' || x.status || ' has the entries [' || coalesce(e.phases, '') || '], not [' || x.phases || ']' AS found
       FROM expected x LEFT JOIN entries e ON e.app_id = x.app_id AND e.reference = x.reference
-      WHERE coalesce(e.phases, '') <> x.phases OR e.mode <> x.mode`
+      -- A correction turns what was closed into the other outcome.
+      WHERE e.mode <> x.mode OR CASE WHEN e.corrected
+        THEN x.status NOT IN ('successful', 'failed') OR coalesce(e.phases, '') NOT IN
+          (CASE x.kind WHEN 'collection' THEN 'collect' ELSE 'release,reserve' END, 'reserve,settle', 'reserve,return,settle',
+            'exchange,reserve', 'release,reserve,return')
+        ELSE coalesce(e.phases, '') <> x.phases END`
   },
   {
     rule: "entries_match_the_record",
@@ -104,12 +114,16 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
     broken: `
       WITH told AS (${told}),
       expected AS (
-        SELECT t.app_id, t.reference, t.currency, e.phase, e.account, e.amount FROM told t
+        SELECT t.app_id, t.reference, e.currency, e.phase, e.account, e.amount FROM told t
         CROSS JOIN LATERAL (VALUES
-          ('payout', 'reserve', 'reserved', held), ('payout', 'settle', 'reserved', -held), ('payout', 'settle', 'paid_out', principal),
-          ('payout', 'settle', 'provider_fees', fees), ('payout', 'release', 'reserved', -held), ('payout', 'return', 'returned', -returned),
-          ('collection', 'collect', 'collected', -amount), ('collection', 'collect', 'provider_fees', fees)
-        ) AS e(kind, phase, account, amount)
+          ('payout', 'reserve', 'reserved', held, currency), ('payout', 'settle', 'reserved', -held, currency),
+          ('payout', 'settle', 'paid_out', principal, currency), ('payout', 'settle', 'provider_fees', fees, currency),
+          ('payout', 'release', 'reserved', -held, currency), ('payout', 'return', 'returned', -returned, currency),
+          ('collection', 'collect', 'collected', -amount, currency), ('collection', 'collect', 'provider_fees', fees, currency),
+          ('exchange', 'reserve', 'reserved', held, currency), ('exchange', 'release', 'reserved', -held, currency),
+          ('exchange', 'exchange', 'reserved', -held, currency), ('exchange', 'exchange', 'fx_out', amount, currency),
+          ('exchange', 'exchange', 'fx_in', -destination, destination_currency)
+        ) AS e(kind, phase, account, amount, currency)
         WHERE e.kind = t.kind
       )
       SELECT x.app_id || '/' || x.reference || '/' || x.phase || '/' || x.account AS subject,
@@ -118,7 +132,31 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
       JOIN journal j ON j.app_id = x.app_id AND j.reference = x.reference AND j.phase = x.phase
       LEFT JOIN postings p ON p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot AND p.account = x.account
         AND p.currency = x.currency
-      WHERE coalesce(p.amount_minor, 0) <> coalesce(x.amount, 0)`
+      WHERE coalesce(p.amount_minor, 0) <> coalesce(x.amount, 0)
+        AND (x.account = 'reserved' OR NOT EXISTS (SELECT FROM journal c
+          WHERE c.app_id = x.app_id AND c.reference = x.reference AND c.phase = 'correct'))`
+  },
+  {
+    rule: "corrections_make_the_record",
+    counted: "SELECT count(*) FROM journal WHERE phase = 'correct'",
+    broken: `
+      WITH told AS (${told}),
+      expected AS (
+        SELECT t.app_id, t.reference, e.currency, e.account, CASE WHEN t.status = 'successful' THEN e.amount ELSE 0 END AS amount
+        FROM told t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference AND j.phase = 'correct'
+        CROSS JOIN LATERAL (VALUES
+          ('payout', 'paid_out', principal, currency), ('payout', 'provider_fees', fees, currency),
+          ('payout', 'returned', -coalesce(returned, 0), currency),
+          ('collection', 'collected', -amount, currency), ('collection', 'provider_fees', fees, currency),
+          ('exchange', 'fx_out', amount, currency), ('exchange', 'fx_in', -destination, destination_currency)
+        ) AS e(kind, account, amount, currency)
+        WHERE e.kind = t.kind
+      )
+      SELECT x.app_id || '/' || x.reference || '/' || x.account AS subject,
+        'all its entries sum to ' || coalesce(sum(p.amount_minor), 0) || ', the record says ' || x.amount AS found
+      FROM expected x LEFT JOIN postings p ON p.app_id = x.app_id AND p.reference = x.reference AND p.account = x.account
+        AND p.currency = x.currency
+      GROUP BY x.app_id, x.reference, x.account, x.amount HAVING coalesce(sum(p.amount_minor), 0) <> x.amount`
   },
   {
     rule: "entries_have_a_cause",
@@ -131,7 +169,12 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
       FROM journal j
       FULL JOIN float_adjustments a ON a.app_id = j.app_id AND a.reference = j.reference AND j.phase IN ('credit', 'debit')
       LEFT JOIN transactions t ON t.app_id = j.app_id AND t.reference = j.reference
-      LEFT JOIN postings p ON p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot AND p.account = 'available'
+      -- What a credit brings may have covered the receivable.
+      LEFT JOIN LATERAL (
+        SELECT p.currency, sum(p.amount_minor) AS amount_minor FROM postings p
+        WHERE p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot AND p.account IN ('available', 'receivable')
+        GROUP BY p.currency
+      ) p ON true
       WHERE CASE
         WHEN j.phase IN ('credit', 'debit') THEN a.direction IS DISTINCT FROM j.phase OR a.mode <> j.mode
           OR a.currency IS DISTINCT FROM p.currency OR abs(p.amount_minor) IS DISTINCT FROM a.amount_minor
@@ -162,8 +205,9 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
     rule: "outcomes_were_told",
     counted: "SELECT count(*) FROM transactions WHERE status IN ('successful', 'failed', 'expired')",
     broken: `
-      SELECT t.app_id || '/' || t.reference AS subject, 'no event ' || t.kind || '.' || t.status AS found FROM transactions t
+      SELECT t.app_id || '/' || t.reference AS subject, 'no event ' || t.type AS found
+      FROM (SELECT *, CASE kind WHEN 'exchange' THEN 'fx' ELSE kind END || '.' || status AS type FROM transactions) t
       WHERE t.status IN ('successful', 'failed', 'expired') AND NOT EXISTS (
-        SELECT FROM events e WHERE e.app_id = t.app_id AND e.reference = t.reference AND e.type = t.kind || '.' || t.status)`
+        SELECT FROM events e WHERE e.app_id = t.app_id AND e.reference = t.reference AND e.type = t.type)`
   }
 ]

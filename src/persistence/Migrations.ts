@@ -5,6 +5,11 @@ import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import * as money from "./migrations/0001_money.ts"
 import * as operations from "./migrations/0002_operations.ts"
+import * as limits from "./migrations/0003_limits.ts"
+import * as fx from "./migrations/0004_fx.ts"
+import * as webhooks from "./migrations/0005_webhooks.ts"
+import * as operators from "./migrations/0006_operators.ts"
+import * as codeFlow from "./migrations/0007_code_flow.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -18,7 +23,7 @@ const QUOTE = "$gateway_migration$"
 
 export const Migrations = {
   /** In the order in which they are applied. */
-  all: [money, operations] satisfies ReadonlyArray<Migration>,
+  all: [money, operations, limits, fx, webhooks, operators, codeFlow] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */
   apply: (migrations: ReadonlyArray<Migration>): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>

@@ -1,23 +1,31 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import { type Callback, ProviderInbox } from "../services/ports/ProviderInbox.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import { type Callback, type CallbackRow, CallbackStatus, ProviderInbox } from "../services/ports/ProviderInbox.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const stored = rowsOf(Schema.Struct({ id: Reference }))
 
-const claimed = rowsOf(
-  Schema.Struct({
-    id: Reference,
-    provider: Schema.String,
-    mode: Mode,
-    received_at: Moment,
-    digest: Schema.Uint8Array,
-    reference: Schema.NullOr(Reference),
-    provider_reference: Schema.NullOr(Schema.String)
-  })
-)
+const columns = {
+  id: Reference,
+  provider: Schema.String,
+  mode: Mode,
+  received_at: Moment,
+  digest: Schema.Uint8Array,
+  reference: Schema.NullOr(Reference),
+  provider_reference: Schema.NullOr(Schema.String)
+}
+const Claimed = Schema.Struct(columns)
+const claimed = rowsOf(Claimed)
+const Listed = Schema.Struct({
+  ...columns,
+  status: CallbackStatus,
+  next_look_at: Schema.NullOr(Moment),
+  matched_reference: Schema.NullOr(Reference)
+})
+const listed = rowsOf(Listed)
 
 /** Callbacks on PostgreSQL. A claimed one is looked at again when its lease runs out, so that none is lost with its node. */
 export const ProviderInboxPg = Layer.effect(
@@ -47,13 +55,7 @@ export const ProviderInboxPg = Layer.effect(
           RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference
         )
         SELECT id, provider, mode, received_at, digest, reference, provider_reference FROM leased ORDER BY received_at, id`)
-      return rows.map(
-        ({ provider_reference, received_at, reference, ...rest }): Callback => ({
-          ...rest,
-          receivedAt: received_at,
-          hint: { reference, providerReference: provider_reference }
-        })
-      )
+      return rows.map(callbackOf)
     })
 
     const done = Effect.fn("ProviderInbox.done")(function* (id: Reference, reference: Reference) {
@@ -67,6 +69,43 @@ export const ProviderInboxPg = Layer.effect(
         : sql`UPDATE provider_inbox SET next_look_at = ${iso(at)}::timestamptz WHERE id = ${id} AND status = 'due'`
     }, Effect.orDie)
 
-    return ProviderInbox.of({ store, claimDue, done, later })
+    const list = Effect.fn("ProviderInbox.list")(function* (status: CallbackStatus | null, limit: number) {
+      // A status in a parameter would hide the index of the parked ones.
+      const only = status === null ? sql.literal("true") : sql.literal(`status = '${status}'`)
+      const rows = yield* listed(sql`
+        SELECT id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference
+        FROM provider_inbox WHERE ${only} ORDER BY received_at DESC, id DESC LIMIT ${limit}`)
+      return rows.map(rowOf)
+    })
+
+    const replay = Effect.fn("ProviderInbox.replay")(function* (id: Reference, at: Instant, audit: AuditEntry) {
+      const [row] = yield* listed(sql`
+        WITH replayed AS (
+          UPDATE provider_inbox SET status = 'due', next_look_at = ${iso(at)}::timestamptz, matched_reference = NULL WHERE id = ${id}
+          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference
+        ),
+        logged AS (
+          SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+          FROM replayed
+        )
+        SELECT r.id, r.provider, r.mode, r.received_at, r.digest, r.reference, r.provider_reference, r.status, r.next_look_at, r.matched_reference
+        FROM replayed r CROSS JOIN logged`)
+      return Option.map(Option.fromUndefinedOr(row), rowOf)
+    })
+
+    return ProviderInbox.of({ store, claimDue, done, later, list, replay })
   })
 )
+
+const callbackOf = ({ provider_reference, received_at, reference, ...rest }: typeof Claimed.Type): Callback => ({
+  ...rest,
+  receivedAt: received_at,
+  hint: { reference, providerReference: provider_reference }
+})
+
+const rowOf = ({ matched_reference, next_look_at, status, ...callback }: typeof Listed.Type): CallbackRow => ({
+  ...callbackOf(callback),
+  status,
+  nextLookAt: next_look_at,
+  matched: matched_reference
+})

@@ -2,7 +2,7 @@ import { Cache, Effect, Exit, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import { Caller, Role, Tenant } from "../domain/Tenant.ts"
+import { Caller, type Capability, Role, Tenant } from "../domain/Tenant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
@@ -62,6 +62,36 @@ export const TenantsPg = Layer.effect(
       sql`SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt" FROM tenants ORDER BY app_id`
     )
 
+    const setStatus = Effect.fn("Tenants.setStatus")(function* (appId: AppId, status: Tenant["status"], audit: AuditEntry) {
+      const rows = yield* tenants(sql`
+        WITH changed AS (
+          UPDATE tenants SET status = ${status} WHERE app_id = ${appId} RETURNING app_id, status, capabilities, created_at
+        )
+        SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt",
+          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+        FROM changed`)
+      return Option.fromUndefinedOr(rows[0])
+    })
+
+    const setCapability = Effect.fn("Tenants.setCapability")(function* (
+      appId: AppId,
+      capability: Capability,
+      granted: boolean,
+      audit: AuditEntry
+    ) {
+      const rows = yield* tenants(sql`
+        WITH changed AS (
+          UPDATE tenants SET capabilities = CASE WHEN ${granted}::boolean
+            THEN array_append(array_remove(capabilities, ${capability}::text), ${capability}::text)
+            ELSE array_remove(capabilities, ${capability}::text) END
+          WHERE app_id = ${appId} RETURNING app_id, status, capabilities, created_at
+        )
+        SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt",
+          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+        FROM changed`)
+      return Option.fromUndefinedOr(rows[0])
+    })
+
     const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
       const { appId, keyId, mode, role } = key.caller
       const secret = yield* vault.seal(secretOf(appId, keyId), key.signingSecret)
@@ -119,7 +149,7 @@ export const TenantsPg = Layer.effect(
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
       isKeyName([appId, keyId]) ? Cache.get(kept, cacheKey(appId, keyId)) : Effect.succeedNone
 
-    return Tenants.of({ create, find, list, issueKey, revokeKey, keys, signingKey })
+    return Tenants.of({ create, find, list, setStatus, setCapability, issueKey, revokeKey, keys, signingKey })
   })
 )
 

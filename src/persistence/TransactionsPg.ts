@@ -1,12 +1,14 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { LedgerRecord } from "../domain/Exchange.ts"
 import { Actor } from "../domain/Fact.ts"
 import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { Transaction } from "../domain/Transaction.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 
-const StoredRow = Schema.Struct({ record: Schema.toCodecJson(Transaction), revision: Schema.BigInt })
+const StoredRow = Schema.Struct({ record: Schema.toCodecJson(LedgerRecord), revision: Schema.BigInt })
 const HistoryRow = Schema.Struct({
   at_ms: Schema.Number,
   actor: Actor,
@@ -14,10 +16,16 @@ const HistoryRow = Schema.Struct({
   note: Schema.String,
   status: Schema.String
 })
+const RawRow = Schema.Struct({
+  record: Schema.toCodecJson(Transaction),
+  rawRequest: Schema.NullOr(Schema.String),
+  rawResponse: Schema.NullOr(Schema.String)
+})
 const SealedRow = Schema.Struct({ sealed_destination: Schema.Uint8Array })
 
 const decodeStored = Schema.decodeUnknownEffect(Schema.Array(StoredRow))
 const decodeHistory = Schema.decodeUnknownEffect(Schema.Array(HistoryRow))
+const decodeRaw = Schema.decodeUnknownEffect(Schema.Array(RawRow))
 const decodeSealed = Schema.decodeUnknownEffect(Schema.Array(SealedRow))
 
 const stored = (rows: unknown) =>
@@ -72,6 +80,25 @@ export const TransactionsPg = Layer.effect(
       Effect.orDie
     )
 
+    const inReview = Effect.fn("Transactions.inReview")(
+      (limit: number) =>
+        sql`SELECT record, revision FROM transactions WHERE needs_review ORDER BY created_at, reference LIMIT ${limit}`.pipe(
+          Effect.flatMap(stored)
+        ),
+      Effect.orDie
+    )
+
+    const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
+      const rows = yield* sql`
+        SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse",
+          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+        FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange'`
+      const [row] = yield* decodeRaw(rows)
+      return row === undefined
+        ? Option.none()
+        : Option.some({ transaction: row.record, rawRequest: row.rawRequest, rawResponse: row.rawResponse })
+    }, Effect.orDie)
+
     const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
       const rows =
         yield* sql`SELECT sealed_destination FROM transactions WHERE reference = ${reference} AND sealed_destination IS NOT NULL`
@@ -79,6 +106,6 @@ export const TransactionsPg = Layer.effect(
       return Option.fromUndefinedOr(row?.sealed_destination)
     }, Effect.orDie)
 
-    return Transactions.of({ find, byReference, byProviderReference, history, claimDue, sealedDestination })
+    return Transactions.of({ find, byReference, byProviderReference, history, claimDue, inReview, raw, sealedDestination })
   })
 )

@@ -1,13 +1,14 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { FAILING_MS } from "../domain/Endpoint.ts"
 import { EventType } from "../domain/Event.ts"
 import { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { type Attempt, type DueDelivery, type Endpoint, type Verdict, WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { Moment, rowsOf } from "./Rows.ts"
+import { webhookSecret } from "./WebhookSecret.ts"
 
 /** Of a tenant's answer this much is kept; the dispatcher reads no more than that. */
 const EXCERPT_CHARACTERS = 4_096
@@ -18,9 +19,9 @@ const endpointColumns = {
   url: Schema.String,
   events: Schema.Array(EventType),
   enabled: Schema.Boolean,
-  secretSealed: Schema.Uint8Array
+  secretSealed: Schema.Uint8Array,
+  previousSealed: Schema.NullOr(Schema.Uint8Array)
 }
-const endpoints = rowsOf(Schema.Struct(endpointColumns))
 const claimed = rowsOf(
   Schema.Struct({
     ...endpointColumns,
@@ -33,6 +34,11 @@ const claimed = rowsOf(
   })
 )
 
+type SealedEndpoint = Omit<Endpoint, "secret" | "previousSecret"> & {
+  readonly secretSealed: Uint8Array
+  readonly previousSealed: Uint8Array | null
+}
+
 /** The outbox on PostgreSQL: due deliveries are rows that are leased to one node at a time. */
 export const WebhookOutboxPg = Layer.effect(
   WebhookOutbox,
@@ -40,38 +46,13 @@ export const WebhookOutboxPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
 
-    const unsealed = Effect.fnUntraced(function* (row: Omit<Endpoint, "secret"> & { readonly secretSealed: Uint8Array }) {
-      const { appId, enabled, events, mode, secretSealed, url } = row
-      return {
-        appId,
-        mode,
-        url,
-        events,
-        enabled,
-        secret: yield* vault.open(secretOf(appId, mode), secretSealed)
-      } satisfies Endpoint
+    const unsealed = Effect.fnUntraced(function* (row: SealedEndpoint) {
+      const { previousSealed, secretSealed, ...rest } = row
+      const purpose = webhookSecret(row.appId, row.mode)
+      const secret = yield* vault.open(purpose, secretSealed)
+      if (previousSealed === null) return { ...rest, secret } satisfies Endpoint
+      return { ...rest, secret, previousSecret: yield* vault.open(purpose, previousSealed) } satisfies Endpoint
     })
-
-    const endpoint = Effect.fn("WebhookOutbox.endpoint")(function* (appId: AppId, mode: Mode) {
-      const [row] = yield* endpoints(sql`
-        SELECT app_id AS "appId", mode, url, events, enabled, secret_sealed AS "secretSealed" FROM webhook_endpoints
-        WHERE app_id = ${appId} AND mode = ${mode}`)
-      return row === undefined ? Option.none() : Option.some(yield* unsealed(row))
-    })
-
-    const setEndpoint = Effect.fn("WebhookOutbox.setEndpoint")(function* (set: Endpoint, at: Instant, audit: AuditEntry) {
-      const secret = yield* vault.seal(secretOf(set.appId, set.mode), set.secret)
-      yield* sql`
-        WITH written AS (
-          INSERT INTO webhook_endpoints (app_id, mode, url, events, enabled, secret_sealed, created_at, updated_at)
-          VALUES (${set.appId}, ${set.mode}, ${set.url}, ${set.events}, ${set.enabled}, ${secret}, ${iso(at)}::timestamptz, ${iso(at)}::timestamptz)
-          ON CONFLICT (app_id, mode) DO UPDATE SET url = EXCLUDED.url, events = EXCLUDED.events, enabled = EXCLUDED.enabled,
-            secret_sealed = EXCLUDED.secret_sealed, updated_at = EXCLUDED.updated_at
-          RETURNING app_id
-        )
-        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-        FROM written`
-    }, Effect.orDie)
 
     // The lock stands before the statement, so that the statement sees every lease that was taken before it.
     const claim = (now: Instant, limit: number, perEndpoint: number, leaseMs: number) =>
@@ -113,7 +94,8 @@ export const WebhookOutboxPg = Layer.effect(
               RETURNING d.app_id, d.mode, d.id, d.event_id, d.attempts, d.created_at, l.place, l.next_attempt_at
             )
             SELECT l.id, l.event_id AS "eventId", v.type AS "eventType", v.body, l.attempts, l.created_at AS "createdAt",
-              e.app_id AS "appId", e.mode, e.url, e.events, e.enabled, e.secret_sealed AS "secretSealed"
+              e.app_id AS "appId", e.mode, e.url, e.events, e.enabled, e.secret_sealed AS "secretSealed",
+              CASE WHEN e.previous_until > ${iso(now)}::timestamptz THEN e.previous_secret_sealed END AS "previousSealed"
             FROM leased l
             JOIN webhook_endpoints e ON e.app_id = l.app_id AND e.mode = l.mode
             JOIN events v ON v.app_id = l.app_id AND v.id = l.event_id
@@ -137,7 +119,10 @@ export const WebhookOutboxPg = Layer.effect(
       { at, delivery, durationMs, excerpt, status }: Attempt,
       verdict: Verdict
     ) {
-      const settled = { Delivered: "delivered", Again: "due", Parked: "parked" } as const
+      const settled = { Delivered: "delivered", Again: "due", Parked: "parked", Gone: "parked" } as const
+      const isTaken = verdict._tag === "Delivered"
+      const isGone = verdict._tag === "Gone"
+      const { appId, mode, url } = delivery.endpoint
       const next = verdict._tag === "Again" ? iso(verdict.at) : null
       const completed = verdict._tag === "Again" ? null : iso(at)
       // A claimant that slept past its lease still tells of a success, but it does not undo what the next one did.
@@ -145,20 +130,30 @@ export const WebhookOutboxPg = Layer.effect(
         WITH settled AS (
           UPDATE deliveries SET status = ${settled[verdict._tag]}, attempts = attempts + 1, next_attempt_at = ${next}::timestamptz,
             lease_until = NULL, completed_at = ${completed}::timestamptz
-          WHERE app_id = ${delivery.endpoint.appId} AND id = ${delivery.id} AND status = 'due'
-            AND (attempts = ${delivery.attempts} OR ${verdict._tag === "Delivered"})
+          WHERE app_id = ${appId} AND id = ${delivery.id} AND status = 'due' AND (attempts = ${delivery.attempts} OR ${isTaken})
           RETURNING app_id, id
+        ),
+        -- What the address answered says nothing about another one that was set meanwhile.
+        judged AS (
+          UPDATE webhook_endpoints e SET
+            failing_since = CASE WHEN ${isTaken} THEN NULL ELSE coalesce(e.failing_since, ${iso(at)}::timestamptz) END,
+            enabled = e.enabled AND (${isTaken} OR NOT (${isGone} OR coalesce(e.failing_since <= ${iso(at - FAILING_MS)}::timestamptz, false))),
+            disabled_reason = CASE
+              WHEN NOT e.enabled OR ${isTaken} THEN e.disabled_reason
+              WHEN ${isGone} THEN 'gone'
+              WHEN e.failing_since <= ${iso(at - FAILING_MS)}::timestamptz THEN 'failing'
+            END
+          WHERE e.app_id = ${appId} AND e.mode = ${mode} AND e.url = ${url}
+            AND CASE WHEN ${isTaken} THEN e.failing_since IS NOT NULL
+              ELSE ${isGone} OR e.failing_since IS NULL OR e.failing_since <= ${iso(at - FAILING_MS)}::timestamptz END
         )
         INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
         SELECT app_id, id, ${iso(at)}::timestamptz, ${Math.round(durationMs)}::int, ${status}::int, ${textOf(excerpt)} FROM settled`
     }, Effect.orDie)
 
-    return WebhookOutbox.of({ endpoint, setEndpoint, claimDue, settle })
+    return WebhookOutbox.of({ claimDue, settle })
   })
 )
 
 /** PostgreSQL's text holds no NUL, and somebody else's answer may. */
 const textOf = (excerpt: string): string => excerpt.slice(0, EXCERPT_CHARACTERS).replaceAll("\0", "")
-
-/** Names the place as well, so that a secret copied to another tenant's row does not open there. */
-const secretOf = (appId: AppId, mode: Mode): string => `webhook_secret ${appId}/${mode}`

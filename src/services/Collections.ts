@@ -2,12 +2,20 @@ import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Corridor, CorridorKey } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
 import { freeze } from "../domain/Event.ts"
-import { ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
+import type { LedgerRecord } from "../domain/Exchange.ts"
+import type { DuplicateChargeInFlight } from "../domain/errors/Ambiguous.ts"
+import {
+  type GlobalCeilingReached,
+  ProviderError,
+  RequestInProgress,
+  type VelocityLimitExceeded
+} from "../domain/errors/Retriable.ts"
 import {
   type AmountAboveMaximum,
   type AmountBelowMinimum,
   type CapabilityNotAllowed,
   CorridorUnsupported,
+  type ScreeningDenied,
   TenantFrozen,
   ValidationFailed
 } from "../domain/errors/Terminal.ts"
@@ -15,17 +23,22 @@ import type { Instant } from "../domain/Instant.ts"
 import type { MinorUnits } from "../domain/Money.ts"
 import { type MomoParty, masked, type PayerDetails } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
-import type { Collection, Transaction } from "../domain/Transaction.ts"
+import type { Collection } from "../domain/Transaction.ts"
 import { transactionView } from "../domain/View.ts"
 import { Admission, knownNetwork, withinWindow } from "./Admission.ts"
-import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
+import type { FinalRefusal, OpenRefusal } from "./Answering.ts"
+import { ChargeGuard, type Guarded } from "./ChargeGuard.ts"
+import { Charging, codeAction } from "./Charging.ts"
+import { PartyChecks } from "./PartyChecks.ts"
 import { FloatLedger, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
+import type { Otp, Collections as Port } from "./ports/Provider.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 import { Vault } from "./ports/Vault.ts"
 import { Settlement } from "./Settlement.ts"
+import { Velocity } from "./Velocity.ts"
 
 export interface CollectionCommand {
   readonly amount: MinorUnits
@@ -38,17 +51,23 @@ export interface CollectionCommand {
   /** Compact JSON text of an object. */
   readonly metadata: string
   readonly payer: PayerDetails | null
+  /** The code that the payer typed; null lets the code flow begin where the corridor demands one. */
+  readonly otp: Otp | null
 }
 
 export type ChargeRefusal =
   | CapabilityNotAllowed
   | TenantFrozen
+  | ScreeningDenied
   | CorridorUnsupported
   | ValidationFailed
   | AmountAboveMaximum
   | AmountBelowMinimum
   | ProviderError
   | RequestInProgress
+  | DuplicateChargeInFlight
+  | VelocityLimitExceeded
+  | GlobalCeilingReached
   | FinalRefusal
   | OpenRefusal
 
@@ -57,7 +76,7 @@ export class Collections extends Context.Service<
   Collections,
   {
     /** Records the charge, then places it, then settles what was answered. Refusals come in the contract's order. */
-    readonly create: (caller: Caller, command: CollectionCommand, claim: Claim) => Effect.Effect<Transaction, ChargeRefusal>
+    readonly create: (caller: Caller, command: CollectionCommand, claim: Claim) => Effect.Effect<LedgerRecord, ChargeRefusal>
   }
 >()("gateway/services/Collections") {
   static readonly layer = Layer.effect(
@@ -70,6 +89,10 @@ export class Collections extends Context.Service<
       const identifiers = yield* Identifiers
       const vault = yield* Vault
       const policy = yield* Policy
+      const guard = yield* ChargeGuard
+      const charging = yield* Charging
+      const velocity = yield* Velocity
+      const checks = yield* PartyChecks
 
       const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
         const key: CorridorKey = {
@@ -89,42 +112,62 @@ export class Collections extends Context.Service<
         }
         const network = yield* knownNetwork(corridor, source.country, source.network, "source.network")
         yield* admission.underCeiling(caller, command.amount, command.currency)
+        yield* checks.payer(source, command.payer)
         yield* withinWindow(corridor, command.amount)
         const provider = registry.find(corridor.provider, caller.mode)
         if (Option.isNone(provider)) return yield* new ProviderError({})
         const collections = provider.value.collections
         if (collections === undefined) return yield* new CorridorUnsupported(key)
 
-        const now = yield* Clock.currentTimeMillis
-        const window = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
-        const collection = opening(caller, command, claim, corridor, network, now, now + window)
-        const opened = yield* ledger.open({
-          ...(yield* openStep(collection, claim)),
-          partyHash: vault.hash("party", source.msisdn),
-          nextAskAt: now + (policy.askSchedule.open[0] ?? window)
-        })
+        const partyHash = vault.hash("party", source.msisdn)
+        const counters = yield* velocity.lookAhead(caller, "collection", partyHash)
+        // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
+        const code = corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(collections, source) : null
+        const draft = { caller, command, claim, corridor, network, code, partyHash, counters }
+        const { collection, opened } = yield* code === null
+          ? guard.behind({ appId: caller.appId, mode: caller.mode, partyHash, own: claim.reference }, (payer) =>
+              Effect.map(open(draft, payer), (result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
+            )
+          : open(draft, null)
+        if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
         if (opened._tag !== "Opened") return yield* new RequestInProgress({})
+        if (code !== null) return yield* settlement.apply(claim.reference, { _tag: "CodeSent", note: "" }, "request", claim)
 
-        const outcome = yield* collections.charge({
-          reference: claim.reference,
-          corridor,
-          amount: command.amount,
-          source: { ...source, network },
-          redirectUrl: command.redirectUrl,
-          narration: command.narration,
-          payer: command.payer
+        const { otp, payer, redirectUrl } = command
+        const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer }
+        return yield* charging.place(collections, { ...payment, collection, claim, by: "create" })
+      })
+
+      const sendCode = Effect.fnUntraced(function* (port: Port, source: MomoParty) {
+        if (port.sendCode === undefined) return yield* new ProviderError({})
+        const { pinId } = yield* port.sendCode(source)
+        return codeAction(source, pinId, (yield* Clock.currentTimeMillis) + policy.otpExpiryMs)
+      })
+
+      const open = Effect.fnUntraced(function* (draft: Draft, payer: Guarded | null) {
+        const now = yield* Clock.currentTimeMillis
+        const { claim, code, corridor, counters, partyHash } = draft
+        const window = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
+        const collection = opening(draft, now, code?.expiresAt ?? now + window)
+        const opened = yield* ledger.open({
+          ...(yield* openStep(collection, claim)),
+          partyHash,
+          counters,
+          beneficiary: null,
+          nextAskAt: code?.expiresAt ?? now + (policy.askSchedule.open[0] ?? window),
+          ...(payer === null ? {} : { payer })
         })
-        const settled = yield* settlement.apply(claim.reference, outcome, "request", claim)
-        return yield* Effect.fromResult(answerTo(settled, outcome))
+        return { collection, opened }
       })
 
       const openStep = Effect.fnUntraced(function* (collection: Collection, claim: Claim) {
         const { appId, createdAt: at, mode, reference, status } = collection
+        // A charge that the payer has to go on with is told of when it is known how.
         const event =
-          status === "pending"
+          status === "pending" || collection.nextAction !== null
             ? freeze(
-                { id: yield* identifiers.reference, appId, mode, type: "collection.pending", reference, at },
+                { id: yield* identifiers.reference, appId, mode, type: `collection.${status}` as const, reference, at },
                 transactionView(collection)
               )
             : null
@@ -143,18 +186,29 @@ export class Collections extends Context.Service<
   )
 }
 
-/** A charge that ends on a page of the provider starts as `requires_action`; every other one is `pending` from the first moment. */
+interface Draft {
+  readonly caller: Caller
+  readonly command: CollectionCommand
+  readonly claim: Claim
+  readonly corridor: Corridor
+  readonly network: string
+  /** The code that was sent for it; null where the charge is placed at once. */
+  readonly code: Collection["nextAction"]
+  readonly partyHash: Uint8Array
+  readonly counters: OpenStep["counters"]
+}
+
+/**
+ * A charge that ends on a page of the provider, needs a code or carries one starts as `requires_action`; every other one is `pending`
+ * from the first moment.
+ */
 const opening = (
-  caller: Caller,
-  command: CollectionCommand,
-  claim: Claim,
-  corridor: Corridor,
-  network: string,
+  { caller, claim, code, command, corridor, network }: Draft,
   createdAt: Instant,
   expiresAt: Instant
 ): Collection => ({
   kind: "collection",
-  status: corridor.customerAction === "redirect" ? "requires_action" : "pending",
+  status: code !== null || command.otp !== null || corridor.customerAction === "redirect" ? "requires_action" : "pending",
   reference: claim.reference,
   appId: caller.appId,
   mode: caller.mode,
@@ -180,6 +234,6 @@ const opening = (
   observedAmount: null,
   observedCurrency: null,
   maskedSource: command.source === null ? null : masked(Redacted.value(command.source.msisdn)),
-  nextAction: null,
+  nextAction: code,
   lateSuccess: false
 })

@@ -2,6 +2,7 @@ import { BlockList, isIP } from "node:net"
 
 /** Longest URL that a tenant may set. */
 const MAXIMUM_URL_LENGTH = 2048
+const LOOPBACK_ONLY = "http is for loopback addresses only"
 
 /** Why events may not be sent to this URL; undefined when they may. Names are looked up, and checked again, when they are dialled. */
 export const endpointUrlProblem = (url: string, allowLoopback: boolean): string | undefined => {
@@ -11,15 +12,19 @@ export const endpointUrlProblem = (url: string, allowLoopback: boolean): string 
   if (protocol !== "https:" && !(protocol === "http:" && allowLoopback)) return "the URL must begin with https://"
   if (username !== "" || password !== "") return "the URL must not carry credentials"
   const host = unbracketed(hostname)
-  if (isIP(host) !== 0) return addressProblem(host, protocol, allowLoopback)
+  if (isIP(host) !== 0) {
+    // Without the address itself: a refusal never repeats what it refuses.
+    if (addressProblem(host, protocol, allowLoopback) === undefined) return undefined
+    return protocol === "http:" ? LOOPBACK_ONLY : "the URL must name a public address"
+  }
   if (isLoopbackName(host)) return allowLoopback ? undefined : "the URL must not name this machine"
-  return protocol === "http:" ? "http is for loopback addresses only" : undefined
+  return protocol === "http:" ? LOOPBACK_ONLY : undefined
 }
 
 /** Why this numeric address may not be dialled; undefined when it may. */
 export const addressProblem = (address: string, protocol: string, allowLoopback: boolean): string | undefined => {
   if (allowLoopback && isIn(loopback, address)) return undefined
-  if (protocol !== "https:") return "http is for loopback addresses only"
+  if (protocol !== "https:") return LOOPBACK_ONLY
   return isPublic(address) ? undefined : `${address} is not a public address`
 }
 

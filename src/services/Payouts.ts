@@ -1,31 +1,47 @@
 import { Clock, Context, Effect, Layer } from "effect"
+import { beneficiaryOf } from "../domain/Beneficiary.ts"
 import { freeze } from "../domain/Event.ts"
-import { type ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
+import type { LedgerRecord } from "../domain/Exchange.ts"
+import {
+  type GlobalCeilingReached,
+  type ProviderError,
+  RequestInProgress,
+  type VelocityLimitExceeded
+} from "../domain/errors/Retriable.ts"
 import {
   type AmountAboveMaximum,
   AmountBelowMinimum,
+  type BankAccountUnresolvable,
   type CapabilityNotAllowed,
   type CorridorUnsupported,
+  type DestinationBlocked,
   InsufficientTenantFloat,
+  type ScreeningDenied,
   TenantFrozen,
   type ValidationFailed
 } from "../domain/errors/Terminal.ts"
-import { type Instant, iso } from "../domain/Instant.ts"
+import type { Instant } from "../domain/Instant.ts"
 import { reserve } from "../domain/Ledger.ts"
+import type { Counter } from "../domain/Limits.ts"
 import { add, type MinorUnits, minus, ZERO } from "../domain/Money.ts"
 import { type Destination, identityOf, maskedDestination } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
-import type { Payout, Transaction } from "../domain/Transaction.ts"
+import type { Payout } from "../domain/Transaction.ts"
 import { transactionView } from "../domain/View.ts"
 import { Admission, withinWindow } from "./Admission.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
+import { BankAccounts } from "./BankAccounts.ts"
+import { PartyChecks } from "./PartyChecks.ts"
+import { amountCurrencyOf, estimateView, type PayoutEstimate } from "./PayoutEstimate.ts"
 import { PayoutPricing, type PayoutTerms, type Priced, type Route } from "./PayoutPricing.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
+import { trailed } from "./ports/ProviderTrail.ts"
 import { Vault } from "./ports/Vault.ts"
 import { Settlement } from "./Settlement.ts"
+import { Velocity } from "./Velocity.ts"
 
 export interface PayoutCommand extends PayoutTerms {
   readonly destination: Destination
@@ -34,30 +50,31 @@ export interface PayoutCommand extends PayoutTerms {
   readonly metadata: string
 }
 
-export type PayoutQuery = PayoutTerms
-
 type RouteRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
 
 export type PayoutRefusal =
   | RouteRefusal
   | TenantFrozen
+  | DestinationBlocked
+  | ScreeningDenied
   | AmountAboveMaximum
   | AmountBelowMinimum
+  | BankAccountUnresolvable
   | InsufficientTenantFloat
   | RequestInProgress
+  | VelocityLimitExceeded
+  | GlobalCeilingReached
   | FinalRefusal
   | OpenRefusal
-
-export type PayoutEstimate = ReturnType<typeof estimateView>
 
 /** Money out of the tenant's own float (interface.md, "POST /v1/payouts"). */
 export class Payouts extends Context.Service<
   Payouts,
   {
     /** Quotes, reserves amount and fee, sends, and settles what was answered. Refusals come in the contract's order. */
-    readonly create: (caller: Caller, command: PayoutCommand, claim: Claim) => Effect.Effect<Transaction, PayoutRefusal>
+    readonly create: (caller: Caller, command: PayoutCommand, claim: Claim) => Effect.Effect<LedgerRecord, PayoutRefusal>
     /** Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
-    readonly quote: (caller: Caller, query: PayoutQuery) => Effect.Effect<PayoutEstimate, RouteRefusal>
+    readonly quote: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, RouteRefusal>
   }
 >()("gateway/services/Payouts") {
   static readonly layer = Layer.effect(
@@ -70,15 +87,22 @@ export class Payouts extends Context.Service<
       const identifiers = yield* Identifiers
       const vault = yield* Vault
       const policy = yield* Policy
+      const velocity = yield* Velocity
+      const checks = yield* PartyChecks
+      const accounts = yield* BankAccounts
 
       const create = Effect.fn("Payouts.create")(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
         yield* admission.mayMove(caller, "payouts")
         const route = yield* pricing.route(caller, command)
         yield* admission.underCeiling(caller, command.amount, amountCurrencyOf(command))
+        yield* checks.recipient(command.destination)
         // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
         if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
           yield* withinWindow(route.corridor, command.amount)
 
+        const counters = yield* velocity.lookAhead(caller, "payout", partyHashOf(command.destination))
+
+        const note = yield* accounts.confirm(caller, route.corridor, command.destination)
         const priced = yield* pricing.price(route, command)
         if (!priced.reachesFloor) {
           return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
@@ -89,37 +113,56 @@ export class Payouts extends Context.Service<
 
         const now = yield* Clock.currentTimeMillis
         const payout = opening(caller, command, claim, route, priced, now)
-        const opened = yield* open(payout, command.destination, claim)
+        const counted = yield* velocity.withCeiling(counters, caller, route.corridor.provider, command.currency, total)
+        const opened = yield* open(payout, command.destination, claim, counted, note)
+        if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
         if (opened._tag === "ClaimLost") return yield* new RequestInProgress({})
         if (opened._tag === "ShortFloat") return yield* shortFloat(caller, command, priced, opened.available)
 
         const { corridor, destination: party, payouts } = route
-        const outcome = yield* payouts.send({
-          reference: claim.reference,
-          corridor,
-          quote: priced.quote,
-          destination: party ?? command.destination,
-          narration: command.narration
-        })
-        const settled = yield* settlement.apply(claim.reference, outcome, "request", claim)
+        const { outcome, raw } = yield* trailed(
+          payouts.send({
+            reference: claim.reference,
+            corridor,
+            quote: priced.quote,
+            destination: party ?? command.destination,
+            narration: command.narration
+          })
+        )
+        const settled = yield* settlement.apply(claim.reference, outcome, "request", claim, undefined, raw)
         return yield* Effect.fromResult(answerTo(settled, outcome))
       })
 
-      const open = Effect.fnUntraced(function* (payout: Payout, destination: Destination, claim: Claim) {
+      const partyHashOf = (destination: Destination) => vault.hash("party", identityOf(destination))
+
+      const open = Effect.fnUntraced(function* (
+        payout: Payout,
+        destination: Destination,
+        claim: Claim,
+        counters: ReadonlyArray<Counter>,
+        note: string
+      ) {
         const { appId, createdAt: at, heldFee, mode, principal, reference, status } = payout
         return yield* ledger.open({
           claim,
           transaction: payout,
           entry: reserve(payout.currency, add(principal, heldFee)),
-          line: { at, actor: "request", fact: "Opened", note: "", status },
+          line: { at, actor: "request", fact: "Opened", note, status },
           event: freeze(
             { id: yield* identifiers.reference, appId, mode, type: "payout.pending", reference, at },
             transactionView(payout)
           ),
           nextAskAt: at + (policy.askSchedule.open[0] ?? policy.providerTimeoutMs),
           sealedDestination: yield* vault.sealDestination(destination),
-          partyHash: vault.hash("party", identityOf(destination))
+          counters,
+          beneficiary: beneficiaryOf(
+            { id: yield* identifiers.reference, appId, mode },
+            destination,
+            payout.destinationCurrency,
+            at
+          ),
+          partyHash: partyHashOf(destination)
         })
       })
 
@@ -139,7 +182,7 @@ export class Payouts extends Context.Service<
         })
       })
 
-      const quote = Effect.fn("Payouts.quote")(function* (caller: Caller, query: PayoutQuery) {
+      const quote = Effect.fn("Payouts.quote")(function* (caller: Caller, query: PayoutTerms) {
         yield* admission.granted(caller, "payouts")
         const route = yield* pricing.route(caller, query)
         const priced = yield* pricing.tryPrice(route, query)
@@ -155,8 +198,6 @@ export class Payouts extends Context.Service<
     })
   )
 }
-
-const amountCurrencyOf = (terms: PayoutTerms) => (terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency)
 
 const opening = (
   caller: Caller,
@@ -204,36 +245,3 @@ const opening = (
   maskedDestination: maskedDestination(command.destination),
   returned: null
 })
-
-/** The answer of a quote (decisions.md section 6). The fee's figures are null where the provider will not quote such an amount. */
-const estimateView = (
-  query: PayoutQuery,
-  { corridor }: Route,
-  priced: Priced | undefined,
-  available: MinorUnits,
-  cheaper: { readonly method: string; readonly total: MinorUnits } | undefined,
-  now: Instant
-) => {
-  const total = priced === undefined ? null : add(priced.quote.principal, priced.quote.fee)
-  const sent = priced?.quote.principal ?? query.amount
-  return {
-    amount_minor: query.amount,
-    amount_currency: amountCurrencyOf(query),
-    currency: query.currency,
-    destination_currency: query.destinationCurrency,
-    fees_minor: priced?.quote.fee ?? null,
-    total_amount_minor: total,
-    destination_amount_minor: priced?.quote.destinationAmount ?? null,
-    rate: priced?.quote.rate ?? null,
-    amount_type: query.amountType,
-    deduct_fee_from_amount: query.deductFeeFromAmount,
-    minimum_minor: corridor.minimum,
-    maximum_minor: corridor.maximum,
-    meets_minimum: priced === undefined ? corridor.minimum === null || sent >= corridor.minimum : priced.reachesFloor,
-    affordable: total !== null && total <= available,
-    available_minor: available,
-    shortfall_minor: total === null ? null : minus(total, available),
-    ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total }),
-    expires_at: priced === undefined ? null : iso(now + priced.quote.expiresInMs)
-  }
-}

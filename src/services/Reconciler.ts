@@ -1,7 +1,10 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
+import { waitsForCode } from "../domain/CodeMoves.ts"
+import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Actor, Fact } from "../domain/Fact.ts"
 import type { Instant } from "../domain/Instant.ts"
-import { isTerminal, type Transaction } from "../domain/Transaction.ts"
+import { isTerminal } from "../domain/Transaction.ts"
+import { Codes } from "./ports/Codes.ts"
 import { Policy } from "./ports/Policy.ts"
 import type { Answer, Promises, Provider } from "./ports/Provider.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
@@ -36,6 +39,7 @@ export class Reconciler extends Context.Service<
       const registry = yield* ProviderRegistry
       const settlement = yield* Settlement
       const policy = yield* Policy
+      const codes = yield* Codes
 
       const ask = Effect.fn("Reconciler.ask")(function* ({ transaction }: StoredTransaction, actor: Actor) {
         const { reference } = transaction
@@ -52,6 +56,8 @@ export class Reconciler extends Context.Service<
           )
           return false
         }
+        const ended = yield* withoutAsking(transaction, actor)
+        if (Option.isSome(ended)) return ended.value
         const answer = yield* answerOf(provider.value, transaction)
         const now = yield* Clock.currentTimeMillis
         // The first that is heard of it is that it came back: it was delivered before.
@@ -60,6 +66,23 @@ export class Reconciler extends Context.Service<
         }
         yield* settlement.apply(reference, believed(transaction, answer, provider.value.promises, policy, now), actor)
         return answer._tag !== "Unknown" && answer._tag !== "NotFound"
+      })
+
+      /** Once the window of its code passed, what became of its codes says whether there is anything to ask for. */
+      const withoutAsking = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
+        const now = yield* Clock.currentTimeMillis
+        if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
+        const standing = yield* codes.standing(record.reference, now)
+        // The request that sent it brings the answer, or leaves it unheard.
+        if (standing === "leased") return Option.some(false)
+        if (standing === "free") {
+          yield* settlement.apply(record.reference, { _tag: "Expired", note: "the code expired and nothing was charged" }, actor)
+          return Option.some(true)
+        }
+        // From here on it is asked for like every charge that may have been placed.
+        const note = "nobody heard the answer to a code"
+        yield* settlement.apply(record.reference, { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note }, actor)
+        return Option.some(false)
       })
 
       const claim = Effect.fnUntraced(function* (free: number) {
@@ -78,7 +101,7 @@ export class Reconciler extends Context.Service<
 }
 
 const deliveredBefore = (
-  { providerReference }: Transaction,
+  { providerReference }: LedgerRecord,
   { amount, charged, currency, note }: Extract<Answer, { _tag: "Returned" }>
 ): Fact => ({
   _tag: "Succeeded",
@@ -89,15 +112,15 @@ const deliveredBefore = (
   note
 })
 
-const answerOf = (provider: Provider, transaction: Transaction): Effect.Effect<Answer> => {
-  const port = transaction.kind === "payout" ? provider.payouts : provider.collections
+const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.Effect<Answer> => {
+  const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
   const unable: Answer = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
   if (port === undefined) return Effect.succeed(unable)
   return port.ask({
     reference: transaction.reference,
     providerReference: transaction.providerReference,
     currency: transaction.currency,
-    destinationCurrency: transaction.kind === "payout" ? transaction.destinationCurrency : null,
+    destinationCurrency: transaction.kind === "collection" ? null : transaction.destinationCurrency,
     sentAt: transaction.createdAt
   })
 }
@@ -108,7 +131,7 @@ const answerOf = (provider: Provider, transaction: Transaction): Effect.Effect<A
  * neither success nor live; no timer fails anything by itself.
  */
 const believed = (
-  transaction: Transaction,
+  transaction: LedgerRecord,
   answer: Answer,
   promises: Promises,
   policy: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">,
@@ -118,8 +141,7 @@ const believed = (
   const documented = promises.lookup === "by_client_ref"
   const grace = Math.max(policy.notFoundGraceMs, promises.notFoundGraceMs)
   const enough = now - transaction.createdAt >= grace && transaction.notFound + 1 >= policy.notFoundCount
-  const passed = transaction.expiresAt !== null && now >= transaction.expiresAt
-  if (transaction.kind === "collection" && passed)
-    return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
+  const passed = transaction.kind === "collection" && transaction.expiresAt !== null && now >= transaction.expiresAt
+  if (passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   return documented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
 }

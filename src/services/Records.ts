@@ -1,25 +1,38 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option, type Result } from "effect"
+import type { LedgerRecord } from "../domain/Exchange.ts"
 import { IndeterminateOutcome } from "../domain/errors/Ambiguous.ts"
 import { RequestInProgress } from "../domain/errors/Retriable.ts"
-import { NotFound } from "../domain/errors/Terminal.ts"
+import { CapabilityNotAllowed, type MalformedRequest, NotFound } from "../domain/errors/Terminal.ts"
 import { isReference, type Reference } from "../domain/Ids.ts"
 import type { FloatPosition } from "../domain/Ledger.ts"
+import { maskedText } from "../domain/Masking.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { isTerminal, type Transaction } from "../domain/Transaction.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
-import { Transactions } from "./ports/Transactions.ts"
+import { type RawTransaction, Transactions } from "./ports/Transactions.ts"
 
 /** A tenant's own records. What is foreign, of the other mode or absent is one and the same NotFound. */
 export class Records extends Context.Service<
   Records,
   {
-    /** By reference or id, which are the same; `kind` null reads either kind. Any text may be asked for. */
+    /** By reference or id, which are the same; `kind` null reads a payout or a collection. Any text may be asked for. */
     readonly transaction: (
       caller: Caller,
       reference: string,
       kind: Transaction["kind"] | null
     ) => Effect.Effect<Transaction, NotFound>
+    /** Whether the tenant has any record by it, of whatever kind. */
+    readonly exists: (caller: Caller, reference: Reference) => Effect.Effect<boolean>
+    /**
+     * Any tenant's transaction of the key's mode with the last money call, for an admin key and a reason that the audit keeps. None but
+     * an admin is told anything, not even whether the reason was good.
+     */
+    readonly inspect: (
+      caller: Caller,
+      reference: string,
+      reason: Result.Result<string, MalformedRequest>
+    ) => Effect.Effect<RawTransaction, CapabilityNotAllowed | MalformedRequest | NotFound>
     readonly positions: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatPosition>>
     /**
      * Answers a request again whose key is pinned to a transaction: in progress inside the lease, indeterminate while it is open
@@ -29,7 +42,7 @@ export class Records extends Context.Service<
       caller: Caller,
       reference: Reference,
       leased: boolean
-    ) => Effect.Effect<Transaction, RequestInProgress | IndeterminateOutcome | FinalRefusal | OpenRefusal>
+    ) => Effect.Effect<LedgerRecord, RequestInProgress | IndeterminateOutcome | FinalRefusal | OpenRefusal>
   }
 >()("gateway/services/Records") {
   static readonly layer = Layer.effect(
@@ -47,8 +60,26 @@ export class Records extends Context.Service<
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* new NotFound({})
         const found = stored.value.transaction
-        if (kind !== null && found.kind !== kind) return yield* new NotFound({})
+        if (found.kind === "exchange" || (kind !== null && found.kind !== kind)) return yield* new NotFound({})
         return found
+      })
+
+      const inspect = Effect.fn("Records.inspect")(function* (
+        caller: Caller,
+        reference: string,
+        given: Result.Result<string, MalformedRequest>
+      ) {
+        if (caller.role !== "admin") return yield* new CapabilityNotAllowed({ capability: "raw_view" })
+        const reason = yield* Effect.fromResult(given)
+        if (!isReference(reference)) return yield* new NotFound({})
+        const found = yield* transactions.raw(caller.mode, reference, {
+          at: yield* Clock.currentTimeMillis,
+          actor: `${caller.appId}/${caller.keyId}`,
+          action: "transaction raw read",
+          subject: reference,
+          details: { reason: maskedText(reason) }
+        })
+        return Option.isNone(found) ? yield* new NotFound({}) : found.value
       })
 
       const again = Effect.fn("Records.again")(function* (caller: Caller, reference: Reference, leased: boolean) {
@@ -59,7 +90,16 @@ export class Records extends Context.Service<
         return yield* leased ? new RequestInProgress({}) : new IndeterminateOutcome({ reference })
       })
 
-      return Records.of({ transaction, positions: (caller) => ledger.positions(caller.appId, caller.mode), again })
+      const exists = (caller: Caller, reference: Reference) =>
+        Effect.map(transactions.find(caller.appId, caller.mode, reference), Option.isSome)
+
+      return Records.of({
+        inspect,
+        exists,
+        transaction,
+        positions: (caller) => ledger.positions(caller.appId, caller.mode),
+        again
+      })
     })
   )
 }

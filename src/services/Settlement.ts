@@ -1,28 +1,31 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import { isOverdue, nextAsk } from "../domain/Asking.ts"
 import { freeze } from "../domain/Event.ts"
+import type { LedgerRecord } from "../domain/Exchange.ts"
+import { decideExchange } from "../domain/ExchangeMoves.ts"
 import type { Actor, Fact } from "../domain/Fact.ts"
 import type { Reference } from "../domain/Ids.ts"
 import { type Decision, decide } from "../domain/Moves.ts"
-import { isTerminal, type Transaction } from "../domain/Transaction.ts"
-import { transactionView } from "../domain/View.ts"
+import { isTerminal } from "../domain/Transaction.ts"
+import { recordView } from "../domain/View.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
 import { AnswerEncoder } from "./ports/AnswerEncoder.ts"
 import { type ApplyStep, FloatLedger } from "./ports/FloatLedger.ts"
 import type { Claim, StoredAnswer } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
+import type { RawExchange } from "./ports/ProviderTrail.ts"
 import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
 import { WebhookDispatcher } from "./WebhookDispatcher.ts"
 
 /** Each time means that somebody else moved the same transaction between our read and our commit. */
 const DECISIONS_AT_MOST = 16
-/** Both creates answer 201. */
+/** Every create answers 201. */
 const CREATED = 201
 
 /**
- * The only writer of a transaction's status. The answer to the request, the callback, the reconciler and a person all bring their
- * news here, in any order and as often as they like.
+ * Writes what providers say. The answer to the request, the callback and the reconciler all bring their news here, in any order and as
+ * often as they like. Only a person's resolution is written elsewhere: `Review` has rules of its own.
  */
 export class Settlement extends Context.Service<
   Settlement,
@@ -31,7 +34,16 @@ export class Settlement extends Context.Service<
      * Applies one fact: status, ledger entry, history line, event and (for the request itself) the stored answer are one commit.
      * Answers the transaction as it then is. A fact that changes nothing leaves a line in the history and nothing else.
      */
-    readonly apply: (reference: Reference, fact: Fact, actor: Actor, claim?: Claim) => Effect.Effect<Transaction>
+    readonly apply: (
+      reference: Reference,
+      fact: Fact,
+      actor: Actor,
+      claim?: Claim,
+      /** The status of the stored answer where the operation succeeded. */
+      successStatus?: number,
+      /** What was sent and received, where the fact is the answer to a money call. */
+      raw?: RawExchange | null
+    ) => Effect.Effect<LedgerRecord>
   }
 >()("gateway/services/Settlement") {
   static readonly layer = Layer.effect(
@@ -48,10 +60,13 @@ export class Settlement extends Context.Service<
         { revision, transaction }: StoredTransaction,
         fact: Fact,
         actor: Actor,
-        claim: Claim | undefined
+        claim: Claim | undefined,
+        successStatus: number,
+        raw: RawExchange | null
       ) {
         const at = yield* Clock.currentTimeMillis
-        const decision = decide(transaction, fact, actor, at)
+        const decision: Decision<LedgerRecord> =
+          transaction.kind === "exchange" ? decideExchange(transaction, fact, at) : decide(transaction, fact, actor, at)
         const decided = counted(transaction, decision, fact, actor)
         // In the same commit as the last question: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)
@@ -68,9 +83,9 @@ export class Settlement extends Context.Service<
                   reference: next.reference,
                   at
                 },
-                transactionView(next)
+                recordView(next)
               )
-        const answer = claim === undefined ? null : answerBytes(encoder, next, fact)
+        const answer = claim === undefined ? null : answerBytes(encoder, next, fact, successStatus)
         return {
           expectedRevision: revision,
           next,
@@ -79,16 +94,26 @@ export class Settlement extends Context.Service<
           event,
           nextAskAt: nextAsk(next, policy.askSchedule, at),
           answer: claim === undefined || answer === null ? null : { claim, answer },
-          wipe: isTerminal(next)
+          accepted: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
+          giveBack: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
+          wipe: isTerminal(next),
+          raw
         } satisfies ApplyStep
       })
 
-      const apply = Effect.fn("Settlement.apply")(function* (reference: Reference, fact: Fact, actor: Actor, claim?: Claim) {
+      const apply = Effect.fn("Settlement.apply")(function* (
+        reference: Reference,
+        fact: Fact,
+        actor: Actor,
+        claim?: Claim,
+        successStatus = CREATED,
+        raw: RawExchange | null = null
+      ) {
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.fact": fact._tag, "gateway.actor": actor })
         for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
           const stored = yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
-          const step = yield* stepOf(stored.value, fact, actor, claim)
+          const step = yield* stepOf(stored.value, fact, actor, claim, successStatus, raw)
           const result = yield* ledger.apply(step)
           if (result._tag === "Stale") continue
           if (step.event !== null) yield* dispatcher.nudge
@@ -112,7 +137,7 @@ export class Settlement extends Context.Service<
 }
 
 /** How often the reconciler asked, and how often in a row the provider knew nothing; both start again when the status changes. */
-const counted = (before: Transaction, { next }: Decision, fact: Fact, actor: Actor): Transaction => {
+const counted = (before: LedgerRecord, { next }: Decision<LedgerRecord>, fact: Fact, actor: Actor): LedgerRecord => {
   if (next.status !== before.status) return next
   const asked = actor === "reconciler" ? before.asked + 1 : before.asked
   const notFound = fact._tag === "NotFound" ? before.notFound + 1 : fact._tag === "StillPending" ? 0 : before.notFound
@@ -131,13 +156,19 @@ const noteOf = (fact: Fact, overdue: boolean): string => {
 }
 
 /** The bytes to keep with the commit; null while the outcome is open, because then nothing may be kept. */
-const answerBytes = (encoder: AnswerEncoder["Service"], next: Transaction, fact: Fact): StoredAnswer | null =>
+const answerBytes = (
+  encoder: AnswerEncoder["Service"],
+  next: LedgerRecord,
+  fact: Fact,
+  successStatus: number
+): StoredAnswer | null =>
   Result.match(answerTo(next, fact), {
-    onSuccess: (transaction) => encoder.success(CREATED, transactionView(transaction)),
+    onSuccess: (transaction) => encoder.success(successStatus, recordView(transaction)),
     onFailure: (refusal) => (isFinal(refusal) ? encoder.refusal(refusal) : null)
   })
 
 const isFinal = (refusal: FinalRefusal | OpenRefusal): refusal is FinalRefusal =>
   refusal._tag === "payout_rejected_by_provider" ||
   refusal._tag === "charge_rejected_by_provider" ||
-  refusal._tag === "insufficient_wallet_float"
+  refusal._tag === "insufficient_wallet_float" ||
+  refusal._tag === "otp_incorrect"

@@ -15,6 +15,8 @@ const SLOTS = 128
 const LEASE_MS = 60_000
 /** How often due deliveries are looked for when nobody says that there are some. */
 const IDLE_MS = 250
+/** The status by which an endpoint says that it wants nothing any more. */
+const GONE = 410
 const USER_AGENT = "payment-gateway-webhooks/1"
 
 /** Sends events to tenants, at least once each, until one is taken or the schedule is over. */
@@ -44,7 +46,7 @@ export class WebhookDispatcher extends Context.Service<
         const endedAt = yield* Clock.currentTimeMillis
         const { excerpt, retryAfter, status } = answer
         const failed = { at: endedAt, attempts: delivery.attempts + 1, retryAfter, dice: yield* Random.next }
-        const verdict = isTaken(answer) ? delivered : followUp(nextAttempt(webhookScheduleMs, failed))
+        const verdict = isTaken(answer) ? delivered : status === GONE ? gone : followUp(nextAttempt(webhookScheduleMs, failed))
         yield* outbox.settle({ delivery, at, durationMs: endedAt - at, status, excerpt }, verdict)
         // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
         const reason = status === null ? excerpt : `status ${status}`
@@ -72,6 +74,7 @@ export class WebhookDispatcher extends Context.Service<
 }
 
 const delivered: Verdict = { _tag: "Delivered" }
+const gone: Verdict = { _tag: "Gone" }
 const followUp = (at: Instant | null): Verdict => (at === null ? { _tag: "Parked" } : { _tag: "Again", at })
 
 const isTaken = ({ status }: EndpointAnswer): boolean => status !== null && status >= 200 && status < 300

@@ -23,6 +23,12 @@ describe("the settings", () => {
         masterKey: null,
         simulatorPort: 8090,
         simulatorDelayMs: 300,
+        redisUrl: null,
+        rateLimits: {
+          reads: { count: 500, windowMs: 1000, burst: 1000 },
+          money: { count: 200, windowMs: 1000, burst: 400 }
+        },
+        trustedProxies: [],
         eversend: null
       })
       expect(policy).toMatchObject({
@@ -61,6 +67,10 @@ describe("the settings", () => {
         WEBHOOK_SCHEDULE: "0s,soon",
         WEBHOOK_ALLOW_LOOPBACK: "maybe",
         LOG_LEVEL: "loud",
+        RATE_LIMIT_READS: "0/s",
+        RATE_LIMIT_MONEY: "fast",
+        REDIS_URL: "http://cache",
+        TRUSTED_PROXIES: "10.0.0.0/8,10.0.0.0/33",
         EVERSEND_LIVE_CLIENT_ID: "id"
       })
       expect(found.map((line) => line.split(" ", 1)[0]).sort()).toEqual([
@@ -75,8 +85,12 @@ describe("the settings", () => {
         "MASTER_KEY",
         "NOT_FOUND_COUNT",
         "PORT",
+        "RATE_LIMIT_MONEY",
+        "RATE_LIMIT_READS",
         "RECONCILER_SCHEDULE",
+        "REDIS_URL",
         "SIMULATOR_DELAY_MS",
+        "TRUSTED_PROXIES",
         "WEBHOOK_ALLOW_LOOPBACK",
         "WEBHOOK_SCHEDULE"
       ])
@@ -84,9 +98,21 @@ describe("the settings", () => {
     })
   )
 
+  it.effect("take a rate with its burst, a rate alone, or off", () =>
+    Effect.gen(function* () {
+      const { rateLimits, trustedProxies } = yield* read({
+        RATE_LIMIT_READS: "30/m",
+        RATE_LIMIT_MONEY: "off",
+        TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::1"
+      })
+      expect(rateLimits).toEqual({ reads: { count: 30, windowMs: 60_000, burst: 30 }, money: "off" })
+      expect(trustedProxies).toEqual(["10.0.0.0/8", "2001:db8::1"])
+    })
+  )
+
   it.effect("never show a secret, whether it is right or wrong", () =>
     Effect.gen(function* () {
-      const secrets = { DATABASE_URL: "not-a-url-pw", MASTER_KEY: "my-wrong-master-key" }
+      const secrets = { DATABASE_URL: "not-a-url-pw", MASTER_KEY: "my-wrong-master-key", REDIS_URL: "not-redis-pw" }
       const shown = (yield* mistakes(secrets)).join("\n")
       for (const secret of Object.values(secrets)) expect(shown).not.toContain(secret)
       const right = yield* read({ DATABASE_URL, MASTER_KEY })

@@ -68,7 +68,7 @@ describe("ledger verify", () => {
 
   it.effect("finds a payout whose money was never reserved, and one whose status is not its record's", () =>
     Effect.gen(function* () {
-      expect(yield* spoilt(payout("pending"))).toEqual(["entries_match_the_status", "reserved_is_the_open_payouts"])
+      expect(yield* spoilt(payout("pending"))).toEqual(["entries_match_the_status", "reserved_is_what_is_open"])
       expect(yield* spoilt(payout("successful"))).toEqual([
         "columns_match_the_record",
         "entries_match_the_status",
@@ -87,7 +87,7 @@ describe("ledger verify", () => {
         `INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, reference, created_at)
          VALUES ('acme', 'live', 'POST /v1/payouts', 'k', '', 1, 'pinned', now(), 'NONE', now())`
       )
-      expect(rules).toEqual(["entries_match_the_record", "keys_are_linked", "reserved_is_the_open_payouts"])
+      expect(rules).toEqual(["entries_match_the_record", "keys_are_linked", "reserved_is_what_is_open"])
     })
   )
 })

@@ -17,6 +17,9 @@ const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extract<Fact,
     observedAmount: null,
     observedCurrency: null
   },
+  CodeSent: { _tag: "CodeSent", note: "" },
+  WrongCode: { _tag: "WrongCode", pinId: "VE1", message: "the code", expiresAt: LATER + 60_000, attemptsRemaining: 4, note: "" },
+  Charged: { _tag: "Charged", expiresAt: LATER + 900_000, note: "" },
   Succeeded: { _tag: "Succeeded", ...heard, amount: minor(principal), currency: "UGX", fee: minor(750n) },
   Refused: { _tag: "Refused", ...heard, kind: "party", failure: { code: "provider_rejected", message: "no" } },
   NotSent: { _tag: "NotSent", note: "" },
@@ -37,6 +40,9 @@ const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extract<Fact,
 const names = [
   "Accepted",
   "NeedsRedirect",
+  "CodeSent",
+  "WrongCode",
+  "Charged",
   "Succeeded",
   "Refused",
   "NotSent",
@@ -72,6 +78,8 @@ const collectionTable: { readonly [S in CollectionStatus]: { readonly [F in Fact
   requires_action: {
     ...open,
     Accepted: ["pending", null, "collection.pending", false],
+    Charged: ["pending", null, "collection.pending", false],
+    WrongCode: ["requires_action", null, "collection.requires_action", false],
     Returned: sentBack("requires_action")
   },
   pending: { ...open, Returned: sentBack("pending") },
@@ -131,6 +139,32 @@ describe("the table of moves", () => {
   it.each([minor(9_999n), minor(10_001n)])("moves nothing on a success of another amount (%d): a person looks", (amount) => {
     const { entry, event, next } = decide(payout(), { ...facts(10_000n).Succeeded, amount }, "callback", LATER)
     expect([next.status, next.needsReview, entry, event]).toStrictEqual(["pending", true, null, null])
+  })
+
+  describe("a collection that waits for a code", () => {
+    const code = { _tag: "otp", pinId: "VE1", message: "the code", expiresAt: LATER } as const
+    const waiting = collection({ status: "requires_action", nextAction: code, expiresAt: LATER })
+    const expected: { readonly [F in Fact["_tag"]]?: Expected } = {
+      Charged: ["pending", null, "collection.pending", false],
+      StillPending: ["pending", null, "collection.pending", false],
+      Succeeded: ["successful", "collect", "collection.successful", false],
+      Refused: ["failed", null, "collection.failed", false],
+      NotSent: ["failed", null, "collection.failed", false],
+      Expired: ["expired", null, "collection.expired", false],
+      Returned: ["requires_action", null, null, true]
+    }
+    it.each(names)("that hears %s", (name) => {
+      expect(outcome(waiting, facts(50_000n)[name])).toStrictEqual(expected[name] ?? stays("requires_action"))
+    })
+
+    it("waits on with the same code after a wrong one", () => {
+      expect(decide(waiting, facts(50_000n).WrongCode, "request", LATER).next).toStrictEqual(waiting)
+    })
+
+    it("has the window of a charge once it may have been placed", () => {
+      const { next } = decide(waiting, facts(50_000n).Charged, "request", LATER)
+      expect(next).toMatchObject({ nextAction: null, expiresAt: LATER + 900_000, version: 2 })
+    })
   })
 
   it("credits a late success once and says that it was late", () => {

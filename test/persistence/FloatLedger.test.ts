@@ -83,12 +83,11 @@ describe("FloatLedger", () => {
         ])
         let left = float
         const expected = amounts.map((amount) => {
-          const before = left
-          if (amount > left) return { verdict: "ShortFloat", available: before }
+          if (amount > left) return { verdict: "ShortFloat", available: left }
           left -= amount
-          return { verdict: "Opened", available: before }
+          return { verdict: "Opened" }
         })
-        expect(rows.map(({ available, verdict }) => ({ verdict, available }))).toStrictEqual(expected)
+        expect(rows).toMatchObject(expected)
       }
     }).pipe(Effect.scoped)
   )

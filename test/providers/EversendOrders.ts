@@ -129,6 +129,7 @@ export const chargeOrder = (ending: string, change: Partial<ChargeOrder> = {}): 
   redirectUrl: null,
   narration: null,
   payer: null,
+  otp: null,
   ...change
 })
 

@@ -60,7 +60,8 @@ const charge = (number: string) =>
       redirectUrl: null,
       narration: null,
       metadata: "{}",
-      payer: null
+      payer: null,
+      otp: null
     } as const
     const result = yield* Effect.exit((yield* Collections).create(caller, command, claimed.claim))
     return Exit.isSuccess(result) ? result.value.status : "refused"

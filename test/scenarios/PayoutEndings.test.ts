@@ -132,6 +132,19 @@ layer(slow, { excludeTestServices: true, concurrent: true })("every ending of a 
     })
   )
 
+  for (const [ending, refusal] of [
+    ["0016", { status: 422, code: "bank_account_unresolvable", class: "terminal", details: {} }],
+    ["0017", { status: 503, code: "provider_error", class: "retriable", details: {} }]
+  ] as const)
+    it.effect(`bank ${ending}: ${refusal.code}, because the account is resolved before anything is reserved`, () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway)
+        expect(said(yield* tenant.post("/v1/payouts", bankPayout(ending)))).toStrictEqual(refusal)
+        expect(yield* tenant.float).toMatchObject({ available_minor: 100_000, reserved_minor: 0 })
+      })
+    )
+
   it.effect("the gateway bears what a provider takes beyond its quote", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack

@@ -106,7 +106,9 @@ const ports = (world: World) => {
         }),
       claimDue: (_now, limit) => Effect.sync(() => world.due.splice(0, limit)),
       done: (_id, reference) => Effect.sync(() => void world.done.push(reference)),
-      later: (_id, at) => Effect.sync(() => void world.later.push(at))
+      later: (_id, at) => Effect.sync(() => void world.later.push(at)),
+      list: () => Effect.succeed([]),
+      replay: () => Effect.succeed(Option.none())
     }),
     Layer.succeed(Transactions, {
       find: () => Effect.succeed(Option.none()),
@@ -116,6 +118,8 @@ const ports = (world: World) => {
         Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none()),
       history: () => Effect.succeed([]),
       claimDue: () => Effect.succeed([]),
+      inReview: () => Effect.succeed([]),
+      raw: () => Effect.succeed(Option.none()),
       sealedDestination: () => Effect.succeed(Option.none())
     }),
     Layer.succeed(Reconciler, {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
-import { Effect, Layer, Option, Redacted, type Scope } from "effect"
+import { Effect, Layer, Redacted, type Scope } from "effect"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { type Attempt, type DueDelivery, type Verdict, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
@@ -78,8 +78,6 @@ export interface Settled {
 /** An outbox that hands out each due delivery once, and remembers what was settled. */
 const outbox = (due: Array<DueDelivery>, settled: Array<Settled>) =>
   Layer.succeed(WebhookOutbox, {
-    endpoint: () => Effect.succeed(Option.none()),
-    setEndpoint: () => Effect.void,
     claimDue: (_now, limit) => Effect.sync(() => due.splice(0, limit)),
     settle: (attempt, verdict) => Effect.sync(() => void settled.push({ attempt, verdict }))
   })

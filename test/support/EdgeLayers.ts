@@ -6,6 +6,7 @@ import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { Server } from "../../src/http/Server.ts"
+import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
 import { Authentication } from "../../src/services/Authentication.ts"
 import { type CollectionCommand, Collections } from "../../src/services/Collections.ts"
 import { Health } from "../../src/services/Health.ts"
@@ -17,11 +18,13 @@ import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import type { RawCallback } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import type { RateLimit } from "../../src/services/ports/RateLimits.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { Records } from "../../src/services/Records.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
 import { collection, payout } from "./Given.ts"
+import { unused, unusedServices } from "./UnusedServices.ts"
 
 /** What the services behind the edge were asked, and how they answer; a test overrides only what it is about. */
 export interface Behind {
@@ -42,18 +45,20 @@ export interface EdgeOptions {
   readonly spendNonces?: boolean
   /** Any free one if left out. */
   readonly port?: number
+  /** Of reads and of money posts alike; off if left out. The test itself is a trusted proxy. */
+  readonly rate?: RateLimit
   /** Unix milliseconds; the vectors' own moment if left out. */
   readonly now?: number
 }
 
 export const caller = { appId: AppId.make(vectors.app_id), keyId: vectors.key_id, mode: "live", role: "tenant" } as const
 
-const unused = (name: string) => Effect.die(new Error(`${name} is not part of this test`))
-
 /** A running edge on a free port of the loopback, with nothing but memory behind it. */
 export const edge = (options: EdgeOptions = {}) => {
   const behind = remembering(options)
-  const layer = Server.layer({ host: "127.0.0.1", port: options.port ?? 0 }).pipe(
+  const rate: RateLimit | "off" = options.rate ?? "off"
+  const rateLimits = { reads: rate, money: rate }
+  const layer = Server.layer({ host: "127.0.0.1", port: options.port ?? 0, rateLimits, trustedProxies: ["127.0.0.1"] }).pipe(
     Layer.provide(Layer.mergeAll(Authentication.layer, Health.layer({ release: "1.0.0", version: "1.0.0+test" }))),
     Layer.provide(Layer.mergeAll(services(behind), ports(options, behind))),
     Layer.provide(Logger.layer([Logger.make(({ message }) => void behind.logs.push(JSON.stringify(message)))])),
@@ -85,12 +90,15 @@ const remembering = (options: EdgeOptions): Behind => {
 
 const services = (behind: Behind) =>
   Layer.mergeAll(
+    unusedServices,
     Layer.succeed(Payouts, Payouts.of({ create: behind.createPayout, quote: () => unused("quote") })),
     Layer.succeed(Collections, Collections.of({ create: behind.createCollection })),
     Layer.succeed(
       Records,
       Records.of({
         transaction: record,
+        inspect: () => unused("inspect"),
+        exists: (_, reference) => Effect.succeed(reference === payout().reference),
         positions: () => Effect.succeed([]),
         again: () => Effect.succeed(payout({ status: "successful" }))
       })
@@ -119,6 +127,7 @@ const ports = (options: EdgeOptions, behind: Behind) =>
     Layer.succeed(Nonces, nonces(options.spendNonces ?? true)),
     Layer.succeed(Vault, vault),
     Layer.succeed(Policy, policy(options)),
+    RateLimitsMemory,
     Layer.succeed(Identifiers, identifiers()),
     Layer.succeed(Idempotency, idempotency(behind.claims)),
     Layer.succeed(ProviderRegistry, registry)
@@ -134,6 +143,8 @@ const tenants = Tenants.of({
   create: () => unused("create"),
   find: () => unused("find"),
   list: unused("list"),
+  setStatus: () => unused("setStatus"),
+  setCapability: () => unused("setCapability"),
   issueKey: () => unused("issueKey"),
   revokeKey: () => unused("revokeKey"),
   keys: () => unused("keys"),

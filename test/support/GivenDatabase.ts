@@ -9,6 +9,8 @@ import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
 import { ProviderInboxPg } from "../../src/persistence/ProviderInboxPg.ts"
 import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { WebhookDeliveriesPg } from "../../src/persistence/WebhookDeliveriesPg.ts"
+import { WebhookEndpointsPg } from "../../src/persistence/WebhookEndpointsPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/WebhookOutboxPg.ts"
 import type { AuditEntry } from "../../src/services/ports/AuditLog.ts"
 import { Identifiers } from "../../src/services/ports/Identifiers.ts"
@@ -27,7 +29,16 @@ export const givenDatabase: Effect.Effect<Redacted.Redacted> = Effect.promise(()
 /** One gateway process on that database: its own connections, its own memory. */
 export const givenNode = (url: Redacted.Redacted, key = masterKey) =>
   Layer.build(
-    Layer.mergeAll(TenantsPg, NoncesPg, CorridorsPg, AuditLogPg, WebhookOutboxPg, ProviderInboxPg).pipe(
+    Layer.mergeAll(
+      TenantsPg,
+      NoncesPg,
+      CorridorsPg,
+      AuditLogPg,
+      WebhookOutboxPg,
+      WebhookEndpointsPg,
+      WebhookDeliveriesPg,
+      ProviderInboxPg
+    ).pipe(
       Layer.provideMerge(VaultPg.layer(key)),
       Layer.provideMerge(Layer.merge(Database.layer({ url }), IdentifiersLive)),
       // Two nodes of one test share nothing.

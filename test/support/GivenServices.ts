@@ -1,18 +1,29 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Envelope } from "../../src/http/Envelope.ts"
+import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
+import { DenialsPg, ScreeningByRows } from "../../src/persistence/DenialsPg.ts"
 import { FloatLedgerPg } from "../../src/persistence/FloatLedgerPg.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
 import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { LedgerAuditPg } from "../../src/persistence/LedgerAuditPg.ts"
+import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
+import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
+import { QuotesPg } from "../../src/persistence/QuotesPg.ts"
 import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
 import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/WebhookOutboxPg.ts"
 import { providerRegistry } from "../../src/providers/Registry.ts"
 import { Admission } from "../../src/services/Admission.ts"
+import { BankAccounts } from "../../src/services/BankAccounts.ts"
+import { ChargeGuard } from "../../src/services/ChargeGuard.ts"
+import { Charging } from "../../src/services/Charging.ts"
+import { CodeFlow } from "../../src/services/CodeFlow.ts"
 import { Collections } from "../../src/services/Collections.ts"
+import { Exchanges } from "../../src/services/Exchanges.ts"
+import { PartyChecks } from "../../src/services/PartyChecks.ts"
 import { PayoutPricing } from "../../src/services/PayoutPricing.ts"
 import { Payouts } from "../../src/services/Payouts.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
@@ -24,6 +35,7 @@ import { Reconciler } from "../../src/services/Reconciler.ts"
 import { Records } from "../../src/services/Records.ts"
 import { Settlement } from "../../src/services/Settlement.ts"
 import { TenantConnection } from "../../src/services/TenantConnection.ts"
+import { Velocity } from "../../src/services/Velocity.ts"
 import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
 import { masterKey } from "./GivenDatabase.ts"
 import { policy } from "./GivenMoney.ts"
@@ -57,7 +69,7 @@ const interferedPorts = (interfere: Interference) =>
   )
 
 const interferedProvider = (provider: Provider, interfere: Interference): Provider => {
-  const { collections, payouts, ...rest } = provider
+  const { collections, exchange, payouts, ...rest } = provider
   return {
     ...rest,
     ...(payouts === undefined
@@ -69,6 +81,9 @@ const interferedProvider = (provider: Provider, interfere: Interference): Provid
             send: (order) => interfere("send", payouts.send(order))
           }
         }),
+    ...(exchange === undefined
+      ? {}
+      : { exchange: { ...exchange, execute: (order) => interfere("execute", exchange.execute(order)) } }),
     ...(collections === undefined
       ? {}
       : { collections: { ...collections, charge: (order) => interfere("charge", collections.charge(order)) } })
@@ -97,13 +112,28 @@ export const givenServices = (url: Redacted.Redacted, baseUrl: string, interfere
     )
   ).pipe(Layer.provide(providerRegistry({ eversend: { live: account, test: account } })))
   return Layer.build(
-    Layer.mergeAll(Payouts.layer, Collections.layer, Records.layer, Reconciler.layer).pipe(
-      Layer.provideMerge(PayoutPricing.layer),
-      Layer.provideMerge(Layer.mergeAll(Admission.layer, Settlement.layer)),
+    Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer).pipe(
+      Layer.provideMerge(
+        Layer.mergeAll(Records.layer, BankAccounts.layer, PayoutPricing.layer, ChargeGuard.layer, Charging.layer)
+      ),
+      Layer.provideMerge(Reconciler.layer),
+      Layer.provideMerge(Layer.mergeAll(Admission.layer, PartyChecks.layer, Velocity.layer, Settlement.layer)),
       Layer.provideMerge(WebhookDispatcher.layer),
       Layer.provideMerge(Layer.mergeAll(TenantConnection, Envelope.layer, registry)),
       Layer.provideMerge(
-        Layer.mergeAll(interferedPorts(interfere), TransactionsPg, LedgerAuditPg, TenantsPg, CorridorsPg, WebhookOutboxPg)
+        Layer.mergeAll(
+          interferedPorts(interfere),
+          CodesPg,
+          PayerLocksPg,
+          TransactionsPg,
+          LedgerAuditPg,
+          QuotesPg,
+          LimitsPg,
+          Layer.provideMerge(ScreeningByRows, DenialsPg),
+          TenantsPg,
+          CorridorsPg,
+          WebhookOutboxPg
+        )
       ),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), IdentifiersLive, Layer.succeed(Policy, policy))),

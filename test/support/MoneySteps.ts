@@ -36,6 +36,8 @@ export const openStep = (claim: Claim, principal: bigint, fee = 1_000n): OpenSte
     entry: reserve("UGX", add(transaction.principal, transaction.heldFee)),
     line: { at: NOON, actor: "request", fact: "Opened", note: "", status: "pending" },
     event: null,
+    counters: [],
+    beneficiary: null,
     nextAskAt: NOON + 15_000,
     sealedDestination: new Uint8Array([1, 2, 3]),
     partyHash: new Uint8Array(32)
@@ -44,7 +46,9 @@ export const openStep = (claim: Claim, principal: bigint, fee = 1_000n): OpenSte
 
 export const applyStep = Effect.fnUntraced(function* (claim: Claim, fact: Fact) {
   const stored = yield* Effect.fromOption(yield* (yield* Transactions).byReference(claim.reference))
-  const { entry, next } = decide(stored.transaction, fact, "callback", NOON)
+  const record = stored.transaction
+  if (record.kind === "exchange") return yield* Effect.die(new Error("exchanges have steps of their own"))
+  const { entry, next } = decide(record, fact, "callback", NOON)
   return {
     expectedRevision: stored.revision,
     next,
@@ -53,7 +57,10 @@ export const applyStep = Effect.fnUntraced(function* (claim: Claim, fact: Fact) 
     event: null,
     nextAskAt: null,
     answer: { claim, answer: { status: 201, body: '{"kept":true}' } },
-    wipe: true
+    accepted: false,
+    giveBack: next.status === "failed",
+    wipe: true,
+    raw: null
   }
 })
 

@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto"
 import { Clock, Effect, Option } from "effect"
 import { signedText } from "../../src/domain/SignedText.ts"
+import { undescribed } from "./Described.ts"
 
 export interface Key {
   readonly appId: string
@@ -22,7 +23,7 @@ export interface Answer {
   readonly headers: Headers
 }
 
-/** A client of one key; `gateway` may be any node. */
+/** A client of one key, which holds every answer against the interface's description; `gateway` may be any node. */
 export const client = (gateway: Address, key: Key) => {
   const call = (method: string, target: string, body?: unknown, headers: Record<string, string> = {}) =>
     Effect.promise(async (): Promise<Answer> => {
@@ -33,6 +34,8 @@ export const client = (gateway: Address, key: Key) => {
         ...(text === "" ? {} : { body: text })
       })
       const received = await answer.text()
+      const breaches = undescribed({ method, target, sent: text, status: answer.status, text: received })
+      if (breaches.length > 0) throw new Error(`the answer is not as described:\n${breaches.join("\n")}`)
       return { status: answer.status, text: received, body: JSON.parse(received), headers: answer.headers }
     })
   const post = (target: string, body: unknown, idempotencyKey: string = randomBytes(9).toString("hex")) =>

@@ -9,14 +9,14 @@ import { defaultSubscription, type EventType } from "../../src/domain/Event.ts"
 import { AppId, type Mode } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { defaultCapabilities, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
+import { defaultCapabilities, type Role, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
-import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
+import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { type Running, startSimulator } from "../providers/EversendBench.ts"
 import { type Received, receiver } from "../services/WebhookBench.ts"
 import { NOON } from "./Given.ts"
@@ -95,13 +95,13 @@ export const tenantOn = Effect.fnUntraced(function* (gateway: Gateway, float = 1
 })
 
 /** Another key of a tenant, and a client that signs with it. */
-export const keyOn = Effect.fnUntraced(function* (gateway: Gateway, appId: AppId, mode: Mode) {
+export const keyOn = Effect.fnUntraced(function* (gateway: Gateway, appId: AppId, mode: Mode, role: Role = "tenant") {
   const { context } = gateway
   const [keyId = "", apiKey = "", secret = ""] = ["k", "ak", "ss"].map((kind) => `${kind}_${randomBytes(8).toString("hex")}`)
   const key: Key = { appId, keyId, apiKey, secret }
   yield* Context.get(context, Tenants).issueKey(
     {
-      caller: { appId, keyId, mode, role: "tenant" },
+      caller: { appId, keyId, mode, role },
       apiKeyHash: Context.get(context, Vault).hash("api_key", Redacted.make(apiKey)),
       signingSecret: Redacted.make(secret),
       createdAt: NOON
@@ -149,8 +149,10 @@ export const webhooksOf = Effect.fnUntraced(function* (
   const received: Array<Received> = []
   const hook = yield* receiver((response, one) => response.writeHead(answer(received.push(one))).end())
   const secret = `whsec_${randomBytes(32).toString("base64")}`
-  yield* Context.get(gateway.context, WebhookOutbox).setEndpoint(
-    { appId: tenant.appId, mode: tenant.mode, url: hook.url, events, enabled: true, secret: Redacted.make(secret) },
+  yield* Context.get(gateway.context, WebhookEndpoints).put(
+    { appId: tenant.appId, mode: tenant.mode, url: hook.url, events, enabled: true },
+    Redacted.make(secret),
+    null,
     NOON,
     auditEntry()
   )

@@ -107,7 +107,7 @@ export class PayoutRejectedByProvider extends Schema.TaggedError<PayoutRejectedB
   reference: Reference,
   failure_code: FailureCode
 }) {
-  override readonly message = "The provider refused the payout; its float was returned."
+  override readonly message = "The provider refused it; its float was returned."
 }
 export class ChargeRejectedByProvider extends Schema.TaggedError<ChargeRejectedByProvider>()("charge_rejected_by_provider", {
   reference: Reference,

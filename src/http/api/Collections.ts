@@ -5,9 +5,16 @@ import { Currency } from "../../domain/Currency.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { AskedAmount, CollectionRecord, Enveloped, Metadata, Narration, text, WebUrl } from "./Wire.ts"
 
+export const MomoSource = Schema.Struct({
+  type: Schema.Literal("momo"),
+  msisdn: text(32),
+  network: text(32),
+  country: Schema.optionalKey(Country)
+})
+
 /** Who pays. Only mobile money needs one; for bank and card the payer enters everything at the provider. */
 export const Source = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("momo"), msisdn: text(32), network: text(32), country: Schema.optionalKey(Country) }),
+  MomoSource,
   Schema.Struct({ type: Schema.Literal("bank"), country: Schema.optionalKey(Country) }),
   Schema.Struct({ type: Schema.Literal("card"), country: Schema.optionalKey(Country) })
 ])
@@ -15,6 +22,9 @@ export const Source = Schema.Union([
 const detail = Schema.optionalKey(text(128))
 /** For the provider's records only: passed through and not stored. */
 export const Payer = Schema.Struct({ first_name: detail, last_name: detail, email: detail, phone: detail, external_id: detail })
+
+/** The handle of a code that was sent, and the code as the payer typed it. */
+export const Otp = Schema.Struct({ pin_id: text(128), pin: text(32) })
 
 /** `POST /v1/collections` (interface.md, decisions.md section 6). */
 export const CollectionBody = Schema.Struct({
@@ -28,7 +38,27 @@ export const CollectionBody = Schema.Struct({
   metadata: Schema.optionalKey(Metadata),
   payer: Schema.optionalKey(Payer),
   /** The same as `payer`; not both. */
-  customer: Schema.optionalKey(Payer)
+  customer: Schema.optionalKey(Payer),
+  /** A code that was sent to the payer, and what the payer typed. */
+  otp: Schema.optionalKey(Otp)
+})
+
+/** `POST /v1/collections/{reference}/authorize`: the code in exactly one of its three forms, two of them legacy. */
+export const AuthorizeBody = Schema.Struct({
+  authorization: Schema.optionalKey(Schema.Struct({ type: Schema.Literal("otp"), otp: Otp })),
+  otp: Schema.optionalKey(Otp),
+  pin_id: Schema.optionalKey(Otp.fields.pin_id),
+  pin: Schema.optionalKey(Otp.fields.pin),
+  source: MomoSource
+})
+
+/** `POST /v1/collections/otp` */
+export const CodeBody = Schema.Struct({ country: Country, source: MomoSource })
+export const CodeRecord = Schema.Struct({
+  pin_id: Schema.String,
+  message: Schema.String,
+  masked_msisdn: Schema.String,
+  expires_at: Schema.String
 })
 
 export class CollectionsApi extends HttpApiGroup.make("collections")
@@ -36,6 +66,15 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     HttpApiEndpoint.post("create", "/v1/collections", {
       payload: CollectionBody,
       success: Enveloped(CollectionRecord).pipe(HttpApiSchema.status(201))
+    }),
+    HttpApiEndpoint.post("authorize", "/v1/collections/:reference/authorize", {
+      params: { reference: Schema.String },
+      payload: AuthorizeBody,
+      success: Enveloped(CollectionRecord)
+    }),
+    HttpApiEndpoint.post("sendCode", "/v1/collections/otp", {
+      payload: CodeBody,
+      success: Enveloped(CodeRecord).pipe(HttpApiSchema.status(201))
     }),
     HttpApiEndpoint.get("find", "/v1/collections/:reference", {
       params: { reference: Schema.String },

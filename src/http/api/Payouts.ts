@@ -22,7 +22,7 @@ export const Destination = Schema.Union([
     country: Country,
     msisdn: Schema.optionalKey(text(32)),
     email: Schema.optionalKey(
-      Schema.String.check(Schema.isMaxLength(254), Schema.isPattern(/^[^\s@]+@[^\s@]+$/, { expected: "an email address" }))
+      Schema.String.check(Schema.isMaxLength(254), Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an email address" }))
     ),
     tag: Schema.optionalKey(text(64))
   })

@@ -1,13 +1,26 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Enveloped, TransactionRecord } from "./Wire.ts"
+import { CollectionRecord, Enveloped, PayoutRecord, TransactionRecord } from "./Wire.ts"
+
+const raw = {
+  raw_request: Schema.NullOr(Schema.String),
+  raw_response: Schema.NullOr(Schema.String),
+  provider_reference: Schema.NullOr(Schema.String)
+}
+
+/** `view=raw`: any tenant's transaction with the last money call, masked, for an admin key and an `X-Audit-Reason`. */
+const RawRecord = Schema.Union([
+  Schema.Struct({ ...CollectionRecord.fields, ...raw }),
+  Schema.Struct({ ...PayoutRecord.fields, ...raw })
+])
 
 export class TransactionsApi extends HttpApiGroup.make("transactions")
   .add(
     HttpApiEndpoint.get("find", "/v1/transactions/:id", {
       params: { id: Schema.String },
-      success: Enveloped(TransactionRecord)
+      query: { view: Schema.optionalKey(Schema.Literal("raw")) },
+      success: Enveloped(Schema.Union([RawRecord, TransactionRecord]))
     })
   )
   .middleware(SignedRequest) {}

@@ -7,7 +7,7 @@ import { AmountType, Failure } from "../../domain/Transaction.ts"
 
 /** Text that says something, at most `longest` characters. */
 export const text = (longest: number) =>
-  Schema.String.check(Schema.isPattern(/\S/, { expected: "a text that is not blank" }), Schema.isMaxLength(longest))
+  Schema.String.check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" }), Schema.isMaxLength(longest))
 
 /** What a request may ask for: a positive count of the smallest unit, exact in a JSON number. */
 export const AskedAmount = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
@@ -16,7 +16,9 @@ export const Amount = Schema.Number.check(Schema.isInt(), Schema.isBetween({ min
 
 export const Narration = text(140)
 /** An object of at most 4096 bytes as compact UTF-8 JSON. */
-export const Metadata = Schema.Record(Schema.String, Schema.Unknown)
+export const Metadata = Schema.Record(Schema.String, Schema.Unknown).annotate({
+  description: "At most 4096 bytes as compact UTF-8 JSON; echoed as it came"
+})
 export const MAXIMUM_METADATA_BYTES = 4096
 
 const URL_LONGEST = 2048

@@ -1,12 +1,17 @@
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { transactionView } from "../../domain/View.ts"
+import { CodeFlow } from "../../services/CodeFlow.ts"
+import { CodeRequests } from "../../services/CodeRequests.ts"
 import { Collections } from "../../services/Collections.ts"
 import { Records } from "../../services/Records.ts"
 import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
+import { authorizeBody, codeBody, deprecating } from "../AuthorizeBody.ts"
+import { checkMode, readTree } from "../Body.ts"
 import { collectionBody } from "../CollectionBody.ts"
 import { Idempotent } from "../Idempotent.ts"
+import { ignoredHeader } from "../Ignored.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const CollectionsHandlers = HttpApiBuilder.group(
@@ -14,11 +19,39 @@ export const CollectionsHandlers = HttpApiBuilder.group(
   "collections",
   Effect.fnUntraced(function* (handlers) {
     const collections = yield* Collections
+    const codeFlow = yield* CodeFlow
+    const codeRequests = yield* CodeRequests
     const records = yield* Records
     const idempotent = yield* Idempotent
     return handlers
       .handleRaw("create", () =>
         idempotent.once({ endpoint: "POST /v1/collections", decode: collectionBody, run: collections.create })
+      )
+      .handleRaw("authorize", ({ params: { reference } }) =>
+        idempotent
+          .once({
+            endpoint: "POST /v1/collections/{reference}/authorize",
+            decode: authorizeBody(reference),
+            run: codeFlow.authorize,
+            keyless: (caller, command) => codeFlow.authorize(caller, command, null),
+            about: reference,
+            successStatus: 200
+          })
+          .pipe(deprecating)
+      )
+      .handleRaw("sendCode", () =>
+        Effect.flatMap(Signed, ({ body, caller }) => {
+          const asked = readTree(body).pipe(
+            Result.flatMap((tree) => checkMode(tree, caller.mode)),
+            Result.flatMap(codeBody)
+          )
+          const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
+          return Effect.fromResult(asked).pipe(
+            Effect.flatMap(({ command }) => codeRequests.send(caller, command)),
+            answered(201),
+            Effect.map(ignoredHeader(ignored))
+          )
+        })
       )
       .handleRaw("find", ({ params }) =>
         Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.reference, "collection")).pipe(

@@ -1,21 +1,32 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { transactionView } from "../../domain/View.ts"
+import type { RawTransaction } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
 import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
+import { auditReason } from "../AuditReason.ts"
 import { Signed } from "../SignedRequest.ts"
+
+/** What only an admin key sees (decisions.md section 4). */
+const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
+  ...transactionView(transaction),
+  raw_request: rawRequest,
+  raw_response: rawResponse,
+  provider_reference: transaction.providerReference
+})
 
 export const TransactionsHandlers = HttpApiBuilder.group(
   Api,
   "transactions",
   Effect.fnUntraced(function* (handlers) {
     const records = yield* Records
-    return handlers.handleRaw("find", ({ params }) =>
-      Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.id, null)).pipe(
-        Effect.map(transactionView),
-        answered(200)
-      )
+    return handlers.handleRaw("find", ({ params, query }) =>
+      Effect.flatMap(Signed, ({ caller, rawHeaders }) =>
+        query.view === undefined
+          ? Effect.map(records.transaction(caller, params.id, null), transactionView)
+          : Effect.map(records.inspect(caller, params.id, auditReason(rawHeaders)), rawView)
+      ).pipe(answered(200))
     )
   })
 )

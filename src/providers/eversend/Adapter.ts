@@ -4,12 +4,15 @@ import type { Mode } from "../../domain/Ids.ts"
 import type { Answer, AskOrder, Collections, PayoutOrder, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
 import { type Exchanged, openTransport } from "../Transport.ts"
 import { type Client, type EversendSettings, openClient } from "./Client.ts"
+import { exchanging } from "./Exchanges.ts"
 import { decoded, type Reading } from "./Reading.ts"
-import { chargeOutcome, confirmed, foundById, foundInPage, isUnconfirmed, type Kind, payoutOutcome } from "./Translate.ts"
-import { byIdPath, chargeBody, payoutBody, quotationBody, searchPath } from "./TranslateOrder.ts"
+import { referenceData } from "./Reference.ts"
+import type { Kind } from "./Refusals.ts"
+import { chargeOutcome, confirmed, foundById, foundInPage, isUnconfirmed, payoutOutcome } from "./Translate.ts"
+import { byIdPath, chargeBody, codeBody, payoutBody, quotationBody, searchPath } from "./TranslateOrder.ts"
 import { QUOTE_LIFE_MS, quoteOf } from "./TranslateQuote.ts"
 import { eversendCallbacks } from "./Webhook.ts"
-import { BanksAnswer } from "./Wire.ts"
+import { BanksAnswer, OtpAnswer } from "./Wire.ts"
 
 const NAME = "eversend"
 
@@ -42,7 +45,12 @@ export const eversend = Effect.fn("eversend")(function* (
     promises,
     callbacks: eversendCallbacks(settings.webhookSecret),
     payouts: { quote: quoting(client, deadline), send: yield* sending(client, deadline), ask: ask("payout") },
-    collections: { charge: charging(client, deadline), ask: ask("collection") }
+    collections: { charge: charging(client, deadline), sendCode: codeSending(client, deadline), ask: ask("collection") },
+    reference: referenceData(client, deadline),
+    exchange: {
+      ...exchanging({ client, deadline, heard, search: (until, order) => search(client, until, "exchange", order) }),
+      ask: ask("exchange")
+    }
   }
 })
 
@@ -89,6 +97,13 @@ const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
       yield* deadline
     )
     return yield* heard(chargeOutcome(exchanged, order), order.reference)
+  })
+
+const codeSending = (client: Client, deadline: Deadline): NonNullable<Collections["sendCode"]> =>
+  Effect.fn("eversend.sendCode")(function* (source) {
+    const call = { operation: "otp", method: "POST", path: "/collections/otp", body: codeBody(source) } as const
+    const answer = decoded(OtpAnswer, yield* client(call, yield* deadline))
+    return Option.isSome(answer) ? answer.value.data : yield* new ProviderError()
   })
 
 const asking = (client: Client, deadline: Deadline) => (kind: Kind) =>

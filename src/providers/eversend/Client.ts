@@ -1,5 +1,7 @@
 import { Cache, Clock, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
 import { json } from "../../domain/Json.ts"
+import { maskedExchange } from "../../domain/Masking.ts"
+import { leaveTrail } from "../../services/ports/ProviderTrail.ts"
 import { type Exchange, type Exchanged, exactJson, type Transport } from "../Transport.ts"
 import { TokenAnswer } from "./Wire.ts"
 
@@ -52,14 +54,17 @@ export const openClient = Effect.fn("eversend.openClient")(function* (settings: 
         orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
       })
     )
+    const body = call.body === undefined ? null : json(call.body)
     const exchanged = yield* transport.exchange({
       operation: call.operation,
       method: call.method,
       url: base + call.path,
       headers: { ...origin, ...contentType(call), accept: "application/json", authorization: `Bearer ${token}` },
-      body: call.body === undefined ? null : json(call.body),
+      body,
       timeoutMs: yield* left(until)
     })
+    if (body !== null && exchanged._tag !== "NotSent")
+      yield* leaveTrail(maskedExchange(body, exchanged._tag === "Answered" ? exchanged.body : null))
     const stale = exchanged._tag === "Answered" && exchanged.status === 401
     if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
     return { exchanged, stale }

@@ -1,12 +1,11 @@
 import { DateTime, Option, Result, Schema } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
-import { fromDecimal, fromDecimalUp, type MinorUnits, ZERO } from "../../domain/Money.ts"
+import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
 import type { Exchanged } from "../Transport.ts"
-import { decoded, noAnswer, notAdmitted, type Reading, type Refusal, type Refused, refusedBy, told, unread } from "./Reading.ts"
+import { decoded, noAnswer, type Reading, type Refused, refusedBy, told, unread } from "./Reading.ts"
+import { failures, type Kind, refusals } from "./Refusals.ts"
 import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
-
-export type Kind = "payout" | "collection"
 
 type Wire = typeof Transaction.Type
 
@@ -15,43 +14,6 @@ type Own = Pick<AskOrder, "reference" | "currency">
 
 /** Eversend's whole vocabulary. What is not here is not understood, and never a failure. */
 const isStatus = Schema.is(Schema.Literals(["pending", "successful", "failed"]))
-const other: Refusal = { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
-
-// By HTTP status, which is all there is: Eversend has no codes, and its texts change. A status that is not here is no refusal that
-// can be believed.
-const refusals: Readonly<Record<Kind, ReadonlyMap<number, Refusal>>> = {
-  payout: new Map([
-    [400, other],
-    [401, notAdmitted],
-    [
-      402,
-      {
-        kind: "pool",
-        code: "provider_rejected",
-        message: "The provider cannot pay it out now.",
-        alarm: "Eversend refuses a payout: is the wallet there empty?"
-      }
-    ],
-    [403, notAdmitted],
-    [
-      404,
-      { kind: "party", code: "invalid_destination", message: "The provider does not know the recipient's account.", alarm: null }
-    ]
-  ]),
-  collection: new Map([
-    [400, other],
-    [401, notAdmitted],
-    [402, other],
-    [403, notAdmitted],
-    [404, { kind: "party", code: "payer_not_found", message: "The provider does not know the payer.", alarm: null }]
-  ])
-}
-
-const failures: Readonly<Record<Kind, Refusal>> = {
-  payout: { kind: "other", code: "provider_rejected", message: "The provider could not deliver it.", alarm: null },
-  // Declined, no balance, no answer: Eversend does not tell them apart.
-  collection: { kind: "other", code: "unknown", message: "The payment was not made; the provider does not say why.", alarm: null }
-}
 
 /** The answer to POST /payouts. */
 export const payoutOutcome = (exchanged: Exchanged, order: Own): Reading<PayoutOutcome> => {
@@ -67,6 +29,9 @@ export const payoutOutcome = (exchanged: Exchanged, order: Own): Reading<PayoutO
 export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading<ChargeOutcome> => {
   if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
   const refused = refusal("collection", exchanged)
+  // Beside a code a refusal can mean the code, and nothing tells: the payer may try again. Our own account's fault it is in no case.
+  if (refused !== undefined && order.otp !== null && refused.fact.kind !== "config")
+    return told({ _tag: "CodeRejected", note: refused.fact.note })
   if (refused !== undefined) return refused
   const answer = decoded(MomoCollectionAnswer, exchanged)
   if (Option.isNone(answer)) return noAnswer(exchanged)
@@ -191,8 +156,11 @@ const standing = (kind: Kind, wire: Wire, stored: Currency, now: number): Readin
       return refusedBy(failures[kind], providerReference, note)
     case "successful": {
       const sum = sumOf(wire, stored)
-      if (sum === undefined) return unread("the amount, the fee or the currency cannot be read", status)
-      if (wire.isRefunded !== true) return told({ _tag: "Succeeded", providerReference, ...sum, note })
+      const exchanged = kind === "exchange" ? broughtBy(wire.destinationAmount, wire.destinationCurrency) : null
+      if (sum === undefined || exchanged === undefined)
+        return unread("the amount, the fee or the currency cannot be read", status)
+      const brought = exchanged === null ? {} : { exchanged }
+      if (wire.isRefunded !== true) return told({ _tag: "Succeeded", providerReference, ...sum, ...brought, note })
       // Whether a fee came back is not said, so none is given back.
       return told({
         _tag: "Returned",
@@ -229,13 +197,20 @@ const sumOf = (wire: Wire, stored: Currency): Sum | undefined => {
     : { amount: amount.success, currency: named, fee: fee.success }
 }
 
+/** What an exchange brought: floored to its currency, and as Eversend wrote it. */
+export const broughtBy = (raw: string | null | undefined, currency: string | null | undefined) => {
+  if (raw === null || raw === undefined || !isCurrency(currency)) return undefined
+  const amount = fromDecimalDown(raw, currency)
+  return Result.isFailure(amount) ? undefined : { amount: amount.success, currency, raw }
+}
+
 const instant = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Option.getOrUndefined(Option.map(DateTime.make(text), DateTime.toEpochMillis))
 
 const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
 /** A definite refusal by its HTTP status. */
-const refusal = (kind: Kind, exchanged: Exchanged): Reading<Refused> | undefined => {
+export const refusal = (kind: Kind, exchanged: Exchanged): Reading<Refused> | undefined => {
   if (exchanged._tag !== "Answered") return undefined
   const known = refusals[kind].get(exchanged.status)
   return known === undefined ? undefined : refusedBy(known, null, `HTTP ${exchanged.status}`)

@@ -2,9 +2,9 @@ import { DateTime, Redacted } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
 import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
-import type { Destination, WalletParty } from "../../domain/Party.ts"
+import type { Destination, MomoParty, WalletParty } from "../../domain/Party.ts"
 import type { AskOrder, ChargeOrder, PayoutOrder, QuoteOrder } from "../../services/ports/Provider.ts"
-import type { Kind } from "./Translate.ts"
+import type { Kind } from "./Refusals.ts"
 
 // From the gateway's orders to Eversend's bodies. Eversend has no field for a narration, and finds the network by the number itself.
 
@@ -71,15 +71,19 @@ const namesOf = (accountName: string): { readonly firstName: string; readonly la
 }
 
 /** POST /collections/momo */
-export const chargeBody = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder): object => ({
+export const chargeBody = ({ amount, corridor, otp, payer, redirectUrl, reference, source }: ChargeOrder): object => ({
   phone: phone(Redacted.value(source.msisdn)),
   amount: money(amount, corridor.currency),
   country: corridor.country,
   currency: corridor.currency,
   transactionRef: reference,
   ...(payer === null ? {} : { customer: customer(payer) }),
-  ...(redirectUrl === null ? {} : { redirectUrl })
+  ...(redirectUrl === null ? {} : { redirectUrl }),
+  ...(otp === null ? {} : { otp: { pinId: otp.pinId, pin: Redacted.value(otp.pin) } })
 })
+
+/** POST /collections/otp */
+export const codeBody = ({ msisdn }: MomoParty): object => ({ phone: phone(Redacted.value(msisdn)) })
 
 const customer = ({ email, externalId, firstName, lastName, phone }: NonNullable<ChargeOrder["payer"]>): object => ({
   ...(firstName === null ? {} : { firstName: Redacted.value(firstName) }),

@@ -20,26 +20,30 @@ export interface NoQuote {
 type Quotation = typeof PayoutQuotationAnswer.Type.data.quotation
 
 // Eversend's texts change and it has no codes, so that an amount outside its limits cannot be told from another refusal.
-const refusing: ReadonlySet<number> = new Set([400, 402, 403, 404])
+export const refusing: ReadonlySet<number> = new Set([400, 402, 403, 404])
 
 /** The answer to POST /payouts/quotation. */
 export const quoteOf = (exchanged: Exchanged, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
-  if (exchanged._tag !== "Answered") return noQuote(exchanged.note, null)
-  const { status } = exchanged
-  if (refusing.has(status)) return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${status}` }
+  if (exchanged._tag === "Answered" && refusing.has(exchanged.status))
+    return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${exchanged.status}` }
   const answer = Option.getOrUndefined(decoded(PayoutQuotationAnswer, exchanged))
-  if (answer === undefined) {
-    const isStrange = status < 300 || status === 401
-    return noQuote(
-      `HTTP ${status}`,
-      isStrange ? `Eversend answers a quotation with HTTP ${status} and nothing that can be used` : null
-    )
-  }
+  if (answer === undefined) return noQuoteBy(exchanged)
   const { quotation, token } = answer.data
   if (quotation.merchant?.merchantExists === false) {
     return { _tag: "QuoteRefused", kind: "party", note: "the wallet's owner does not exist" }
   }
   return fits(quotation, order) ?? read(quotation, token, order)
+}
+
+/** An answer that is no quotation. */
+export const noQuoteBy = (exchanged: Exchanged): NoQuote => {
+  if (exchanged._tag !== "Answered") return noQuote(exchanged.note, null)
+  const { status } = exchanged
+  const isStrange = status < 300 || status === 401
+  return noQuote(
+    `HTTP ${status}`,
+    isStrange ? `Eversend answers a quotation with HTTP ${status} and nothing that can be used` : null
+  )
 }
 
 /** A quotation for something else than was asked for must not be paid. */
@@ -90,6 +94,6 @@ const isSum = (a: string, b: string, total: string): boolean => {
   return scaled(a) + scaled(b) === scaled(total)
 }
 
-const broken = (why: string): NoQuote => noQuote(why, `a quotation of Eversend's makes no sense: ${why}`)
+export const broken = (why: string): NoQuote => noQuote(why, `a quotation of Eversend's makes no sense: ${why}`)
 
 const noQuote = (note: string, alarm: string | null): NoQuote => ({ _tag: "NoQuote", note, alarm })

@@ -190,8 +190,9 @@ export const ResolveBankRequest = Schema.Struct({
   bankCode: Schema.String,
   countryCode: Schema.String
 })
+const Name = Schema.String.check(Schema.isPattern(/\S/))
 export const ResolveBankAnswer = envelope(
-  Schema.Struct({ bank_code: Schema.String, account_number: Schema.String, account_name: Schema.String })
+  Schema.Struct({ bank_code: Schema.String, account_number: Schema.String, account_name: Name })
 )
 
 // POST /beneficiaries/accounts/eversend

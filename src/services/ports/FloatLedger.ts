@@ -1,14 +1,17 @@
 import { Context, type Effect } from "effect"
+import type { Beneficiary } from "../../domain/Beneficiary.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { OutboxEvent } from "../../domain/Event.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor } from "../../domain/Fact.ts"
-import type { AppId, Mode } from "../../domain/Ids.ts"
+import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry, FloatPosition } from "../../domain/Ledger.ts"
+import type { Counter } from "../../domain/Limits.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import type { Transaction } from "../../domain/Transaction.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { Claim, StoredAnswer } from "./Idempotency.ts"
+import type { RawExchange } from "./ProviderTrail.ts"
 
 /** One line of a transaction's history: who brought which news, and what it changed. */
 export interface HistoryLine {
@@ -24,16 +27,22 @@ export interface HistoryLine {
 /** Everything that opening a transaction commits at once. */
 export interface OpenStep {
   readonly claim: Claim
-  readonly transaction: Transaction
-  /** The reservation of a payout; null for a collection, which moves nothing yet. */
+  readonly transaction: LedgerRecord
+  /** The reservation of a payout or an exchange; null for a collection, which moves nothing yet. */
   readonly entry: Entry | null
   readonly line: HistoryLine
   readonly event: OutboxEvent | null
   readonly nextAskAt: Instant
   /** The recipient, sealed by the Vault, kept until the payout is terminal; null for a collection. */
   readonly sealedDestination: Uint8Array | null
+  /** The recipient of a payout, masked; kept as a beneficiary once the provider accepts. */
+  readonly beneficiary: Beneficiary | null
+  /** The windows that it is counted in, in the order of their refusals; `Limits.prepare` has made their rows. */
+  readonly counters: ReadonlyArray<Counter>
   /** The keyed HMAC of the payer's or recipient's number. */
   readonly partyHash: Uint8Array | null
+  /** Where a payer's number is charged: the charge that the guard found last for it. It must still be the last one. */
+  readonly payer?: { readonly holder: Reference | null }
 }
 
 export type Opened =
@@ -42,6 +51,10 @@ export type Opened =
   | { readonly _tag: "ClaimLost" }
   /** The tenant was frozen meanwhile. */
   | { readonly _tag: "Frozen" }
+  /** Another charge of the payer's number was placed meanwhile. */
+  | { readonly _tag: "PayerBusy" }
+  /** The window at this place of the step's `counters` is full. */
+  | { readonly _tag: "OverCap"; readonly counter: number }
   /** The float cannot hold it; `available` is what there was when it was refused. */
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
 
@@ -49,18 +62,27 @@ export type Opened =
 export interface ApplyStep {
   /** The version and status counters that `next` was decided against: the step applies to exactly that row or not at all. */
   readonly expectedRevision: bigint
-  readonly next: Transaction
+  readonly next: LedgerRecord
   readonly entry: Entry | null
   readonly line: HistoryLine
   readonly event: OutboxEvent | null
   readonly nextAskAt: Instant | null
   /** Stored for the claim when this fact answers the request. */
   readonly answer: { readonly claim: Claim; readonly answer: StoredAnswer } | null
+  /** True once the provider has taken a payout: its recipient becomes a beneficiary. */
+  readonly accepted: boolean
+  /** True for a payout that fails: its count returns to the windows that it was counted in. */
+  readonly giveBack: boolean
   /** True once terminal: the sealed destination is overwritten. */
   readonly wipe: boolean
+  /** The money call that brought this fact; null keeps the one before. */
+  readonly raw: RawExchange | null
 }
 
 export type Applied = { readonly _tag: "Applied" } | { readonly _tag: "Stale" }
+
+/** `Corrected`: a correction was posted for this transaction before, and there is at most one. */
+export type Resolved = Applied | { readonly _tag: "Corrected" }
 
 /** An operator's correction of a float, known by its external id. */
 export interface Adjustment {
@@ -92,9 +114,14 @@ export class FloatLedger extends Context.Service<
     readonly open: (step: OpenStep) => Effect.Effect<Opened>
     /** Commits the next record, its entry, event, answer and wipe, or nothing when the row moved on (Stale: decide again). */
     readonly apply: (step: ApplyStep) => Effect.Effect<Applied>
-    /** Posts a credit or a debit once per external id. */
+    /**
+     * Commits a person's resolution and its audit row, as `apply` does. What `available` cannot cover of its entry becomes the tenant's
+     * receivable, and what it brings in covers the receivable first.
+     */
+    readonly resolve: (step: ApplyStep, audit: AuditEntry) => Effect.Effect<Resolved>
+    /** Posts a credit or a debit once per external id; a credit covers the tenant's receivable first. */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<Adjusted>
-    /** One position per currency held, ordered by currency; empty when the tenant holds none. */
+    /** One position per currency held, `available` being what a payout may draw from (a receivable is taken off), ordered by currency; empty when the tenant holds none. */
     readonly positions: (appId: AppId, mode: Mode) => Effect.Effect<ReadonlyArray<FloatPosition>>
   }
 >()("gateway/services/ports/FloatLedger") {}

@@ -1,9 +1,11 @@
-import type { Effect, Option } from "effect"
+import type { Effect, Option, Redacted } from "effect"
+import type { BankAccount } from "../../domain/BankAccount.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import type { Mode, Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
@@ -64,6 +66,14 @@ export interface ChargeOrder {
   readonly redirectUrl: string | null
   readonly narration: string | null
   readonly payer: PayerDetails | null
+  /** The code that the payer said, where the charge needs one. */
+  readonly otp: Otp | null
+}
+
+/** A code that was sent to a payer, and what the payer typed. */
+export interface Otp {
+  readonly pinId: string
+  readonly pin: Redacted.Redacted
 }
 
 /** What is known about the transaction that is asked for. */
@@ -77,7 +87,9 @@ export interface AskOrder {
 
 /** Moving money is answered by one of these facts, never by an error: silence is `Unknown`, and nobody can take it for a refusal. */
 export type PayoutOutcome = Extract<Fact, { _tag: "Accepted" | "Succeeded" | "Refused" | "NotSent" | "Unknown" }>
-export type ChargeOutcome = PayoutOutcome | Extract<Fact, { _tag: "NeedsRedirect" }>
+export type ChargeOutcome = PayoutOutcome | Extract<Fact, { _tag: "NeedsRedirect" }> | CodeRejected
+/** The code was not taken: nothing was charged, and another code may be tried. Only ever the answer to a charge with a code. */
+export type CodeRejected = { readonly _tag: "CodeRejected"; readonly note: string }
 /** An authenticated answer about an earlier one; `Unknown` when the question itself was not answered. */
 export type Answer = Extract<Fact, { _tag: "Succeeded" | "Refused" | "StillPending" | "NotFound" | "Returned" | "Unknown" }>
 
@@ -89,9 +101,75 @@ export interface Payouts {
   readonly ask: (order: AskOrder) => Effect.Effect<Answer>
 }
 
+export interface ExchangeOrder {
+  readonly currency: Currency
+  readonly amount: MinorUnits
+  readonly destinationCurrency: Currency
+}
+
+export interface ExchangeQuote extends ExchangeOrder {
+  /** Floored to its currency; `rawDestinationAmount` is the provider's own figure in major units, every digit. */
+  readonly destinationAmount: MinorUnits
+  readonly rawDestinationAmount: string
+  /** Decimal text. */
+  readonly rate: string
+  readonly expiresAt: Instant
+  /** The provider's own handle of the quote, good for one exchange. */
+  readonly token: string
+}
+
+export type ExchangeOutcome = Extract<Fact, { _tag: "Succeeded" | "Refused" | "NotSent" | "Unknown" | "Accepted" }>
+
+/** Between the wallets of one account. Only a source amount can be quoted. */
+export interface Exchanges {
+  /** Free, moves nothing. */
+  readonly quote: (order: ExchangeOrder) => Effect.Effect<ExchangeQuote | QuoteRefused, ProviderError>
+  /** Executes a quote once; never retried by the adapter once a byte of it may have left. */
+  readonly execute: (
+    order: ExchangeOrder & { readonly reference: Reference; readonly token: string }
+  ) => Effect.Effect<ExchangeOutcome>
+  readonly ask: (order: AskOrder) => Effect.Effect<Answer>
+}
+
 export interface Collections {
   readonly charge: (order: ChargeOrder) => Effect.Effect<ChargeOutcome>
+  /** Texts a code to the payer; moves nothing. `pinId` is the provider's handle of it. */
+  readonly sendCode?: (source: MomoParty) => Effect.Effect<{ readonly pinId: string }, ProviderError>
   readonly ask: (order: AskOrder) => Effect.Effect<Answer>
+}
+
+/** A bank that can be paid. */
+export interface PayableBank {
+  /** What a payout names it by. */
+  readonly code: string
+  readonly name: string
+}
+
+/** A country in which payouts can be delivered. */
+export interface PayableCountry {
+  readonly country: string
+  readonly name: string
+  /** With its plus sign. */
+  readonly phonePrefix: string
+  readonly methods: ReadonlyArray<"momo" | "bank" | "wallet">
+}
+
+/** What is in one wallet of the account; `pending` is null where the provider does not tell. */
+export interface Balance {
+  readonly currency: Currency
+  readonly available: MinorUnits
+  readonly pending: MinorUnits | null
+}
+
+/** Free reads, always asked live. A read that fails is a ProviderError and says nothing about what was asked. */
+export interface ReferenceData {
+  /** Those that can be paid now; none where the provider pays no banks of that country. */
+  readonly banks?: (country: string) => Effect.Effect<ReadonlyArray<PayableBank>, ProviderError>
+  /** The holder's name as the bank knows it. `unresolvable`: the provider says that there is no such account. */
+  readonly resolve?: (account: BankAccount) => Effect.Effect<Redacted.Redacted | "unresolvable", ProviderError>
+  readonly countries?: Effect.Effect<ReadonlyArray<PayableCountry>, ProviderError>
+  /** Wallets of the currencies that the gateway knows. */
+  readonly balances?: Effect.Effect<ReadonlyArray<Balance>, ProviderError>
 }
 
 /** A callback as it came in: its headers with lower-case names, and its exact bytes. */
@@ -113,4 +191,6 @@ export interface Provider {
   readonly callbacks: Callbacks
   readonly payouts?: Payouts
   readonly collections?: Collections
+  readonly exchange?: Exchanges
+  readonly reference?: ReferenceData
 }

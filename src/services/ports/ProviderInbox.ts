@@ -1,6 +1,7 @@
-import { Context, type Effect } from "effect"
+import { Context, type Effect, type Option, Schema } from "effect"
 import type { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { AuditEntry } from "./AuditLog.ts"
 
 /** What a verified callback points at. It is never believed, only asked about. */
 export interface Hint {
@@ -18,6 +19,17 @@ export interface Callback {
   readonly hint: Hint
 }
 
+/** Due: it is looked into by itself. Done: what it pointed at was asked for. Parked: it told nothing, and waits for a person. */
+export const CallbackStatus = Schema.Literals(["due", "done", "parked"])
+export type CallbackStatus = typeof CallbackStatus.Type
+
+export interface CallbackRow extends Callback {
+  readonly status: CallbackStatus
+  readonly nextLookAt: Instant | null
+  /** The transaction that was asked for because of it. */
+  readonly matched: Reference | null
+}
+
 /** Callbacks of providers, stored before they are answered. */
 export class ProviderInbox extends Context.Service<
   ProviderInbox,
@@ -29,5 +41,9 @@ export class ProviderInbox extends Context.Service<
     readonly done: (id: Reference, reference: Reference) => Effect.Effect<void>
     /** Nothing matched, or the provider did not answer: look again at `at`; null parks it for a person. */
     readonly later: (id: Reference, at: Instant | null) => Effect.Effect<void>
+    /** Newest first, at most `limit`, of every status where none is given. */
+    readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<CallbackRow>>
+    /** Has it looked into at `at`, whatever came of it before, and answers it as it stands then; none when there is no such callback. */
+    readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<CallbackRow>>
   }
 >()("gateway/services/ports/ProviderInbox") {}

@@ -1,7 +1,7 @@
 import { Context, type Effect, type Option, type Redacted } from "effect"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { Caller, Role, Tenant } from "../../domain/Tenant.ts"
+import type { Caller, Capability, Role, Tenant } from "../../domain/Tenant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** A key as the signature check needs it. */
@@ -37,6 +37,15 @@ export class Tenants extends Context.Service<
     readonly find: (appId: AppId) => Effect.Effect<Option.Option<Tenant>>
     /** Ordered by name. */
     readonly list: Effect.Effect<ReadonlyArray<Tenant>>
+    /** The tenant as it then is; none when there is no such tenant. Nothing that is opened after it returns passes a frozen one. */
+    readonly setStatus: (appId: AppId, status: Tenant["status"], audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
+    /** Grants or denies; to do so again changes nothing. None when there is no such tenant. Every node sees it at once. */
+    readonly setCapability: (
+      appId: AppId,
+      capability: Capability,
+      granted: boolean,
+      audit: AuditEntry
+    ) => Effect.Effect<Option.Option<Tenant>>
     /** False when there is no such tenant. */
     readonly issueKey: (key: NewKey, audit: AuditEntry) => Effect.Effect<boolean>
     /** False when there is no such key, or it was revoked before. */

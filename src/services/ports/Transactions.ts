@@ -1,13 +1,22 @@
 import { Context, type Effect, type Option } from "effect"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import type { AuditEntry } from "./AuditLog.ts"
 import type { HistoryLine } from "./FloatLedger.ts"
 
-/** A record as it is stored. `revision` grows with every write of the row, also those that a tenant cannot see. */
+/** A record as it is stored, an exchange among them. `revision` grows with every write of the row, also those that a tenant cannot see. */
 export interface StoredTransaction {
-  readonly transaction: Transaction
+  readonly transaction: LedgerRecord
   readonly revision: bigint
+}
+
+/** A record and the last money call that was made for it, masked; null where none was made. */
+export interface RawTransaction {
+  readonly transaction: Transaction
+  readonly rawRequest: string | null
+  readonly rawResponse: string | null
 }
 
 /** Reads transactions; only FloatLedger writes them. */
@@ -28,6 +37,10 @@ export class Transactions extends Context.Service<
     readonly history: (reference: Reference) => Effect.Effect<ReadonlyArray<HistoryLine>>
     /** Takes up to `limit` transactions whose time to be asked for has come, for `leaseMs`; no other node gets them meanwhile. */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** At most `limit` records that need a person, the oldest first. */
+    readonly inReview: (limit: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** Any tenant's payout or collection of that mode with the last money call, masked; the read and its audit row are one commit. None leaves no row. */
+    readonly raw: (mode: Mode, reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawTransaction>>
     /** The recipient, as the Vault sealed it; none once wiped. */
     readonly sealedDestination: (reference: Reference) => Effect.Effect<Option.Option<Uint8Array>>
   }

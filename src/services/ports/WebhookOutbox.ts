@@ -1,8 +1,7 @@
-import { Context, type Effect, type Option, type Redacted } from "effect"
+import { Context, type Effect, type Redacted } from "effect"
 import type { EventType } from "../../domain/Event.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { AuditEntry } from "./AuditLog.ts"
 
 /** Where a tenant wants its events of one mode. */
 export interface Endpoint {
@@ -45,14 +44,13 @@ export type Verdict =
   | { readonly _tag: "Again"; readonly at: Instant }
   /** Never dropped: listed, and redeliverable. */
   | { readonly _tag: "Parked" }
+  /** The endpoint said that it is gone for good: parked, and the endpoint disabled. */
+  | { readonly _tag: "Gone" }
 
 /** Events waiting for tenants. FloatLedger writes them in the commit that caused them; here they are claimed and accounted for. */
 export class WebhookOutbox extends Context.Service<
   WebhookOutbox,
   {
-    readonly endpoint: (appId: AppId, mode: Mode) => Effect.Effect<Option.Option<Endpoint>>
-    /** Sets or replaces the one endpoint of a tenant and mode. */
-    readonly setEndpoint: (endpoint: Endpoint, at: Instant, audit: AuditEntry) => Effect.Effect<void>
     /** Takes up to `limit` due deliveries for `leaseMs`, at most `perEndpoint` of one endpoint at a time. */
     readonly claimDue: (
       now: Instant,
@@ -60,7 +58,10 @@ export class WebhookOutbox extends Context.Service<
       perEndpoint: number,
       leaseMs: number
     ) => Effect.Effect<ReadonlyArray<DueDelivery>>
-    /** Writes the attempt and what follows from it. */
+    /**
+     * Writes the attempt and what follows from it, for the endpoint as well: one that is gone, and one from which nothing but failures
+     * came back for `FAILING_MS`, is disabled, unless it has another address by now.
+     */
     readonly settle: (attempt: Attempt, verdict: Verdict) => Effect.Effect<void>
   }
 >()("gateway/services/ports/WebhookOutbox") {}

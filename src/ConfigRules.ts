@@ -1,0 +1,139 @@
+import { isIP } from "node:net"
+import { Redacted, Schema } from "effect"
+import type { RateLimit } from "./services/ports/RateLimits.ts"
+
+export type Variables = Readonly<Record<string, string | undefined>>
+
+/** How one setting is read: what it must be, and its value, or undefined where the text is not that. */
+export interface Rule<A> {
+  readonly meaning: string
+  readonly of: (text: string) => A | undefined
+  /** Its text is never shown. */
+  readonly isSecret?: boolean
+}
+
+export type Reader = ReturnType<typeof reader>
+
+/** An empty value counts as unset, as a shell leaves it. */
+export const reader = (variables: Variables, mistakes: Array<string>) => {
+  const given = (name: string): string | undefined => variables[name]?.trim() || undefined
+  const check = <A>(name: string, value: string, rule: Rule<A>): A | undefined => {
+    const read = rule.of(value)
+    if (read === undefined)
+      mistakes.push(`${name} must be ${rule.meaning}${rule.isSecret === true ? "" : `, not ${JSON.stringify(value)}`}`)
+    return read
+  }
+  const read = <A>(name: string, fallback: string, rule: Rule<A>): A => {
+    const value = given(name)
+    const own = value === undefined ? undefined : check(name, value, rule)
+    const standard = own ?? rule.of(fallback)
+    if (standard === undefined) throw new Error(`the default of ${name} is not ${rule.meaning}`)
+    return standard
+  }
+  const optional = <A>(name: string, rule: Rule<A>): A | null => {
+    const value = given(name)
+    return value === undefined ? null : (check(name, value, rule) ?? null)
+  }
+  return Object.assign(read, { optional, has: (name: string) => given(name) !== undefined })
+}
+
+export const text: Rule<string> = { meaning: "a text", of: (value) => value }
+export const secret: Rule<Redacted.Redacted> = { meaning: "a text", of: (value) => Redacted.make(value), isSecret: true }
+
+const MASTER_KEY_BYTES = 32
+export const masterKeyText: Rule<Redacted.Redacted> = {
+  meaning: `${MASTER_KEY_BYTES} bytes in base64`,
+  of: (value) => {
+    const bytes = Buffer.from(value, "base64")
+    return bytes.length === MASTER_KEY_BYTES && bytes.toString("base64") === value ? Redacted.make(value) : undefined
+  },
+  isSecret: true
+}
+
+export const wholeNumber = (minimum: number, maximum: number): Rule<number> => ({
+  meaning: `a whole number from ${minimum} to ${maximum}`,
+  of: (value) => (/^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum ? Number(value) : undefined)
+})
+
+export const oneOf = <const A>(choices: Readonly<Record<string, A>>): Rule<A> => ({
+  meaning: `one of ${Object.keys(choices).join(", ")}`,
+  of: (value) => (Object.hasOwn(choices, value.toLowerCase()) ? choices[value.toLowerCase()] : undefined)
+})
+
+export const boolean = oneOf({ true: true, false: false })
+
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const isUnit = Schema.is(Schema.Literals(["ms", "s", "m", "h", "d"]))
+export const duration: Rule<number> = {
+  meaning: "a duration such as 15s, 1m or 2h",
+  of: (value) => {
+    const [, count, unit] = /^(\d{1,6})(ms|s|m|h|d)$/.exec(value) ?? []
+    return isUnit(unit) ? Number(count) * units[unit] : undefined
+  }
+}
+
+export const longerThanZero: Rule<number> = { ...duration, of: (value) => duration.of(value) || undefined }
+
+export const list = <A>(rule: Rule<A>): Rule<ReadonlyArray<A>> => ({
+  meaning: `a comma list, each ${rule.meaning}`,
+  of: (value) => {
+    const items = value === "" ? [] : value.split(",").map((item) => rule.of(item.trim()))
+    return items.every((item) => item !== undefined) ? items : undefined
+  }
+})
+
+export const rising: Rule<ReadonlyArray<number>> = {
+  meaning: "a comma list of rising durations such as 15s,1m,2h",
+  of: (value) => {
+    const ages = list(longerThanZero).of(value)
+    return ages !== undefined && ages.length > 0 && ages.every((age, index) => age > (ages[index - 1] ?? 0)) ? ages : undefined
+  }
+}
+
+export const hostName: Rule<string> = {
+  meaning: "a host name or an IP address",
+  of: (value) => (/^[\w.:-]+$/.test(value) ? value.toLowerCase() : undefined)
+}
+
+const urlWith = (meaning: string, protocols: ReadonlyArray<string>): Rule<string> => ({
+  meaning,
+  of: (value) => (URL.canParse(value) && protocols.includes(new URL(value).protocol) ? value.replace(/\/+$/, "") : undefined)
+})
+
+export const httpUrl = urlWith("an http or https address", ["http:", "https:"])
+
+/** A rate such as `500/s:1000`: so many a second, minute or hour, and how many at once. */
+export const rate: Rule<RateLimit | "off"> = {
+  meaning: "off, or a rate and its burst such as 500/s:1000",
+  of: (value) => {
+    if (value.toLowerCase() === "off") return "off"
+    const [, count = "0", unit, burst = count] = /^([1-9]\d{0,6})\/(s|m|h)(?::([1-9]\d{0,6}))?$/.exec(value) ?? []
+    return isUnit(unit) ? { count: Number(count), windowMs: units[unit], burst: Number(burst) } : undefined
+  }
+}
+
+/** An IP address, or a network such as 10.0.0.0/8. */
+export const network: Rule<string> = {
+  meaning: "an IP address or a network such as 10.0.0.0/8",
+  of: (value) => {
+    const [address = "", length, ...more] = value.split("/")
+    const version = isIP(address)
+    if (version === 0 || more.length > 0) return undefined
+    return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128)) ? value : undefined
+  }
+}
+
+export const redisUrl: Rule<Redacted.Redacted> = {
+  meaning: "a redis:// or rediss:// address",
+  of: (value) => (urlWith("", ["redis:", "rediss:"]).of(value) === undefined ? undefined : Redacted.make(value)),
+  isSecret: true
+}
+
+export const postgresUrl: Rule<Redacted.Redacted> = {
+  meaning: "a postgres:// address",
+  of: (value) => (urlWith("", ["postgres:", "postgresql:"]).of(value) === undefined ? undefined : Redacted.make(value)),
+  isSecret: true
+}
+
+export const isLoopback = (url: string): boolean =>
+  /^(localhost|127\.[\d.]+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0)$/.test(new URL(url).hostname)

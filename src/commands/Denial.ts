@@ -1,0 +1,63 @@
+import { Effect, Redacted } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { type Denial, type DenialKind, maskedDenial } from "../domain/Denial.ts"
+import { iso } from "../domain/Instant.ts"
+import { Denials } from "../services/ports/Denials.ts"
+import { answer } from "./Answer.ts"
+import { Words } from "./Arguments.ts"
+import { operatorPorts } from "./Installation.ts"
+import { audit } from "./Operator.ts"
+import { Refusal } from "./Refusal.ts"
+
+const LISTED_AT_MOST = 1_000
+const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit"))
+const value = Argument.String("VALUE").pipe(Argument.withSchema(Words(128)))
+
+const view = ({ createdAt, kind, masked, reason }: Denial) => ({ kind, masked, reason, created_at: iso(createdAt) })
+
+/** The value is kept as a keyed HMAC and its last characters: nobody can read the list back. */
+const deny = Effect.fn("deny")(function* (action: string, kind: DenialKind, denied: string, why: string) {
+  const denials = yield* Denials
+  const masked = maskedDenial(kind, denied)
+  const entry = yield* audit(action, masked, { kind, reason: why })
+  if (!(yield* denials.add(kind, Redacted.make(denied), why, entry))) {
+    return yield* new Refusal({ message: `${masked} is denied already` })
+  }
+  yield* answer(view({ kind, masked, reason: why, createdAt: entry.at }))
+})
+
+const listing = (kinds: ReadonlyArray<DenialKind>, description: string) =>
+  Command.make(
+    "list",
+    {},
+    Effect.fn(function* () {
+      yield* answer((yield* (yield* Denials).list(kinds, LISTED_AT_MOST)).map(view))
+    }, Effect.provide(operatorPorts))
+  ).pipe(Command.withDescription(description))
+
+export const block = Command.make("block").pipe(
+  Command.withDescription("Destinations that payouts may not go to"),
+  Command.withSubcommands([
+    Command.make(
+      "add",
+      { value, reason },
+      Effect.fn(({ reason, value }) => deny("block add", "destination", value, reason), Effect.provide(operatorPorts))
+    ).pipe(Command.withDescription("Block a number, an account or a handle; kept as a keyed HMAC")),
+    listing(["destination"], "The blocked destinations, masked")
+  ])
+)
+
+export const screening = Command.make("screening").pipe(
+  Command.withDescription("Numbers and names that screening denies, on either side"),
+  Command.withSubcommands([
+    Command.make(
+      "deny",
+      { value, reason, kind: Flag.Literals("kind", ["number", "name"]).pipe(Flag.withDescription("what VALUE is")) },
+      Effect.fn(
+        ({ kind, reason, value }) => deny("screening deny", kind === "name" ? "screened_name" : "screened_number", value, reason),
+        Effect.provide(operatorPorts)
+      )
+    ).pipe(Command.withDescription("Deny a number or a name; kept as a keyed HMAC")),
+    listing(["screened_number", "screened_name"], "What screening denies, masked")
+  ])
+)

@@ -1,0 +1,50 @@
+import { Clock, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { isReference } from "../domain/Ids.ts"
+import { iso } from "../domain/Instant.ts"
+import { type CallbackRow, CallbackStatus, ProviderInbox } from "../services/ports/ProviderInbox.ts"
+import { answer } from "./Answer.ts"
+import { operatorPorts } from "./Installation.ts"
+import { audit } from "./Operator.ts"
+import { Refusal } from "./Refusal.ts"
+
+/** The newest so many are shown. */
+const SHOWN = 200
+
+const list = Command.make(
+  "list",
+  { status: Flag.Literals("status", CallbackStatus.literals).pipe(Flag.withDescription("only these"), Flag.optional) },
+  Effect.fn(function* ({ status }) {
+    const callbacks = yield* ProviderInbox
+    yield* answer((yield* callbacks.list(Option.getOrNull(status), SHOWN)).map(rowView))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription(`The newest ${SHOWN} callbacks of providers; the parked ones matched nothing`))
+
+const replay = Command.make(
+  "replay",
+  { id: Argument.String("ID") },
+  Effect.fn(function* ({ id }) {
+    const callbacks = yield* ProviderInbox
+    const at = yield* Clock.currentTimeMillis
+    const replayed = isReference(id) ? yield* callbacks.replay(id, at, yield* audit("inbox replay", id, {})) : Option.none()
+    if (Option.isNone(replayed)) return yield* new Refusal({ message: `there is no callback ${id}` })
+    yield* answer(rowView(replayed.value))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("Have a callback looked into again: its transaction is looked for and asked for once more"))
+
+export const inbox = Command.make("inbox").pipe(
+  Command.withDescription("Callbacks of providers, as they were stored"),
+  Command.withSubcommands([list, replay])
+)
+
+const rowView = ({ hint, id, matched, mode, nextLookAt, provider, receivedAt, status }: CallbackRow) => ({
+  id,
+  provider,
+  mode,
+  status,
+  received_at: iso(receivedAt),
+  next_look_at: nextLookAt === null ? null : iso(nextLookAt),
+  reference: hint.reference,
+  provider_reference: hint.providerReference,
+  matched_reference: matched
+})

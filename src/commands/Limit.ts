@@ -1,0 +1,82 @@
+import { Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { Direction } from "../domain/Corridor.ts"
+import { Currency } from "../domain/Currency.ts"
+import type { AppId } from "../domain/Ids.ts"
+import { Mode } from "../domain/Ids.ts"
+import { type Limit, limitsFor, Window } from "../domain/Limits.ts"
+import { Corridors } from "../services/ports/Corridors.ts"
+import { Limits } from "../services/ports/Limits.ts"
+import { Tenants } from "../services/ports/Tenants.ts"
+import { answer } from "./Answer.ts"
+import { amountMinor, appId, mode } from "./Arguments.ts"
+import { operatorPorts } from "./Installation.ts"
+import { audit } from "./Operator.ts"
+import { Refusal } from "./Refusal.ts"
+
+const LARGEST_COUNT = 1_000_000_000
+const Count = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LARGEST_COUNT }))
+
+const view = ({ count, direction, mode, window }: Limit) => ({ mode, direction, window, count })
+
+/** Every limit that holds for a tenant: its own, and the defaults where it has none. */
+const limitsOf = Effect.fnUntraced(function* (tenant: AppId) {
+  const limits = yield* Limits
+  const own = yield* limits.own(tenant)
+  return Mode.literals.flatMap((mode) => Direction.literals.flatMap((direction) => limitsFor(mode, direction, own))).map(view)
+})
+
+const set = Command.make(
+  "set",
+  {
+    appId,
+    mode,
+    direction: Flag.Literals("direction", Direction.literals).pipe(Flag.withDefault("payout"), Flag.withDescription("which way")),
+    window: Flag.Literals("window", Window.literals).pipe(
+      Flag.withDescription("destination counts one recipient's (or payer's) hour, destination_day its day")
+    ),
+    count: Flag.String("count").pipe(Flag.withSchema(Count), Flag.withDescription("how many in one window; 0 refuses all"))
+  },
+  Effect.fn(function* ({ appId, ...limit }) {
+    const limits = yield* Limits
+    const entry = yield* audit("limit set", appId, { ...limit, count: String(limit.count) })
+    if (!(yield* limits.set(appId, limit, entry))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
+    yield* answer(yield* limitsOf(appId))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("Set one of a tenant's limits; every node counts by it within a second"))
+
+const list = Command.make(
+  "list",
+  { appId },
+  Effect.fn(function* ({ appId }) {
+    if (Option.isNone(yield* (yield* Tenants).find(appId))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
+    yield* answer(yield* limitsOf(appId))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("The limits that hold for a tenant, its own and the defaults"))
+
+export const limit = Command.make("limit").pipe(
+  Command.withDescription("How many transactions a tenant may make in a window of time"),
+  Command.withSubcommands([set, list])
+)
+
+const setCeiling = Command.make(
+  "set",
+  { provider: Argument.String("PROVIDER"), currency: Argument.Literals("CURRENCY", Currency.literals), amount: amountMinor },
+  Effect.fn(function* ({ amount, currency, provider }) {
+    const limits = yield* Limits
+    const routed = (yield* (yield* Corridors).list).some((row) => row.provider === provider)
+    if (!routed) return yield* new Refusal({ message: `no corridor goes through a provider ${provider}` })
+    yield* limits.setCeiling(
+      provider,
+      currency,
+      amount,
+      yield* audit("ceiling set", `${provider}/${currency}`, { amount_minor: amount.toString() })
+    )
+    yield* answer({ provider, currency, amount_minor: amount })
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("Set what a provider's account may pay out on one UTC day, fees included"))
+
+export const ceiling = Command.make("ceiling").pipe(
+  Command.withDescription("Ceilings of the providers' accounts"),
+  Command.withSubcommands([setCeiling])
+)

@@ -1,0 +1,41 @@
+import { readFile } from "node:fs/promises"
+import { Effect, Layer, Redacted } from "effect"
+import { Command, Flag } from "effect/cli"
+import * as App from "../App.ts"
+import { KeyRotation } from "../services/ports/KeyRotation.ts"
+import { answer } from "./Answer.ts"
+import { Installation } from "./Installation.ts"
+import { audit } from "./Operator.ts"
+import { Refusal } from "./Refusal.ts"
+
+const rotationPorts = Layer.unwrap(Effect.map(Installation.forOnce, App.keyRotation)).pipe(Layer.provideMerge(App.logs))
+
+const rotate = Command.make(
+  "rotate",
+  {
+    from: Flag.String("from").pipe(
+      Flag.withMetavar("OLD_KEY_FILE"),
+      Flag.withDescription("the file that holds the old key, 32 bytes in base64")
+    )
+  },
+  Effect.fn(function* ({ from }) {
+    const rotation = yield* KeyRotation
+    const old = yield* Effect.tryPromise({
+      try: async () => Redacted.make((await readFile(from, "utf8")).trim()),
+      catch: () => new Refusal({ message: `${from} cannot be read` })
+    })
+    const rewrapped = yield* rotation
+      .rotate(old, yield* audit("secrets rotate", "master key", {}))
+      .pipe(Effect.catchTag("NotRotated", ({ message }) => Effect.fail(new Refusal({ message }))))
+    yield* answer({ rewrapped })
+  }, Effect.provide(rotationPorts))
+).pipe(
+  Command.withDescription(
+    "Re-wrap what the old master key seals under MASTER_KEY. Stop every gateway, run this with MASTER_KEY set to the new key, start them with it. Stopped half-way, run it again"
+  )
+)
+
+export const secrets = Command.make("secrets").pipe(
+  Command.withDescription("What the master key seals"),
+  Command.withSubcommands([rotate])
+)

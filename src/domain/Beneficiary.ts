@@ -1,0 +1,61 @@
+import { Redacted, Schema } from "effect"
+import { Currency } from "./Currency.ts"
+import { maskedName } from "./Denial.ts"
+import { AppId, Mode, Reference } from "./Ids.ts"
+import { type Instant, iso } from "./Instant.ts"
+import { type Destination, maskedDestination } from "./Party.ts"
+
+/** A recipient that a tenant has paid, masked; kept once a recipient and mode (decisions.md section 6). */
+export const Beneficiary = Schema.Struct({
+  id: Reference,
+  appId: AppId,
+  mode: Mode,
+  type: Schema.Literals(["momo", "bank", "wallet"]),
+  country: Schema.String,
+  currency: Currency,
+  network: Schema.NullOr(Schema.String),
+  bankCode: Schema.NullOr(Schema.String),
+  bankName: Schema.NullOr(Schema.String),
+  /** "J••• D••" */
+  accountName: Schema.NullOr(Schema.String),
+  maskedDestination: Schema.String,
+  createdAt: Schema.Number,
+  lastUsedAt: Schema.Number
+})
+export type Beneficiary = typeof Beneficiary.Type
+
+/** What an accepted payout leaves of its recipient. */
+export const beneficiaryOf = (
+  owner: Pick<Beneficiary, "id" | "appId" | "mode">,
+  destination: Destination,
+  currency: Currency,
+  at: Instant
+): Beneficiary => ({
+  ...owner,
+  type: destination._tag,
+  country: destination.country,
+  currency,
+  network: destination._tag === "momo" ? destination.network : null,
+  bankCode: destination._tag === "bank" ? destination.bankCode : null,
+  // No payout carries the bank's name; reference data has it by its code.
+  bankName: null,
+  accountName: destination._tag === "bank" ? maskedName(Redacted.value(destination.accountName)) : null,
+  maskedDestination: maskedDestination(destination),
+  createdAt: at,
+  lastUsedAt: at
+})
+
+export const beneficiaryView = (beneficiary: Beneficiary) => ({
+  id: beneficiary.id,
+  type: beneficiary.type,
+  country: beneficiary.country,
+  currency: beneficiary.currency,
+  network: beneficiary.network,
+  bank_code: beneficiary.bankCode,
+  bank_name: beneficiary.bankName,
+  account_name: beneficiary.accountName,
+  masked_destination: beneficiary.maskedDestination,
+  is_test_mode: beneficiary.mode === "test",
+  created_at: iso(beneficiary.createdAt),
+  last_used_at: iso(beneficiary.lastUsedAt)
+})

@@ -1,0 +1,54 @@
+import { Schema } from "effect"
+import type { EventType } from "./Event.ts"
+import type { AppId, Mode, Reference } from "./Ids.ts"
+import { type Instant, iso } from "./Instant.ts"
+
+/** Due: an attempt will be made. Parked: the schedule is over, or the endpoint said 410; it waits to be asked for again. */
+export const DeliveryStatus = Schema.Literals(["due", "delivered", "parked"])
+export type DeliveryStatus = typeof DeliveryStatus.Type
+
+/** How one attempt ended. */
+export interface DeliveryAttempt {
+  readonly at: Instant
+  readonly durationMs: number
+  /** Null when there was no answer. */
+  readonly status: number | null
+  /** The first bytes of the answer, or why there was none. */
+  readonly excerpt: string
+}
+
+/** One event on its way to one endpoint. */
+export interface Delivery {
+  readonly id: Reference
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly eventId: Reference
+  readonly eventType: EventType
+  /** The transaction that the event tells of; null for `webhook.test`. */
+  readonly reference: Reference | null
+  readonly status: DeliveryStatus
+  readonly nextAttemptAt: Instant | null
+  readonly createdAt: Instant
+  readonly completedAt: Instant | null
+  /** The last ones, oldest first. */
+  readonly attempts: ReadonlyArray<DeliveryAttempt>
+}
+
+/** A delivery as its tenant sees it. */
+export const deliveryView = (delivery: Delivery) => ({
+  id: delivery.id,
+  event_id: delivery.eventId,
+  event_type: delivery.eventType,
+  reference: delivery.reference,
+  status: delivery.status,
+  is_test_mode: delivery.mode === "test",
+  next_attempt_at: delivery.nextAttemptAt === null ? null : iso(delivery.nextAttemptAt),
+  created_at: iso(delivery.createdAt),
+  completed_at: delivery.completedAt === null ? null : iso(delivery.completedAt),
+  attempts: delivery.attempts.map(({ at, durationMs, excerpt, status }) => ({
+    at: iso(at),
+    duration_ms: durationMs,
+    status,
+    excerpt
+  }))
+})

@@ -1,0 +1,74 @@
+import { Schema } from "effect"
+import { Currency } from "./Currency.ts"
+import { AppId, Mode, Reference } from "./Ids.ts"
+import { Instant, iso } from "./Instant.ts"
+import { RawJson } from "./Json.ts"
+import { MinorUnits, ZERO } from "./Money.ts"
+import { Collection, Failure, Payout } from "./Transaction.ts"
+
+export const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"])
+export type ExchangeStatus = typeof ExchangeStatus.Type
+
+/** Money from one of the tenant's positions into another (decisions.md section 6). Only the provider's rate is paid for it: there is no fee beside it. */
+export const Exchange = Schema.Struct({
+  kind: Schema.Literal("exchange"),
+  status: ExchangeStatus,
+  reference: Reference,
+  appId: AppId,
+  mode: Mode,
+  provider: Schema.String,
+  providerReference: Schema.NullOr(Schema.String),
+  needsReview: Schema.Boolean,
+  quoteId: Reference,
+  /** What leaves the float, in `currency`; held in full from the first moment. */
+  amount: MinorUnits,
+  currency: Currency,
+  /** What was quoted until it is booked, then what the exchange brought: floored to its currency. */
+  destinationAmount: MinorUnits,
+  destinationCurrency: Currency,
+  /** The provider's own figure behind `destinationAmount`, major units, every digit. */
+  rawDestinationAmount: Schema.String,
+  /** Decimal text, as quoted. */
+  rate: Schema.String,
+  /** Compact JSON text of an object, echoed as it came. */
+  metadata: Schema.String,
+  version: Schema.Number.check(Schema.isInt()),
+  failure: Schema.NullOr(Failure),
+  createdAt: Instant,
+  updatedAt: Instant,
+  completedAt: Schema.NullOr(Instant),
+  asked: Schema.Number.check(Schema.isInt()),
+  notFound: Schema.Number.check(Schema.isInt())
+})
+export type Exchange = typeof Exchange.Type
+
+/** Everything that moves through the ledger by facts. */
+export const LedgerRecord = Schema.Union([Collection, Payout, Exchange])
+export type LedgerRecord = typeof LedgerRecord.Type
+
+/** An exchange as answers, events and reads show it, byte for byte the same. */
+export const exchangeView = (exchange: Exchange) => ({
+  reference: exchange.reference,
+  status: exchange.status,
+  needs_review: exchange.needsReview,
+  quote_id: exchange.quoteId,
+  ...amountsView(exchange),
+  metadata: new RawJson(exchange.metadata),
+  is_test_mode: exchange.mode === "test",
+  failure: exchange.failure,
+  created_at: iso(exchange.createdAt),
+  completed_at: exchange.completedAt === null ? null : iso(exchange.completedAt)
+})
+
+/** The amounts that a quote and its exchange have in common. */
+export const amountsView = (
+  amounts: Pick<Exchange, "amount" | "currency" | "destinationAmount" | "destinationCurrency" | "rate">
+) => ({
+  source_currency: amounts.currency,
+  source_amount_minor: amounts.amount,
+  destination_currency: amounts.destinationCurrency,
+  destination_amount_minor: amounts.destinationAmount,
+  rate: amounts.rate,
+  fee_minor: ZERO,
+  fee_currency: amounts.currency
+})

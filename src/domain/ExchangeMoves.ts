@@ -1,0 +1,79 @@
+import type { Exchange, ExchangeStatus } from "./Exchange.ts"
+import type { Fact } from "./Fact.ts"
+import type { Instant } from "./Instant.ts"
+import { exchange as exchanged, release } from "./Ledger.ts"
+import { ZERO } from "./Money.ts"
+import { type Decision, failureOf } from "./Moves.ts"
+
+type FactName = Fact["_tag"]
+type Move = "track" | "succeed" | "fail" | "review"
+
+// As in Moves: a missing cell is a move that does not exist. A provider that takes an exchange back is a person's to look at.
+const exchangeMoves: { readonly [S in ExchangeStatus]: { readonly [F in FactName]?: Move } } = {
+  pending: {
+    Accepted: "track",
+    StillPending: "track",
+    Succeeded: "succeed",
+    Refused: "fail",
+    NotSent: "fail",
+    Returned: "review"
+  },
+  successful: { Returned: "review", Refused: "review" },
+  failed: { Succeeded: "review" }
+}
+
+/** What one fact does to one exchange. */
+export const decideExchange = (exchange: Exchange, fact: Fact, at: Instant): Decision<Exchange> => {
+  const move = exchangeMoves[exchange.status][fact._tag]
+  const changed = { version: exchange.version + 1, updatedAt: at, asked: 0, notFound: 0 }
+  if (move === "track" && "providerReference" in fact) return unchanged(tracked(exchange, fact.providerReference))
+  if (move === "succeed" && fact._tag === "Succeeded") {
+    const booked = bookedBy(exchange, fact)
+    if (booked === undefined) return reviewed(exchange, at)
+    const next: Exchange = {
+      ...tracked(exchange, fact.providerReference),
+      ...changed,
+      ...booked,
+      status: "successful",
+      needsReview: false,
+      completedAt: at
+    }
+    const entry = exchanged(next.currency, next.amount, next.destinationCurrency, next.destinationAmount)
+    return { next, entry, event: "fx.successful" }
+  }
+  if (move === "fail" && !isDisproved(exchange, fact)) {
+    const next: Exchange = {
+      ...exchange,
+      ...changed,
+      status: "failed",
+      needsReview: false,
+      completedAt: at,
+      failure: failureOf(fact)
+    }
+    return { next, entry: release(exchange.currency, exchange.amount), event: "fx.failed" }
+  }
+  return move === "review" ? reviewed(exchange, at) : unchanged(exchange)
+}
+
+/**
+ * What is booked is what the exchange brought, even where it is not what was quoted: that is what came into the shared wallet, and the
+ * tenant's claim on it must be neither more nor less. Another source, another currency or nothing at all is booked by nobody.
+ */
+const bookedBy = (exchange: Exchange, { amount, currency, exchanged }: Extract<Fact, { _tag: "Succeeded" }>) => {
+  const { destinationAmount, destinationCurrency, rawDestinationAmount } = exchange
+  if ((amount !== null && amount !== exchange.amount) || (currency !== null && currency !== exchange.currency)) return undefined
+  const brought = exchanged ?? { amount: destinationAmount, currency: destinationCurrency, raw: rawDestinationAmount }
+  if (brought.currency !== destinationCurrency || brought.amount === ZERO) return undefined
+  return { destinationAmount: brought.amount, rawDestinationAmount: brought.raw }
+}
+
+/** What the provider gave a handle to was sent, whatever a later query does not find. */
+const isDisproved = (exchange: Exchange, fact: Fact): boolean => fact._tag === "NotSent" && exchange.providerReference !== null
+
+const unchanged = (next: Exchange): Decision<Exchange> => ({ next, entry: null, event: null })
+
+const tracked = (exchange: Exchange, providerReference: string | null): Exchange =>
+  providerReference === null ? exchange : { ...exchange, providerReference }
+
+const reviewed = (exchange: Exchange, at: Instant): Decision<Exchange> =>
+  unchanged(exchange.needsReview ? exchange : { ...exchange, needsReview: true, version: exchange.version + 1, updatedAt: at })

@@ -1,0 +1,104 @@
+import { Schema } from "effect"
+import type { Direction } from "./Corridor.ts"
+import type { Mode } from "./Ids.ts"
+import type { Instant } from "./Instant.ts"
+
+/** What a limit counts in: all of a tenant's in an hour or a day, or what goes to (or comes from) one number in an hour or a day. */
+export const Window = Schema.Literals(["hour", "day", "destination", "destination_day"])
+export type Window = typeof Window.Type
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+const lengths = { hour: HOUR_MS, day: DAY_MS, destination: HOUR_MS, destination_day: DAY_MS } as const satisfies Record<
+  Window,
+  number
+>
+
+type Counts = { readonly [W in Window]?: number }
+
+/** decisions.md section 8. A missing window is not limited. */
+export const defaultLimits: { readonly [M in Mode]: { readonly [D in Direction]: Counts } } = {
+  live: {
+    payout: { hour: 600, day: 5_000, destination: 20, destination_day: 100 },
+    collection: { destination: 10, destination_day: 30 }
+  },
+  test: {
+    payout: { hour: 60, day: 200, destination: 20, destination_day: 100 },
+    collection: { hour: 60, day: 200, destination: 10, destination_day: 30 }
+  }
+}
+
+/** One tenant's own limit. */
+export interface Limit {
+  readonly mode: Mode
+  readonly direction: Direction
+  readonly window: Window
+  readonly count: number
+}
+
+/** The limits that hold: the tenant's own before the defaults, in the order in which they refuse. */
+export const limitsFor = (mode: Mode, direction: Direction, own: ReadonlyArray<Limit>): ReadonlyArray<Limit> =>
+  Window.literals.flatMap((window) => {
+    const override = own.find((limit) => limit.mode === mode && limit.direction === direction && limit.window === window)
+    const count = override?.count ?? defaultLimits[mode][direction][window]
+    return count === undefined ? [] : [{ mode, direction, window, count }]
+  })
+
+/** A need of one window: `amount` more of it, up to `bound` in all. */
+export interface Counter {
+  /** Empty where the window is shared by all tenants. */
+  readonly appId: string
+  readonly mode: Mode
+  readonly name: string
+  /** The keyed HMAC of a number in hex, empty where the window is the tenant's own. */
+  readonly subject: string
+  readonly startsAt: Instant
+  readonly endsAt: Instant
+  readonly amount: bigint
+  readonly bound: bigint
+  /** How a refusal names it; null for a provider account's ceiling. */
+  readonly window: "hour" | "day" | "destination" | null
+}
+
+/** Windows are UTC hours and days. */
+const windowOf = (at: Instant, lengthMs: number) => {
+  const startsAt = Math.floor(at / lengthMs) * lengthMs
+  return { startsAt, endsAt: startsAt + lengthMs }
+}
+
+/** `subject` is the keyed HMAC of the payer's or recipient's number, in hex. */
+export const counterOf = (appId: string, { count, direction, mode, window }: Limit, subject: string, at: Instant): Counter => {
+  const own = window === "hour" || window === "day"
+  return {
+    appId,
+    mode,
+    name: `${direction}:${window}`,
+    subject: own ? "" : subject,
+    ...windowOf(at, lengths[window]),
+    amount: 1n,
+    bound: BigInt(count),
+    window: own ? window : "destination"
+  }
+}
+
+/** A provider account's ceiling for a UTC day: `amount` in minor units of `currency`, fees included. */
+export const ceilingCounter = (
+  provider: string,
+  mode: Mode,
+  currency: string,
+  amount: bigint,
+  bound: bigint,
+  at: Instant
+): Counter => ({
+  appId: "",
+  mode,
+  name: `ceiling:${provider}:${currency}`,
+  subject: "",
+  ...windowOf(at, DAY_MS),
+  amount,
+  bound,
+  window: null
+})
+
+export const retryAfterSeconds = (counter: Counter, now: Instant): number => Math.max(1, Math.ceil((counter.endsAt - now) / 1000))

@@ -1,0 +1,123 @@
+import { Option } from "effect"
+import { masked } from "./Party.ts"
+
+// What providers were sent and answered is kept for operators without the persons in it: numbers keep their last four digits, names and
+// addresses their ends, and what opens anything is gone.
+
+/** What is kept of one text, in bytes of UTF-8. */
+export const LONGEST_RAW_BYTES = 16 * 1024
+/** Characters of one text that are looked at. */
+const LONGEST_READ = 4 * LONGEST_RAW_BYTES
+const REMOVED = "[removed]"
+const CUT = "…[cut]"
+
+const SECRET =
+  /(^|_)(pin|otp|cvv|cvc|jwt)(_|$)|pin_?id|one_?time|token|secret|passw|passcode|signature|authoriz|api_?key|private|credential|session/i
+const PERSON =
+  /(first|last|middle|full|given|family|account|customer|holder|owner|recipient|beneficiary|payer|user|sender)_?names?$|^names?$|e_?mail|^tag$|external_?id|handle|address|birth/i
+const ACCOUNT = /phone|msisdn|mobile|account_?(number|no)$|account$|iban|card|pan$/i
+/** Members whose numbers are money or counts, not somebody's. */
+const FIGURE = /amount|fees?$|charge|balance|total|rate|price|minimum|maximum|limit|status|code/i
+
+const INSTANT = /\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g
+/** Seven digits or more, whatever people put between them. */
+const NUMBER = /[+(]{0,2}\d(?:[ ().-]{0,2}\d){6,}/g
+// Both begin where a word does, so that a long word is looked at once and not from each of its letters.
+const EMAIL = /(?<![^\s"'<>,;:@])[^\s"'<>,;:@]+@[^\s"'<>,;:@]+/g
+/** In a text that is not JSON: a name, and what is said for it. */
+const ASSIGNED = /(?<![\w-])([A-Za-z][\w-]*)(["']?\s*[:=]\s*["']?)([^\s"'&,;<>}]+)/g
+
+/** A text for people without numbers and e-mail addresses. */
+export const maskedText = (text: string): string => {
+  const instants: Array<string> = []
+  const held = text.replace(EMAIL, masked).replace(INSTANT, (instant) => `\uE000${instants.push(instant) - 1}\uE001`)
+  return held
+    .replace(NUMBER, (number) => `••••${number.replace(/\D/g, "").slice(-4)}`)
+    .replace(/\uE000(\d+)\uE001/g, (_, index: string) => instants[Number(index)] ?? "")
+}
+
+/** One money call as it may be kept. What the request says about a person is masked wherever the answer repeats it. */
+export const maskedExchange = (request: string, response: string | null) => {
+  const known = new Set<string>()
+  const kept = maskedPayload(request, known)
+  const persons = [...known].sort((a, b) => b.length - a.length)
+  const repeated = (text: string): string =>
+    persons.reduce((rest, person) => rest.replace(new RegExp(escaped(person), "gi"), masked(person)), text)
+  return {
+    request: bounded(kept),
+    response: response === null ? null : bounded(repeated(maskedPayload(response, known)))
+  }
+}
+
+const maskedPayload = (given: string, known: Set<string>): string => {
+  const text = given.slice(0, LONGEST_READ).replaceAll("\u0000", "")
+  return Option.getOrElse(maskedJson(text, known), () => plainText(text))
+}
+
+/** None for what is no JSON, or nests deeper than can be walked. */
+const maskedJson = Option.liftThrowable((text: string, known: Set<string>): string => {
+  const tree: unknown = JSON.parse(text, (_key, value, { source }) =>
+    typeof value === "number" ? new Literal(source ?? "") : value
+  )
+  return JSON.stringify(walked(tree, "", known))
+})
+
+/** A JSON number as it was written. */
+class Literal {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+  toJSON(): unknown {
+    return JSON.rawJSON(this.text)
+  }
+}
+
+const walked = (value: unknown, name: string, known: Set<string>): unknown => {
+  if (value !== null && value !== undefined && SECRET.test(snake(name))) return REMOVED
+  if (Array.isArray(value)) return value.map((item) => walked(item, name, known))
+  if (value instanceof Literal) return FIGURE.test(snake(name)) ? value : maskedLiteral(value)
+  if (typeof value === "string") return maskedString(value, name, known)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [maskedText(key), walked(member, key, known)]))
+}
+
+const maskedLiteral = (literal: Literal): unknown => {
+  const text = maskedText(literal.text)
+  return text === literal.text ? literal : text
+}
+
+const maskedString = (text: string, name: string, known: Set<string>): string => {
+  const key = snake(name)
+  if (ACCOUNT.test(key) && !/^[A-Z]{2,3}$/.test(text)) return masked(text)
+  if (PERSON.test(key)) {
+    if (text.length >= SHORTEST_PERSON) known.add(text)
+    return masked(text)
+  }
+  return FIGURE.test(key) && /^-?\d+(\.\d+)?$/.test(text) ? text : maskedText(text)
+}
+/** A shorter word is in too many others. */
+const SHORTEST_PERSON = 4
+
+const plainText = (text: string): string =>
+  maskedText(
+    text.replace(ASSIGNED, (whole, name: string, between: string, value: string) => {
+      const key = snake(name)
+      if (SECRET.test(key)) return `${name}${between}${REMOVED}`
+      return PERSON.test(key) || ACCOUNT.test(key) ? `${name}${between}${masked(value)}` : whole
+    })
+  )
+
+const snake = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/[- ]/g, "_")
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
+
+/** PostgreSQL keeps neither NUL nor half a character. */
+const bounded = (text: string): string => {
+  const whole = text.replaceAll("\u0000", "").toWellFormed()
+  const bytes = new TextEncoder().encode(whole)
+  if (bytes.length <= LONGEST_RAW_BYTES) return whole
+  // What a cut leaves of a character is dropped.
+  const room = LONGEST_RAW_BYTES - new TextEncoder().encode(CUT).length
+  return `${new TextDecoder().decode(bytes.subarray(0, room)).replace(/\uFFFD+$/, "")}${CUT}`
+}

@@ -1,0 +1,161 @@
+import type { Exchange } from "./Exchange.ts"
+import type { Instant } from "./Instant.ts"
+import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
+import { add, type MinorUnits, minus, smaller, ZERO } from "./Money.ts"
+import type { Decision } from "./Moves.ts"
+import type { Collection, Payout } from "./Transaction.ts"
+
+/** What a person found out about a record that needed one: money moved or it did not, and how much where that was in doubt. */
+export interface Resolution {
+  readonly outcome: "successful" | "failed"
+  /** What moved without fees; null where it is what the record says. Of an exchange what it brought, in its destination currency. */
+  readonly amount: MinorUnits | null
+  readonly fee: MinorUnits | null
+  readonly evidence: string
+}
+
+/** What a resolution does, or one line on why it cannot. */
+export type Ruling<R> = Decision<R> | string
+
+type Way = "settle" | "release" | "collect" | "close" | "correct" | "keep"
+type Ways<S extends string> = { readonly [K in S]: { readonly [O in Resolution["outcome"]]: Way } }
+
+// Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. What is
+// closed is changed by a correction, at most one a record. A success stays a success (decisions.md section 5): a payout that came to
+// nothing is returned in full, and of a collection that was reversed nothing was observed.
+export const ways = {
+  payout: {
+    pending: { successful: "settle", failed: "release" },
+    failed: { successful: "correct", failed: "keep" },
+    successful: { successful: "correct", failed: "correct" }
+  },
+  collection: {
+    requires_action: { successful: "collect", failed: "close" },
+    pending: { successful: "collect", failed: "close" },
+    failed: { successful: "collect", failed: "keep" },
+    expired: { successful: "collect", failed: "keep" },
+    successful: { successful: "correct", failed: "correct" }
+  },
+  exchange: {
+    pending: { successful: "settle", failed: "release" },
+    failed: { successful: "correct", failed: "keep" },
+    successful: { successful: "keep", failed: "correct" }
+  }
+} as const satisfies {
+  readonly payout: Ways<Payout["status"]>
+  readonly collection: Ways<Collection["status"]>
+  readonly exchange: Ways<Exchange["status"]>
+}
+
+const failure = { code: "unknown", message: "A person established that no money moved." } as const
+
+const reversal = { code: "unknown", message: "It was reversed after it had succeeded." } as const
+
+const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): Decision<R> => ({
+  next,
+  entry: entry === null || entry.postings.length === 0 ? null : entry,
+  event
+})
+
+export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instant): Ruling<Payout> => {
+  const way = ways.payout[payout.status][resolution.outcome]
+  const held = add(payout.principal, payout.heldFee)
+  const settled = { ...payout, needsReview: false, version: payout.version + 1, updatedAt: at, asked: 0, notFound: 0 }
+  const closed = { ...settled, completedAt: payout.completedAt ?? at }
+  const { currency } = payout
+  if (way === "keep") return ruled(settled, null, null)
+  if (way === "release") {
+    const next: Payout = { ...closed, status: "failed", fees: ZERO, failure }
+    return ruled(next, release(currency, held), "payout.failed")
+  }
+  if (resolution.outcome === "failed") return givenBack(payout, closed, at)
+  const principal = resolution.amount ?? payout.principal
+  if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
+  const heldFee = minus(held, principal)
+  const fee = resolution.fee ?? (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
+  const fees = smaller(fee, heldFee)
+  const next: Payout = { ...closed, status: "successful", principal, heldFee, fees, failure: null }
+  if (way === "settle") return ruled(next, settle(currency, principal, heldFee, fee), "payout.successful")
+  const booked = payout.status === "successful" ? { paidOut: payout.principal, fees: payout.fees ?? ZERO } : null
+  const drift = booked === null ? fee - fees : 0n
+  const entry = correct(currency, {
+    paidOut: principal - (booked?.paidOut ?? ZERO),
+    fees: fees - (booked?.fees ?? ZERO),
+    drift
+  })
+  return ruled(next, entry, payout.status === "successful" ? null : "payout.successful")
+}
+
+/** All that a payout took and that did not come back before comes back. */
+const givenBack = (payout: Payout, closed: Payout, at: Instant): Ruling<Payout> => {
+  const whole = add(payout.principal, payout.fees ?? ZERO)
+  const missing = minus(whole, payout.returned?.amount ?? ZERO)
+  if (missing === ZERO) return ruled(closed, null, null)
+  const next: Payout = { ...closed, returned: { amount: whole, at, reason: failure.message } }
+  return ruled(next, correct(payout.currency, { returned: missing, fees: ZERO }), "payout.returned")
+}
+
+export const resolveCollection = (collection: Collection, resolution: Resolution, at: Instant): Ruling<Collection> => {
+  const way = ways.collection[collection.status][resolution.outcome]
+  const settled = { ...collection, needsReview: false, version: collection.version + 1, updatedAt: at, asked: 0, notFound: 0 }
+  const closed = { ...settled, nextAction: null, completedAt: collection.completedAt ?? at }
+  const { currency } = collection
+  if (way === "keep") return ruled(settled, null, null)
+  const isBooked = collection.status === "successful"
+  const before = { collected: isBooked ? amountOf(collection) : ZERO, fees: isBooked ? (collection.fees ?? ZERO) : ZERO }
+  if (way === "close") return ruled<Collection>({ ...closed, status: "failed", failure }, null, "collection.failed")
+  if (resolution.outcome === "failed") {
+    const next: Collection = { ...closed, failure: reversal, observedAmount: ZERO, fees: ZERO }
+    return ruled(next, correct(currency, { collected: -before.collected, fees: -before.fees }), null)
+  }
+  const amount = resolution.amount ?? amountOf(collection)
+  const fee = resolution.fee ?? collection.fees ?? ZERO
+  if (resolution.amount === null && collection.observedCurrency !== null && collection.observedCurrency !== currency)
+    return `the provider spoke of ${collection.observedCurrency}: say with --amount-minor how much ${currency} came in`
+  if (fee > amount) return "the fee is larger than what came in"
+  const next: Collection = {
+    ...closed,
+    status: "successful",
+    observedAmount: amount,
+    observedCurrency: currency,
+    fees: fee,
+    failure: null,
+    lateSuccess: collection.lateSuccess || collection.status === "failed" || collection.status === "expired"
+  }
+  if (way === "collect") return ruled(next, collect(currency, amount, fee), "collection.successful")
+  return ruled(next, correct(currency, { collected: amount - before.collected, fees: fee - before.fees }), null)
+}
+
+const amountOf = ({ amount, observedAmount }: Collection): MinorUnits => observedAmount ?? amount
+
+export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: Instant): Ruling<Exchange> => {
+  const way = ways.exchange[exchange.status][resolution.outcome]
+  const settled = { ...exchange, needsReview: false, version: exchange.version + 1, updatedAt: at, asked: 0, notFound: 0 }
+  const closed = { ...settled, completedAt: exchange.completedAt ?? at }
+  if (resolution.fee !== null) return "an exchange has no fee beside its rate"
+  if (way === "keep") return ruled(settled, null, null)
+  if (resolution.outcome === "failed") {
+    const next: Exchange = { ...closed, status: "failed", failure }
+    const entry = way === "release" ? release(exchange.currency, exchange.amount) : moved(exchange, -1n)
+    return ruled(next, entry, "fx.failed")
+  }
+  const next: Exchange = {
+    ...closed,
+    status: "successful",
+    destinationAmount: resolution.amount ?? exchange.destinationAmount,
+    failure: null
+  }
+  const { amount, currency, destinationAmount, destinationCurrency } = next
+  const entry = way === "settle" ? exchanged(currency, amount, destinationCurrency, destinationAmount) : moved(next, 1n)
+  return ruled(next, entry, "fx.successful")
+}
+
+/** An exchange that is posted, or taken back, after it was closed: against what is available, because nothing is reserved any more. */
+const moved = ({ amount, currency, destinationAmount, destinationCurrency }: Exchange, sign: bigint): Entry => ({
+  phase: "correct",
+  postings: exchanged(currency, amount, destinationCurrency, destinationAmount).postings.map((line) => ({
+    currency: line.currency,
+    account: line.account === "reserved" ? "available" : line.account,
+    amount: sign * line.amount
+  }))
+})

@@ -1,0 +1,58 @@
+import { Effect } from "effect"
+import { LARGEST_AMOUNT, type MinorUnits, minor } from "./Money.ts"
+
+/** Each step is a free call to the provider. A rate that is one price for every amount needs four of them. */
+export const QUOTES_AT_MOST = 24
+
+/** What a source buys, and the same with every digit that the provider gave: major units as decimal text. */
+interface Bought {
+  readonly destinationAmount: MinorUnits
+  readonly rawDestinationAmount: string
+}
+
+/** How many sources are chosen by the rate of the quote before them. Where that does not settle it, the rate is not the same everywhere. */
+const ESTIMATES = 3
+/** How much more is asked for where nothing at all was bought. */
+const LEAP = 1024n
+
+/**
+ * The smallest source whose floored destination reaches `wanted`, and its quote (decisions.md section 6); undefined where none was
+ * found within `QUOTES_AT_MOST`. A provider quotes sources only, and what it gives must not fall as the source rises.
+ */
+export const smallestReaching = Effect.fnUntraced(function* <Q extends Bought, E, R>(
+  wanted: MinorUnits,
+  first: MinorUnits,
+  exponent: number,
+  quoteOf: (source: MinorUnits) => Effect.Effect<Q, E, R>
+) {
+  let tooLittle = 0n
+  let enough: { readonly source: bigint; readonly quote: Q } | undefined
+  let candidate: bigint = first
+  let step = 1n
+  for (let quotes = 1; quotes <= QUOTES_AT_MOST; quotes++) {
+    const quote = yield* quoteOf(minor(candidate))
+    if (quote.destinationAmount >= wanted) enough = { source: candidate, quote }
+    else tooLittle = candidate
+    const highest: bigint = enough === undefined ? LARGEST_AMOUNT : enough.source - 1n
+    if (tooLittle >= highest) break
+    const estimated = estimate(candidate, wanted, exponent, quote)
+    if (quotes <= ESTIMATES && estimated > tooLittle && estimated <= highest) candidate = estimated
+    else {
+      // Down from what is enough in growing steps, and never by more than half of what is left.
+      const half: bigint = (highest + 1n - tooLittle + 1n) / 2n
+      candidate = enough === undefined ? smaller(tooLittle + step, highest) : enough.source - smaller(step, half)
+      step *= 2n
+    }
+  }
+  return enough?.quote
+})
+
+/** By the quote's own rate, rounded up. */
+const estimate = (source: bigint, wanted: bigint, exponent: number, { rawDestinationAmount }: Bought): bigint => {
+  const [whole = "", fraction = ""] = rawDestinationAmount.split(".")
+  const bought = BigInt(whole + fraction) * 10n ** BigInt(exponent)
+  if (bought === 0n) return source * LEAP
+  return (source * wanted * 10n ** BigInt(fraction.length) + bought - 1n) / bought
+}
+
+const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)

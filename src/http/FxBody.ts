@@ -1,0 +1,44 @@
+import { Result } from "effect"
+import type { Issue } from "../domain/errors/Terminal.ts"
+import { minor } from "../domain/Money.ts"
+import type { FxCommand, FxQuery } from "../services/Exchanges.ts"
+import { FxExchangeBody, FxQuoteBody } from "./api/Fx.ts"
+import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf } from "./Body.ts"
+import type { JsonTree } from "./StrictJson.ts"
+
+const decodeQuote = makeDecoder(FxQuoteBody)
+const decodeExchange = makeDecoder(FxExchangeBody)
+
+/** The body of `POST /v1/fx/quote`. */
+export const fxQuoteBody = (body: JsonTree): Result.Result<Body<FxQuery>, BodyRefusal> =>
+  Result.gen(function* () {
+    const { ignored, wire } = yield* decodeQuote(body)
+    const { destination_amount_minor: destination, source_amount_minor: source } = wire
+    const fixed = source ?? destination
+    const issues: ReadonlyArray<Issue> = [
+      ...(wire.source_currency === wire.destination_currency
+        ? [{ path: "destination_currency", message: "Expected another currency than source_currency" }]
+        : []),
+      ...((source === undefined) === (destination === undefined)
+        ? [{ path: "", message: "Expected exactly one of source_amount_minor and destination_amount_minor" }]
+        : [])
+    ]
+    if (fixed === undefined || issues.length > 0) return yield* invalid(issues)
+    const command: FxQuery = {
+      sourceCurrency: wire.source_currency,
+      destinationCurrency: wire.destination_currency,
+      fixed: source === undefined ? "destination" : "source",
+      amount: minor(BigInt(fixed))
+    }
+    return { command, fingerprint: command, ignored }
+  })
+
+/** The body of `POST /v1/fx/exchange`. */
+export const fxExchangeBody = (body: JsonTree): Result.Result<Body<FxCommand>, BodyRefusal> =>
+  Result.gen(function* () {
+    const { ignored, tree, wire } = yield* decodeExchange(body)
+    const metadata = metadataOf(tree)
+    if (Result.isFailure(metadata)) return yield* invalid(issuesOf(metadata))
+    const command: FxCommand = { quoteId: wire.quote_id, metadata: metadata.success.text }
+    return { command, fingerprint: { ...command, metadata: metadata.success.tree }, ignored }
+  })

@@ -1,0 +1,31 @@
+import { Schema } from "effect"
+import { Reference } from "../domain/Ids.ts"
+
+const LARGEST_PAGE = 100
+export const USUAL_PAGE = 50
+const LONGEST_CURSOR = 256
+
+/** `?limit&cursor` of every list: how many items, and where the last page ended. */
+export const pageQuery = {
+  limit: Schema.optionalKey(
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: LARGEST_PAGE }))
+  ),
+  cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(new RegExp(`^[A-Za-z0-9_-]{1,${LONGEST_CURSOR}}$`))))
+}
+
+/** What a list answers. `next_cursor` is null on the last page. */
+export const pageOf = <Item extends Schema.Top>(item: Item) =>
+  Schema.Struct({ items: Schema.Array(item), next_cursor: Schema.NullOr(Schema.String) })
+
+const LATEST = 8_640_000_000_000_000
+const Moment = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))
+
+/** A cursor says when the last item was made and which it was; its form is nobody's business. */
+const Cursor = Schema.fromJsonString(Schema.Tuple([Moment, Reference]))
+const decodeCursor = Schema.decodeUnknownOption(Cursor)
+
+export const cursorOf = ({ createdAt, id }: { readonly createdAt: number; readonly id: string }): string =>
+  Buffer.from(JSON.stringify([createdAt, id])).toString("base64url")
+
+/** None for a cursor that this gateway did not make. */
+export const readCursor = (cursor: string) => decodeCursor(Buffer.from(cursor, "base64url").toString("utf8"))

@@ -1,0 +1,80 @@
+import { Effect } from "effect"
+import { RateLimited } from "../domain/errors/Retriable.ts"
+import type { Caller } from "../domain/Tenant.ts"
+import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
+import { valuesOf } from "./BodyGuard.ts"
+import { clientAddress } from "./ClientAddress.ts"
+import type { Match } from "./Routes.ts"
+
+export interface RateSettings {
+  readonly rateLimits: { readonly reads: RateLimit | "off"; readonly money: RateLimit | "off" }
+  /** Addresses and networks whose forwarded client address is believed. */
+  readonly trustedProxies: ReadonlyArray<string>
+}
+
+/** What is asked, by whom and from where. */
+interface Asked {
+  readonly caller: Caller
+  readonly method: string
+  readonly match: Match
+  readonly rawHeaders: ReadonlyArray<string>
+  readonly peer: string
+}
+
+interface Bucket {
+  readonly scope: "key" | "ip"
+  readonly name: string
+  readonly limit: RateLimit | "off"
+}
+
+/** These move money or begin to; everything else counts as a read. */
+const moneyPosts: ReadonlyArray<string> = [
+  "/v1/collections",
+  "/v1/collections/{reference}/authorize",
+  "/v1/collections/otp",
+  "/v1/payouts",
+  "/v1/fx/exchange"
+]
+
+const MINUTE_MS = 60_000
+/** Resolving names is how account numbers are guessed (decisions.md section 8). */
+const resolution = {
+  route: "/v1/reference/resolve-bank-account",
+  key: { count: 30, windowMs: MINUTE_MS, burst: 30 },
+  ip: { count: 600, windowMs: MINUTE_MS, burst: 600 }
+} as const
+
+/** Refuses what comes too often: each key by itself and, for resolving bank accounts, each client address, too. */
+export const makeRequestRate = ({ rateLimits, trustedProxies }: RateSettings) =>
+  Effect.map(RateLimits, ({ take }) => {
+    const addressOf = clientAddress(trustedProxies)
+    const bucketsOf = ({ caller, match, method, peer, rawHeaders }: Asked): ReadonlyArray<Bucket> => {
+      const template = match._tag === "Found" ? match.route.template : ""
+      const kind = method === "POST" && moneyPosts.includes(template) ? "money" : "reads"
+      const key = `${caller.appId}:${caller.keyId}`
+      const own: Bucket = { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind] }
+      if (template !== resolution.route) return [own]
+      return [
+        own,
+        { scope: "key", name: `bank_resolution:key:${key}`, limit: resolution.key },
+        {
+          scope: "ip",
+          name: `bank_resolution:ip:${addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))}`,
+          limit: resolution.ip
+        }
+      ]
+    }
+    return (asked: Asked): Effect.Effect<void, RateLimited> =>
+      Effect.forEach(
+        bucketsOf(asked),
+        ({ limit, name, scope }) =>
+          limit === "off"
+            ? Effect.void
+            : Effect.flatMap(take(name, limit), (taken) =>
+                taken._tag === "Allowed"
+                  ? Effect.void
+                  : Effect.fail(new RateLimited({ scope, retry_after_seconds: taken.retryAfterSeconds }))
+              ),
+        { discard: true }
+      )
+  })

@@ -1,0 +1,17 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { Capability } from "../../domain/Tenant.ts"
+import { SignedRequest } from "../SignedRequest.ts"
+import { Enveloped } from "./Wire.ts"
+
+/** interface.md, "Capability row"; `reason` stands there only when it is not supported. */
+export const CapabilityRow = Schema.Struct({
+  capability: Capability,
+  provider: Schema.String,
+  supported: Schema.Boolean,
+  reason: Schema.optionalKey(Schema.Literals(["not_permitted", "provider_not_supported", "refund_orchestration_not_implemented"]))
+})
+
+export class CapabilitiesApi extends HttpApiGroup.make("capabilities")
+  .add(HttpApiEndpoint.get("list", "/v1/capabilities", { success: Enveloped(Schema.Array(CapabilityRow)) }))
+  .middleware(SignedRequest) {}

@@ -1,0 +1,62 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { Availability, CorridorKey, Country, CustomerAction } from "../../domain/Corridor.ts"
+import { Currency } from "../../domain/Currency.ts"
+import { SignedRequest } from "../SignedRequest.ts"
+import { Amount, Enveloped, text } from "./Wire.ts"
+
+/** A bank that can be paid: `code` is what a payout sends as `destination.bank_code`. */
+export const Bank = Schema.Struct({ code: Schema.String, name: Schema.String, country: Country, currency: Currency })
+
+/** `POST /v1/reference/resolve-bank-account`. */
+export const ResolveBody = Schema.Struct({ country: Country, bank_code: text(32), account_number: text(64) })
+
+/** The account's holder, for confirmation only: the name is resolved again when a payout is made. */
+export const ResolvedAccount = Schema.Struct({
+  account_name: Schema.String,
+  bank_code: Schema.String,
+  country: Country,
+  masked_account_number: Schema.String
+})
+
+/** interface.md "Corridor row", decisions.md section 6. Only `active` refuses; `availability` is advice. */
+export const CorridorRow = Schema.Struct({
+  ...CorridorKey.fields,
+  active: Schema.Boolean,
+  provider: Schema.String,
+  networks: Schema.Array(Schema.String),
+  minimum_minor: Schema.NullOr(Amount),
+  maximum_minor: Schema.NullOr(Amount),
+  exponent: Schema.Literals([0, 2]),
+  customer_action: CustomerAction,
+  requires_redirect_url: Schema.Boolean,
+  requires_msisdn: Schema.Boolean,
+  destination_currencies: Schema.Array(Currency),
+  availability: Availability,
+  inactive_reason: Schema.NullOr(Schema.String),
+  updated_at: Schema.String
+})
+
+/** A country in which the provider delivers payouts. */
+export const ServedCountry = Schema.Struct({
+  country: Schema.String,
+  name: Schema.String,
+  phone_prefix: Schema.String,
+  currencies: Schema.Array(Currency),
+  methods: Schema.Array(Schema.Literals(["momo", "bank", "wallet"]))
+})
+
+export class ReferenceApi extends HttpApiGroup.make("reference")
+  .add(
+    HttpApiEndpoint.get("banks", "/v1/reference/banks/:country", {
+      params: { country: Country },
+      success: Enveloped(Schema.Array(Bank))
+    }),
+    HttpApiEndpoint.post("resolve", "/v1/reference/resolve-bank-account", {
+      payload: ResolveBody,
+      success: Enveloped(ResolvedAccount)
+    }),
+    HttpApiEndpoint.get("corridors", "/v1/reference/corridors", { success: Enveloped(Schema.Array(CorridorRow)) }),
+    HttpApiEndpoint.get("countries", "/v1/reference/countries", { success: Enveloped(Schema.Array(ServedCountry)) })
+  )
+  .middleware(SignedRequest) {}

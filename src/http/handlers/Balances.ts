@@ -1,0 +1,29 @@
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { iso } from "../../domain/Instant.ts"
+import { type PoolBalance, Reference } from "../../services/Reference.ts"
+import { answered } from "../Answer.ts"
+import { Api } from "../Api.ts"
+import { Signed } from "../SignedRequest.ts"
+
+export const BalancesHandlers = HttpApiBuilder.group(
+  Api,
+  "balances",
+  Effect.fnUntraced(function* (handlers) {
+    const reference = yield* Reference
+    return handlers.handleRaw("list", () =>
+      Effect.flatMap(Signed, ({ caller }) => reference.balances(caller)).pipe(
+        Effect.map((balances) => balances.map(balanceView)),
+        answered(200)
+      )
+    )
+  })
+)
+
+const balanceView = ({ asOf, available, currency, pending, provider }: PoolBalance) => ({
+  provider,
+  currency,
+  available_minor: available,
+  pending_minor: pending,
+  as_of: iso(asOf)
+})

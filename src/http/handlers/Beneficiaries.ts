@@ -1,0 +1,53 @@
+import { Effect, Option } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { type Beneficiary, beneficiaryView } from "../../domain/Beneficiary.ts"
+import { ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { BeneficiaryBook } from "../../services/BeneficiaryBook.ts"
+import { answered } from "../Answer.ts"
+import { Api } from "../Api.ts"
+import { valuesOf } from "../BodyGuard.ts"
+import { cursorOf, readCursor, USUAL_PAGE } from "../Page.ts"
+import { Signed } from "../SignedRequest.ts"
+
+export const BeneficiariesHandlers = HttpApiBuilder.group(
+  Api,
+  "beneficiaries",
+  Effect.fnUntraced(function* (handlers) {
+    const book = yield* BeneficiaryBook
+    return handlers
+      .handleRaw("list", ({ query }) =>
+        Effect.flatMap(Signed, ({ caller }) =>
+          Effect.flatMap(positionOf(query.cursor), (from) => book.page(caller, query.limit ?? USUAL_PAGE, from))
+        ).pipe(Effect.map(pageView), answered(200))
+      )
+      .handleRaw("find", ({ params }) =>
+        Effect.flatMap(Signed, ({ caller }) => book.find(caller, params.id)).pipe(Effect.map(beneficiaryView), answered(200))
+      )
+      .handleRaw("purge", () =>
+        Effect.flatMap(Signed, ({ caller, rawHeaders }) => book.purge(caller, confirmationOf(rawHeaders))).pipe(
+          Effect.map((purged) => ({ purged })),
+          answered(200)
+        )
+      )
+  })
+)
+
+const positionOf = (cursor: string | undefined) => {
+  if (cursor === undefined) return Effect.succeed(null)
+  const refusal = new ValidationFailed({ issues: [{ path: "cursor", message: "is none of this list's cursors" }] })
+  return Option.match(readCursor(cursor), {
+    onNone: () => Effect.fail(refusal),
+    onSome: ([createdAt, id]) => Effect.succeed({ createdAt, id })
+  })
+}
+
+const pageView = ({ items, more }: { readonly items: ReadonlyArray<Beneficiary>; readonly more: boolean }) => {
+  const last = items.at(-1)
+  return { items: items.map(beneficiaryView), next_cursor: more && last !== undefined ? cursorOf(last) : null }
+}
+
+/** Sent twice it is no confirmation. */
+const confirmationOf = (rawHeaders: ReadonlyArray<string>): string | undefined => {
+  const [value, ...others] = valuesOf(rawHeaders, "x-confirm-purge")
+  return others.length === 0 ? value : undefined
+}

@@ -1,0 +1,15 @@
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Capabilities } from "../../services/Capabilities.ts"
+import { answered } from "../Answer.ts"
+import { Api } from "../Api.ts"
+import { Signed } from "../SignedRequest.ts"
+
+export const CapabilitiesHandlers = HttpApiBuilder.group(
+  Api,
+  "capabilities",
+  Effect.fnUntraced(function* (handlers) {
+    const capabilities = yield* Capabilities
+    return handlers.handleRaw("list", () => Effect.flatMap(Signed, ({ caller }) => capabilities.rows(caller)).pipe(answered(200)))
+  })
+)

@@ -1,0 +1,51 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Beneficiary } from "../domain/Beneficiary.ts"
+import type { AppId, Mode, Reference } from "../domain/Ids.ts"
+import { iso } from "../domain/Instant.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import { Beneficiaries, type Position } from "../services/ports/Beneficiaries.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+const beneficiaries = rowsOf(Schema.Struct({ ...Beneficiary.fields, createdAt: Moment, lastUsedAt: Moment }))
+const counts = rowsOf(Schema.Struct({ purged: Schema.BigInt }))
+
+export const BeneficiariesPg = Layer.effect(
+  Beneficiaries,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const columns =
+      sql.literal(`id, app_id AS "appId", mode, type, country, currency, network, bank_code AS "bankCode", bank_name AS "bankName",
+      account_name AS "accountName", masked_destination AS "maskedDestination", created_at AS "createdAt", last_used_at AS "lastUsedAt"`)
+
+    const list = Effect.fn("Beneficiaries.list")((appId: AppId, mode: Mode, limit: number, from: Position | null) =>
+      from === null
+        ? beneficiaries(sql`SELECT ${columns} FROM beneficiaries WHERE app_id = ${appId} AND mode = ${mode}
+            ORDER BY created_at DESC, id DESC LIMIT ${limit}`)
+        : beneficiaries(sql`SELECT ${columns} FROM beneficiaries WHERE app_id = ${appId} AND mode = ${mode}
+            AND (created_at, id) < (${iso(from.createdAt)}::timestamptz, ${from.id}) ORDER BY created_at DESC, id DESC LIMIT ${limit}`)
+    )
+
+    const find = Effect.fn("Beneficiaries.find")(function* (appId: AppId, mode: Mode, id: Reference) {
+      const rows = yield* beneficiaries(
+        sql`SELECT ${columns} FROM beneficiaries WHERE app_id = ${appId} AND mode = ${mode} AND id = ${id}`
+      )
+      return Option.fromUndefinedOr(rows[0])
+    })
+
+    const purge = Effect.fn("Beneficiaries.purge")(
+      function* (appId: AppId, audit: AuditEntry) {
+        const [counted] = yield* counts(sql`WITH purged AS (DELETE FROM beneficiaries WHERE app_id = ${appId} RETURNING 1)
+          SELECT count(*) AS purged FROM purged`)
+        const purged = Number(counted?.purged ?? 0n)
+        const details = JSON.stringify({ ...audit.details, purged: String(purged) })
+        yield* sql`SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${details})`
+        return purged
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
+
+    return Beneficiaries.of({ list, find, purge })
+  })
+)

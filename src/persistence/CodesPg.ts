@@ -1,0 +1,138 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Reference } from "../domain/Ids.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { type Attempted, type CodeAttempt, Codes } from "../services/ports/Codes.ts"
+import type { Claim } from "../services/ports/Idempotency.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+const codeRows = rowsOf(
+  Schema.Struct({
+    known: Schema.Boolean,
+    wrong: Schema.Number,
+    sent: Schema.Boolean,
+    leased: Schema.Boolean
+  })
+)
+const holderRows = rowsOf(Schema.Struct({ reference: Schema.NullOr(Schema.String) }))
+const statusRows = rowsOf(Schema.Struct({ status: Schema.String }))
+const partyRows = rowsOf(Schema.Struct({ party_hash: Schema.NullOr(Schema.Uint8Array) }))
+const countRows = rowsOf(Schema.Struct({ wrong: Schema.Number }))
+const standingRows = rowsOf(Schema.Struct({ sent: Schema.Boolean, leased: Schema.Boolean }))
+const requestRows = rowsOf(Schema.Struct({ oldest: Moment, granted: Schema.Boolean }))
+
+type Place = Pick<CodeAttempt, "appId" | "reference">
+
+/** Codes on PostgreSQL. An attempt is one transaction; the row of the transaction's codes is its first lock and orders all others. */
+export const CodesPg = Layer.effect(
+  Codes,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const locked = Effect.fnUntraced(function* ({ appId, reference }: Place, codeHash: Uint8Array, at: Instant) {
+      yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
+      const [row] = yield* codeRows(sql`SELECT ${codeHash} = ANY (wrong) AS known, cardinality(wrong) AS wrong, sent,
+          coalesce(lease_until > ${iso(at)}::timestamptz, false) AS leased
+        FROM charge_codes WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`)
+      return row ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
+    })
+
+    const isWaiting = Effect.fnUntraced(function* ({ appId, reference }: Place) {
+      const [row] = yield* statusRows(
+        sql`SELECT status FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR SHARE`
+      )
+      return row?.status === "requires_action"
+    })
+
+    /** The claim is still the newest of its key, and stays it until the commit. */
+    const isClaimed = Effect.fnUntraced(function* ({ fence, scope: { appId, endpoint, key, mode } }: Claim) {
+      const rows = yield* sql`SELECT 1 FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint}
+        AND key = ${key} AND fence = ${fence} AND state = 'claimed' FOR UPDATE`
+      return rows.length === 1
+    })
+
+    const pin = ({ fence, scope: { appId, endpoint, key, mode } }: Claim, reference: Reference) =>
+      sql`UPDATE idempotency_keys SET state = 'pinned', reference = ${reference}
+        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'`
+
+    const forget = ({ fence, scope: { appId, endpoint, key, mode } }: Claim) =>
+      sql`DELETE FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key}
+        AND fence = ${fence} AND state = 'pinned'`
+
+    const begin = Effect.fn("Codes.begin")(
+      function* (attempt: CodeAttempt) {
+        const { appId, at, claim, codeHash, holder, leaseMs, mode, partyHash, reference, wrongAtMost } = attempt
+        const codes = yield* locked(attempt, codeHash, at)
+        if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies Attempted
+        if (codes.wrong >= wrongAtMost) return { _tag: "Spent" } satisfies Attempted
+        if (codes.known) return { _tag: "KnownWrong", wrong: codes.wrong } satisfies Attempted
+        if (!(yield* isWaiting(attempt))) return { _tag: "Moved" } satisfies Attempted
+        if (claim !== null && !(yield* isClaimed(claim))) return { _tag: "Busy" } satisfies Attempted
+        const [tenant] = yield* statusRows(sql`SELECT status FROM tenants WHERE app_id = ${appId} FOR SHARE`)
+        if (tenant?.status !== "active") return { _tag: "Frozen" } satisfies Attempted
+        const [payer] = yield* holderRows(sql`SELECT reference FROM payer_locks
+          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash} FOR UPDATE`)
+        if (payer === undefined || payer.reference !== holder) return { _tag: "PayerBusy" } satisfies Attempted
+        if (claim !== null) yield* pin(claim, reference)
+        yield* sql`UPDATE payer_locks SET reference = ${reference}, at = ${iso(at)}::timestamptz
+          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
+        yield* sql`UPDATE charge_codes SET sent = true, lease_until = ${iso(at + leaseMs)}::timestamptz
+          WHERE app_id = ${appId} AND reference = ${reference}`
+        return { _tag: "Leased" } satisfies Attempted
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
+
+    const wrong = Effect.fn("Codes.wrong")(
+      function* ({ appId, claim, codeHash, mode, partyHash, reference }: Parameters<Codes["Service"]["wrong"]>[0]) {
+        yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
+        const [row] = yield* countRows(sql`UPDATE charge_codes SET sent = false, lease_until = NULL,
+            wrong = CASE WHEN ${codeHash} = ANY (wrong) THEN wrong ELSE array_append(wrong, ${codeHash}) END
+          WHERE app_id = ${appId} AND reference = ${reference} RETURNING cardinality(wrong) AS wrong`)
+        if (claim !== null) yield* forget(claim)
+        yield* sql`UPDATE payer_locks SET reference = NULL
+          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash} AND reference = ${reference}`
+        return row?.wrong ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
+
+    const partyHash = Effect.fn("Codes.partyHash")(function* (reference: Reference) {
+      const [row] = yield* partyRows(sql`SELECT party_hash FROM transactions WHERE reference = ${reference}`)
+      return Option.fromNullOr(row?.party_hash ?? null)
+    })
+
+    const standing = Effect.fn("Codes.standing")(function* (reference: Reference, at: Instant) {
+      const [row] = yield* standingRows(sql`SELECT c.sent, coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
+        FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference}`)
+      if (row?.sent !== true) return "free"
+      return row.leased ? "leased" : "unheard"
+    })
+
+    const request: Codes["Service"]["request"] = Effect.fn("Codes.request")(
+      function* ({ appId, mode, partyHash }, at, limit, windowMs) {
+        const now = iso(at)
+        const since = iso(at - windowMs)
+        // The row that stands there is locked by the conflict, so that what is counted is what there is.
+        const [row] = yield* requestRows(sql`INSERT INTO code_requests AS r (app_id, mode, party_hash, sent)
+          VALUES (${appId}, ${mode}, ${partyHash}, ARRAY[${now}::timestamptz])
+          ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent =
+            (SELECT coalesce(array_agg(one ORDER BY one), '{}') FROM (
+              SELECT one FROM unnest(r.sent || EXCLUDED.sent) AS one WHERE one > ${since}::timestamptz ORDER BY one LIMIT ${limit + 1}) kept)
+          RETURNING sent[1] AS oldest, cardinality(sent) <= ${limit} AS granted`)
+        if (row === undefined) return yield* Effect.die(new Error("a code request was not counted"))
+        if (row.granted) return null
+        // One too many was written; it is not to count.
+        yield* sql`UPDATE code_requests SET sent = trim_array(sent, 1)
+          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
+        return row.oldest + windowMs
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
+
+    return Codes.of({ begin, wrong, partyHash, standing, request })
+  })
+)

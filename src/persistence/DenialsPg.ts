@@ -1,0 +1,70 @@
+import { Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Denial, type DenialKind, maskedDenial, nameKey, numberKey } from "../domain/Denial.ts"
+import { iso } from "../domain/Instant.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import { Denials } from "../services/ports/Denials.ts"
+import { Screening } from "../services/ports/Screening.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+const denials = rowsOf(Schema.Struct({ ...Denial.fields, createdAt: Moment }))
+
+export const DenialsPg = Layer.effect(
+  Denials,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const vault = yield* Vault
+
+    const hashOf = (kind: DenialKind, value: Redacted.Redacted): Uint8Array => {
+      const spelled = kind === "screened_name" ? nameKey(Redacted.value(value)) : numberKey(Redacted.value(value))
+      return vault.hash(`denial ${kind}`, Redacted.make(spelled))
+    }
+
+    const matches = Effect.fn("Denials.matches")(function* (kind: DenialKind, values: ReadonlyArray<Redacted.Redacted>) {
+      for (const value of values) {
+        const rows = yield* sql`SELECT 1 FROM denials WHERE kind = ${kind} AND hash = ${hashOf(kind, value)}`
+        if (rows.length > 0) return true
+      }
+      return false
+    }, Effect.orDie)
+
+    const add = Effect.fn("Denials.add")(function* (
+      kind: DenialKind,
+      value: Redacted.Redacted,
+      reason: string,
+      audit: AuditEntry
+    ) {
+      const rows = yield* sql`
+        WITH added AS (
+          INSERT INTO denials (kind, hash, masked, reason, created_at)
+          VALUES (${kind}, ${hashOf(kind, value)}, ${maskedDenial(kind, Redacted.value(value))}, ${reason}, ${iso(audit.at)}::timestamptz)
+          ON CONFLICT (kind, hash) DO NOTHING RETURNING kind
+        )
+        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+        FROM added`
+      return rows.length === 1
+    }, Effect.orDie)
+
+    const list = Effect.fn("Denials.list")((kinds: ReadonlyArray<DenialKind>, limit: number) =>
+      denials(sql`SELECT kind, masked, reason, created_at AS "createdAt" FROM denials WHERE kind = ANY (${kinds})
+        ORDER BY created_at DESC, masked LIMIT ${limit}`)
+    )
+
+    return Denials.of({ matches, add, list })
+  })
+)
+
+/** Screening by rows; the place where a real screening service plugs in. */
+export const ScreeningByRows = Layer.effect(
+  Screening,
+  Effect.gen(function* () {
+    const rows = yield* Denials
+    return Screening.of({
+      check: Effect.fn("Screening.check")(function* ({ names, numbers }) {
+        const denied = (yield* rows.matches("screened_number", numbers)) || (yield* rows.matches("screened_name", names))
+        return denied ? "denied" : "clear"
+      })
+    })
+  })
+)

@@ -1,0 +1,129 @@
+import type { KeyObject } from "node:crypto"
+import { Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { iso } from "../domain/Instant.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import { KeyRotation, NotRotated, type Rewrapped } from "../services/ports/KeyRotation.ts"
+import { rowsOf } from "./Rows.ts"
+import { masterOf, opened, sealed } from "./Sealing.ts"
+import type { VaultError } from "./VaultError.ts"
+
+/** A column whose values the master key seals, and the purpose that each was sealed for, in SQL. */
+export interface SealedColumn {
+  readonly table: string
+  readonly column: string
+  readonly key: ReadonlyArray<string>
+  readonly purpose: string
+}
+
+/** Everything that is sealed. The keys of our own come last: until they are re-wrapped no gateway starts with the new key. */
+export const sealedColumns: ReadonlyArray<SealedColumn> = [
+  {
+    table: "api_keys",
+    column: "signing_secret_sealed",
+    key: ["app_id", "key_id"],
+    purpose: "'signing_secret ' || app_id || '/' || key_id"
+  },
+  {
+    table: "webhook_endpoints",
+    column: "secret_sealed",
+    key: ["app_id", "mode"],
+    purpose: "'webhook_secret ' || app_id || '/' || mode"
+  },
+  {
+    table: "webhook_endpoints",
+    column: "previous_secret_sealed",
+    key: ["app_id", "mode"],
+    purpose: "'webhook_secret ' || app_id || '/' || mode"
+  },
+  { table: "transactions", column: "sealed_destination", key: ["app_id", "reference"], purpose: "'destination'" },
+  { table: "vault_keys", column: "sealed", key: ["purpose"], purpose: "purpose" }
+]
+
+/** Re-wrapped in one commit. */
+const PAGE_ROWS = 200
+
+const pages = rowsOf(Schema.Struct({ key: Schema.Array(Schema.String), purpose: Schema.String, sealed: Schema.Uint8Array }))
+type Row = { readonly key: ReadonlyArray<string>; readonly purpose: string; readonly sealed: Uint8Array }
+
+export const KeyRotationPg = {
+  /** `masterKey` is the new one. */
+  layer: (masterKey: Redacted.Redacted): Layer.Layer<KeyRotation, VaultError, SqlClient.SqlClient> =>
+    Layer.effect(KeyRotation, make(masterKey))
+}
+
+const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
+  const sql = yield* SqlClient.SqlClient
+  const to = yield* masterOf(masterKey)
+
+  const pageOf = ({ column, key, purpose, table }: SealedColumn, after: ReadonlyArray<string> | null) => {
+    const names = key.join(", ")
+    const beyond = after === null ? "" : `AND (${names}) > (${key.map((_, at) => `$${at + 1}`).join(", ")})`
+    return pages(
+      sql.unsafe(
+        `SELECT ARRAY[${names}] AS key, ${purpose} AS purpose, ${column} AS sealed FROM ${table}
+         WHERE ${column} IS NOT NULL ${beyond} ORDER BY ${names} LIMIT ${PAGE_ROWS}`,
+        after ?? []
+      )
+    )
+  }
+
+  /** Visits every value, page by page, and adds up what `visit` answers. */
+  const visited = Effect.fnUntraced(function* <E>(column: SealedColumn, visit: (row: Row) => Effect.Effect<number, E>) {
+    let after: ReadonlyArray<string> | null = null
+    let count = 0
+    for (;;) {
+      const page: ReadonlyArray<Row> = yield* pageOf(column, after)
+      const counts = yield* sql
+        .withTransaction(Effect.forEach(page, visit))
+        .pipe(Effect.catchTag("SqlError", (error) => Effect.die(error)))
+      count += counts.reduce((sum, each) => sum + each, 0)
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE_ROWS) return count
+      after = last.key
+    }
+  })
+
+  const rewrap = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
+    Option.match(opened(from, purpose, value), {
+      onNone: () => Effect.succeed(0),
+      onSome: (plain) =>
+        sql
+          .unsafe(
+            `UPDATE ${column.table} SET ${column.column} = $1 WHERE ${column.column} = $2
+             AND (${column.key.join(", ")}) = (${column.key.map((_, at) => `$${at + 3}`).join(", ")})`,
+            [sealed(to, purpose, plain), value, ...key]
+          )
+          .pipe(Effect.orDie, Effect.as(1))
+    })
+
+  const checked = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
+    Option.isSome(opened(to, purpose, value)) || Option.isSome(opened(from, purpose, value))
+      ? Effect.succeed(1)
+      : Effect.fail(
+          new NotRotated({ message: `${column.table} ${key.join("/")} opens with neither key: is this the old key's file?` })
+        )
+
+  const rotate = Effect.fn("KeyRotation.rotate")(function* (old: Redacted.Redacted, audit: AuditEntry) {
+    const from = yield* masterOf(old).pipe(
+      Effect.catchTag("VaultError", () => new NotRotated({ message: "the old key's file holds no key of 32 bytes in base64" }))
+    )
+    if (from.equals(to)) return yield* new NotRotated({ message: "MASTER_KEY is the old key itself" })
+    for (const column of sealedColumns) yield* visited(column, (row) => checked(column, from, row))
+    const counts: Record<string, number> = {}
+    const ours = sealedColumns.filter(({ table }) => table === "vault_keys")
+    for (const column of sealedColumns.filter((one) => !ours.includes(one)))
+      counts[nameOf(column)] = yield* visited(column, (row) => rewrap(column, from, row))
+    const last = Effect.gen(function* () {
+      for (const column of ours) counts[nameOf(column)] = yield* visited(column, (row) => rewrap(column, from, row))
+      if (Object.values(counts).every((count) => count === 0)) return
+      yield* sql`SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})`
+    })
+    yield* Effect.orDie(sql.withTransaction(last))
+    return counts satisfies Rewrapped
+  })
+
+  return KeyRotation.of({ rotate })
+})
+
+const nameOf = ({ column, table }: SealedColumn): string => `${table}.${column}`

@@ -1,0 +1,113 @@
+import { Cache, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Direction } from "../domain/Corridor.ts"
+import type { Currency } from "../domain/Currency.ts"
+import { type AppId, Mode } from "../domain/Ids.ts"
+import { iso } from "../domain/Instant.ts"
+import { type Counter, type Limit, Window } from "../domain/Limits.ts"
+import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import { Limits } from "../services/ports/Limits.ts"
+
+/** A change is seen by every node within this time. */
+const FRESH_FOR = Duration.millis(500)
+const CACHED_AT_MOST = 10_000
+
+const LimitRow = Schema.Struct({ mode: Mode, direction: Direction, window_name: Window, count: Schema.BigInt })
+const decodeLimits = Schema.decodeUnknownEffect(Schema.Array(LimitRow))
+const decodeCeilings = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ amount_minor: MinorUnits })))
+const decodeUsed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ used: Schema.BigInt })))
+
+const columns = ({ appId, mode, name, startsAt, subject }: Counter) => ({
+  app_id: appId,
+  mode,
+  name,
+  subject,
+  starts_at: iso(startsAt)
+})
+
+export const LimitsPg = Layer.effect(
+  Limits,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const ownOf = Effect.fnUntraced(function* (appId: string) {
+      const rows = yield* sql`SELECT mode, direction, window_name, count FROM limits WHERE app_id = ${appId}`
+      return (yield* decodeLimits(rows)).map(
+        ({ count, direction, mode, window_name }): Limit => ({ mode, direction, window: window_name, count: Number(count) })
+      )
+    }, Effect.orDie)
+    const own = yield* Cache.make({ lookup: ownOf, capacity: CACHED_AT_MOST, timeToLive: FRESH_FOR })
+
+    const ceilingOf = Effect.fnUntraced(function* (key: string) {
+      const [provider = "", currency = ""] = key.split(" ")
+      const rows = yield* sql`SELECT amount_minor FROM ceilings WHERE provider = ${provider} AND currency = ${currency}`
+      return Option.fromUndefinedOr((yield* decodeCeilings(rows))[0]?.amount_minor)
+    }, Effect.orDie)
+    const ceilings = yield* Cache.make({ lookup: ceilingOf, capacity: CACHED_AT_MOST, timeToLive: FRESH_FOR })
+
+    // The insert does not see its own rows through the join: a window that was missing is unused.
+    const prepare = Effect.fn("Limits.prepare")(function* (counters: ReadonlyArray<Counter>) {
+      if (counters.length === 0) return []
+      const rows = yield* sql.unsafe(
+        `WITH wanted AS MATERIALIZED (
+          SELECT * FROM ROWS FROM (json_to_recordset($1::json) AS (app_id text, mode text, name text, subject text, starts_at timestamptz))
+            WITH ORDINALITY AS w(app_id, mode, name, subject, starts_at, ord)
+        ),
+        made AS (
+          INSERT INTO counters (app_id, mode, name, subject, starts_at)
+          SELECT w.app_id, w.mode, w.name, w.subject, w.starts_at FROM wanted w
+          WHERE NOT EXISTS (SELECT FROM counters c WHERE c.app_id = w.app_id AND c.mode = w.mode AND c.name = w.name
+            AND c.subject = w.subject AND c.starts_at = w.starts_at)
+          ORDER BY w.app_id, w.mode, w.name, w.subject, w.starts_at ON CONFLICT DO NOTHING
+        )
+        SELECT coalesce(c.used, 0) AS used FROM wanted w
+        LEFT JOIN counters c ON c.app_id = w.app_id AND c.mode = w.mode AND c.name = w.name AND c.subject = w.subject AND c.starts_at = w.starts_at
+        ORDER BY w.ord`,
+        [JSON.stringify(counters.map(columns))]
+      )
+      return (yield* decodeUsed(rows)).map(({ used }) => used)
+    }, Effect.orDie)
+
+    const audited = ({ action, actor, at, details, subject }: AuditEntry) =>
+      sql`SELECT append_audit(${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)})`
+
+    const set = Effect.fn("Limits.set")(
+      function* (appId: AppId, { count, direction, mode, window }: Limit, audit: AuditEntry) {
+        const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${appId} FOR SHARE`
+        if (tenants.length === 0) return false
+        yield* sql`INSERT INTO limits (app_id, mode, direction, window_name, count) VALUES (${appId}, ${mode}, ${direction}, ${window}, ${BigInt(count)})
+          ON CONFLICT (app_id, mode, direction, window_name) DO UPDATE SET count = EXCLUDED.count`
+        yield* audited(audit)
+        return true
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
+
+    const setCeiling = Effect.fn("Limits.setCeiling")(
+      function* (provider: string, currency: Currency, amount: Amount, audit: AuditEntry) {
+        yield* sql`INSERT INTO ceilings (provider, currency, amount_minor) VALUES (${provider}, ${currency}, ${amount})
+          ON CONFLICT (provider, currency) DO UPDATE SET amount_minor = EXCLUDED.amount_minor`
+        yield* audited(audit)
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
+
+    const sweep = Effect.fn("Limits.sweep")(function* (before: number, limit: number) {
+      const rows = yield* sql`DELETE FROM counters WHERE ctid IN (
+        SELECT ctid FROM counters WHERE starts_at < ${iso(before)}::timestamptz LIMIT ${limit}) RETURNING 1 AS swept`
+      return rows.length
+    }, Effect.orDie)
+
+    return Limits.of({
+      own: (appId) => Cache.get(own, appId),
+      ceiling: (provider, currency) => Cache.get(ceilings, `${provider} ${currency}`),
+      prepare,
+      set,
+      setCeiling,
+      sweep
+    })
+  })
+)

@@ -1,0 +1,57 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { AppId, Mode, Reference } from "../domain/Ids.ts"
+import { iso } from "../domain/Instant.ts"
+import { Quote } from "../domain/Quote.ts"
+import { Quotes } from "../services/ports/Quotes.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+/** How long an expired quote is still told from one that never was. */
+const KEPT_MS = 86_400_000
+
+const quotes = rowsOf(Schema.Struct({ ...Quote.fields, createdAt: Moment, expiresAt: Moment }))
+
+/** Quotes on PostgreSQL: one row each; what is long expired goes when its tenant's next one comes. */
+export const QuotesPg = Layer.effect(
+  Quotes,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const put = Effect.fn("Quotes.put")(function* (quote: Quote) {
+      yield* sql`
+        WITH forgotten AS (
+          DELETE FROM fx_quotes WHERE app_id = ${quote.appId} AND mode = ${quote.mode}
+            AND expires_at < ${iso(quote.createdAt - KEPT_MS)}::timestamptz
+        )
+        INSERT INTO fx_quotes (app_id, mode, quote_id, provider, token, source_currency, source_minor, destination_currency,
+          destination_minor, destination_raw, rate, created_at, expires_at)
+        VALUES (${quote.appId}, ${quote.mode}, ${quote.id}, ${quote.provider}, ${quote.token}, ${quote.currency}, ${quote.amount},
+          ${quote.destinationCurrency}, ${quote.destinationAmount}, ${quote.rawDestinationAmount}, ${quote.rate},
+          ${iso(quote.createdAt)}::timestamptz, ${iso(quote.expiresAt)}::timestamptz)`
+    }, Effect.orDie)
+
+    const find = Effect.fn("Quotes.find")((appId: AppId, mode: Mode, id: Reference) =>
+      quotes(sql`
+        SELECT quote_id AS id, app_id AS "appId", mode, provider, token, source_currency AS currency, source_minor AS amount,
+          destination_currency AS "destinationCurrency", destination_minor AS "destinationAmount",
+          destination_raw AS "rawDestinationAmount", rate, created_at AS "createdAt", expires_at AS "expiresAt"
+        FROM fx_quotes WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id}`).pipe(
+        Effect.map(([quote]) => Option.fromUndefinedOr(quote))
+      )
+    )
+
+    const take = Effect.fn("Quotes.take")(function* ({ appId, id, mode }: Quote, key: string) {
+      const rows = yield* sql`UPDATE fx_quotes SET taken_by = ${key}
+        WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id} AND (taken_by IS NULL OR taken_by = ${key})
+        RETURNING 1 AS taken`
+      return rows.length === 1
+    }, Effect.orDie)
+
+    const release = Effect.fn("Quotes.release")(function* ({ appId, id, mode }: Quote, key: string) {
+      yield* sql`UPDATE fx_quotes SET taken_by = NULL
+        WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id} AND taken_by = ${key}`
+    }, Effect.orDie)
+
+    return Quotes.of({ put, find, take, release })
+  })
+)

@@ -1,0 +1,39 @@
+import { Clock, Effect, Layer } from "effect"
+import { type RateLimit, RateLimits, type Taken } from "../services/ports/RateLimits.ts"
+
+/** The least recently used bucket beyond these is forgotten, and so begins full again. */
+const MOST_BUCKETS = 100_000
+const SECOND_MS = 1000
+
+export const allowed: Taken = { _tag: "Allowed" }
+
+export const limitedFor = (milliseconds: number): Taken => ({
+  _tag: "Limited",
+  retryAfterSeconds: Math.max(1, Math.ceil(milliseconds / SECOND_MS))
+})
+
+/** Between two tokens that come back. */
+export const intervalMs = ({ count, windowMs }: RateLimit): number => windowMs / count
+
+/** A bucket is one moment: when it will be full again. Each token taken moves it on by one interval. */
+export const countingHere = (mostBuckets: number = MOST_BUCKETS): RateLimits["Service"]["take"] => {
+  const fullAt = new Map<string, number>()
+  return (bucket, limit) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const interval = intervalMs(limit)
+      const full = Math.max(fullAt.get(bucket) ?? now, now)
+      const wait = full - now - (limit.burst - 1) * interval
+      fullAt.delete(bucket)
+      fullAt.set(bucket, wait > 0 ? full : full + interval)
+      if (fullAt.size > mostBuckets) forgetOldest(fullAt)
+      return wait > 0 ? limitedFor(wait) : allowed
+    })
+}
+
+const forgetOldest = (fullAt: Map<string, number>): void => {
+  const { done, value } = fullAt.keys().next()
+  if (done !== true) fullAt.delete(value)
+}
+
+/** Each process counts for itself. */
+export const RateLimitsMemory = Layer.sync(RateLimits, () => RateLimits.of({ take: countingHere() }))

@@ -1,0 +1,85 @@
+import { NodeRedis } from "@effect/platform-node"
+import { Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
+import { RateLimiter } from "effect/persistence"
+import { RateLimits } from "../services/ports/RateLimits.ts"
+import { allowed, countingHere, intervalMs, limitedFor } from "./RateLimitsMemory.ts"
+
+/** How long one request may wait for Redis before this process decides for itself. */
+const ANSWER_MS = 250
+const CONNECT_MS = 2_000
+const CONNECT_AGAIN_EVERY = "5 seconds"
+const PREFIX = "gateway:rate_limit:"
+
+/**
+ * Every process takes from the same buckets. While Redis cannot be reached each process counts for itself, which the log says once, as
+ * it says once when they are shared again: a limit is there to protect the service, and never a reason to stop it.
+ */
+export const RateLimitsRedis = {
+  layer: (url: Redacted.Redacted) =>
+    Layer.effect(
+      RateLimits,
+      Effect.gen(function* () {
+        const here = countingHere()
+        const first = yield* Deferred.make<void>()
+        let limiter: RateLimiter.RateLimiter | null = null
+        let isShared = true
+
+        const lost = (reason: unknown) => {
+          if (!isShared) return Effect.void
+          isShared = false
+          return Effect.logError("Redis cannot be reached: rate limits are counted by each process for itself", reason)
+        }
+        const found = Effect.suspend(() => {
+          if (isShared) return Effect.void
+          isShared = true
+          return Effect.logInfo("Redis is back: rate limits are shared by all processes again")
+        })
+
+        const connected = Effect.gen(function* () {
+          limiter = Context.get(yield* Layer.build(shared(url)), RateLimiter.RateLimiter)
+          yield* found
+          yield* Deferred.succeed(first, undefined)
+          return yield* Effect.never
+        }).pipe(Effect.scoped)
+        yield* connected.pipe(
+          Effect.tapError(lost),
+          Effect.tapError(() => Deferred.succeed(first, undefined)),
+          Effect.retry(Schedule.spaced(CONNECT_AGAIN_EVERY)),
+          Effect.forkScoped
+        )
+        yield* Effect.timeoutOption(Deferred.await(first), CONNECT_MS)
+
+        return RateLimits.of({
+          take: (bucket, limit) => {
+            if (limiter === null) return here(bucket, limit)
+            return limiter
+              .consume({
+                algorithm: "token-bucket",
+                key: bucket,
+                limit: limit.burst,
+                window: Duration.millis(limit.burst * intervalMs(limit))
+              })
+              .pipe(
+                Effect.timeout(ANSWER_MS),
+                Effect.matchEffect({
+                  onSuccess: () => Effect.as(found, allowed),
+                  onFailure: (error) =>
+                    error._tag === "RateLimiterError" && error.reason._tag === "RateLimitExceeded"
+                      ? Effect.as(found, limitedFor(Duration.toMillis(error.reason.retryAfter)))
+                      : Effect.andThen(lost(error), here(bucket, limit))
+                })
+              )
+          }
+        })
+      })
+    )
+}
+
+const shared = (url: Redacted.Redacted) =>
+  RateLimiter.layer.pipe(
+    Layer.provide(RateLimiter.layerStoreRedis({ prefix: PREFIX })),
+    Layer.provide(
+      // Without the queue a command fails at once while the connection is away.
+      NodeRedis.layer({ url: Redacted.value(url), disableOfflineQueue: true, socket: { connectTimeout: CONNECT_MS } })
+    )
+  )

@@ -1,0 +1,45 @@
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
+import { Effect, Option, Redacted } from "effect"
+import { VaultError } from "./VaultError.ts"
+
+const CIPHER = "aes-256-gcm"
+export const KEY_BYTES = 32
+/** Of random nonces of this length one key may use 2^32: more values than will ever be sealed. */
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+/** The first byte of a sealed value says how it was sealed; then come nonce, tag and cipher text. */
+const FORMAT = 1
+const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
+
+/** 32 bytes in base64. */
+export const masterOf = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
+  const bytes = Buffer.from(Redacted.value(masterKey), "base64")
+  if (bytes.length !== KEY_BYTES) return yield* new VaultError({ message: `MASTER_KEY must be ${KEY_BYTES} bytes in base64` })
+  return createSecretKey(bytes)
+})
+
+export const sealed = (key: KeyObject, purpose: string, plain: Uint8Array): Uint8Array => {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(contextOf(purpose))
+  const text = Buffer.concat([cipher.update(plain), cipher.final()])
+  return Uint8Array.from(Buffer.concat([Uint8Array.of(FORMAT), nonce, cipher.getAuthTag(), text]))
+}
+
+/** None where the value was sealed under another key or for another purpose, or is damaged. */
+export const opened = (key: KeyObject, purpose: string, value: Uint8Array): Option.Option<Buffer> => {
+  if (value.length < HEAD_BYTES || value[0] !== FORMAT) return Option.none()
+  const decipher = createDecipheriv(CIPHER, key, value.subarray(1, 1 + NONCE_BYTES), { authTagLength: TAG_BYTES })
+    .setAAD(contextOf(purpose))
+    .setAuthTag(value.subarray(1 + NONCE_BYTES, HEAD_BYTES))
+  const head = decipher.update(value.subarray(HEAD_BYTES))
+  return Option.map(
+    verified(() => decipher.final()),
+    (rest) => Buffer.concat([head, rest])
+  )
+}
+
+/** `final` throws where the tag does not fit. */
+const verified = Option.liftThrowable((final: () => Buffer) => final())
+
+/** Authenticated with the value, so that it opens only for the purpose and in the format that it was sealed for. */
+const contextOf = (purpose: string): Uint8Array => Buffer.from(`gateway vault ${FORMAT}\0${purpose}`, "utf8")

@@ -1,0 +1,42 @@
+import { Clock, Effect } from "effect"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Answer, AskOrder, Exchanges } from "../../services/ports/Provider.ts"
+import type { Client } from "./Client.ts"
+import type { Reading } from "./Reading.ts"
+import { confirmed, isUnconfirmed } from "./Translate.ts"
+import { exchangeOutcome, exchangeQuotationBody, exchangeQuoteOf } from "./TranslateExchange.ts"
+
+interface Parts {
+  readonly client: Client
+  /** The moment until which a call that begins now is waited for. */
+  readonly deadline: Effect.Effect<number>
+  readonly search: (until: number, order: AskOrder) => Effect.Effect<Reading<Answer>>
+  readonly heard: <F>(reading: Reading<F>, reference: string) => Effect.Effect<F>
+}
+
+/** Exchanges between the account's own wallets. */
+export const exchanging = ({ client, deadline, heard, search }: Parts): Pick<Exchanges, "quote" | "execute"> => {
+  const quote: Exchanges["quote"] = Effect.fn("eversend.exchange.quote")(function* (order) {
+    const askedAt = yield* Clock.currentTimeMillis
+    const body = exchangeQuotationBody(order)
+    const call = { operation: "exchange_quotation", method: "POST", path: "/exchanges/quotation", body } as const
+    const answer = exchangeQuoteOf(yield* client(call, yield* deadline), order, askedAt)
+    if (!("_tag" in answer) || answer._tag === "QuoteRefused") return answer
+    if (answer.alarm !== null) yield* Effect.logError(answer.alarm)
+    return yield* new ProviderError()
+  })
+
+  const execute: Exchanges["execute"] = Effect.fn("eversend.exchange")(function* (order) {
+    const { currency, destinationCurrency, reference, token } = order
+    const body = { token, transactionRef: reference }
+    const exchanged = yield* client({ operation: "exchange", method: "POST", path: "/exchanges", body }, yield* deadline)
+    const { alarm, fact } = exchangeOutcome(exchanged)
+    if (!isUnconfirmed(fact)) return yield* heard({ alarm, fact }, reference)
+    const sentAt = yield* Clock.currentTimeMillis
+    const looked = yield* search(yield* deadline, { reference, providerReference: null, currency, destinationCurrency, sentAt })
+    if (alarm !== null) yield* Effect.logError(alarm, { reference })
+    return yield* heard(confirmed({ fact, alarm: null }, looked), reference)
+  })
+
+  return { quote, execute }
+}

@@ -1,0 +1,73 @@
+import { Option, Result } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import { RawJson } from "../../domain/Json.ts"
+import { fromDecimal, toDecimal } from "../../domain/Money.ts"
+import type { ExchangeOrder, ExchangeOutcome, ExchangeQuote, QuoteRefused } from "../../services/ports/Provider.ts"
+import type { Exchanged } from "../Transport.ts"
+import { decoded, noAnswer, type Reading, told, unread } from "./Reading.ts"
+import { broughtBy, refusal } from "./Translate.ts"
+import { broken, type NoQuote, noQuoteBy, refusing } from "./TranslateQuote.ts"
+import { ExchangeAnswer, ExchangeQuotationAnswer } from "./Wire.ts"
+
+/** An exchange's token lives 30 s; the rest is for the way there and back, and for clocks that differ. */
+export const EXCHANGE_QUOTE_LIFE_MS = 30_000 - 5_000
+
+/** POST /exchanges/quotation: by the source only, in major units to the digit. */
+export const exchangeQuotationBody = ({ amount, currency, destinationCurrency }: ExchangeOrder): object => ({
+  from: currency,
+  to: destinationCurrency,
+  amount: new RawJson(toDecimal(amount, currency))
+})
+
+/** The answer to it. `askedAt` is before it was asked for, so that the quote expires early rather than late. */
+export const exchangeQuoteOf = (
+  exchanged: Exchanged,
+  order: ExchangeOrder,
+  askedAt: number
+): ExchangeQuote | QuoteRefused | NoQuote => {
+  if (exchanged._tag === "Answered" && refusing.has(exchanged.status))
+    return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${exchanged.status}` }
+  const answer = Option.getOrUndefined(decoded(ExchangeQuotationAnswer, exchanged))
+  if (answer === undefined) return noQuoteBy(exchanged)
+  const { quotation, token } = answer.data
+  const brought = broughtBy(quotation.destAmount, quotation.destCurrency)
+  if (quotation.baseCurrency !== order.currency || brought?.currency !== order.destinationCurrency)
+    return broken("the currencies are not those that were asked for")
+  if (!isAmount(quotation.baseAmount, order)) return broken("the amount is not the one that was asked for")
+  return {
+    ...order,
+    destinationAmount: brought.amount,
+    rawDestinationAmount: brought.raw,
+    rate: quotation.rate,
+    expiresAt: askedAt + EXCHANGE_QUOTE_LIFE_MS,
+    token
+  }
+}
+
+/** The answer to POST /exchanges, which is executed by then. */
+export const exchangeOutcome = (exchanged: Exchanged): Reading<ExchangeOutcome> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
+  const refused = refusal("exchange", exchanged)
+  if (refused !== undefined) return refused
+  const answer = Option.getOrUndefined(decoded(ExchangeAnswer, exchanged))
+  if (answer === undefined) return noAnswer(exchanged)
+  const { destination, source } = answer.data
+  const left = broughtBy(source.amount, source.currency)
+  const brought = broughtBy(destination.amount, destination.currency)
+  if (left === undefined || brought === undefined) return unread("the amounts of an exchange cannot be read", "")
+  return told({
+    _tag: "Succeeded",
+    // The answer names no transaction; a query by our reference does.
+    providerReference: null,
+    amount: left.amount,
+    currency: left.currency,
+    fee: null,
+    exchanged: brought,
+    note: `brought ${destination.amount} ${destination.currency}`
+  })
+}
+
+const isAmount = (text: string, { amount, currency }: { readonly amount: bigint; readonly currency: Currency }): boolean => {
+  const read = fromDecimal(text, currency)
+  return Result.isSuccess(read) && read.success === amount
+}

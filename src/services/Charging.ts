@@ -1,0 +1,112 @@
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import type { Corridor } from "../domain/Corridor.ts"
+import type { LedgerRecord } from "../domain/Exchange.ts"
+import type { Reference } from "../domain/Ids.ts"
+import type { Instant } from "../domain/Instant.ts"
+import { type MomoParty, masked, type PayerDetails } from "../domain/Party.ts"
+import type { Collection } from "../domain/Transaction.ts"
+import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
+import { Codes } from "./ports/Codes.ts"
+import type { Claim } from "./ports/Idempotency.ts"
+import { Policy } from "./ports/Policy.ts"
+import type { CodeRejected, Collections, Otp } from "./ports/Provider.ts"
+import { trailed } from "./ports/ProviderTrail.ts"
+import { Vault } from "./ports/Vault.ts"
+import { Settlement } from "./Settlement.ts"
+
+/** Wrong codes that one transaction may hear (decisions.md section 6). */
+export const WRONG_CODES_AT_MOST = 5
+
+/** A charge whose record is there and whose payer is free. */
+export interface Placement {
+  readonly collection: Collection
+  readonly corridor: Corridor
+  readonly source: MomoParty
+  readonly partyHash: Uint8Array
+  readonly otp: Otp | null
+  readonly redirectUrl: string | null
+  readonly payer: PayerDetails | null
+  /** The request's key; null where it sent none. */
+  readonly claim: Claim | null
+  /** `create` keeps a wrong code as its answer; `authorize` forgets its key, because another code may be tried with it. */
+  readonly by: "create" | "authorize"
+}
+
+const successStatuses = { create: 201, authorize: 200 } as const
+
+/** Places charges and settles what was answered, codes among it. */
+export class Charging extends Context.Service<
+  Charging,
+  {
+    /** Calls the provider once. A wrong code leaves the transaction open; silence after a code is a charge that may have been placed. */
+    readonly place: (port: Collections, placement: Placement) => Effect.Effect<LedgerRecord, FinalRefusal | OpenRefusal>
+    /** The keyed hash of a code for one transaction. */
+    readonly codeHash: (reference: Reference, otp: Otp) => Uint8Array
+  }
+>()("gateway/services/Charging") {
+  static readonly layer = Layer.effect(
+    Charging,
+    Effect.gen(function* () {
+      const codes = yield* Codes
+      const settlement = yield* Settlement
+      const vault = yield* Vault
+      const policy = yield* Policy
+
+      const codeHash = (reference: Reference, { pin, pinId }: Otp) =>
+        vault.hash("code", Redacted.make(`${reference}|${pinId}|${Redacted.value(pin)}`))
+
+      const wrong = Effect.fnUntraced(function* (placement: Placement, otp: Otp, { note }: CodeRejected) {
+        const { by, claim, collection, partyHash, source } = placement
+        const { appId, mode, reference } = collection
+        const heard = yield* codes.wrong({
+          appId,
+          mode,
+          reference,
+          partyHash,
+          codeHash: codeHash(reference, otp),
+          claim: by === "authorize" ? claim : null
+        })
+        const fact = {
+          _tag: "WrongCode",
+          pinId: otp.pinId,
+          message: codeMessage(source),
+          expiresAt: collection.createdAt + policy.otpExpiryMs,
+          attemptsRemaining: Math.max(0, WRONG_CODES_AT_MOST - heard),
+          note
+        } as const
+        const settled = yield* settlement.apply(reference, fact, "request", by === "create" ? (claim ?? undefined) : undefined)
+        return yield* Effect.fromResult(answerTo(settled, fact))
+      })
+
+      const place = Effect.fn("Charging.place")(function* (port: Collections, placement: Placement) {
+        const { by, claim, collection, corridor, otp, payer, redirectUrl, source } = placement
+        const { amount, narration, reference } = collection
+        const order = { reference, corridor, amount, source, redirectUrl, narration, payer, otp }
+        const { outcome, raw } = yield* trailed(port.charge(order))
+        if (outcome._tag === "CodeRejected") {
+          if (otp === null) return yield* Effect.die(new Error("a code was refused that was not sent"))
+          return yield* wrong(placement, otp, outcome)
+        }
+        if (otp !== null && (outcome._tag === "Accepted" || outcome._tag === "Unknown")) {
+          const expiresAt = (yield* Clock.currentTimeMillis) + policy.collectionExpiryMs
+          yield* settlement.apply(reference, { _tag: "Charged", expiresAt, note: "" }, "request")
+        }
+        const settled = yield* settlement.apply(reference, outcome, "request", claim ?? undefined, successStatuses[by], raw)
+        return yield* Effect.fromResult(answerTo(settled, outcome))
+      })
+
+      return Charging.of({ place, codeHash })
+    })
+  )
+}
+
+export const codeMessage = ({ msisdn }: MomoParty): string =>
+  `Ask the payer for the code that was sent to ${masked(Redacted.value(msisdn))}.`
+
+/** What the payer of a charge does next: say the code that was sent. */
+export const codeAction = (source: MomoParty, pinId: string, expiresAt: Instant): NonNullable<Collection["nextAction"]> => ({
+  _tag: "otp",
+  pinId,
+  message: codeMessage(source),
+  expiresAt
+})

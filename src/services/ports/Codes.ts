@@ -1,0 +1,71 @@
+import { Context, type Effect, type Option } from "effect"
+import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Claim } from "./Idempotency.ts"
+
+/** One code on its way to the provider. */
+export interface CodeAttempt {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly reference: Reference
+  /** The keyed HMAC of the code; the code itself is never stored. */
+  readonly codeHash: Uint8Array
+  readonly partyHash: Uint8Array
+  /** The charge that the guard found last for this number: it must still be the last one. */
+  readonly holder: Reference | null
+  /** The request's key, pinned to the transaction from here on; null where it sent none. */
+  readonly claim: Claim | null
+  readonly at: Instant
+  readonly leaseMs: number
+  /** How many wrong codes a transaction may hear. */
+  readonly wrongAtMost: number
+}
+
+export type Attempted =
+  /** Nobody else sends a code for this transaction while the lease lasts. */
+  | { readonly _tag: "Leased" }
+  /** Somebody does right now. */
+  | { readonly _tag: "Busy" }
+  /** Somebody did, and nobody heard the answer: a charge may have been placed. */
+  | { readonly _tag: "Unheard" }
+  /** This very code was wrong before: it is not sent again and costs nothing. */
+  | { readonly _tag: "KnownWrong"; readonly wrong: number }
+  | { readonly _tag: "Spent" }
+  /** The transaction does not wait for a code any more. */
+  | { readonly _tag: "Moved" }
+  | { readonly _tag: "Frozen" }
+  /** Another charge of the number was placed meanwhile. */
+  | { readonly _tag: "PayerBusy" }
+
+/** No code is with the provider; one is on its way; or one was, and nobody heard the answer: a charge may have been placed. */
+export type CodeStanding = "free" | "leased" | "unheard"
+
+/** The codes of charges that wait for one, and how often codes were asked for. */
+export class Codes extends Context.Service<
+  Codes,
+  {
+    /** Takes the transaction for one code, or says why not. Writes nothing unless it answers `Leased`. */
+    readonly begin: (attempt: CodeAttempt) => Effect.Effect<Attempted>
+    /**
+     * The provider said that the code is wrong: nothing was placed. Counts it, gives transaction and payer free, and forgets the key.
+     * Answers how many wrong codes there are by now; the same code twice counts once.
+     */
+    readonly wrong: (
+      attempt: Pick<CodeAttempt, "appId" | "mode" | "reference" | "codeHash" | "partyHash" | "claim">
+    ) => Effect.Effect<number>
+    /** The keyed HMAC of the number that is charged; none once it was dropped, or for an absent transaction. */
+    readonly partyHash: (reference: Reference) => Effect.Effect<Option.Option<Uint8Array>>
+    /** `free` also for an absent one. */
+    readonly standing: (reference: Reference, at: Instant) => Effect.Effect<CodeStanding>
+    /**
+     * Counts a code that is about to be sent by hand: at most `limit` a number within `windowMs`. Null when it may be sent, else the
+     * moment from which on the next one may.
+     */
+    readonly request: (
+      number: { readonly appId: AppId; readonly mode: Mode; readonly partyHash: Uint8Array },
+      at: Instant,
+      limit: number,
+      windowMs: number
+    ) => Effect.Effect<Instant | null>
+  }
+>()("gateway/services/ports/Codes") {}

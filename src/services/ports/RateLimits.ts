@@ -1,0 +1,24 @@
+import { Context, type Effect } from "effect"
+
+/** A token bucket: it holds `burst` at most, begins full, and `count` come back evenly every `windowMs`. */
+export interface RateLimit {
+  readonly count: number
+  readonly windowMs: number
+  readonly burst: number
+}
+
+export type Taken = { readonly _tag: "Allowed" } | { readonly _tag: "Limited"; readonly retryAfterSeconds: number }
+
+/** How often something may be asked for. */
+export class RateLimits extends Context.Service<
+  RateLimits,
+  {
+    /**
+     * Takes one token from a bucket, which exists from its first use on. Each call takes one, also when it is the same request again;
+     * a refused call takes none. Never fails: where the shared store cannot be reached, this process counts for itself.
+     * `bucket` names its kind, then whose it is ("bank_resolution:key:…"); it is stored, so that a person's number stands in it only as
+     * a keyed hash.
+     */
+    readonly take: (bucket: string, limit: RateLimit) => Effect.Effect<Taken>
+  }
+>()("gateway/services/ports/RateLimits") {}

@@ -1,0 +1,16 @@
+import { Context, type Effect, type Redacted } from "effect"
+
+/** Who is to be screened: every number and name that a request names, on whichever side. */
+export interface ScreenedParty {
+  readonly numbers: ReadonlyArray<Redacted.Redacted>
+  readonly names: ReadonlyArray<Redacted.Redacted>
+}
+
+/** Sanctions and the like. Rows decide here; a real screening service is another Layer of this port. */
+export class Screening extends Context.Service<
+  Screening,
+  {
+    /** "denied" refuses the request before any provider is asked. */
+    readonly check: (party: ScreenedParty) => Effect.Effect<"clear" | "denied">
+  }
+>()("gateway/services/ports/Screening") {}

@@ -1,0 +1,63 @@
+import { Context, type Effect, type Option } from "effect"
+import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
+import type { OutboxEvent } from "../../domain/Event.ts"
+import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { AuditEntry } from "./AuditLog.ts"
+
+/** Where a list ordered by time goes on: after this row. */
+export interface Place {
+  readonly at: Instant
+  readonly id: string
+}
+
+/** One step of a recovery: events of one tenant and mode after `from` and up to `until`, oldest first. */
+export interface RecoveryStep {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly from: Place
+  readonly until: Instant
+  /** Fresh ids; as many events are looked at. */
+  readonly ids: ReadonlyArray<Reference>
+  readonly audit: AuditEntry
+}
+
+/** What became of events, and asking for them again. Every change that names an audit entry writes it in the same commit. */
+export class WebhookDeliveries extends Context.Service<
+  WebhookDeliveries,
+  {
+    /** Newest first, at most `limit`, of every status where none is given. */
+    readonly list: (
+      appId: AppId,
+      mode: Mode,
+      status: DeliveryStatus | null,
+      limit: number,
+      after: Place | null
+    ) => Effect.Effect<ReadonlyArray<Delivery>>
+    readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
+    /** Whose a delivery is, for operators, who know its id only. */
+    readonly owner: (id: Reference) => Effect.Effect<Option.Option<{ readonly appId: AppId; readonly mode: Mode }>>
+    /**
+     * Makes it due now, with the whole schedule before it where it had ended. One that is due is only brought forward, and an attempt
+     * under way is left alone. False when the tenant has no such delivery.
+     */
+    readonly redeliver: (appId: AppId, mode: Mode, id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<boolean>
+    /** Keeps an event that no money step caused and makes it due at once, whatever the endpoint is subscribed to. Twice makes two. */
+    readonly deliver: (event: OutboxEvent) => Effect.Effect<void>
+    /**
+     * Makes a new delivery, due at once and in the order of their events, of everything the endpoint is subscribed to; not of
+     * `webhook.test`, nor of an event whose first attempt still waits. Nothing is made for a disabled or absent endpoint. `next` is
+     * where to go on; null at the end.
+     */
+    readonly recover: (step: RecoveryStep) => Effect.Effect<{ readonly made: number; readonly next: Place | null }>
+    /**
+     * Looks at `limit` events made before `before`, from `after` on, and removes those whose deliveries all arrived, or that never had
+     * one. What is due or parked keeps its event for as long as it takes. `next` is where to go on; null at the end.
+     */
+    readonly purge: (
+      before: Instant,
+      after: Place | null,
+      limit: number
+    ) => Effect.Effect<{ readonly removed: number; readonly next: Place | null }>
+  }
+>()("gateway/services/ports/WebhookDeliveries") {}

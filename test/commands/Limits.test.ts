@@ -1,0 +1,67 @@
+import { describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { expect } from "vitest"
+import { freshDatabase } from "../support/Postgres.ts"
+import { gateway, installedOn } from "./Gateway.ts"
+
+const installation = Effect.map(
+  Effect.promise(() => freshDatabase()),
+  ({ url }) => {
+    const variables = installedOn(url)
+    return (line: string) =>
+      Effect.map(gateway(variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
+        code,
+        errors,
+        answer: output === "" ? undefined : JSON.parse(output)
+      }))
+  }
+)
+
+describe("the commands that limit", () => {
+  it.effect("set one of a tenant's limits and list what holds", () =>
+    Effect.gen(function* () {
+      const run = yield* installation
+      yield* run("tenant create acme")
+      const { answer, errors } = yield* run("limit set acme --mode live --window destination --count 3")
+      expect(errors).toBe("")
+      expect(answer).toContainEqual({ mode: "live", direction: "payout", window: "destination", count: 3 })
+      expect(answer).toContainEqual({ mode: "live", direction: "payout", window: "hour", count: 600 })
+      expect((yield* run("limit list acme")).answer).toStrictEqual(answer)
+      expect(yield* run("limit set nobody --mode live --window hour --count 1")).toMatchObject({
+        code: 1,
+        errors: "there is no tenant nobody"
+      })
+      expect(yield* run("limit set acme --mode live --window week --count 1")).toMatchObject({ code: 2 })
+      expect(yield* run("limit set acme --mode live --window hour --count -1")).toMatchObject({ code: 2 })
+    })
+  )
+
+  it.effect("set a provider account's ceiling, and refuse a provider that nothing goes through", () =>
+    Effect.gen(function* () {
+      const run = yield* installation
+      expect((yield* run("ceiling set eversend UGX --amount-minor 5000000")).answer).toStrictEqual({
+        provider: "eversend",
+        currency: "UGX",
+        amount_minor: 5_000_000
+      })
+      expect(yield* run("ceiling set eversent UGX --amount-minor 1")).toMatchObject({ code: 1 })
+    })
+  )
+
+  it.effect("block destinations and deny names, and show neither again", () =>
+    Effect.gen(function* () {
+      const run = yield* installation
+      expect((yield* run("block add +256772123456 --reason fraud")).answer).toMatchObject({
+        kind: "destination",
+        masked: "••••3456"
+      })
+      expect(yield* run("block add 256772123456 --reason fraud")).toMatchObject({
+        code: 1,
+        errors: "••••3456 is denied already"
+      })
+      expect((yield* run("screening deny Jane --kind name --reason list")).answer).toMatchObject({ masked: "J•••" })
+      expect((yield* run("block list")).answer).toMatchObject([{ kind: "destination", masked: "••••3456", reason: "fraud" }])
+      expect((yield* run("screening list")).answer).toMatchObject([{ kind: "screened_name", masked: "J•••" }])
+    })
+  )
+})

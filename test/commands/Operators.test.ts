@@ -1,0 +1,159 @@
+import { randomBytes } from "node:crypto"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { PgClient } from "@effect/sql-pg"
+import { describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { expect } from "vitest"
+import { sealedColumns } from "../../src/persistence/KeyRotationPg.ts"
+import { freshDatabase } from "../support/Postgres.ts"
+import { gateway, installedOn } from "./Gateway.ts"
+
+const installation = Effect.gen(function* () {
+  const { url } = yield* Effect.promise(() => freshDatabase())
+  const variables = installedOn(url)
+  const run = (...args: ReadonlyArray<string>) => gateway(variables, ...args)
+  const result = (...args: ReadonlyArray<string>) =>
+    Effect.map(run(...args, "--json"), ({ code, errors, output }) => {
+      expect({ code, errors }).toEqual({ code: 0, errors: "" })
+      return JSON.parse(output)
+    })
+  const sql = yield* PgClient.makeClient({ url: Redacted.make(url) })
+  return { run, result, sql, variables }
+})
+
+const story = <A, E>(effect: Effect.Effect<A, E, Effect.Services<typeof installation>>) =>
+  effect.pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+
+const temporary = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "gateway-rotation-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+)
+
+describe("tenant freeze, unfreeze, grant and deny", () => {
+  it.effect("change the tenant, each with its audit row", () =>
+    story(
+      Effect.gen(function* () {
+        const { result, run } = yield* installation
+        yield* result("tenant", "create", "acme")
+        expect(yield* result("tenant", "freeze", "acme", "--reason", "fraud")).toMatchObject({ app_id: "acme", status: "frozen" })
+        expect(yield* result("tenant", "unfreeze", "acme", "--reason", "cleared")).toMatchObject({ status: "active" })
+        expect((yield* result("tenant", "deny", "acme", "payouts")).capabilities).toEqual([
+          "collections",
+          "fx",
+          "reference_data",
+          "bank_resolution"
+        ])
+        yield* result("tenant", "grant", "acme", "payouts")
+        expect((yield* result("tenant", "grant", "acme", "payouts")).capabilities).toEqual([
+          "collections",
+          "payouts",
+          "fx",
+          "reference_data",
+          "bank_resolution"
+        ])
+        const rows: ReadonlyArray<{ action: string; subject: string; details: object }> = yield* result("audit", "list")
+        expect(rows.map(({ action, details, subject }) => [action, subject, details])).toEqual([
+          ["tenant grant", "acme", { capability: "payouts" }],
+          ["tenant grant", "acme", { capability: "payouts" }],
+          ["tenant deny", "acme", { capability: "payouts" }],
+          ["tenant unfreeze", "acme", { reason: "cleared" }],
+          ["tenant freeze", "acme", { reason: "fraud" }],
+          ["tenant create", "acme", expect.anything()]
+        ])
+        expect((yield* result("audit", "list", "--limit", "2")).length).toBe(2)
+        expect(yield* run("tenant", "freeze", "nobody", "--reason", "x")).toMatchObject({
+          code: 1,
+          errors: "there is no tenant nobody"
+        })
+        expect(yield* run("tenant", "freeze", "acme")).toMatchObject({ code: 2 })
+        expect(yield* run("tenant", "grant", "acme", "everything")).toMatchObject({ code: 2 })
+        expect((yield* run("audit", "list")).output).toMatch(/^sequence +at +actor +action/)
+      })
+    )
+  )
+})
+
+describe("audit verify", () => {
+  it.effect("says that the chain holds, and exits 1 where it was broken", () =>
+    story(
+      Effect.gen(function* () {
+        const { result, run, sql } = yield* installation
+        yield* result("tenant", "create", "acme")
+        yield* result("tenant", "freeze", "acme", "--reason", "fraud")
+        expect(yield* result("audit", "verify")).toEqual({ ok: true, rows: 2, broken_at: null })
+        yield* sql`ALTER TABLE audit_log DISABLE TRIGGER audit_log_is_append_only`
+        yield* sql`UPDATE audit_log SET actor = 'somebody else' WHERE sequence = 1`
+        const broken = yield* run("audit", "verify", "--json")
+        expect(broken).toMatchObject({ code: 1, errors: "the audit log is broken at row 1" })
+        expect(JSON.parse(broken.output)).toEqual({ ok: false, rows: 0, broken_at: 1 })
+      })
+    )
+  )
+})
+
+describe("secrets rotate", () => {
+  it.effect("re-wraps what the old key sealed, once, and leaves every secret what it was", () =>
+    story(
+      Effect.gen(function* () {
+        const { result, sql, variables } = yield* installation
+        yield* result("tenant", "create", "acme")
+        yield* result("key", "issue", "acme", "--mode", "live")
+        yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://example.com/hook")
+        const folder = yield* temporary
+        const [oldKey, otherKey] = [join(folder, "old.key"), join(folder, "other.key")]
+        yield* Effect.promise(() => writeFile(oldKey, `${variables["MASTER_KEY"]}\n`))
+        yield* Effect.promise(() => writeFile(otherKey, randomBytes(32).toString("base64")))
+        const renewed = { ...variables, MASTER_KEY: randomBytes(32).toString("base64") }
+
+        const foreign = yield* gateway(renewed, "secrets", "rotate", "--from", otherKey)
+        expect(foreign).toMatchObject({ code: 1, output: "" })
+        expect(foreign.errors).toContain("opens with neither key")
+        expect(yield* gateway(renewed, "tenant", "list")).toMatchObject({ code: 1 })
+
+        const [before] = yield* sql<{ sealed: Uint8Array }>`SELECT signing_secret_sealed AS sealed FROM api_keys`
+        const done = yield* gateway(renewed, "secrets", "rotate", "--from", oldKey, "--json")
+        expect(JSON.parse(done.output)).toEqual({
+          rewrapped: {
+            "api_keys.signing_secret_sealed": 1,
+            "webhook_endpoints.secret_sealed": 1,
+            "webhook_endpoints.previous_secret_sealed": 0,
+            "transactions.sealed_destination": 0,
+            "vault_keys.sealed": 1
+          }
+        })
+        const again = yield* gateway(renewed, "secrets", "rotate", "--from", oldKey, "--json")
+        expect(Object.values(JSON.parse(again.output).rewrapped)).toEqual([0, 0, 0, 0, 0])
+        const rows = yield* sql`SELECT count(*)::int AS rotations FROM audit_log WHERE action = 'secrets rotate'`
+        expect(rows).toEqual([{ rotations: 1 }])
+
+        // As it is when the first run stopped before this one.
+        yield* sql`UPDATE api_keys SET signing_secret_sealed = ${before?.sealed ?? null}`
+        const rest = yield* gateway(renewed, "secrets", "rotate", "--from", oldKey, "--json")
+        expect(Object.values(JSON.parse(rest.output).rewrapped)).toEqual([1, 0, 0, 0, 0])
+
+        expect(yield* gateway(renewed, "tenant", "list")).toMatchObject({ code: 0 })
+        expect(yield* gateway(variables, "tenant", "list")).toMatchObject({ code: 1 })
+        expect(yield* gateway(variables, "secrets", "rotate", "--from", oldKey)).toMatchObject({
+          code: 1,
+          errors: "MASTER_KEY is the old key itself"
+        })
+      })
+    )
+  )
+
+  it.effect("knows every column that holds something sealed", () =>
+    story(
+      Effect.gen(function* () {
+        const { result, sql } = yield* installation
+        yield* result("tenant", "list")
+        const columns = yield* sql<{ name: string }>`
+          SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+          WHERE table_schema = current_schema() AND data_type = 'bytea' AND column_name LIKE '%sealed%' ORDER BY 1`
+        expect(columns.map(({ name }) => name)).toEqual(sealedColumns.map(({ column, table }) => `${table}.${column}`).sort())
+      })
+    )
+  )
+})

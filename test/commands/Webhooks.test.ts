@@ -1,0 +1,116 @@
+import { describe, it } from "@effect/vitest"
+import { Context, Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { expect } from "vitest"
+import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
+import { givenDatabase, givenNode, masterKey, newReference } from "../support/GivenDatabase.ts"
+import { gateway } from "./Gateway.ts"
+
+const LEASE_MS = 1_000
+const FAR = 4_000_000_000_000
+
+const installation = Effect.gen(function* () {
+  const url = yield* givenDatabase
+  const node = yield* givenNode(url)
+  const variables = { DATABASE_URL: Redacted.value(url), MASTER_KEY: Redacted.value(masterKey) }
+  const run = (...args: ReadonlyArray<string>) => gateway(variables, ...args, "--json")
+  const result = (...args: ReadonlyArray<string>) =>
+    Effect.map(run(...args), ({ code, errors, output }) => {
+      expect({ code, errors }).toEqual({ code: 0, errors: "" })
+      return JSON.parse(output)
+    })
+  /** The actions of the audit, newest first. */
+  const actions = Effect.map(
+    Context.get(node, SqlClient.SqlClient)<{ action: string }>`SELECT action FROM audit_log ORDER BY sequence DESC`,
+    (rows) => rows.map(({ action }) => action)
+  )
+  return { node, run, result, actions }
+})
+
+const givenParked = Effect.fnUntraced(function* (node: Context.Context<SqlClient.SqlClient>) {
+  const id = yield* newReference
+  yield* Context.get(node, SqlClient.SqlClient)`
+    WITH made AS (
+      INSERT INTO events (app_id, id, mode, type, body, created_at)
+      VALUES ('acme', ${id}, 'live', 'payout.failed', '{}', to_timestamp(1)) RETURNING *
+    )
+    INSERT INTO deliveries (app_id, id, mode, event_id, status, attempts, created_at, completed_at)
+    SELECT app_id, id, mode, id, 'parked', 12, created_at, to_timestamp(2) FROM made`
+  return id
+})
+
+describe("the operators' commands for webhooks", () => {
+  it.effect("give an endpoint a new address and secret, with the old secret signing on", () =>
+    Effect.gen(function* () {
+      const { node, result } = yield* installation
+      yield* result("tenant", "create", "acme")
+      const endpoint = ["webhook", "endpoint", "acme", "--mode", "live", "--url"]
+      const first = yield* result(...endpoint, "https://acme.example/one")
+      const second = yield* result(...endpoint, "https://acme.example/two")
+      const delivery = yield* givenParked(node)
+      yield* result("webhook", "redeliver", delivery)
+      const [due] = yield* Context.get(node, WebhookOutbox).claimDue(1_000, 9, 8, LEASE_MS)
+      if (due?.endpoint.previousSecret === undefined) return yield* Effect.die("two secrets sign")
+      expect(due.endpoint.url).toBe("https://acme.example/two")
+      expect([due.endpoint.secret, due.endpoint.previousSecret].map(Redacted.value)).toEqual([second.secret, first.secret])
+      const [later] = yield* Context.get(node, WebhookOutbox).claimDue(FAR, 9, 8, LEASE_MS)
+      expect(later?.endpoint.previousSecret).toBe(undefined)
+    })
+  )
+
+  it.effect("list a tenant's deliveries and send one again, audited", () =>
+    Effect.gen(function* () {
+      const { actions, node, result, run } = yield* installation
+      yield* result("tenant", "create", "acme")
+      const id = yield* givenParked(node)
+      const list = ["webhook", "deliveries", "acme", "--mode"]
+      const parked = yield* result(...list, "live", "--status", "parked")
+      expect(parked).toMatchObject([{ id, event_id: id, event_type: "payout.failed", status: "parked", attempts: [] }])
+      expect(yield* result(...list, "test")).toEqual([])
+      expect(yield* result(...list, "live", "--status", "due")).toEqual([])
+      expect(yield* run("webhook", "deliveries", "nobody", "--mode", "live")).toMatchObject({ code: 1, output: "" })
+      expect(yield* run(...list, "live", "--status", "gone")).toMatchObject({ code: 2, output: "" })
+      const refused = yield* run("webhook", "redeliver", id)
+      expect(refused).toMatchObject({ code: 1, errors: "the tenant acme has no enabled endpoint in live mode" })
+      yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://acme.example/")
+      expect(yield* result("webhook", "redeliver", id)).toMatchObject({ id, status: "due", completed_at: null })
+      expect(yield* run("webhook", "redeliver", "0".repeat(26))).toMatchObject({ code: 1, output: "" })
+      expect(yield* run("webhook", "redeliver", "nothing")).toMatchObject({ code: 1, errors: "there is no delivery nothing" })
+      expect(yield* actions).toEqual(["webhook redeliver", "webhook endpoint", "tenant create"])
+    })
+  )
+
+  it.effect("list providers' callbacks and have one looked into again, audited", () =>
+    Effect.gen(function* () {
+      const { actions, node, result, run } = yield* installation
+      const inbox = Context.get(node, ProviderInbox)
+      const id = yield* newReference
+      const digest = new Uint8Array(32)
+      const hint = { reference: null, providerReference: "BSB1" }
+      yield* inbox.store({ id, provider: "eversend", mode: "test", receivedAt: 1_000, digest, hint })
+      yield* inbox.later(id, null)
+      const row = {
+        id,
+        provider: "eversend",
+        mode: "test",
+        status: "parked",
+        received_at: "1970-01-01T00:00:01.000Z",
+        next_look_at: null,
+        reference: null,
+        provider_reference: "BSB1",
+        matched_reference: null
+      }
+      expect(yield* result("inbox", "list", "--status", "parked")).toEqual([row])
+      expect(yield* result("inbox", "list", "--status", "due")).toEqual([])
+      const next_look_at = expect.stringMatching(/Z$/)
+      expect(yield* result("inbox", "replay", id)).toEqual({ ...row, status: "due", next_look_at })
+      expect(yield* result("inbox", "list")).toMatchObject([{ id, status: "due" }])
+      expect(yield* inbox.claimDue(FAR, 9, LEASE_MS)).toMatchObject([{ id, hint }])
+      expect(yield* run("inbox", "replay", "nothing")).toMatchObject({ code: 1, errors: "there is no callback nothing" })
+      expect(yield* run("inbox", "replay", yield* newReference)).toMatchObject({ code: 1, output: "" })
+      expect(yield* run("inbox", "list", "--status", "gone")).toMatchObject({ code: 2, output: "" })
+      expect(yield* actions).toEqual(["inbox replay"])
+    })
+  )
+})

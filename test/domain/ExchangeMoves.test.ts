@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest"
+import type { Exchange, ExchangeStatus } from "../../src/domain/Exchange.ts"
+import { decideExchange } from "../../src/domain/ExchangeMoves.ts"
+import { Fact } from "../../src/domain/Fact.ts"
+import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { minor, ZERO } from "../../src/domain/Money.ts"
+import { NOON } from "../support/Given.ts"
+
+const LATER = NOON + 60_000
+const heard = { providerReference: "P1", note: "" }
+
+/** 50,000 UGX for a quoted 1,743.24 KES, just opened. */
+const exchange = (overrides: Partial<Exchange> = {}): Exchange => ({
+  kind: "exchange",
+  status: "pending",
+  reference: Reference.make("00000000000000000000000001"),
+  appId: AppId.make("acme"),
+  mode: "live",
+  provider: "eversend",
+  providerReference: null,
+  needsReview: false,
+  quoteId: Reference.make("00000000000000000000000002"),
+  amount: minor(50_000n),
+  currency: "UGX",
+  destinationAmount: minor(174_324n),
+  destinationCurrency: "KES",
+  rawDestinationAmount: "1743.2432432",
+  rate: "0.03486486486486",
+  metadata: "{}",
+  version: 1,
+  failure: null,
+  createdAt: NOON,
+  updatedAt: NOON,
+  completedAt: null,
+  asked: 0,
+  notFound: 0,
+  ...overrides
+})
+
+const succeeded = { _tag: "Succeeded", ...heard, amount: minor(50_000n), currency: "UGX", fee: null } as const
+const brought = (amount: bigint, raw: string, currency: "KES" | "USD" = "KES") =>
+  ({ ...succeeded, exchanged: { amount: minor(amount), currency, raw } }) as const
+
+const facts: { readonly [F in Fact["_tag"]]?: Extract<Fact, { _tag: F }> } = {
+  Accepted: { _tag: "Accepted", ...heard, observedAmount: null, observedCurrency: null },
+  Succeeded: succeeded,
+  Refused: { _tag: "Refused", ...heard, kind: "other", failure: { code: "provider_rejected", message: "no" } },
+  NotSent: { _tag: "NotSent", note: "" },
+  Unknown: { _tag: "Unknown", reason: "timeout", note: "" },
+  StillPending: { _tag: "StillPending", ...heard },
+  NotFound: { _tag: "NotFound", note: "" },
+  Expired: { _tag: "Expired", note: "" },
+  NeedsRedirect: {
+    _tag: "NeedsRedirect",
+    ...heard,
+    redirectUrl: "https://pay.example/1",
+    observedAmount: null,
+    observedCurrency: null
+  },
+  Returned: { _tag: "Returned", amount: minor(50_000n), currency: "UGX", fee: ZERO, charged: null, at: LATER, note: "" }
+}
+
+type Expected = readonly [status: string, phase: string | null, event: string | null, review: boolean]
+
+// The whole table, written a second time and by hand; a pair that is not here changes nothing.
+const table: { readonly [S in ExchangeStatus]: { readonly [F in Fact["_tag"]]?: Expected } } = {
+  pending: {
+    Succeeded: ["successful", "exchange", "fx.successful", false],
+    Refused: ["failed", "release", "fx.failed", false],
+    NotSent: ["failed", "release", "fx.failed", false],
+    Returned: ["pending", null, null, true]
+  },
+  successful: { Refused: ["successful", null, null, true], Returned: ["successful", null, null, true] },
+  failed: { Succeeded: ["failed", null, null, true] }
+}
+const statuses: ReadonlyArray<ExchangeStatus> = ["pending", "successful", "failed"]
+const given = Object.values(facts)
+
+describe("the table of an exchange's moves", () => {
+  it("has a case for every fact that a provider can tell about an exchange", () => {
+    // What belongs to a payer's code never comes near an exchange.
+    const others = Object.keys(Fact.cases).filter((name) => !(name in facts))
+    expect(others.toSorted()).toStrictEqual(["Charged", "CodeSent", "WrongCode"])
+  })
+
+  it.each(statuses.flatMap((status) => given.map((fact) => [status, fact._tag, fact] as const)))(
+    "a %s exchange that hears %s",
+    (status, name, fact) => {
+      const { entry, event, next } = decideExchange(exchange({ status }), fact, LATER)
+      expect([next.status, entry?.phase ?? null, event, next.needsReview]).toStrictEqual(
+        table[status][name] ?? [status, null, null, false]
+      )
+    }
+  )
+
+  it("makes every entry balance to zero in each of its currencies", () => {
+    for (const fact of given) {
+      const { entry } = decideExchange(exchange(), fact, LATER)
+      for (const currency of ["UGX", "KES"]) {
+        const lines = (entry?.postings ?? []).filter((line) => line.currency === currency)
+        expect(lines.reduce((sum, { amount }) => sum + amount, 0n)).toBe(0n)
+      }
+    }
+  })
+
+  it("moves the source out and the destination in", () => {
+    expect(decideExchange(exchange(), brought(174_324n, "1743.2432432"), LATER).entry?.postings).toStrictEqual([
+      { currency: "UGX", account: "reserved", amount: -50_000n },
+      { currency: "UGX", account: "fx_out", amount: 50_000n },
+      { currency: "KES", account: "available", amount: 174_324n },
+      { currency: "KES", account: "fx_in", amount: -174_324n }
+    ])
+  })
+
+  it("books what the exchange brought and not what was quoted, and keeps the provider's figure", () => {
+    const { next } = decideExchange(exchange(), brought(174_000n, "1740.0099"), LATER)
+    expect(next).toMatchObject({ status: "successful", destinationAmount: 174_000n, rawDestinationAmount: "1740.0099" })
+  })
+
+  it("lets the quoted amount stand where nobody says what it brought", () => {
+    expect(decideExchange(exchange(), succeeded, LATER).next).toMatchObject({ destinationAmount: 174_324n })
+  })
+
+  it.each([
+    ["another source amount", { ...brought(174_324n, "1743.24"), amount: minor(49_000n) }],
+    ["another source currency", { ...brought(174_324n, "1743.24"), currency: "USD" as const }],
+    ["another destination currency", brought(174_324n, "1743.24", "USD")],
+    ["nothing at all", brought(0n, "0.0001")]
+  ])("books nothing for %s: a person looks", (_, fact) => {
+    const { entry, next } = decideExchange(exchange(), fact, LATER)
+    expect([entry, next.status, next.needsReview]).toStrictEqual([null, "pending", true])
+  })
+
+  it("never believes 'never sent' of what the provider gave a handle to", () => {
+    const tracked = exchange({ providerReference: "P1" })
+    expect(decideExchange(tracked, { _tag: "NotSent", note: "" }, LATER)).toStrictEqual({
+      next: tracked,
+      entry: null,
+      event: null
+    })
+  })
+})

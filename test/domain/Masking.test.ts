@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest"
+import { LONGEST_RAW_BYTES, maskedExchange, maskedText } from "../../src/domain/Masking.ts"
+
+describe("what is kept of a money call", () => {
+  it("keeps the last four digits of a number, however it is written", () => {
+    for (const number of ["256772123456", "+256 772 123 456", "0772-123-456", "(0772) 123456", "0772.123.456"])
+      expect(maskedText(`to ${number}!`)).toBe("to ••••3456!")
+    expect(maskedText("order 123456 of 2026-11-21T08:00:00.000Z")).toBe("order 123456 of 2026-11-21T08:00:00.000Z")
+  })
+
+  it("masks numbers, names and addresses, removes what opens anything, and leaves the money as it was written", () => {
+    const { request } = maskedExchange(
+      JSON.stringify({
+        token: "quote-token-1",
+        transactionRef: "R1",
+        phoneNumber: "+256772123456",
+        bankAccountNumber: "00123456789",
+        firstName: "Josephine",
+        country: "UG",
+        amount: 12345678.5,
+        customer: { email: "jo@example.test", externalId: "order 7" },
+        otp: { pinId: "p-1", pin: "123456" }
+      }),
+      null
+    )
+    expect(JSON.parse(request)).toEqual({
+      token: "[removed]",
+      transactionRef: "R1",
+      phoneNumber: "••••3456",
+      bankAccountNumber: "••••6789",
+      firstName: "••••hine",
+      country: "UG",
+      amount: 12345678.5,
+      customer: { email: "••••test", externalId: "••••r 7" },
+      otp: "[removed]"
+    })
+  })
+
+  it("masks what the request said about a person wherever the answer repeats it", () => {
+    const { response } = maskedExchange(
+      JSON.stringify({ bankAccountName: "Josephine Akello" }),
+      JSON.stringify({ message: "Paid to JOSEPHINE AKELLO on 256772123456", session: "s3cr3t", id: 256772123456 })
+    )
+    expect(JSON.parse(response ?? "")).toEqual({ message: "Paid to ••••ello on ••••3456", session: "[removed]", id: "••••3456" })
+  })
+
+  it("masks a text that is not JSON", () => {
+    const { response } = maskedExchange("{}", "token=abc.def msisdn: 256772123456 name=Josephine jo@example.test\u0000")
+    expect(response).toBe("token=[removed] msisdn: ••••3456 name=••••hine ••••test")
+  })
+
+  it("is bounded in bytes", () => {
+    const { request, response } = maskedExchange(JSON.stringify({ note: "é".repeat(20_000) }), "x".repeat(100_000))
+    const deep = maskedExchange("{}", "[".repeat(30_000) + "]".repeat(30_000)).response
+    for (const kept of [request, response ?? "", deep ?? ""]) {
+      expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(LONGEST_RAW_BYTES)
+      expect(kept.endsWith("…[cut]")).toBe(true)
+    }
+  })
+})

@@ -1,0 +1,63 @@
+import { it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe, expect } from "vitest"
+import { minor } from "../../src/domain/Money.ts"
+import { QUOTES_AT_MOST, smallestReaching } from "../../src/domain/SmallestSource.ts"
+
+/** `top`/`bottom` of a destination minor unit for each source minor unit, told with `digits` decimals beyond the minor unit. */
+const market = (top: bigint, bottom: bigint, exponent: number, digits = 4) => {
+  const asked: Array<bigint> = []
+  const quoteOf = (source: bigint) =>
+    Effect.sync(() => {
+      asked.push(source)
+      const decimals = exponent + digits
+      const text = ((source * top * 10n ** BigInt(digits)) / bottom).toString().padStart(decimals + 1, "0")
+      return {
+        source,
+        destinationAmount: minor((source * top) / bottom),
+        rawDestinationAmount: `${text.slice(0, -decimals)}.${text.slice(-decimals)}`
+      }
+    })
+  return { asked, quoteOf }
+}
+
+const smallest = (wanted: bigint, top: bigint, bottom: bigint) => (wanted * bottom + top - 1n) / top
+
+describe("a quote by destination", () => {
+  const markets = [
+    ["one for one", 1n, 1n, 2],
+    ["shillings to dollars", 10n, 3_700n * 10n, 2],
+    ["dollars to shillings", 37n, 1n, 0],
+    ["a rate with a long tail", 129n, 3_701n, 2],
+    ["a worthless currency", 1n, 1_000_003n, 0]
+  ] as const
+
+  for (const [name, top, bottom, exponent] of markets) {
+    for (const wanted of [1n, 7n, 1_000n, 999_999n]) {
+      it.effect(`${name}: ${wanted} takes the smallest source that reaches it`, () =>
+        Effect.gen(function* () {
+          const { asked, quoteOf } = market(top, bottom, exponent)
+          const found = yield* smallestReaching(minor(wanted), minor(wanted), exponent, quoteOf)
+          expect(found?.source).toBe(smallest(wanted, top, bottom))
+          expect(asked.length).toBeLessThanOrEqual(QUOTES_AT_MOST)
+        })
+      )
+    }
+  }
+
+  it.effect("asks four times at most where the rate is the same for every amount", () =>
+    Effect.gen(function* () {
+      const { asked, quoteOf } = market(37n, 1n, 0)
+      yield* smallestReaching(minor(1_000_000n), minor(1_000_000n), 0, quoteOf)
+      expect(asked.length).toBeLessThanOrEqual(4)
+    })
+  )
+
+  it.effect("gives up where nothing is ever bought", () =>
+    Effect.gen(function* () {
+      const { asked, quoteOf } = market(0n, 1n, 2)
+      expect(yield* smallestReaching(minor(1n), minor(1n), 2, quoteOf)).toBeUndefined()
+      expect(asked.length).toBeLessThanOrEqual(QUOTES_AT_MOST)
+    })
+  )
+})

@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto"
+import { describe, expect, it } from "vitest"
+import { errorSchemaName, refusalsOf } from "../../src/http/Description.ts"
+import { docsPage, docsScript, docsStyle } from "../../src/http/DocsPage.ts"
+import { statuses } from "../../src/http/Envelope.ts"
+import { operations } from "../../src/http/Operations.ts"
+import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
+import { described } from "../support/Described.ts"
+import { breaches, resolved } from "../support/JsonSchema.ts"
+import { onEdge } from "../support/OnEdge.ts"
+
+const document = described()
+const trees = (node: unknown): ReadonlyArray<[string, Tree]> =>
+  Object.entries(isTree(node) ? node : {}).flatMap(([name, inner]) => (isTree(inner) ? [[name, inner]] : []))
+
+/** Every object anywhere in the description. */
+const everywhere = (node: unknown): ReadonlyArray<Tree> =>
+  Array.isArray(node) ? node.flatMap(everywhere) : isTree(node) ? [node, ...Object.values(node).flatMap(everywhere)] : []
+
+const all = trees(document["paths"]).flatMap(([path, item]) =>
+  trees(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation }))
+)
+const list = (node: unknown): ReadonlyArray<Tree> => (Array.isArray(node) ? node.filter(isTree) : [])
+const contents = (holder: Tree) => trees(holder["content"]).map(([type, media]) => ({ type, media }))
+
+describe("the interface's description", () => {
+  it("has one operation id each, a summary, a known tag and a response", () => {
+    const ids = all.map(({ operation }) => operation["operationId"])
+    expect(new Set(ids).size).toBe(ids.length)
+    const tags = list(document["tags"]).map(({ name }) => name)
+    for (const { method, operation, path } of all) {
+      expect(operation["summary"], `${method} ${path}`).toMatch(/\S/)
+      expect(tags).toEqual(expect.arrayContaining([operation["tags"]].flat()))
+      expect(Object.keys(isTree(operation["responses"]) ? operation["responses"] : {})).toContain("500")
+    }
+  })
+
+  it("has every operation of the contract and no other", () => {
+    expect(all.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(Object.keys(operations).sort())
+  })
+
+  it("points only at what exists", () => {
+    const refs = everywhere(document).flatMap((tree) => (typeof tree["$ref"] === "string" ? [tree["$ref"]] : []))
+    expect(refs.length).toBeGreaterThan(100)
+    expect(refs.filter((ref) => resolved(document, ref) === undefined)).toEqual([])
+    const names = trees(document["components"]).flatMap(([, components]) => Object.keys(components))
+    expect(names.filter((name) => !/^[A-Za-z0-9._-]+$/.test(name))).toEqual([])
+  })
+
+  it("declares every parameter of a path once, and no other", () => {
+    for (const { method, operation, path } of all) {
+      const inPath = list(operation["parameters"]).filter((parameter) => parameter["in"] === "path")
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      expect(inPath.map(({ name }) => name).sort(), `${method} ${path}`).toEqual(named.sort())
+      expect(inPath.every(({ required }) => required === true)).toBe(true)
+      const keys = list(operation["parameters"]).map((parameter) => `${parameter["in"]} ${parameter["name"]}`)
+      expect(new Set(keys).size).toBe(keys.length)
+      expect(list(operation["parameters"]).every(({ schema }) => isTree(schema))).toBe(true)
+    }
+  })
+
+  it("gives every answer a description and a schema that a validator understands", () => {
+    for (const { method, operation, path } of all) {
+      for (const [status, response] of trees(operation["responses"])) {
+        const where = `${method} ${path} ${status}`
+        expect(response["description"], where).toEqual(expect.any(String))
+        expect(contents(response), where).not.toEqual([])
+        for (const { media } of contents(response)) {
+          const unknown = breaches(document, media["schema"], {}).filter((line) => line.includes("unknown keyword"))
+          expect(unknown, where).toEqual([])
+        }
+      }
+    }
+  })
+
+  it("names every code with its status, its class and its details, on every operation that may answer it", () => {
+    const listed = new Set(all.flatMap(({ method, path }) => refusalsOf(method, path)))
+    const missing = Object.keys(statuses).filter((code) => ![...listed].some((one) => one === code))
+    // Belongs to a path and not to one of its operations.
+    expect(missing).toEqual(["method_not_allowed"])
+    for (const { method, operation, path } of all)
+      for (const code of refusalsOf(method, path)) {
+        const response = resolved(operation, `#/responses/${statuses[code]}/content/application~1json/schema/oneOf`)
+        expect(response, `${method} ${path}`).toContainEqual({ $ref: `#/components/schemas/${errorSchemaName(code)}` })
+      }
+    for (const code of Object.keys(statuses)) {
+      const members = resolved(document, `#/components/schemas/Error_${code}/properties/error/properties`)
+      const flags = ["terminal", "retriable", "ambiguous"].map((name) => resolved({ members }, `#/members/${name}/const`))
+      expect(
+        flags.filter((flag) => flag === true),
+        code
+      ).toHaveLength(1)
+    }
+  })
+
+  it("counts amounts in integers and knows no other number", () => {
+    const minor = everywhere(document).flatMap((tree) =>
+      trees(tree["properties"]).filter(([name, schema]) => name.endsWith("_minor") && !isTree(schema["properties"]))
+    )
+    expect(minor.length).toBeGreaterThan(20)
+    for (const [name, schema] of minor) expect(JSON.stringify(schema), name).toContain('"type":"integer"')
+    expect(everywhere(document).filter(({ type }) => type === "number")).toEqual([])
+  })
+
+  it("holds only examples that follow their schemas", () => {
+    const examples = everywhere(document).filter((tree) => "example" in tree && isTree(tree["schema"]))
+    for (const { example, schema } of examples) expect(breaches(document, schema, example)).toEqual([])
+  })
+
+  it(
+    "is served without a signature, to its own origin only, as OpenAPI 3.1 of version 1.0.0",
+    onEdge(async ({ ask }) => {
+      const answer = await ask("GET", "/openapi.json")
+      expect(answer.status).toBe(200)
+      expect(answer.headers["content-type"]).toBe("application/json")
+      expect(JSON.parse(answer.text)).toEqual(document)
+      expect(JSON.parse(answer.text)).toMatchObject({ openapi: "3.1.0", info: { version: "1.0.0" } })
+      const foreign = [
+        ["Host", "api.gateway.example"],
+        ["Origin", "https://evil.example"]
+      ] as const
+      for (const path of ["/openapi.json", "/docs"]) {
+        const refused = await ask("GET", path, foreign)
+        expect(refused.status).toBe(403)
+        expect(Object.keys(refused.headers).filter((name) => name.startsWith("access-control"))).toEqual([])
+      }
+    })
+  )
+
+  it(
+    "is shown by a page that asks nobody else for anything",
+    onEdge(async ({ ask }) => {
+      const page = await ask("GET", "/docs")
+      expect(page.status).toBe(200)
+      expect(page.headers["content-type"]).toBe("text/html; charset=utf-8")
+      expect(page.text).toBe(docsPage)
+      expect(page.text).not.toMatch(/https?:|\bsrc=|@import|url\(|innerHTML/)
+      const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
+      const policy = page.headers["content-security-policy"] ?? ""
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toContain(`script-src ${hash(docsScript)}; style-src ${hash(docsStyle)}; connect-src 'self'`)
+    })
+  )
+})

@@ -1,0 +1,88 @@
+import { describe, it } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import { expect } from "vitest"
+import { AppId } from "../../src/domain/Ids.ts"
+import { clientAddress } from "../../src/http/ClientAddress.ts"
+import { makeRequestRate } from "../../src/http/RequestRate.ts"
+import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
+import { onEdge } from "../support/OnEdge.ts"
+
+const rate = { count: 1, windowMs: 1000, burst: 2 }
+const JSON_BODY = [["Content-Type", "application/json"]] as const
+const error = (answer: { text: string }) => JSON.parse(answer.text).error
+
+describe("the rate of requests", () => {
+  it(
+    "gives each key its burst of reads and its own of money posts, then says when to come back",
+    onEdge(
+      async ({ signed }) => {
+        const statuses = async (method: string, target: string) => [
+          (await signed(method, target, JSON_BODY, method === "POST" ? "{" : "")).status,
+          (await signed(method, target, JSON_BODY, method === "POST" ? "{" : "")).status,
+          (await signed(method, target, JSON_BODY, method === "POST" ? "{" : "")).status
+        ]
+        expect(await statuses("GET", "/v1/float")).toEqual([200, 200, 429])
+        expect(await statuses("POST", "/v1/payouts")).toEqual([400, 400, 429])
+        const refused = await signed("GET", "/v1/nowhere")
+        expect(refused.status).toBe(429)
+        expect(refused.headers["retry-after"]).toBe("1")
+        expect(error(refused)).toMatchObject({
+          code: "rate_limited",
+          retriable: true,
+          details: { scope: "key", retry_after_seconds: 1 }
+        })
+      },
+      { rate }
+    )
+  )
+
+  it(
+    "is looked at after the signature, the content type and the origin, and before the body",
+    onEdge(
+      async ({ ask, signed }) => {
+        for (const _ of [1, 2, 3]) expect((await ask("GET", "/v1/float")).status).toBe(401)
+        const text = [["Content-Type", "text/plain"]] as const
+        for (const _ of [1, 2, 3]) expect((await signed("POST", "/v1/payouts", text, "{")).status).toBe(415)
+        for (const _ of [1, 2, 3])
+          expect((await signed("GET", "/v1/float", [["Origin", "https://evil.example"]])).status).toBe(403)
+        for (const _ of [1, 2]) await signed("POST", "/v1/payouts", JSON_BODY, "{")
+        expect((await signed("POST", "/v1/payouts", JSON_BODY, "{")).status).toBe(429)
+        expect((await ask("GET", "/health")).status).toBe(200)
+      },
+      { rate }
+    )
+  )
+
+  it.effect("lets a key resolve 30 bank accounts a minute and an address 600", () =>
+    Effect.gen(function* () {
+      const check = yield* makeRequestRate({ rateLimits: { reads: "off", money: "off" }, trustedProxies: [] })
+      const by = (keyId: string, peer: string) =>
+        check({
+          caller: { appId: AppId.make("acme"), keyId, mode: "live", role: "tenant" },
+          method: "POST",
+          match: { _tag: "Found", route: { method: "POST", template: "/v1/reference/resolve-bank-account" } },
+          rawHeaders: ["X-Forwarded-For", "203.0.113.1"],
+          peer
+        })
+      const refusal = Effect.fnUntraced(function* (keyId: string, peer: string) {
+        const exit = yield* Effect.exit(Effect.flip(by(keyId, peer)))
+        return Exit.isSuccess(exit) ? exit.value.scope : null
+      })
+      for (let at = 0; at < 600; at++) expect(yield* refusal(`k${at % 20}`, "192.0.2.1")).toBe(null)
+      expect(yield* refusal("k0", "192.0.2.2")).toBe("key")
+      expect(yield* refusal("another", "192.0.2.1")).toBe("ip")
+      expect(yield* refusal("another", "192.0.2.2")).toBe(null)
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
+  it("believes a forwarded address only from a trusted proxy, and only the last that is none", () => {
+    const address = clientAddress(["10.0.0.0/8", "192.0.2.7", "2001:db8::/32"])
+    expect(address("203.0.113.9", ["1.1.1.1"])).toBe("203.0.113.9")
+    expect(address("10.1.2.3", ["1.1.1.1, 198.51.100.4"])).toBe("198.51.100.4")
+    expect(address("::ffff:10.1.2.3", ["1.1.1.1", "198.51.100.4, 192.0.2.7"])).toBe("198.51.100.4")
+    expect(address("2001:db8::1", ["2001:db9::2"])).toBe("2001:db9::2")
+    expect(address("10.1.2.3", ["not an address"])).toBe("10.1.2.3")
+    expect(address("10.1.2.3", [])).toBe("10.1.2.3")
+    expect(address("", ["1.1.1.1"])).toBe("")
+  })
+})

@@ -1,0 +1,121 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { CodesPg } from "../../src/persistence/CodesPg.ts"
+import { Database } from "../../src/persistence/Database.ts"
+import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
+import { type CodeAttempt, Codes } from "../../src/services/ports/Codes.ts"
+import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
+import { NOON } from "../support/Given.ts"
+import { givenDatabase } from "../support/GivenDatabase.ts"
+
+const appId = AppId.make("acme")
+const reference = Reference.make("00000000000000000000000001")
+const partyHash = new Uint8Array(32).fill(7)
+const hashOf = (code: number) => new Uint8Array(32).fill(code)
+const LEASE_MS = 90_000
+
+const attempt = (code: number, change: Partial<CodeAttempt> = {}): CodeAttempt => ({
+  appId,
+  mode: "live",
+  reference,
+  partyHash,
+  codeHash: hashOf(code),
+  holder: null,
+  claim: null,
+  at: NOON,
+  leaseMs: LEASE_MS,
+  wrongAtMost: 2,
+  ...change
+})
+const wrong = (code: number) => ({ appId, mode: "live", reference, partyHash, codeHash: hashOf(code), claim: null }) as const
+
+/** A collection that waits for a code, and nobody charging its payer. */
+const given = Effect.gen(function* () {
+  const url = yield* givenDatabase
+  const context = yield* Layer.build(
+    Layer.mergeAll(CodesPg, PayerLocksPg).pipe(Layer.provideMerge(Database.layer({ url })), Layer.fresh)
+  )
+  yield* Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`INSERT INTO tenants (app_id, status, capabilities, created_at) VALUES (${appId}, 'active', '{}', now())`
+    yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, party_hash, created_at)
+      VALUES (${appId}, ${reference}, 'live', 'collection', 'requires_action', false, 'eversend', 1, '{}', ${partyHash}, now())`
+    yield* (yield* PayerLocks).holder(appId, "live", partyHash)
+  }).pipe(Effect.provideContext(context))
+  return context
+})
+
+const story = <A, E>(promise: string, body: Effect.Effect<A, E, Codes | PayerLocks | SqlClient.SqlClient>) =>
+  it.effect(promise, () => Effect.flatMap(given, (context) => Effect.provideContext(body, context)).pipe(Effect.scoped))
+
+const begin = Effect.fnUntraced(function* (...given: Parameters<typeof attempt>) {
+  return (yield* (yield* Codes).begin(attempt(...given)))._tag
+})
+
+story(
+  "lets one code of sixteen on its way",
+  Effect.gen(function* () {
+    const codes = Array.from({ length: 16 }, (_, code) => begin(code))
+    const answers = yield* Effect.all(codes, { concurrency: "unbounded" })
+    expect(answers.toSorted()).toStrictEqual([...Array.from({ length: 15 }, () => "Busy"), "Leased"])
+  })
+)
+
+story(
+  "never sends another code while nobody knows what became of the last one",
+  Effect.gen(function* () {
+    expect(yield* begin(1)).toBe("Leased")
+    expect(yield* begin(1, { at: NOON + LEASE_MS - 1 })).toBe("Busy")
+    expect(yield* begin(1, { at: NOON + LEASE_MS })).toBe("Unheard")
+    const { standing } = yield* Codes
+    expect(yield* standing(reference, NOON)).toBe("leased")
+    expect(yield* standing(reference, NOON + LEASE_MS)).toBe("unheard")
+  })
+)
+
+story(
+  "counts different wrong codes, knows the same one again, and gives the payer free",
+  Effect.gen(function* () {
+    const codes = yield* Codes
+    const locks = yield* PayerLocks
+    expect(yield* begin(1)).toBe("Leased")
+    expect(yield* locks.holder(appId, "live", partyHash)).toStrictEqual(Option.some({ reference, at: NOON }))
+    expect(yield* codes.wrong(wrong(1))).toBe(1)
+    expect(yield* codes.wrong(wrong(1))).toBe(1)
+    expect(yield* locks.holder(appId, "live", partyHash)).toStrictEqual(Option.none())
+    expect(yield* codes.standing(reference, NOON)).toBe("free")
+    expect(yield* begin(1)).toBe("KnownWrong")
+    expect(yield* begin(2)).toBe("Leased")
+    expect(yield* codes.wrong(wrong(2))).toBe(2)
+    expect(yield* begin(3)).toBe("Spent")
+  })
+)
+
+story(
+  "sends no code for a payer that somebody else charges, a transaction that moved on, or a frozen tenant",
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const other = Reference.make("00000000000000000000000002")
+    expect(yield* begin(1, { holder: other })).toBe("PayerBusy")
+    yield* sql`UPDATE tenants SET status = 'frozen'`
+    expect(yield* begin(1)).toBe("Frozen")
+    yield* sql`UPDATE transactions SET status = 'expired'`
+    expect(yield* begin(1)).toBe("Moved")
+  })
+)
+
+story(
+  "counts the codes that were sent by hand within their window",
+  Effect.gen(function* () {
+    const codes = yield* Codes
+    const number = { appId, mode: "live", partyHash } as const
+    const ask = (at: number) => codes.request(number, at, 2, 600_000)
+    expect(yield* ask(NOON)).toBeNull()
+    expect(yield* ask(NOON + 1_000)).toBeNull()
+    expect(yield* ask(NOON + 2_000)).toBe(NOON + 600_000)
+    expect(yield* ask(NOON + 600_000)).toBeNull()
+    expect(yield* ask(NOON + 600_001)).toBe(NOON + 601_000)
+  })
+)

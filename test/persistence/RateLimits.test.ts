@@ -1,0 +1,119 @@
+import { createServer, type Socket } from "node:net"
+import { describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Logger, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { expect } from "vitest"
+import { countingHere, RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
+import { RateLimitsRedis } from "../../src/persistence/RateLimitsRedis.ts"
+import { RateLimits } from "../../src/services/ports/RateLimits.ts"
+
+const limit = { count: 30, windowMs: 60_000, burst: 3 }
+const take = (bucket: string) =>
+  Effect.flatMap(RateLimits, (limits) =>
+    Effect.map(limits.take(bucket, limit), (taken) => (taken._tag === "Allowed" ? 0 : taken.retryAfterSeconds))
+  )
+
+/** Speaks enough of Redis to hold buckets that never fill again; what its real script computes is Effect's own matter. */
+const redis = (left: number) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const seen: Array<string> = []
+      const tokens = new Map<string, number>()
+      const sockets = new Set<Socket>()
+      const answer = (command: ReadonlyArray<string>): string => {
+        const [name = "", , , bucket = ""] = command
+        if (/^EVAL/i.test(name)) {
+          seen.push(bucket)
+          const rest = (tokens.get(bucket) ?? left) - 1
+          tokens.set(bucket, Math.max(rest, 0))
+          return `*2\r\n$${String(rest).length}\r\n${rest}\r\n$1\r\n0\r\n`
+        }
+        return /^HELLO/i.test(name) ? "%1\r\n+server\r\n+redis\r\n" : "+OK\r\n"
+      }
+      const server = createServer((socket) => {
+        sockets.add(socket)
+        socket.on("error", () => socket.destroy())
+        socket.on("data", (bytes) => {
+          const parts = bytes.toString().split("\r\n")
+          for (let at = 0; at < parts.length; ) {
+            const count = Number(/^\*(\d+)/.exec(parts[at] ?? "")?.[1] ?? 0)
+            if (count > 0) socket.write(answer(Array.from({ length: count }, (_, index) => parts[at + 2 + 2 * index] ?? "")))
+            at += 1 + 2 * count
+          }
+        })
+      })
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const stop = async () => {
+        for (const socket of sockets) socket.destroy()
+        await new Promise<void>((resolve) => void server.close(() => resolve()))
+      }
+      return { url: Redacted.make(`redis://:hidden@127.0.0.1:${port}`), seen, stop }
+    }),
+    ({ stop }) => Effect.promise(stop)
+  )
+
+const logged = (lines: Array<string>) => Logger.layer([Logger.make(({ message }) => void lines.push(JSON.stringify(message)))])
+
+describe("rate limits in memory", () => {
+  it.effect("give a burst, then one for each interval, and never more than the burst", () =>
+    Effect.gen(function* () {
+      expect([yield* take("a"), yield* take("a"), yield* take("a"), yield* take("a")]).toEqual([0, 0, 0, 2])
+      expect(yield* take("b")).toBe(0)
+      yield* TestClock.adjust(1999)
+      expect(yield* take("a")).toBe(1)
+      yield* TestClock.adjust(1)
+      expect([yield* take("a"), yield* take("a")]).toEqual([0, 2])
+      yield* TestClock.adjust("1 hour")
+      expect([yield* take("a"), yield* take("a"), yield* take("a"), yield* take("a")]).toEqual([0, 0, 0, 2])
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
+  it.effect("forget the bucket that was used longest ago once there are too many", () =>
+    Effect.gen(function* () {
+      const counting = countingHere(2)
+      const once = { count: 1, windowMs: 60_000, burst: 1 }
+      const tags = (bucket: string) => Effect.map(counting(bucket, once), ({ _tag }) => _tag)
+      expect([yield* tags("a"), yield* tags("b"), yield* tags("a"), yield* tags("c")]).toEqual([
+        "Allowed",
+        "Allowed",
+        "Limited",
+        "Allowed"
+      ])
+      expect([yield* tags("a"), yield* tags("b")]).toEqual(["Limited", "Allowed"])
+    })
+  )
+})
+
+describe("rate limits in Redis", () => {
+  it.live("are shared by the processes, and each counts for itself once Redis is gone", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const server = yield* redis(3)
+      const node = () => Layer.build(Layer.fresh(RateLimitsRedis.layer(server.url))).pipe(Effect.provide(logged(lines)))
+      const [one, two] = [yield* node(), yield* node()]
+      const at = (context: typeof one) => Effect.provide(Effect.provide(take("k"), context), logged(lines))
+      expect([yield* at(one), yield* at(two), yield* at(one), yield* at(two)], lines.join()).toEqual([0, 0, 0, 2])
+      expect(new Set(server.seen)).toEqual(new Set(["gateway:rate_limit:k"]))
+      expect(lines).toEqual([])
+      yield* Effect.promise(server.stop)
+      expect([yield* at(one), yield* at(one), yield* at(one)]).toEqual([0, 0, 0])
+      expect(yield* at(one)).toBeGreaterThan(0)
+      expect(lines.filter((line) => line.includes("Redis cannot be reached"))).toHaveLength(1)
+      expect(lines.join()).not.toContain("hidden")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("do not stop the start when Redis is away", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const server = yield* redis(3)
+      yield* Effect.promise(server.stop)
+      const building = yield* Effect.forkChild(Layer.build(RateLimitsRedis.layer(server.url)).pipe(Effect.provide(logged(lines))))
+      const context = yield* Fiber.join(building)
+      expect(yield* Effect.provide(take("k"), context)).toBe(0)
+      expect(lines.join()).toContain("Redis cannot be reached")
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,146 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, wrapped } from "../support/GivenCodes.ts"
+import { momoCharge } from "../support/GivenRequests.ts"
+import { type Answer, referenceOf, said } from "../support/SignedClient.ts"
+import { callsOf, executionsOf, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
+
+const CHARGES = 64
+const METADATA = { order: 7 }
+
+const duplicate = (reference: string, status: string, more: object = {}) => ({
+  status: 409,
+  code: "duplicate_charge_in_flight",
+  class: "ambiguous",
+  details: {
+    reference,
+    status,
+    amount_minor: 20_000,
+    currency: "UGX",
+    metadata: METADATA,
+    created_at: expect.stringMatching(/Z$/),
+    ...more
+  }
+})
+
+const chargesIn = Effect.gen(function* () {
+  const { simulator } = yield* Stack
+  return (yield* callsOf(simulator)).filter((call) => call === "POST /v1/collections/momo").length
+})
+
+const charge = (ending: string, change: object = {}) => momoCharge(ending, { metadata: METADATA, ...change })
+
+// Callbacks come late here, so that a charge stays live while it is looked at, and nobody is asked but by the guard.
+const settings = { RECONCILER_SCHEDULE: "1h", PROVIDER_TIMEOUT_MS: "700" }
+
+layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })("the double-charge guard", (it) => {
+  it.effect("refuses a second charge while the first is live, and makes nothing of the new key", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const first = yield* tenant.post("/v1/collections", charge("2001"))
+      const before = yield* chargesIn
+      const second = yield* tenant.post("/v1/collections", charge("2001"), "again")
+      expect(said(second)).toStrictEqual(duplicate(referenceOf(first), "pending"))
+      const repeated = yield* tenant.post("/v1/collections", charge("2001", { amount_minor: 5 }), "again")
+      expect(said(repeated)).toMatchObject({ code: "duplicate_charge_in_flight" })
+      expect(yield* chargesIn).toBe(before)
+    })
+  )
+
+  it.effect("asks the provider: a charge that succeeded unheard is settled and named, with already_succeeded", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const number = "0003"
+      const first = yield* tenant.post("/v1/collections", charge(number))
+      expect(said(first)).toMatchObject({ status: 503, code: "provider_timeout" })
+      const second = yield* tenant.post("/v1/collections", charge(number))
+      expect(said(second)).toStrictEqual(duplicate(referenceOf(first), "successful", { already_succeeded: "true" }))
+      expect(yield* tenant.float).toMatchObject({ available_minor: 19_700 })
+      // The earlier one is settled and told by now: a further charge is another sale.
+      const third = yield* tenant.post("/v1/collections", charge(number))
+      expect(said(third)).toMatchObject({ status: 503 })
+      expect(referenceOf(third)).not.toBe(referenceOf(first))
+    })
+  )
+
+  it.effect("lets a charge through after one that failed", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      expect((yield* tenant.post("/v1/collections", charge("0016"))).status).toBe(422)
+      const second = yield* tenant.post("/v1/collections", charge("0016"))
+      expect(said(second)).toMatchObject({ status: 422, code: "charge_rejected_by_provider" })
+    })
+  )
+
+  it.effect("refuses without already_succeeded while the provider cannot be reached", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const first = yield* tenant.post("/v1/collections", charge("2002"))
+      const down = (is: boolean) => Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down: is }))
+      const second = yield* Effect.acquireUseRelease(
+        down(true),
+        () => tenant.post("/v1/collections", charge("2002")),
+        () => down(false)
+      )
+      expect(said(second)).toStrictEqual(duplicate(referenceOf(first), "pending"))
+    })
+  )
+
+  it.effect("guards each tenant, mode and number for itself", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const others = [yield* tenantOn(gateway, 0n), yield* keyOn(gateway, tenant.appId, "test")]
+      const answers = [yield* tenant.post("/v1/collections", charge("2003"))]
+      for (const other of others) answers.push(yield* other.post("/v1/collections", charge("2003")))
+      answers.push(yield* tenant.post("/v1/collections", charge("2004")))
+      expect(answers.map(({ status }) => status)).toStrictEqual([201, 201, 201, 201])
+    })
+  )
+
+  it.effect(`lets exactly one of ${CHARGES} parallel charges of one number through, whatever their keys`, () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const before = yield* chargesIn
+      const answers = yield* Effect.forEach(
+        Array.from({ length: CHARGES }, (_, index) => `parallel-${index}`),
+        (key) => tenant.post("/v1/collections", charge("2005"), key),
+        { concurrency: "unbounded" }
+      )
+      const placed = answers.filter(({ status }) => status === 201)
+      const refused = answers.filter((answer: Answer) => answer.status === 409)
+      expect([placed.length, refused.length]).toStrictEqual([1, CHARGES - 1])
+      const reference = placed.map(referenceOf).join()
+      for (const answer of refused) expect(referenceOf(answer)).toBe(reference)
+      expect(yield* chargesIn).toBe(before + 1)
+      expect(yield* executionsOf(simulator, reference)).toHaveLength(0)
+      expect(yield* verified(gateway)).toMatchObject({ ok: true })
+    })
+  )
+
+  it.effect("stands where a code places the charge: create with otp, and authorize", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      yield* demandCodes(gateway, "UG")
+      const first = yield* tenant.post("/v1/collections", charge("2006"))
+      const second = yield* tenant.post("/v1/collections", charge("2006"))
+      expect([first.status, second.status]).toStrictEqual([201, 201])
+      const say = (answer: Answer, pin = RIGHT) => authorize(tenant, referenceOf(answer), wrapped(pinIdOf(answer), pin, "2006"))
+      expect(said(yield* say(first, "000000"))).toMatchObject({ code: "otp_incorrect" })
+      // A wrong code has placed nothing, so that the number is free again.
+      expect((yield* say(second)).status).toBe(200)
+      expect(said(yield* say(first))).toStrictEqual(duplicate(referenceOf(second), "pending"))
+      const sent = yield* tenant.post("/v1/collections/otp", { country: "UG", source: sourceOf("2006") })
+      const otp = { pin_id: pinIdOf(sent), pin: RIGHT }
+      expect(said(yield* tenant.post("/v1/collections", charge("2006", { otp })))).toStrictEqual(
+        duplicate(referenceOf(second), "pending")
+      )
+    })
+  )
+})

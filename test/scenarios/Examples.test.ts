@@ -1,0 +1,15 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { examples } from "../../src/http/Examples.ts"
+import { executeExamples, lasting } from "../support/ExecutedExamples.ts"
+import { Stack } from "../support/Stack.ts"
+
+layer(Stack.layer(), { excludeTestServices: true })("the examples of the description", (it) => {
+  it.effect("are answered as they say when they are executed", () =>
+    Effect.gen(function* () {
+      const executed = yield* executeExamples((yield* Stack).gateway)
+      expect(Object.keys(examples).sort()).toStrictEqual(Object.keys(executed).sort())
+      expect(lasting(examples)).toStrictEqual(lasting(executed))
+    })
+  )
+})

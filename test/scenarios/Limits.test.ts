@@ -1,0 +1,135 @@
+import { layer } from "@effect/vitest"
+import { Context, Effect, Redacted } from "effect"
+import { expect } from "vitest"
+import type { DenialKind } from "../../src/domain/Denial.ts"
+import type { Limit } from "../../src/domain/Limits.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { Denials } from "../../src/services/ports/Denials.ts"
+import { Limits } from "../../src/services/ports/Limits.ts"
+import { auditEntry } from "../support/GivenDatabase.ts"
+import { bankPayout, momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { said } from "../support/SignedClient.ts"
+import { callsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
+
+const limited = Effect.fnUntraced(function* (limit: Partial<Limit>, float = 1_000_000n) {
+  const { gateway } = yield* Stack
+  const tenant = yield* tenantOn(gateway, float)
+  const limits = Context.get(gateway.context, Limits)
+  yield* limits.set(tenant.appId, { mode: "live", direction: "payout", window: "hour", count: 1, ...limit }, auditEntry())
+  return tenant
+})
+
+layer(Stack.layer(), { excludeTestServices: true })("limits, over real HTTP", (it) => {
+  it.effect("lets exactly as many payouts through as the hour allows, of 64 at once", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* limited({ count: 20 })
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 64 }, (_, index) => `${1000 + index}`),
+        (ending) => tenant.post("/v1/payouts", momoPayout(ending)),
+        { concurrency: "unbounded" }
+      )
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(20)
+      const refusals = answers.filter(({ status }) => status !== 201).map(said)
+      expect(refusals).toHaveLength(44)
+      for (const refusal of refusals) {
+        expect(refusal).toMatchObject({
+          status: 422,
+          code: "velocity_limit_exceeded",
+          class: "retriable",
+          details: { window: "hour" }
+        })
+      }
+      expect(yield* verified(gateway)).toMatchObject({ ok: true })
+    })
+  )
+
+  it.effect("counts one recipient by itself, and releases the key of a refused payout", () =>
+    Effect.gen(function* () {
+      const tenant = yield* limited({ window: "destination", count: 1 })
+      expect((yield* tenant.post("/v1/payouts", momoPayout("2001"))).status).toBe(201)
+      const refused = yield* tenant.post("/v1/payouts", momoPayout("2001"), "again")
+      expect(said(refused)).toMatchObject({ code: "velocity_limit_exceeded", details: { window: "destination" } })
+      expect((yield* tenant.post("/v1/payouts", momoPayout("2002"), "again")).status).toBe(201)
+    })
+  )
+
+  it.effect("gives the count of a failed payout back", () =>
+    Effect.gen(function* () {
+      const tenant = yield* limited({ count: 1 })
+      expect(said(yield* tenant.post("/v1/payouts", momoPayout("0001")))).toMatchObject({ code: "payout_rejected_by_provider" })
+      expect((yield* tenant.post("/v1/payouts", momoPayout("2003"))).status).toBe(201)
+      expect(said(yield* tenant.post("/v1/payouts", momoPayout("2004")))).toMatchObject({ code: "velocity_limit_exceeded" })
+    })
+  )
+
+  it.effect("counts the charges of one payer", () =>
+    Effect.gen(function* () {
+      const tenant = yield* limited({ direction: "collection", window: "destination", count: 0 })
+      expect(said(yield* tenant.post("/v1/collections", momoCharge("2005")))).toMatchObject({
+        status: 422,
+        code: "velocity_limit_exceeded",
+        details: { window: "destination" }
+      })
+    })
+  )
+
+  it.effect("never pays out more than the provider account's ceiling for the day", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const limits = Context.get(gateway.context, Limits)
+      const tenant = yield* tenantOn(gateway, 1_000_000n, { currency: "KES" })
+      const pay = (ending: string) => tenant.post("/v1/payouts", kenya(ending))
+      yield* limits.setCeiling("eversend", "KES", minor(2n * 13_000n), auditEntry())
+      const answers = yield* Effect.forEach(["2101", "2102", "2103", "2104"], pay, { concurrency: "unbounded" })
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(2)
+      for (const refusal of answers.filter(({ status }) => status !== 201).map(said)) {
+        expect(refusal).toMatchObject({ status: 422, code: "global_ceiling_reached", class: "retriable" })
+      }
+    })
+  )
+})
+
+const kenya = (ending: string) => ({
+  amount_minor: 10_000,
+  currency: "KES",
+  country: "KE",
+  method: "momo",
+  destination: { type: "momo", msisdn: `+25471234${ending}`, network: "MPESA", country: "KE" }
+})
+
+const denied = Effect.fnUntraced(function* (kind: DenialKind, value: string) {
+  const { gateway } = yield* Stack
+  yield* Context.get(gateway.context, Denials).add(kind, Redacted.make(value), "a test", auditEntry())
+})
+
+layer(Stack.layer(), { excludeTestServices: true })("who is refused, over real HTTP", (it) => {
+  it.effect("a blocked destination, however it is written, before any provider is asked", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const payout = momoPayout("2201")
+      yield* denied("destination", ` +${payout.destination.msisdn.replace(/(\d{3})/g, "$1 ")}`)
+      expect(said(yield* tenant.post("/v1/payouts", payout))).toMatchObject({
+        status: 403,
+        code: "destination_blocked",
+        class: "terminal"
+      })
+      expect(yield* callsOf(simulator)).toHaveLength(0)
+    })
+  )
+
+  it.effect("a screened name in any order, case and accent, and a screened number on either side", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      yield* denied("screened_name", "DÓE, jane mary")
+      const payout = bankPayout("2202")
+      const named = { ...payout, destination: { ...payout.destination, account_name: "Jane  Mary Doe" } }
+      expect(said(yield* tenant.post("/v1/payouts", named))).toMatchObject({ status: 403, code: "screening_denied" })
+      const charge = momoCharge("2203")
+      yield* denied("screened_number", charge.source.msisdn)
+      expect(said(yield* tenant.post("/v1/collections", charge))).toMatchObject({ status: 403, code: "screening_denied" })
+    })
+  )
+})

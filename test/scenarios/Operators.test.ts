@@ -1,0 +1,80 @@
+import { randomBytes } from "node:crypto"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect, it } from "@effect/vitest"
+import { Context, Effect, Option, Redacted } from "effect"
+import { describe } from "vitest"
+import { Reference } from "../../src/domain/Ids.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
+import { gateway as command } from "../commands/Gateway.ts"
+import { givenNode, masterKey } from "../support/GivenDatabase.ts"
+import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { client, referenceOf, said } from "../support/SignedClient.ts"
+import { gatewayOn, givenStack, tenantOn } from "../support/Stack.ts"
+
+const refused = (code: string, details: object = {}) => ({ status: 403, code, class: "terminal", details })
+
+const operatorOf = (database: Redacted.Redacted, key = Redacted.value(masterKey)) =>
+  Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
+    const ran = yield* command({ DATABASE_URL: Redacted.value(database), MASTER_KEY: key }, ...args, "--json")
+    expect(ran).toMatchObject({ code: 0, errors: "" })
+    return JSON.parse(ran.output)
+  })
+
+describe("an operator's change", () => {
+  it.live("a freeze and a denied capability hold on every node for what comes next, and open work still settles", () =>
+    Effect.gen(function* () {
+      const { database, gateway, simulator } = yield* givenStack()
+      const two = yield* gatewayOn(database, simulator)
+      const operator = operatorOf(database)
+      const tenant = yield* tenantOn(gateway, 100_000n)
+      const onTwo = client(two, tenant.key)
+      const open = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
+
+      yield* operator("tenant", "freeze", tenant.appId, "--reason", "fraud")
+      for (const node of [tenant, onTwo]) {
+        expect(said(yield* node.post("/v1/payouts", momoPayout("1234")))).toEqual(refused("tenant_frozen"))
+        expect(said(yield* node.post("/v1/collections", momoCharge("1234")))).toEqual(refused("tenant_frozen"))
+        expect((yield* node.get("/v1/float")).status).toBe(200)
+      }
+      expect(yield* onTwo.until(`/v1/payouts/${open}`, ({ status }) => status === "successful")).toBeDefined()
+
+      yield* operator("tenant", "unfreeze", tenant.appId, "--reason", "cleared")
+      yield* operator("tenant", "deny", tenant.appId, "payouts")
+      for (const node of [tenant, onTwo]) {
+        expect(said(yield* node.post("/v1/payouts", momoPayout("1234")))).toEqual(
+          refused("capability_not_allowed", { capability: "payouts" })
+        )
+        expect((yield* node.post("/v1/collections", momoCharge(node === onTwo ? "1235" : "1236"))).status).toBe(201)
+      }
+      yield* operator("tenant", "grant", tenant.appId, "payouts")
+      expect((yield* onTwo.post("/v1/payouts", momoPayout("1234"))).status).toBe(201)
+    })
+  )
+
+  it.live("a new master key opens the recipient of a payout that is open", () =>
+    Effect.gen(function* () {
+      const { database, gateway } = yield* givenStack({ RECONCILER_SCHEDULE: "1h" })
+      const tenant = yield* tenantOn(gateway, 100_000n)
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010")))
+      const renewed = randomBytes(32).toString("base64")
+      const folder = yield* Effect.acquireRelease(
+        Effect.promise(() => mkdtemp(join(tmpdir(), "gateway-rotation-"))),
+        (made) => Effect.promise(() => rm(made, { recursive: true, force: true }))
+      )
+      const oldKey = join(folder, "old.key")
+      yield* Effect.promise(() => writeFile(oldKey, Redacted.value(masterKey)))
+      const { rewrapped } = yield* operatorOf(database, renewed)("secrets", "rotate", "--from", oldKey)
+      expect(rewrapped).toMatchObject({ "transactions.sealed_destination": 1, "vault_keys.sealed": 1 })
+
+      const node = yield* givenNode(database, Redacted.make(renewed))
+      const sealed = yield* Context.get(gateway.context, Transactions).sealedDestination(Reference.make(reference))
+      const destination = yield* Context.get(node, Vault).openDestination(Option.getOrThrow(sealed))
+      expect(destination).toMatchObject({ _tag: "momo", network: "MTN" })
+      const hashed = [gateway.context, node].map((each) => Context.get(each, Vault).hash("party", Redacted.make("one")))
+      expect(hashed[0]).toEqual(hashed[1])
+    })
+  )
+})

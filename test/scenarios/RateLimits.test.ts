@@ -1,0 +1,36 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { said } from "../support/SignedClient.ts"
+import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
+
+const RESOLVE = "/v1/reference/resolve-bank-account"
+const account = { country: "UG", bank_code: "01", account_number: "903000121234" }
+const A_MINUTE = 30
+
+layer(Stack.layer({ RATE_LIMIT_MONEY: "1/h:2" }), { excludeTestServices: true })("too many requests", (it) => {
+  it.effect("of one key for account names are 429, and another key of the tenant goes on", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      for (let at = 0; at < A_MINUTE; at++) expect((yield* tenant.post(RESOLVE, account)).status).toBe(200)
+      const refused = yield* tenant.post(RESOLVE, account)
+      expect(said(refused)).toMatchObject({ status: 429, code: "rate_limited", class: "retriable", details: { scope: "key" } })
+      expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(2)
+      expect((yield* tenant.get("/v1/float")).status).toBe(200)
+      expect((yield* (yield* keyOn(gateway, tenant.appId, "live")).post(RESOLVE, account)).status).toBe(200)
+    })
+  )
+
+  it.effect("that move money are 429 as the settings say, keep nothing, and leave reads alone", () =>
+    Effect.gen(function* () {
+      const tenant = yield* tenantOn((yield* Stack).gateway)
+      const statuses = yield* Effect.forEach(["/v1/payouts", "/v1/collections", "/v1/fx/exchange"], (target) =>
+        Effect.map(tenant.post(target, {}, "one key"), ({ status }) => status)
+      )
+      expect(statuses).toEqual([422, 422, 429])
+      expect(Number((yield* tenant.post("/v1/payouts", {})).headers.get("retry-after"))).toBeGreaterThan(3500)
+      expect((yield* tenant.post("/v1/payouts/quote", {})).status).toBe(422)
+      expect((yield* tenant.get("/v1/float")).status).toBe(200)
+    })
+  )
+})

@@ -1,0 +1,157 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Capability } from "../../src/domain/Tenant.ts"
+import { said } from "../support/SignedClient.ts"
+import { callsOf, changeCorridor, Stack, tenantOn } from "../support/Stack.ts"
+
+const BANKS = "/v1/reference/banks"
+const COUNTRIES = "/v1/reference/countries"
+const notAllowed = (capability: string) => ({
+  status: 403,
+  code: "capability_not_allowed",
+  class: "terminal",
+  details: { capability }
+})
+const unreadable = { status: 503, code: "provider_error", class: "retriable", details: {} }
+
+const without = (capability: Capability) => Capability.literals.filter((one) => one !== capability)
+
+layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
+  it.effect("lists the banks of a country by the code that a payout sends, without the inactive ones", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const answer = yield* tenant.get(`${BANKS}/UG`)
+      expect(answer.body).toStrictEqual({
+        code: 200,
+        message: "ok",
+        data: [
+          { code: "0000", name: "Default Bank", country: "UG", currency: "UGX" },
+          { code: "01", name: "Stanbic Bank Uganda", country: "UG", currency: "UGX" },
+          { code: "16", name: "Centenary Bank", country: "UG", currency: "UGX" }
+        ]
+      })
+    })
+  )
+
+  it.effect("lists no banks for a country that has none, and refuses what is no country", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const before = yield* callsOf(simulator)
+      for (const country of ["RW", "FR"]) expect((yield* tenant.get(`${BANKS}/${country}`)).body.data).toStrictEqual([])
+      for (const country of ["ug", "UGA", "U1"])
+        expect(said(yield* tenant.get(`${BANKS}/${country}`))).toMatchObject({ status: 422, code: "validation_failed" })
+      expect(yield* callsOf(simulator)).toStrictEqual(before)
+    })
+  )
+
+  it.effect("lists no banks once the corridor is switched off", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      yield* changeCorridor(gateway, "KE", "bank", { active: false })
+      expect((yield* tenant.get(`${BANKS}/KE`)).body.data).toStrictEqual([])
+      yield* changeCorridor(gateway, "KE", "bank", { active: true })
+      expect((yield* tenant.get(`${BANKS}/KE`)).body.data).toHaveLength(2)
+    })
+  )
+
+  it.effect("tells the countries in which payouts are delivered, with the currencies and methods of each", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const { body, status } = yield* tenant.get(COUNTRIES)
+      expect(status).toBe(200)
+      expect(body.data).toHaveLength(10)
+      expect(body.data).toContainEqual({
+        country: "UG",
+        name: "Uganda",
+        phone_prefix: "+256",
+        currencies: ["UGX"],
+        methods: ["momo", "bank", "wallet"]
+      })
+      expect(body.data).toContainEqual({
+        country: "NG",
+        name: "Nigeria",
+        phone_prefix: "+234",
+        currencies: ["NGN"],
+        methods: ["bank", "wallet"]
+      })
+    })
+  )
+
+  it.effect("tells the shared pool in minor units of each currency to those who may see it", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n, { capabilities: ["balances"] })
+      const { body, status } = yield* tenant.get("/v1/balances")
+      expect(status).toBe(200)
+      expect(body.data).toHaveLength(12)
+      const row = {
+        provider: "eversend",
+        available_minor: expect.any(Number),
+        pending_minor: null,
+        as_of: expect.stringMatching(ISO)
+      }
+      expect(body.data).toContainEqual({ ...row, currency: "UGX" })
+      expect(body.data).toContainEqual({ ...row, currency: "KES" })
+    })
+  )
+
+  it.effect("needs its own grant for each, and no provider is asked without one", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const noReference = yield* tenantOn(gateway, 0n, { capabilities: without("reference_data") })
+      const noBalances = yield* tenantOn(gateway)
+      const before = yield* callsOf(simulator)
+      expect(said(yield* noReference.get(`${BANKS}/UG`))).toStrictEqual(notAllowed("reference_data"))
+      expect(said(yield* noReference.get(`${BANKS}/FR`))).toStrictEqual(notAllowed("reference_data"))
+      expect(said(yield* noReference.get(COUNTRIES))).toStrictEqual(notAllowed("reference_data"))
+      expect(said(yield* noBalances.get("/v1/balances"))).toStrictEqual(notAllowed("balances"))
+      expect(yield* callsOf(simulator)).toStrictEqual(before)
+    })
+  )
+
+  it.effect("works for a frozen tenant, whose money alone stands still", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n, { status: "frozen" })
+      for (const path of [`${BANKS}/UG`, COUNTRIES, "/v1/reference/corridors", "/v1/capabilities"])
+        expect((yield* tenant.get(path)).status).toBe(200)
+    })
+  )
+
+  it.effect("a provider that cannot be read is provider_error; what the gateway itself knows is answered all the same", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n, { capabilities: Capability.literals })
+      const setDown = (down: boolean) => Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down }))
+      yield* setDown(true)
+      for (const path of [`${BANKS}/UG`, COUNTRIES, "/v1/balances"])
+        expect(said(yield* tenant.get(path))).toStrictEqual(unreadable)
+      for (const path of ["/v1/reference/corridors", "/v1/capabilities"]) expect((yield* tenant.get(path)).status).toBe(200)
+      yield* setDown(false)
+      expect((yield* tenant.get(COUNTRIES)).status).toBe(200)
+    })
+  )
+
+  for (const [operation, path] of [
+    ["banks", `${BANKS}/UG`],
+    ["countries", COUNTRIES],
+    ["wallets", "/v1/balances"]
+  ] as const)
+    it.effect(`a failed answer about ${operation} is provider_error, and the next one is good`, () =>
+      Effect.gen(function* () {
+        const { gateway, simulator } = yield* Stack
+        const tenant = yield* tenantOn(gateway, 0n, { capabilities: Capability.literals })
+        for (const ending of ["0005", "0006", "0017"]) {
+          yield* Effect.promise(() => simulator.control("POST", "/next", { provider: "eversend", operation, ending }))
+          expect(said(yield* tenant.get(path))).toStrictEqual(unreadable)
+        }
+        expect((yield* tenant.get(path)).status).toBe(200)
+      })
+    )
+})
+
+const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
