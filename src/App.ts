@@ -23,6 +23,7 @@ import { LedgerAuditPg } from "./persistence/LedgerAuditPg.ts"
 import { LimitsPg } from "./persistence/LimitsPg.ts"
 import { LocalProcess } from "./persistence/LocalProcess.ts"
 import { NoncesPg } from "./persistence/NoncesPg.ts"
+import { PartyHashesPg } from "./persistence/PartyHashesPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
 import { Probe } from "./persistence/Probe.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
@@ -117,6 +118,7 @@ export const ports = ({ databaseUrl, masterKey, policy }: ReadySettings) => {
     IdempotencyPg,
     LedgerAuditPg,
     LimitsPg,
+    PartyHashesPg,
     NoncesPg,
     outbox,
     ProviderInboxPg,

@@ -167,13 +167,16 @@ const failures = (method: string, path: string): Readonly<Record<string, Tree>> 
         ...(status === statuses.rate_limited ? { headers: { "Retry-After": header("Seconds to wait") } } : {}),
         content: {
           "application/json": {
-            schema: { oneOf: codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` })) }
+            schema: anyOf(codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` })))
           }
         }
       }
     ])
   )
 }
+
+const anyOf = (schemas: ReadonlyArray<Tree>): Tree =>
+  schemas.length === 1 && schemas[0] !== undefined ? schemas[0] : { anyOf: schemas }
 
 const withExample = (holder: Tree, example: unknown): Tree => {
   const content = holder["content"]

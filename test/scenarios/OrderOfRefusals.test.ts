@@ -48,6 +48,7 @@ const order: ReadonlyArray<Violation> = [
   { code: "unknown_currency", status: 422, spoil: body({ currency: "ABC" }) },
   { code: "inexact_amount", status: 422, spoil: body({ amount_minor: 10_000.5 }) },
   { code: "validation_failed", status: 422, spoil: body({ country: "Uganda" }) },
+  { code: "amount_type_required", status: 400, spoil: body({ destination_currency: "KES" }) },
   { code: "idempotency_key_reused", status: 422, spoil: (attempt) => ({ ...attempt, reused: true }) },
   {
     code: "capability_not_allowed",

@@ -1,0 +1,11 @@
+import { Context, type Effect } from "effect"
+import type { Instant } from "../../domain/Instant.ts"
+
+/** The keyed HMACs of payers' and recipients' numbers, which recognise a number for a while and are dropped then (decisions.md section 4). */
+export class PartyHashes extends Context.Service<
+  PartyHashes,
+  {
+    /** Drops up to `limit` of each kind that are older than `before`, never one of an open transaction; answers how many. */
+    readonly forget: (before: Instant, limit: number) => Effect.Effect<number>
+  }
+>()("gateway/services/ports/PartyHashes") {}
