@@ -11,6 +11,7 @@ const codeRows = rowsOf(
     known: Schema.Boolean,
     wrong: Schema.Number,
     sent: Schema.Boolean,
+    closed: Schema.Boolean,
     leased: Schema.Boolean
   })
 )
@@ -18,7 +19,7 @@ const holderRows = rowsOf(Schema.Struct({ reference: Schema.NullOr(Schema.String
 const statusRows = rowsOf(Schema.Struct({ status: Schema.String }))
 const partyRows = rowsOf(Schema.Struct({ party_hash: Schema.NullOr(Schema.Uint8Array) }))
 const countRows = rowsOf(Schema.Struct({ wrong: Schema.Number }))
-const standingRows = rowsOf(Schema.Struct({ sent: Schema.Boolean, leased: Schema.Boolean }))
+const leasedRows = rowsOf(Schema.Struct({ leased: Schema.Boolean }))
 const requestRows = rowsOf(Schema.Struct({ oldest: Moment, granted: Schema.Boolean }))
 
 type Place = Pick<CodeAttempt, "appId" | "reference">
@@ -31,7 +32,7 @@ export const CodesPg = Layer.effect(
 
     const locked = Effect.fnUntraced(function* ({ appId, reference }: Place, codeHash: Uint8Array, at: Instant) {
       yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
-      const [row] = yield* codeRows(sql`SELECT ${codeHash} = ANY (wrong) AS known, cardinality(wrong) AS wrong, sent,
+      const [row] = yield* codeRows(sql`SELECT ${codeHash} = ANY (wrong) AS known, cardinality(wrong) AS wrong, sent, closed,
           coalesce(lease_until > ${iso(at)}::timestamptz, false) AS leased
         FROM charge_codes WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`)
       return row ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
@@ -64,6 +65,7 @@ export const CodesPg = Layer.effect(
         const { appId, at, claim, codeHash, holder, leaseMs, mode, partyHash, reference, wrongAtMost } = attempt
         const codes = yield* locked(attempt, codeHash, at)
         if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies Attempted
+        if (codes.closed) return { _tag: "Moved" } satisfies Attempted
         if (codes.wrong >= wrongAtMost) return { _tag: "Spent" } satisfies Attempted
         if (codes.known) return { _tag: "KnownWrong", wrong: codes.wrong } satisfies Attempted
         if (!(yield* isWaiting(attempt))) return { _tag: "Moved" } satisfies Attempted
@@ -104,12 +106,15 @@ export const CodesPg = Layer.effect(
       return Option.fromNullOr(row?.party_hash ?? null)
     })
 
-    const standing = Effect.fn("Codes.standing")(function* (reference: Reference, at: Instant) {
-      const [row] = yield* standingRows(sql`SELECT c.sent, coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
+    const close = Effect.fn("Codes.close")(function* (reference: Reference, at: Instant) {
+      const closed = yield* sql`INSERT INTO charge_codes AS c (app_id, reference, closed)
+        SELECT app_id, reference, true FROM transactions WHERE reference = ${reference}
+        ON CONFLICT (app_id, reference) DO UPDATE SET closed = true WHERE NOT c.sent RETURNING 1 AS closed`
+      if (closed.length === 1) return "free"
+      const [row] = yield* leasedRows(sql`SELECT coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
         FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference}`)
-      if (row?.sent !== true) return "free"
-      return row.leased ? "leased" : "unheard"
-    })
+      return row?.leased === true ? "leased" : "unheard"
+    }, Effect.orDie)
 
     const request: Codes["Service"]["request"] = Effect.fn("Codes.request")(
       function* ({ appId, mode, partyHash }, at, limit, windowMs) {
@@ -133,6 +138,6 @@ export const CodesPg = Layer.effect(
       Effect.orDie
     )
 
-    return Codes.of({ begin, wrong, partyHash, standing, request })
+    return Codes.of({ begin, wrong, partyHash, close, request })
   })
 )

@@ -199,7 +199,8 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
       FROM idempotency_keys k
       LEFT JOIN transactions t ON t.app_id = k.app_id AND t.reference = k.reference AND t.mode = k.mode
       WHERE k.reference IS NOT NULL
-      GROUP BY k.app_id, k.reference HAVING min(t.reference) IS NULL OR count(*) > 1`
+      GROUP BY k.app_id, k.reference HAVING min(t.reference) IS NULL
+        OR count(*) FILTER (WHERE k.endpoint NOT LIKE '%/authorize') > 1`
   },
   {
     rule: "outcomes_were_told",

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { Quote } from "../domain/Quote.ts"
+import type { Claim } from "../services/ports/Idempotency.ts"
 import { Quotes } from "../services/ports/Quotes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
@@ -40,16 +41,19 @@ export const QuotesPg = Layer.effect(
       )
     )
 
-    const take = Effect.fn("Quotes.take")(function* ({ appId, id, mode }: Quote, key: string) {
-      const rows = yield* sql`UPDATE fx_quotes SET taken_by = ${key}
-        WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id} AND (taken_by IS NULL OR taken_by = ${key})
+    const holder = ({ fence, scope }: Claim): string => `${fence}:${scope.key}`
+
+    const take = Effect.fn("Quotes.take")(function* ({ appId, id, mode }: Quote, claim: Claim) {
+      const rows = yield* sql`UPDATE fx_quotes SET taken_by = ${holder(claim)}
+        WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id}
+          AND (taken_by IS NULL OR substr(taken_by, strpos(taken_by, ':') + 1) = ${claim.scope.key})
         RETURNING 1 AS taken`
       return rows.length === 1
     }, Effect.orDie)
 
-    const release = Effect.fn("Quotes.release")(function* ({ appId, id, mode }: Quote, key: string) {
+    const release = Effect.fn("Quotes.release")(function* ({ appId, id, mode }: Quote, claim: Claim) {
       yield* sql`UPDATE fx_quotes SET taken_by = NULL
-        WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id} AND taken_by = ${key}`
+        WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id} AND taken_by = ${holder(claim)}`
     }, Effect.orDie)
 
     return Quotes.of({ put, find, take, release })

@@ -19,7 +19,7 @@ import type { FinalRefusal, OpenRefusal } from "./Answering.ts"
 import { ChargeGuard } from "./ChargeGuard.ts"
 import { Charging, WRONG_CODES_AT_MOST } from "./Charging.ts"
 import { PartyChecks } from "./PartyChecks.ts"
-import { Codes } from "./ports/Codes.ts"
+import { type Attempted, Codes } from "./ports/Codes.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Policy } from "./ports/Policy.ts"
 import type { Otp } from "./ports/Provider.ts"
@@ -51,6 +51,8 @@ export type AuthorizeRefusal =
   | ProviderError
   | FinalRefusal
   | OpenRefusal
+
+type Begun = Exclude<Attempted, { readonly _tag: "PayerBusy" }> | { readonly _tag: "Expired" }
 
 /** The second half of the code flow (interface.md, "POST /v1/collections/{reference}/authorize"). */
 export class CodeFlow extends Context.Service<
@@ -141,16 +143,22 @@ export class CodeFlow extends Context.Service<
           leaseMs: policy.idempotencyLeaseMs,
           wrongAtMost: WRONG_CODES_AT_MOST
         }
+        // The guard may have asked the provider about earlier charges: the clock is read when the code is about to leave.
         const attempted = yield* guard.behind({ appId, mode, partyHash, own: reference }, ({ holder }) =>
-          Effect.map(codes.begin({ ...attempt, holder }), (result) =>
-            result._tag === "PayerBusy" ? Option.none() : Option.some(result)
-          )
+          Effect.gen(function* (): Effect.fn.Return<Option.Option<Begun>> {
+            const now = yield* Clock.currentTimeMillis
+            if (now >= action.expiresAt) return Option.some({ _tag: "Expired" })
+            const result = yield* codes.begin({ ...attempt, at: now, holder })
+            return result._tag === "PayerBusy" ? Option.none() : Option.some(result)
+          })
         )
         switch (attempted._tag) {
           case "Leased": {
             const payment = { collection, corridor, source, partyHash, otp, redirectUrl: null, payer: null, claim }
             return yield* charging.place(port, { ...payment, by: "authorize" })
           }
+          case "Expired":
+            return yield* expired(caller, collection)
           case "Frozen":
             return yield* new TenantFrozen({})
           case "KnownWrong":

@@ -112,10 +112,10 @@ export class Exchanges extends Context.Service<
         if (port === undefined) return yield* unsupported
         yield* admission.underCeiling(caller, quoted.amount, quoted.currency)
         // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
-        if (!(yield* quotes.take(quoted, claim.scope.key))) return yield* new QuoteExpired({ quote_id: quoted.id })
+        if (!(yield* quotes.take(quoted, claim))) return yield* new QuoteExpired({ quote_id: quoted.id })
         yield* open(opening(caller, command, claim, quoted, now), claim).pipe(
           // A lost claim says that somebody else works with the same key, and perhaps with this quote.
-          Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim.scope.key)))
+          Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
         )
         const { amount, currency, destinationCurrency, token } = quoted
         const { outcome, raw } = yield* trailed(

@@ -18,7 +18,6 @@ export const estimateView = (
   now: Instant
 ) => {
   const total = priced === undefined ? null : add(priced.quote.principal, priced.quote.fee)
-  const sent = priced?.quote.principal ?? query.amount
   return {
     amount_minor: query.amount,
     amount_currency: amountCurrencyOf(query),
@@ -32,7 +31,8 @@ export const estimateView = (
     deduct_fee_from_amount: query.deductFeeFromAmount,
     minimum_minor: corridor.minimum,
     maximum_minor: corridor.maximum,
-    meets_minimum: priced === undefined ? corridor.minimum === null || sent >= corridor.minimum : priced.reachesFloor,
+    meets_minimum:
+      priced?.reachesFloor ?? (!query.deductFeeFromAmount && (corridor.minimum === null || query.amount >= corridor.minimum)),
     affordable: total !== null && total <= available,
     available_minor: available,
     shortfall_minor: total === null ? null : minus(total, available),

@@ -73,7 +73,9 @@ export class PayoutPricing extends Context.Service<
         if (!corridor.destinationCurrencies.includes(terms.destinationCurrency)) return yield* new CorridorUnsupported(key)
         const destination = terms.destination
         const reached =
-          destination === null || destination.country === terms.country ? corridor : yield* reach(terms, destination)
+          destination === null || (destination.country === terms.country && terms.destinationCurrency === terms.currency)
+            ? corridor
+            : yield* reach(terms, destination)
         const network =
           destination?._tag === "momo"
             ? yield* knownNetwork(reached, destination.country, destination.network, "destination.network")
@@ -95,7 +97,7 @@ export class PayoutPricing extends Context.Service<
         } satisfies Route
       })
 
-      /** Across a border the destination's own country says which networks there are. */
+      /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
       const reach = (terms: PayoutTerms, destination: Destination) =>
         admission.corridor({
           country: destination.country,
@@ -112,7 +114,9 @@ export class PayoutPricing extends Context.Service<
       })
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: Route, terms: PayoutTerms) {
-        return yield* Effect.catchTag(priceOf(where, terms), "QuoteRefused", () => Effect.succeed(undefined))
+        const priced = yield* Effect.catchTag(priceOf(where, terms), "QuoteRefused", () => Effect.succeed(undefined))
+        // A budget that its fee would eat buys nothing: there are no figures to show.
+        return priced !== undefined && priced.quote.principal === ZERO ? undefined : priced
       })
 
       const cheaper = Effect.fn("PayoutPricing.cheaper")(function* (caller: Caller, terms: PayoutTerms, available: MinorUnits) {

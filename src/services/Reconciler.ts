@@ -72,7 +72,7 @@ export class Reconciler extends Context.Service<
       const withoutAsking = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
         const now = yield* Clock.currentTimeMillis
         if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
-        const standing = yield* codes.standing(record.reference, now)
+        const standing = yield* codes.close(record.reference, now)
         // The request that sent it brings the answer, or leaves it unheard.
         if (standing === "leased") return Option.some(false)
         if (standing === "free") {

@@ -69,9 +69,9 @@ story(
     expect(yield* begin(1)).toBe("Leased")
     expect(yield* begin(1, { at: NOON + LEASE_MS - 1 })).toBe("Busy")
     expect(yield* begin(1, { at: NOON + LEASE_MS })).toBe("Unheard")
-    const { standing } = yield* Codes
-    expect(yield* standing(reference, NOON)).toBe("leased")
-    expect(yield* standing(reference, NOON + LEASE_MS)).toBe("unheard")
+    const { close } = yield* Codes
+    expect(yield* close(reference, NOON)).toBe("leased")
+    expect(yield* close(reference, NOON + LEASE_MS)).toBe("unheard")
   })
 )
 
@@ -85,7 +85,6 @@ story(
     expect(yield* codes.wrong(wrong(1))).toBe(1)
     expect(yield* codes.wrong(wrong(1))).toBe(1)
     expect(yield* locks.holder(appId, "live", partyHash)).toStrictEqual(Option.none())
-    expect(yield* codes.standing(reference, NOON)).toBe("free")
     expect(yield* begin(1)).toBe("KnownWrong")
     expect(yield* begin(2)).toBe("Leased")
     expect(yield* codes.wrong(wrong(2))).toBe(2)
@@ -117,5 +116,15 @@ story(
     expect(yield* ask(NOON + 2_000)).toBe(NOON + 600_000)
     expect(yield* ask(NOON + 600_000)).toBeNull()
     expect(yield* ask(NOON + 600_001)).toBe(NOON + 601_000)
+  })
+)
+
+story(
+  "are over once their window passed with none on its way: no charge can be placed any more",
+  Effect.gen(function* () {
+    const codes = yield* Codes
+    expect(yield* codes.close(reference, NOON)).toBe("free")
+    expect(yield* begin(1)).toBe("Moved")
+    expect(yield* codes.close(reference, NOON)).toBe("free")
   })
 )

@@ -64,7 +64,7 @@ describe("the corridors", () => {
         customerAction: "none",
         requiresRedirectUrl: false,
         requiresMsisdn: false,
-        destinationCurrencies: ["UGX"],
+        destinationCurrencies: ["UGX", "KES", "GHS", "NGN"],
         availability: "operational",
         inactiveReason: null
       })

@@ -165,6 +165,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
       yield* tenant.until(`/v1/collections/${reference}`, (now) => now["status"] === "successful")
       const again = yield* say(RIGHT)
       expect([again.text, again.headers.get("idempotency-replayed")]).toStrictEqual([first.text, "true"])
+      expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
     })
   )
 

@@ -28,6 +28,8 @@ CREATE TABLE charge_codes (
   wrong bytea[] NOT NULL DEFAULT '{}',
   -- A code went to the provider and was not answered wrong: a charge may have been placed.
   sent boolean NOT NULL DEFAULT false,
+  -- The window passed with no code on its way: none can be sent any more.
+  closed boolean NOT NULL DEFAULT false,
   lease_until timestamptz,
   PRIMARY KEY (app_id, reference)
 );

@@ -55,8 +55,11 @@ export class Codes extends Context.Service<
     ) => Effect.Effect<number>
     /** The keyed HMAC of the number that is charged; none once it was dropped, or for an absent transaction. */
     readonly partyHash: (reference: Reference) => Effect.Effect<Option.Option<Uint8Array>>
-    /** `free` also for an absent one. */
-    readonly standing: (reference: Reference, at: Instant) => Effect.Effect<CodeStanding>
+    /**
+     * Ends the codes of a transaction whose window passed. `free` says that none is on its way and that none can be sent any more, so
+     * that nothing was and nothing will be placed; otherwise nothing changes.
+     */
+    readonly close: (reference: Reference, at: Instant) => Effect.Effect<CodeStanding>
     /**
      * Counts a code that is about to be sent by hand: at most `limit` a number within `windowMs`. Null when it may be sent, else the
      * moment from which on the next one may.
