@@ -155,7 +155,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
 
   it.effect("honours a key at authorize", () =>
     Effect.gen(function* () {
-      const { tenant } = yield* given
+      const { gateway, tenant } = yield* given
       const { pinId, reference } = yield* waiting(tenant, "1120")
       const say = (pin: string) => authorize(tenant, reference, wrapped(pinId, pin, "1120"), { "idempotency-key": `key-${pin}` })
       expect(said(yield* say("000000"))).toStrictEqual(incorrect(reference, 4))
