@@ -71,6 +71,8 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   if (resolution.outcome === "failed") return givenBack(payout, closed, at)
   const principal = resolution.amount ?? payout.principal
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
+  const back = payout.returned?.amount ?? ZERO
+  if (principal < back) return `${back} minor ${currency} of it came back: it cannot have sent less than that`
   const heldFee = minus(held, principal)
   const fee = resolution.fee ?? (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
   const fees = smaller(fee, heldFee)

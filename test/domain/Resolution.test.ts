@@ -82,6 +82,12 @@ describe("a person's resolution of a payout", () => {
     expect(resolvePayout(payout(review), say("successful", 11_001n), NOON)).toContain("no more than that")
   })
 
+  it("never gives back more than was sent: what was returned before counts", () => {
+    const returned = { amount: minor(10_000n), at: NOON, reason: "account closed" }
+    const paid = payout({ ...review, status: "successful", returned })
+    expect(resolvePayout(paid, say("successful", 5_000n), NOON)).toContain("came back")
+  })
+
   it("corrects one that failed and was delivered after all, and returns one that succeeded and was not", () => {
     const failed = payout({ ...review, status: "failed", fees: minor(0n), completedAt: NOON - 1 })
     expect(what(resolvePayout(failed, say("successful"), NOON))).toEqual([
