@@ -1,6 +1,5 @@
 import { Context, Effect, Layer, Redacted, Ref, Schema } from "effect"
 import * as Config from "./Config.ts"
-import type { Mode } from "./domain/Ids.ts"
 import { Envelope } from "./http/Envelope.ts"
 import { Server } from "./http/Server.ts"
 import { Logs } from "./observability/Logs.ts"
@@ -36,8 +35,7 @@ import { VaultPg } from "./persistence/VaultPg.ts"
 import { WebhookDeliveriesPg } from "./persistence/WebhookDeliveriesPg.ts"
 import { WebhookEndpointsPg } from "./persistence/WebhookEndpointsPg.ts"
 import { WebhookOutboxPg } from "./persistence/WebhookOutboxPg.ts"
-import { eversendSimulator } from "./providers/eversend/Simulator.ts"
-import { providerRegistry } from "./providers/Registry.ts"
+import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { Simulator, simulator as simulatorLayer } from "./providers/simulation/Simulator.ts"
 import { Admission } from "./services/Admission.ts"
 import { Authentication } from "./services/Authentication.ts"
@@ -79,6 +77,9 @@ export class Unstartable extends Schema.TaggedError<Unstartable>()("Unstartable"
 const LOOPBACK = "127.0.0.1"
 
 export const identifiers = IdentifiersLive
+
+/** Every provider that this program knows, registered or not. */
+export const providerNames = knownProviders.map(({ name }) => name)
 
 /** What the commands need that run the processes of a data folder. */
 export const embeddedPostgres = EmbeddedPostgres
@@ -137,7 +138,7 @@ export const ports = ({ databaseUrl, masterKey, policy }: ReadySettings) => {
 
 /** Everything but the listeners and the workers. */
 const services = (settings: ReadySettings) => {
-  const registry = Layer.provide(Metrics.providers, providerRegistry({ eversend: eversendAccounts(settings) }))
+  const registry = Layer.provide(Metrics.providers, providerRegistry(settings.providers))
   return Layer.mergeAll(
     Authentication.layer,
     Capabilities.layer,
@@ -162,15 +163,6 @@ const services = (settings: ReadySettings) => {
 }
 
 const rateLimits = ({ redisUrl }: Settings) => (redisUrl === null ? RateLimitsMemory : RateLimitsRedis.layer(redisUrl))
-
-const eversendAccounts = ({ eversend, policy }: Settings) => {
-  const account = (mode: Mode) => {
-    const own = eversend?.[mode] ?? null
-    if (eversend === null || own === null) return undefined
-    return { ...own, baseUrl: eversend.baseUrl, origin: eversend.origin, timeoutMs: policy.providerTimeoutMs }
-  }
-  return { live: account("live"), test: account("test") }
-}
 
 /** Work that goes on beside the requests. */
 const workers = Layer.effectDiscard(
@@ -212,33 +204,27 @@ const traced = ({ telemetry }: Settings) => ({
   serviceName: telemetry.serviceName
 })
 
-/** The provider simulator; it knows the accounts of the settings, or else its own. */
-export const simulator = Effect.fnUntraced(function* (settings: Settings) {
-  const { eversend } = simulated(settings, "")
-  const accounts = [eversend?.live ?? [], eversend?.test ?? []].flat()
-  return yield* Layer.build(
+/** The simulator of every provider; each knows the accounts of the settings, or else its own. */
+export const simulator = (settings: Settings) =>
+  Layer.build(
     simulatorLayer({
       host: LOOPBACK,
       controlPort: settings.simulatorPort,
       dataDir: settings.dataDir,
       delayMs: settings.simulatorDelayMs,
-      // A second execution of one reference is accepted, so that sending anything twice would show.
-      providers: [eversendSimulator({ accounts, duplicates: "accept" })]
+      providers: simulated(settings, () => "").providers.map((accounts) => accounts.simulator)
     })
   ).pipe(
     Effect.map((context) => Context.get(context, Simulator)),
     Effect.catchDefect((defect) => new Unstartable({ message: defect instanceof Error ? defect.message : String(defect) }))
   )
-})
 
-/** The settings of a gateway whose provider is the simulator, reached at `baseUrl`. Its credentials open nothing but the simulator. */
-export const simulated = <S extends Settings>(settings: S, baseUrl: string): S => {
-  const account = (mode: Mode) => ({
-    clientId: `simulated-${mode}`,
-    clientSecret: Redacted.make(`simulated-${mode}-secret`),
-    webhookSecret: Redacted.make(`simulated-${mode}-webhook-secret`)
-  })
-  return settings.eversend === null
-    ? { ...settings, eversend: { baseUrl, origin: null, live: account("live"), test: account("test") } }
-    : settings
-}
+/** The settings of a gateway with a simulator behind every provider that has no account. Its credentials open nothing but the simulator. */
+export const simulated = <S extends Settings>(settings: S, baseUrlOf: (provider: string) => string): S => ({
+  ...settings,
+  providers: knownProviders.map(
+    (known) =>
+      settings.providers.find(({ name }) => name === known.name) ??
+      known.simulated({ baseUrl: baseUrlOf(known.name), timeoutMs: settings.policy.providerTimeoutMs })
+  )
+})

@@ -4,7 +4,6 @@ import {
   duration,
   hostName,
   httpUrl,
-  isLoopback,
   list,
   longerThanZero,
   masterKeyText,
@@ -16,13 +15,13 @@ import {
   reader,
   redisUrl,
   rising,
-  secret,
   text,
   type Variables,
   wholeNumber
 } from "./ConfigRules.ts"
 import type { Currency } from "./domain/Currency.ts"
 import { type MinorUnits, minor } from "./domain/Money.ts"
+import { knownProviders } from "./providers/Registry.ts"
 
 /** Every setting (running.md, "Settings"). Durations are milliseconds unless the name says otherwise. */
 export type Settings = ReturnType<typeof parse>
@@ -82,6 +81,8 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
   const databaseUrl = read.optional("DATABASE_URL", postgresUrl)
   const masterKey = read.optional("MASTER_KEY", masterKeyText)
   if (databaseUrl !== null && !read.has("MASTER_KEY")) mistakes.push("MASTER_KEY is required together with DATABASE_URL")
+  const simulatorAllowed = read("ALLOW_SIMULATOR", "false", boolean)
+  const policy = policyOf(read)
   return {
     host: read("HOST", "127.0.0.1", hostName),
     port,
@@ -105,13 +106,24 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     /** How often one key may ask. */
     rateLimits: { reads: read("RATE_LIMIT_READS", "500/s:1000", rate), money: read("RATE_LIMIT_MONEY", "200/s:400", rate) },
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
-    eversend: eversend(read, mistakes, databaseUrl !== null),
-    policy: policy(read)
+    /** Empty: no provider is registered, unless it is simulated. */
+    providers: providers(read, mistakes, {
+      timeoutMs: policy.providerTimeoutMs,
+      refuseLoopback: databaseUrl !== null && !simulatorAllowed
+    }),
+    policy
   }
 }
 
+/** The accounts that are set, at the providers that this program knows. */
+const providers = (
+  read: Reader,
+  mistakes: Array<string>,
+  bounds: { readonly timeoutMs: number; readonly refuseLoopback: boolean }
+) => knownProviders.flatMap((known) => known.configured(read, mistakes, bounds) ?? [])
+
 /** What the `Policy` port holds. */
-const policy = (read: Reader) => {
+const policyOf = (read: Reader) => {
   const signatureMaxAgeSeconds = read("SIGNATURE_MAX_AGE_SECONDS", "120", wholeNumber(1, MAX_SECONDS))
   const signatureMaxAheadSeconds = read("SIGNATURE_MAX_AHEAD_SECONDS", "30", wholeNumber(0, MAX_SECONDS))
   return {
@@ -131,38 +143,4 @@ const policy = (read: Reader) => {
     webhookAllowLoopback: read("WEBHOOK_ALLOW_LOOPBACK", "false", boolean),
     testCeilings
   }
-}
-
-/** Null where the provider is not registered. */
-const eversend = (read: Reader, mistakes: Array<string>, realDatabase: boolean) => {
-  const baseUrl = read.optional("EVERSEND_BASE_URL", httpUrl)
-  const origin = read.optional("EVERSEND_ORIGIN", httpUrl)
-  const live = account("EVERSEND_LIVE", read, mistakes)
-  const test = account("EVERSEND_TEST", read, mistakes)
-  const allowed = read("ALLOW_SIMULATOR", "false", boolean)
-  const named = ["EVERSEND_LIVE_CLIENT_ID", "EVERSEND_TEST_CLIENT_ID"].some(read.has)
-  if (!read.has("EVERSEND_BASE_URL")) {
-    if (named) mistakes.push("EVERSEND_BASE_URL is required together with the account's credentials")
-    return null
-  }
-  if (!named) {
-    mistakes.push("EVERSEND_LIVE_CLIENT_ID or EVERSEND_TEST_CLIENT_ID is required together with EVERSEND_BASE_URL")
-  }
-  if (baseUrl === null) return null
-  if (realDatabase && !allowed && isLoopback(baseUrl)) {
-    mistakes.push("EVERSEND_BASE_URL is a loopback address beside DATABASE_URL: set ALLOW_SIMULATOR=true if that is meant")
-  }
-  return { baseUrl, origin, live, test }
-}
-
-const account = (prefix: string, read: Reader, mistakes: Array<string>) => {
-  const parts = ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"].map((part) => `${prefix}_${part}`)
-  const missing = parts.filter((name) => !read.has(name))
-  if (missing.length === parts.length) return null
-  for (const name of missing) mistakes.push(`${name} is required together with the other ${prefix} credentials`)
-  const clientId = read.optional(`${prefix}_CLIENT_ID`, text)
-  const clientSecret = read.optional(`${prefix}_CLIENT_SECRET`, secret)
-  const webhookSecret = read.optional(`${prefix}_WEBHOOK_SECRET`, secret)
-  if (clientId === null || clientSecret === null || webhookSecret === null) return null
-  return { clientId, clientSecret, webhookSecret }
 }

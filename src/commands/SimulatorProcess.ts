@@ -7,10 +7,10 @@ import { Memory, type Remembered, until } from "./Memory.ts"
 import { Refusal } from "./Refusal.ts"
 import { simulatorFile } from "./Simulator.ts"
 
-/** Where the simulator is: its control address, and the provider's own. */
+/** Where the simulator is: its control address, and each provider's own by its name. */
 export interface SimulatorPlace {
   readonly controlUrl: string
-  readonly eversendUrl: string
+  readonly baseUrls: Readonly<Record<string, string>>
 }
 
 const MAIN = resolve(import.meta.dirname, "..", "main.ts")
@@ -21,7 +21,7 @@ const WATCH_EVERY = "1 second"
 
 const Ready = Schema.Struct({
   ok: Schema.Literal(true),
-  providers: Schema.Struct({ eversend: Schema.Struct({ base_url: Schema.String }) })
+  providers: Schema.Record(Schema.String, Schema.Struct({ base_url: Schema.String }))
 })
 const decodeReady = Schema.decodeUnknownEffect(Ready)
 
@@ -33,7 +33,8 @@ export const SimulatorProcess = {
     const living = yield* Memory.living(file)
     if (Option.isSome(living)) {
       const place = isWanted(settings, living.value) ? yield* placeOf(living.value) : Option.none()
-      if (Option.isSome(place)) return place.value
+      // One of an older program may lack a provider that this one knows.
+      if (Option.isSome(place) && hasEveryProvider(place.value)) return place.value
       yield* Memory.end(living.value, STOP_WITHIN_MS)
     }
     yield* Memory.forget(file)
@@ -95,6 +96,9 @@ const spawnDetached = async (variables: Readonly<Record<string, string | undefin
   }
 }
 
+const hasEveryProvider = ({ baseUrls }: SimulatorPlace): boolean =>
+  App.providerNames.every((name) => Object.hasOwn(baseUrls, name))
+
 /** Settings that name a port want that one. */
 const isWanted = ({ simulatorPort }: App.Settings, { url }: Remembered): boolean =>
   simulatorPort === 0 || new URL(url).port === String(simulatorPort)
@@ -104,7 +108,10 @@ const placeOf = ({ url }: Remembered): Effect.Effect<Option.Option<SimulatorPlac
   Effect.tryPromise((signal) => fetch(`${url}/__simulator/ready`, { signal }).then((answer) => answer.json())).pipe(
     Effect.flatMap(decodeReady),
     Effect.timeout(ANSWERS_WITHIN),
-    Effect.map(({ providers }) => ({ controlUrl: url, eversendUrl: providers.eversend.base_url })),
+    Effect.map(({ providers }) => ({
+      controlUrl: url,
+      baseUrls: Object.fromEntries(Object.entries(providers).map(([name, { base_url }]) => [name, base_url]))
+    })),
     Effect.option
   )
 

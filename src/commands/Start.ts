@@ -28,7 +28,7 @@ export const start = Command.make(
       const simulator = yield* simulatorFor(installed)
       const settings = Option.match(simulator, {
         onNone: () => installed,
-        onSome: ({ eversendUrl }) => App.simulated(installed, eversendUrl)
+        onSome: ({ baseUrls }) => App.simulated(installed, (provider) => baseUrls[provider] ?? "")
       })
       const { context, url } = yield* openGateway(settings)
       if (Option.isSome(simulator)) yield* Effect.provide(tellCallbacks(settings, simulator.value, url), context)
@@ -72,9 +72,9 @@ const takeOver = Effect.fnUntraced(function* (dataDir: string) {
   )
 })
 
-/** None where a provider's address is set, or a real database: then nothing here is simulated. */
+/** None where an account at a provider is set, or a real database: then nothing here is simulated. */
 const simulatorFor = Effect.fnUntraced(function* (settings: App.ReadySettings) {
-  if (settings.eversend !== null || !(yield* isEmbedded)) return Option.none<SimulatorPlace>()
+  if (settings.providers.length > 0 || !(yield* isEmbedded)) return Option.none<SimulatorPlace>()
   yield* Effect.addFinalizer(() => SimulatorProcess.stop(settings.dataDir))
   const place = yield* SimulatorProcess.ensure(settings)
   yield* Effect.forkScoped(SimulatorProcess.keepRunning(settings))
@@ -87,14 +87,14 @@ const isEmbedded = Effect.map(App.settings, ({ databaseUrl }) => databaseUrl ===
 const tellCallbacks = Effect.fnUntraced(function* (settings: App.Settings, { controlUrl }: SimulatorPlace, url: string) {
   const registry = yield* ProviderRegistry
   const modes: ReadonlyArray<Mode> = ["live", "test"]
-  for (const mode of modes) {
-    const clientId = settings.eversend?.[mode]?.clientId
-    if (clientId === undefined) continue
-    const wish = {
-      provider: "eversend",
-      url: `${url}/webhooks/eversend/${registry.routeKey("eversend", mode)}`,
-      client_id: clientId
-    }
+  const wishes = settings.providers.flatMap(({ accountName, name }) =>
+    modes.map((mode) => ({
+      provider: name,
+      url: `${url}/webhooks/${name}/${registry.routeKey(name, mode)}`,
+      client_id: accountName(mode)
+    }))
+  )
+  for (const wish of wishes.filter(({ client_id }) => client_id !== undefined)) {
     yield* Effect.tryPromise((signal) =>
       fetch(`${controlUrl}/__simulator/callbacks`, { method: "POST", body: JSON.stringify(wish), signal }).then(
         ({ ok, status }) => (ok ? undefined : Promise.reject(new Error(`it answered ${status}`)))

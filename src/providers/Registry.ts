@@ -1,40 +1,26 @@
 import { timingSafeEqual } from "node:crypto"
-import { Effect, Layer, Option, Redacted, type Scope } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { type Mode, referenceFrom } from "../domain/Ids.ts"
-import type { Provider } from "../services/ports/Provider.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { eversend } from "./eversend/Adapter.ts"
-import type { EversendSettings } from "./eversend/Client.ts"
+import { eversendProvider } from "./eversend/Settings.ts"
+import type { KnownProvider, ProviderAccounts } from "./ProviderModule.ts"
 
-/** What a provider is reached with in each mode; absent where the installation has no address or credentials for it. */
-export type PerMode<Settings> = { readonly [M in Mode]?: Settings | undefined }
+/** Every provider that this program knows. A provider is one line here. */
+export const knownProviders: ReadonlyArray<KnownProvider> = [eversendProvider]
 
-export interface ProviderSettings {
-  readonly eversend: PerMode<EversendSettings>
-}
-
-/** A provider is one line here. */
-const entries = (settings: ProviderSettings): ReadonlyArray<Entry> => [entry("eversend", settings.eversend, eversend)]
-
-interface Entry {
-  readonly name: string
-  readonly open: Effect.Effect<ReadonlyArray<Provider>, never, Scope.Scope>
-}
-
-const modes: ReadonlyArray<Mode> = ["live", "test"]
-
-export const providerRegistry = (settings: ProviderSettings): Layer.Layer<ProviderRegistry, never, Vault> =>
+export const providerRegistry = (
+  accounts: ReadonlyArray<Pick<ProviderAccounts, "open">>
+): Layer.Layer<ProviderRegistry, never, Vault> =>
   Layer.effect(
     ProviderRegistry,
     Effect.gen(function* () {
       const vault = yield* Vault
-      const known = entries(settings)
-      const providers = (yield* Effect.forEach(known, ({ open }) => open)).flat()
+      const providers = (yield* Effect.forEach(accounts, ({ open }) => open)).flat()
       const routeKey = (name: string, mode: Mode) => referenceFrom(vault.hash("route_key", Redacted.make(`${name}:${mode}`)))
       const routes = providers.map((provider) => ({ provider, key: Buffer.from(routeKey(provider.name, provider.mode)) }))
       return {
-        known: known.map(({ name }) => name),
+        known: knownProviders.map(({ name }) => name),
         find: (name, mode) => Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === mode)),
         byRouteKey: (name, given) => {
           const key = Buffer.from(given)
@@ -46,20 +32,5 @@ export const providerRegistry = (settings: ProviderSettings): Layer.Layer<Provid
       }
     })
   )
-
-const entry = <Settings>(
-  name: string,
-  settings: PerMode<Settings>,
-  open: (settings: Settings, mode: Mode) => Effect.Effect<Provider, never, Scope.Scope>
-): Entry => ({
-  name,
-  open: Effect.forEach(
-    modes.flatMap((mode) => {
-      const own = settings[mode]
-      return own === undefined ? [] : [open(own, mode)]
-    }),
-    (provider) => provider
-  )
-})
 
 const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

@@ -29,7 +29,7 @@ describe("the settings", () => {
           money: { count: 200, windowMs: 1000, burst: 400 }
         },
         trustedProxies: [],
-        eversend: null
+        providers: []
       })
       expect(policy).toMatchObject({
         signatureMaxAgeSeconds: 120,
@@ -135,8 +135,13 @@ describe("the settings", () => {
         EVERSEND_TEST_WEBHOOK_SECRET: "secret"
       }
       expect((yield* mistakes(simulated))[0]).toMatch(/^EVERSEND_BASE_URL is a loopback address/)
-      const { eversend } = yield* read({ ...simulated, ALLOW_SIMULATOR: "true" })
-      expect(eversend).toMatchObject({ baseUrl: "http://127.0.0.1:9/v1", live: null, test: { clientId: "id" } })
+      const [eversend, ...others] = (yield* read({ ...simulated, ALLOW_SIMULATOR: "true" })).providers
+      expect([eversend?.name, eversend?.accountName("live"), eversend?.accountName("test")]).toEqual([
+        "eversend",
+        undefined,
+        "id"
+      ])
+      expect(others).toEqual([])
     })
   )
 })

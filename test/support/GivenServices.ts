@@ -15,6 +15,7 @@ import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
 import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/WebhookOutboxPg.ts"
+import { eversend } from "../../src/providers/eversend/Adapter.ts"
 import { providerRegistry } from "../../src/providers/Registry.ts"
 import { Admission } from "../../src/services/Admission.ts"
 import { BankAccounts } from "../../src/services/BankAccounts.ts"
@@ -110,7 +111,9 @@ export const givenServices = (url: Redacted.Redacted, baseUrl: string, interfere
         }
       })
     )
-  ).pipe(Layer.provide(providerRegistry({ eversend: { live: account, test: account } })))
+  ).pipe(
+    Layer.provide(providerRegistry([{ open: Effect.forEach(["live", "test"] as const, (mode) => eversend(account, mode)) }]))
+  )
   return Layer.build(
     Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer).pipe(
       Layer.provideMerge(

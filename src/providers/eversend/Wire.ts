@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Amount, Text } from "./WireNumber.ts"
+import { Amount, Text } from "../WireNumber.ts"
 
 // Eversend's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Answers mix numbers and strings
 // for the same kind of value, so both decode to text (WireNumber); members that are not named here are ignored.

@@ -183,6 +183,21 @@ export interface Callbacks {
   readonly verify: (callback: RawCallback) => Option.Option<Hint>
 }
 
+/** One movement of money as the provider's own account lists it. */
+export interface StatementLine {
+  readonly direction: "collection" | "payout" | "exchange"
+  readonly providerReference: string
+  /** Ours, where the provider shows it. */
+  readonly reference: string | null
+  /** Without fees, in `currency`, which is the source's. */
+  readonly amount: MinorUnits
+  readonly currency: Currency
+  /** Null where the statement does not name it. */
+  readonly fee: MinorUnits | null
+  readonly status: "pending" | "successful" | "failed" | "returned"
+  readonly at: Instant
+}
+
 /** One account at one provider, for one mode. What it cannot do is absent. */
 export interface Provider {
   readonly name: string
@@ -193,4 +208,6 @@ export interface Provider {
   readonly collections?: Collections
   readonly exchange?: Exchanges
   readonly reference?: ReferenceData
+  /** All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError. */
+  readonly statement?: (day: string) => Effect.Effect<ReadonlyArray<StatementLine>, ProviderError>
 }

@@ -1,0 +1,135 @@
+import { Effect, type Scope } from "effect"
+import { httpUrl, isLoopback, type Reader, type Rule } from "../ConfigRules.ts"
+import type { Mode } from "../domain/Ids.ts"
+import type { Provider } from "../services/ports/Provider.ts"
+import type { SimulatedProvider } from "./simulation/SimulatedProvider.ts"
+
+/** Where a provider is reached, and how long one call may take, whatever it needs before it. */
+export interface Reach {
+  readonly baseUrl: string
+  readonly timeoutMs: number
+}
+
+/** One account's settings, read by the ends of their names. Null where a setting is absent or wrong, which is noted as a mistake. */
+export interface AccountReader extends Reach {
+  /** `<PROVIDER>_<MODE>_<PART>` */
+  readonly own: <A>(part: string, rule: Rule<A>) => A | null
+  /** `<PROVIDER>_<PART>`: the same for both modes. */
+  readonly shared: <A>(part: string, rule: Rule<A>) => A | null
+}
+
+/** What a provider's settings are called. */
+interface SettingNames {
+  /** As corridor rows and the addresses of callbacks spell it; in capitals the beginning of its settings. */
+  readonly name: string
+  /** The parts that an account cannot do without; in a mode where none is set the provider is not registered. */
+  readonly credentials: ReadonlyArray<string>
+  /** Settings for both modes that a real account cannot do without. */
+  readonly shared: ReadonlyArray<string>
+}
+
+/** All that one provider brings along: its settings, adapter and simulator are found through this and nowhere else. */
+export interface ProviderModule<Account> extends SettingNames {
+  /** Null where a part is missing. */
+  readonly account: (reader: AccountReader) => Account | null
+  /** What opens the simulator, and nothing else. */
+  readonly simulated: (mode: Mode, reach: Reach) => Account
+  readonly open: (account: Account, mode: Mode) => Effect.Effect<Provider, never, Scope.Scope>
+  /** The account's public name at the simulator, by which it is told where callbacks go. */
+  readonly accountName: (account: Account) => string
+  readonly simulator: (accounts: ReadonlyArray<Account>) => SimulatedProvider
+}
+
+/** Our accounts at one provider, whatever their settings look like. */
+export interface ProviderAccounts {
+  readonly name: string
+  readonly open: Effect.Effect<ReadonlyArray<Provider>, never, Scope.Scope>
+  /** Undefined in a mode without an account. */
+  readonly accountName: (mode: Mode) => string | undefined
+  readonly simulator: SimulatedProvider
+}
+
+export interface KnownProvider {
+  readonly name: string
+  /** Undefined where nothing is set. */
+  readonly configured: (read: Reader, mistakes: Array<string>, bounds: Bounds) => ProviderAccounts | undefined
+  readonly simulated: (reach: Reach) => ProviderAccounts
+}
+
+interface Bounds {
+  readonly timeoutMs: number
+  /** Beside a real database an address of this machine is a mistake, unless it is meant. */
+  readonly refuseLoopback: boolean
+}
+
+const modes: ReadonlyArray<Mode> = ["live", "test"]
+
+export const knownProvider = <Account>(module: ProviderModule<Account>): KnownProvider => ({
+  name: module.name,
+  configured: (read, mistakes, bounds) => {
+    const baseUrl = baseUrlOf(module, read, mistakes, bounds)
+    // Read without an address too, so that every mistake is told at once.
+    const reach = { baseUrl: baseUrl ?? "", timeoutMs: bounds.timeoutMs }
+    const accounts = accountsOf(module, (mode) => accountIn(module, mode, reach, read, mistakes))
+    return baseUrl === null ? undefined : accounts
+  },
+  simulated: (reach) => accountsOf(module, (mode) => module.simulated(mode, reach))
+})
+
+const accountsOf = <Account>(module: ProviderModule<Account>, of: (mode: Mode) => Account | null): ProviderAccounts => {
+  const accounts = modes.flatMap((mode) => {
+    const account = of(mode)
+    return account === null ? [] : [{ mode, account }]
+  })
+  return {
+    name: module.name,
+    open: Effect.forEach(accounts, ({ account, mode }) => module.open(account, mode)),
+    accountName: (wanted) => accounts.filter(({ mode }) => mode === wanted).map(({ account }) => module.accountName(account))[0],
+    simulator: module.simulator(accounts.map(({ account }) => account))
+  }
+}
+
+const settingName = (module: Pick<SettingNames, "name">, ...parts: ReadonlyArray<string>): string =>
+  [module.name, ...parts].join("_").toUpperCase()
+
+/** Null where the provider is not registered. */
+const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, { refuseLoopback }: Bounds) => {
+  const name = settingName(module, "BASE_URL")
+  const baseUrl = read.optional(name, httpUrl)
+  const isNamed = (mode: Mode) => module.credentials.some((part) => read.has(settingName(module, mode, part)))
+  if (!read.has(name)) {
+    if (modes.some(isNamed)) mistakes.push(`${name} is required together with the account's credentials`)
+    return null
+  }
+  if (!modes.some(isNamed)) {
+    const [first = ""] = module.credentials
+    const either = modes.map((mode) => settingName(module, mode, first)).join(" or ")
+    mistakes.push(`${either} is required together with ${name}`)
+  }
+  for (const part of module.shared.filter((one) => !read.has(settingName(module, one)))) {
+    mistakes.push(`${settingName(module, part)} is required together with ${name}`)
+  }
+  if (baseUrl !== null && refuseLoopback && isLoopback(baseUrl)) {
+    mistakes.push(`${name} is a loopback address beside DATABASE_URL: set ALLOW_SIMULATOR=true if that is meant`)
+  }
+  return baseUrl
+}
+
+const accountIn = <Account>(
+  module: ProviderModule<Account>,
+  mode: Mode,
+  reach: Reach,
+  read: Reader,
+  mistakes: Array<string>
+): Account | null => {
+  const names = module.credentials.map((part) => settingName(module, mode, part))
+  const missing = names.filter((name) => !read.has(name))
+  if (missing.length === names.length) return null
+  for (const name of missing)
+    mistakes.push(`${name} is required together with the other ${settingName(module, mode)} credentials`)
+  return module.account({
+    ...reach,
+    own: (part, rule) => read.optional(settingName(module, mode, part), rule),
+    shared: (part, rule) => read.optional(settingName(module, part), rule)
+  })
+}

@@ -1,0 +1,34 @@
+import { Redacted } from "effect"
+import { httpUrl, secret, text } from "../../ConfigRules.ts"
+import { knownProvider } from "../ProviderModule.ts"
+import { eversend } from "./Adapter.ts"
+import type { EversendSettings } from "./Client.ts"
+import { eversendSimulator } from "./Simulator.ts"
+import type { EversendAccount } from "./SimulatorCall.ts"
+
+const NAME = "eversend"
+
+/** `EVERSEND_BASE_URL`, `EVERSEND_ORIGIN`, and for each mode `CLIENT_ID`, `CLIENT_SECRET`, `WEBHOOK_SECRET`. */
+export const eversendProvider = knownProvider<EversendSettings & EversendAccount>({
+  name: NAME,
+  credentials: ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"],
+  shared: [],
+  account: ({ baseUrl, own, shared, timeoutMs }) => {
+    const clientId = own("CLIENT_ID", text)
+    const clientSecret = own("CLIENT_SECRET", secret)
+    const webhookSecret = own("WEBHOOK_SECRET", secret)
+    if (clientId === null || clientSecret === null || webhookSecret === null) return null
+    return { baseUrl, timeoutMs, clientId, clientSecret, webhookSecret, origin: shared("ORIGIN", httpUrl) }
+  },
+  simulated: (mode, reach) => ({
+    ...reach,
+    clientId: `simulated-${mode}`,
+    clientSecret: Redacted.make(`simulated-${mode}-secret`),
+    webhookSecret: Redacted.make(`simulated-${mode}-webhook-secret`),
+    origin: null
+  }),
+  open: eversend,
+  accountName: ({ clientId }) => clientId,
+  // A second execution of one reference is accepted, so that sending anything twice would show.
+  simulator: (accounts) => eversendSimulator({ accounts, duplicates: "accept" })
+})

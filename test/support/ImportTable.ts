@@ -1,0 +1,120 @@
+const core = /^effect(\/[A-Z]\w*)?$/
+const crypto = /^(effect\/crypto|node:crypto)$/
+const http = /^effect\/http(\/\w+)?$/
+const node = /^node:/
+
+/**
+ * Who may import what. The first row that fits a file counts. `files` are beginnings of paths under `src/`, where `$1` is what
+ * `from` captured; `packages` are patterns of package names.
+ */
+export const imports: ReadonlyArray<{
+  readonly from: RegExp
+  readonly files: ReadonlyArray<string>
+  readonly packages: ReadonlyArray<RegExp>
+}> = [
+  { from: /^domain\/Msisdn\.ts$/, files: ["domain/"], packages: [core, /^libphonenumber-js(\/\w+)?$/] },
+  { from: /^domain\//, files: ["domain/"], packages: [core] },
+  { from: /^services\/ports\//, files: ["domain/", "services/ports/"], packages: [core] },
+  { from: /^services\/WebhookDispatcher\.ts$/, files: ["domain/", "services/"], packages: [core, crypto, http] },
+  // The tenant's address is checked where it is dialled, which is below what Effect's HTTP client shows.
+  {
+    from: /^services\/(TenantConnection|EndpointAddress)\.ts$/,
+    files: ["domain/", "services/"],
+    packages: [core, crypto, /^node:(dns|net)$/, /^@effect\/platform-node\/Undici$/]
+  },
+  { from: /^services\//, files: ["domain/", "services/"], packages: [core, crypto] },
+  // The socket's own facts: raw headers, malformed requests, draining.
+  {
+    from: /^http\/(Edge|NodeListener|Server|handlers\/Description)\.ts$/,
+    files: ["domain/", "services/", "http/"],
+    packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node$/]
+  },
+  { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
+  { from: /^http\//, files: ["domain/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
+  {
+    from: /^providers\/Registry\.ts$/,
+    files: ["domain/", "services/ports/Provider", "services/ports/Vault.ts", "providers/"],
+    packages: [core, crypto]
+  },
+  {
+    from: /^providers\/ProviderModule\.ts$/,
+    files: ["domain/", "services/ports/Provider", "providers/simulation/SimulatedProvider.ts", "ConfigRules.ts"],
+    packages: [core]
+  },
+  { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
+  {
+    from: /^providers\/(\w+)\/Settings\.ts$/,
+    files: ["domain/", "providers/$1/", "providers/ProviderModule.ts", "providers/ContractFees.ts", "ConfigRules.ts"],
+    packages: [core, crypto]
+  },
+  // What left the process and what did not is known to the connection only.
+  { from: /^providers\/Transport\.ts$/, files: [], packages: [core, /^@effect\/platform-node\/Undici$/] },
+  {
+    from: /^providers\/simulation\//,
+    files: ["domain/", "services/ports/Provider", "providers/simulation/"],
+    packages: [core, crypto, http, node, /^@effect\/platform-node(\/\w+)?$/]
+  },
+  {
+    from: /^providers\/(\w+)\/Simulator\w*\.ts$/,
+    files: ["domain/", "services/ports/Provider", "providers/$1/", "providers/simulation/", "providers/WireNumber.ts"],
+    packages: [core, crypto, http, node]
+  },
+  {
+    from: /^providers\/(\w+)\//,
+    files: [
+      "domain/",
+      "services/ports/Provider",
+      "providers/$1/",
+      "providers/Transport.ts",
+      "providers/WireNumber.ts",
+      "providers/ContractFees.ts"
+    ],
+    packages: [core, crypto, http]
+  },
+  { from: /^providers\//, files: ["domain/", "services/ports/Provider"], packages: [core, crypto, http] },
+  {
+    from: /^persistence\/(EmbeddedPostgres|Postgres[A-Z]|FolderLock|LocalProcess)/,
+    files: ["persistence/"],
+    packages: [core, node, /^effect\/reactivity$/, /^@effect\/sql-pg$/]
+  },
+  {
+    from: /^persistence\/RateLimitsRedis\.ts$/,
+    files: ["services/ports/", "persistence/RateLimitsMemory.ts"],
+    packages: [core, /^effect\/persistence$/, /^@effect\/platform-node$/]
+  },
+  {
+    from: /^persistence\//,
+    files: ["domain/", "services/ports/", "persistence/"],
+    packages: [core, crypto, /^effect\/(sql|reactivity)(\/\w+)?$/, /^@effect\/sql-pg(\/\w+)?$/]
+  },
+  {
+    from: /^observability\//,
+    files: ["domain/", "services/ports/", "observability/"],
+    packages: [
+      core,
+      http,
+      /^node:http$/,
+      /^@effect\/platform-node\/NodeHttpServer$/,
+      /^effect\/observability(\/\w+)?$/,
+      /^@effect\/opentelemetry(\/\w+)?$/,
+      /^@opentelemetry\//
+    ]
+  },
+  {
+    from: /^commands\//,
+    files: ["domain/", "services/", "commands/", "App.ts"],
+    packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
+  },
+  { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts"], packages: [core, /^node:net$/] },
+  { from: /^Config\.ts$/, files: ["domain/", "ConfigRules.ts", "providers/Registry.ts"], packages: [core] },
+  {
+    from: /^App\.ts$/,
+    files: ["domain/", "services/", "http/", "providers/", "persistence/", "observability/", "Config.ts"],
+    packages: [/./]
+  },
+  {
+    from: /^main\.ts$/,
+    files: ["App.ts", "commands/"],
+    packages: [core, /^effect\/cli$/, /^@effect\/platform-node(\/\w+)?$/, node]
+  }
+]
