@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Redacted, Ref, Schema } from "effect"
+import { Context, Effect, Layer, type Redacted, Ref, Schema } from "effect"
 import * as Config from "./Config.ts"
 import { Envelope } from "./http/Envelope.ts"
 import { Server } from "./http/Server.ts"
