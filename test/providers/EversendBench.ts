@@ -7,6 +7,7 @@ import { Effect, ManagedRuntime, Redacted, Schema } from "effect"
 import { eversendSimulator } from "../../src/providers/eversend/Simulator.ts"
 import * as Wire from "../../src/providers/eversend/Wire.ts"
 import { Execution } from "../../src/providers/simulation/Facts.ts"
+import type { SimulatedProvider } from "../../src/providers/simulation/SimulatedProvider.ts"
 import { Simulator, simulator } from "../../src/providers/simulation/Simulator.ts"
 
 const CLIENT = "simulator"
@@ -21,10 +22,13 @@ interface Wish {
   readonly dataDir?: string
   readonly delayMs?: number
   readonly duplicates?: "refuse" | "original" | "accept"
+  /** Other providers that the same simulator plays. */
+  readonly beside?: ReadonlyArray<SimulatedProvider>
 }
 
 /** A running simulator, and a client that knows Eversend's wire. */
-export const startSimulator = async ({ dataDir = newDataDir(), delayMs = 20, duplicates = "accept" }: Wish = {}) => {
+export const startSimulator = async (wish: Wish = {}) => {
+  const { beside = [], dataDir = newDataDir(), delayMs = 20, duplicates = "accept" } = wish
   const account = (clientId: string, secret: string) => ({
     clientId,
     clientSecret: Redacted.make(secret),
@@ -36,7 +40,10 @@ export const startSimulator = async ({ dataDir = newDataDir(), delayMs = 20, dup
       controlPort: 0,
       dataDir,
       delayMs,
-      providers: [eversendSimulator({ accounts: [account(CLIENT, SECRET), account("other", "other-secret")], duplicates })]
+      providers: [
+        eversendSimulator({ accounts: [account(CLIENT, SECRET), account("other", "other-secret")], duplicates }),
+        ...beside
+      ]
     })
   )
   const { baseUrls, controlUrl } = await runtime.runPromise(Effect.flatMap(Simulator, Effect.succeed))
@@ -71,7 +78,7 @@ export const startSimulator = async ({ dataDir = newDataDir(), delayMs = 20, dup
     const { text } = await call("GET", `/transactions?search=${reference}`)
     return Schema.decodeUnknownSync(Schema.fromJsonString(Wire.TransactionsAnswer))(text).data.transactions
   }
-  return { eversendBaseUrl, dataDir, call, token, control, executions, search, stop: () => runtime.dispose() }
+  return { eversendBaseUrl, baseUrls, dataDir, call, token, control, executions, search, stop: () => runtime.dispose() }
 }
 
 export type Running = Awaited<ReturnType<typeof startSimulator>>

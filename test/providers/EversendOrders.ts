@@ -56,7 +56,7 @@ export const corridor = (
   direction,
   method,
   active: true,
-  provider: "eversend",
+  providers: ["eversend"],
   networks: ["MTN"],
   minimum: null,
   maximum: null,

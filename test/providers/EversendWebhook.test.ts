@@ -13,6 +13,8 @@ const sign = (body: string, secret = SECRET, hash = "sha512") => createHmac(hash
 
 const verified = (body: string, signature: string | undefined, secret: string | null = SECRET) =>
   eversendCallbacks(secret === null ? null : Redacted.make(secret)).verify({
+    method: "POST",
+    path: "/",
     headers: { "x-eversend-signature": signature },
     body: Buffer.from(body)
   })

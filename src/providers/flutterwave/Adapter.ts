@@ -1,0 +1,131 @@
+import { Clock, Effect, type Scope } from "effect"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Mode } from "../../domain/Ids.ts"
+import type { Answer, AskOrder, ChargeOrder, Collections, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import { openTransport } from "../Transport.ts"
+import { openBranches } from "./Branches.ts"
+import { type Client, type Deadline, type FlutterwaveSettings, makeClient, type Sender } from "./Client.ts"
+import { type Reading, type Refusal, refusedBy } from "./Reading.ts"
+import { RESOLVES_IN, referenceData } from "./Reference.ts"
+import { statement } from "./Statement.ts"
+import { chargeFound, chargeOutcome, confirmed, isUnconfirmed, payoutOutcome, transferFound } from "./Translate.ts"
+import { accountOf, chargeCall, transferBody } from "./TranslateOrder.ts"
+import { feePath, QUOTE_LIFE_MS, quoteOf, unquotable } from "./TranslateQuote.ts"
+import { flutterwaveCallbacks } from "./Webhook.ts"
+
+const NAME = "flutterwave"
+
+/**
+ * Transfers are unique by our reference; charges are not, and one promise is made for both. Flutterwave answers 503 itself after about 28 s and
+ * may go on working: what is not found sooner than well after that proves nothing.
+ */
+const promises: Promises = {
+  clientReference: "none",
+  lookup: "by_client_ref",
+  webhookAuth: "weak",
+  quoteTtlMs: QUOTE_LIFE_MS,
+  notFoundGraceMs: 120_000,
+  resolvesIn: RESOLVES_IN
+}
+
+/** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer as long again. */
+export const flutterwave = Effect.fn("flutterwave")(function* (
+  settings: FlutterwaveSettings,
+  mode: Mode
+): Effect.fn.Return<Provider, never, Scope.Scope> {
+  const client = makeClient(settings, yield* openTransport(NAME))
+  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const askTransfer = asking(client, deadline, transferPath, transferFound)
+  const askCharge = asking(client, deadline, chargePath, chargeFound)
+  return {
+    name: NAME,
+    mode,
+    promises,
+    callbacks: flutterwaveCallbacks(settings.webhookSecretHash),
+    payouts: {
+      quote: quoting(client, deadline),
+      send: yield* sending(client, deadline, settings.sender),
+      ask: (order) => Effect.flatMap(askTransfer(order), (reading) => heard(reading, order.reference))
+    },
+    collections: {
+      charge: charging(client, deadline),
+      ask: (order) => Effect.flatMap(askCharge(order), (reading) => heard(reading, order.reference))
+    },
+    reference: referenceData(client, deadline),
+    statement: statement(client, deadline)
+  }
+})
+
+const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
+  Effect.fn("flutterwave.quote")(function* (order) {
+    const refused = unquotable(order)
+    if (refused !== undefined) return refused
+    const exchanged = yield* client({ operation: "fee", method: "GET", path: feePath(order) }, yield* deadline)
+    const quote = quoteOf(exchanged, order)
+    if (!("_tag" in quote) || quote._tag === "QuoteRefused") return quote
+    if (quote.alarm !== null) yield* Effect.logError(quote.alarm, { provider: NAME })
+    return yield* new ProviderError()
+  })
+
+const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline, sender: Sender | null) {
+  const branchOf = yield* openBranches(client)
+  const lookUp = asking(client, deadline, transferPath, transferFound)
+  const send: Payouts["send"] = Effect.fn("flutterwave.send")(function* (order) {
+    const { corridor, destination, quote, reference } = order
+    const account = accountOf(destination)
+    if (account === undefined || quote.destinationCurrency !== corridor.currency)
+      return yield* heard(refusedBy(noRoute, null, "no such route"), reference)
+    const until = yield* deadline
+    const branch = yield* Effect.option(Effect.timeout(branchOf(order), yield* left(until)))
+    // Nothing of the transfer itself was sent.
+    if (branch._tag === "None") return { _tag: "NotSent", note: "the bank's branches cannot be read" } as const
+    const body = transferBody(order, account, branch.value, sender)
+    const exchanged = yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until)
+    const { alarm, fact } = payoutOutcome(exchanged, { reference, currency: corridor.currency })
+    if (!isUnconfirmed(fact)) return yield* heard({ alarm, fact }, reference)
+    const sentAt = yield* Clock.currentTimeMillis
+    const looked = yield* lookUp({
+      reference,
+      providerReference: null,
+      currency: corridor.currency,
+      destinationCurrency: null,
+      sentAt
+    })
+    return yield* heard(confirmed({ fact, alarm }, looked), reference)
+  })
+  return send
+})
+
+const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
+  Effect.fn("flutterwave.charge")(function* (order: ChargeOrder) {
+    const call = chargeCall(order)
+    if (call === undefined) return yield* heard(refusedBy(noRoute, null, "no such route"), order.reference)
+    const exchanged = yield* client({ operation: "charge", method: "POST", ...call }, yield* deadline)
+    return yield* heard(chargeOutcome(exchanged, order), order.reference)
+  })
+
+const left = (until: number): Effect.Effect<number> => Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, until - now))
+
+/** A corridor row leads here that this provider cannot serve. */
+const noRoute: Refusal = {
+  kind: "config",
+  code: "provider_rejected",
+  message: "The provider does not serve this country, network or recipient.",
+  alarm: "a corridor is routed to Flutterwave that it does not serve"
+}
+
+type Found = (exchanged: Parameters<typeof chargeFound>[0], order: AskOrder) => Reading<Answer>
+
+const asking = (client: Client, deadline: Deadline, path: (reference: string) => string, found: Found) =>
+  Effect.fn("flutterwave.ask")(function* (order: AskOrder) {
+    const call = { operation: "ask", method: "GET", path: path(order.reference) } as const
+    return found(yield* client(call, yield* deadline), order)
+  })
+
+const chargePath = (reference: string): string =>
+  `/transactions/verify_by_reference?${new URLSearchParams({ tx_ref: reference })}`
+const transferPath = (reference: string): string => `/transfers?${new URLSearchParams({ reference })}`
+
+/** An alarm is for the operator; the fact is the same with and without it. */
+const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
+  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

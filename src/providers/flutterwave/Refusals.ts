@@ -1,0 +1,62 @@
+import type { Exchanged } from "../Transport.ts"
+import { NOT_ADMITTED, type Reading, type Refusal, type Refused, refusalStatus, refusedBy } from "./Reading.ts"
+import type { Transfer } from "./Wire.ts"
+
+const notAdmitted: Refusal = {
+  kind: "config",
+  code: "provider_rejected",
+  message: "The provider does not accept the gateway's account.",
+  alarm: NOT_ADMITTED
+}
+const other: Refusal = { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
+
+// By HTTP status, which is all there is: v3 has no codes. A status that is not here is no refusal that can be believed.
+const refusals: ReadonlyMap<number, Refusal> = new Map([
+  [400, other],
+  [401, notAdmitted],
+  [403, notAdmitted]
+])
+
+const undelivered: Refusal = {
+  kind: "other",
+  code: "provider_rejected",
+  message: "The provider could not deliver it.",
+  alarm: null
+}
+const poolShort: Refusal = {
+  kind: "pool",
+  code: "provider_rejected",
+  message: "The provider cannot pay it out now.",
+  alarm: "Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?"
+}
+const unreachable: Refusal = {
+  kind: "party",
+  code: "invalid_destination",
+  message: "The provider does not know the recipient's account.",
+  alarm: null
+}
+// Failed is failed, whatever the text. Why, v3 says by its text alone: these are matched whole, and what is not here is `undelivered`.
+const completeMessages: ReadonlyMap<string, Refusal> = new Map([
+  ["DISBURSE FAILED: Insufficient funds in customer wallet", poolShort],
+  ["DISBURSE FAILED: wallet currently restricted. please contact administrator", poolShort],
+  ["DISBURSE FAILED: Unable to obtain user details", unreachable]
+])
+
+/** Why a transfer failed. */
+export const failureOf = ({ complete_message }: typeof Transfer.Type): Refusal =>
+  completeMessages.get(complete_message ?? "") ?? undelivered
+
+// Declined, no balance, no answer: v3 has a text for them, and no code.
+export const notPaid: Refusal = {
+  kind: "other",
+  code: "unknown",
+  message: "The payment was not made; the provider does not say why.",
+  alarm: null
+}
+
+/** A definite refusal by its HTTP status. */
+export const refusal = (exchanged: Exchanged): Reading<Refused> | undefined => {
+  const status = refusalStatus(exchanged)
+  const known = status === undefined ? undefined : refusals.get(status)
+  return known === undefined ? undefined : refusedBy(known, null, `HTTP ${status}`)
+}

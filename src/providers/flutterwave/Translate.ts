@@ -1,0 +1,186 @@
+import { Option, Result } from "effect"
+import { type Currency, isCurrency } from "../../domain/Currency.ts"
+import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
+import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
+import type { Exchanged } from "../Transport.ts"
+import { decoded, noAnswer, type Reading, type Refusal, type Refused, refusalStatus, refusedBy, told, unread } from "./Reading.ts"
+import { failureOf, notPaid, refusal } from "./Refusals.ts"
+import { ChargeAnswer, type Transaction, type Transfer, TransferAnswer, TransfersAnswer, VerifyAnswer } from "./Wire.ts"
+
+type Charge = typeof Transaction.Type
+type Payout = typeof Transfer.Type
+type Own = Pick<AskOrder, "reference" | "currency">
+
+type Standing = "pending" | "successful" | "failed"
+
+// Flutterwave's whole vocabulary. What is not here is not understood, and never a failure.
+const charges: ReadonlyMap<string, Standing> = new Map([
+  ["pending", "pending"],
+  ["successful", "successful"],
+  ["failed", "failed"]
+])
+const transfers: ReadonlyMap<string, Standing> = new Map([
+  ["NEW", "pending"],
+  ["PENDING", "pending"],
+  ["SUCCESSFUL", "successful"],
+  ["FAILED", "failed"]
+])
+
+export const chargeStanding = (status: string): Standing | undefined => charges.get(status)
+export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
+
+/** The answer to POST /charges. */
+export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading<ChargeOutcome> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
+  const refused = refusal(exchanged)
+  if (refused !== undefined) return refused
+  const answer = decoded(ChargeAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const { data, meta } = answer.value
+  const page = meta?.authorization?.redirect ?? meta?.authorization?.redirect_url ?? null
+  if (page !== null && isPage(page)) {
+    // There is no identifier yet, and a query finds nothing until the page was visited. Our own reference stands for the handle, so that
+    // nobody takes a charge that waits for its payer for one that never left.
+    const providerReference = data?.id ?? order.reference
+    const nothing = { observedAmount: null, observedCurrency: null, note: "a page to visit" }
+    return told({ _tag: "NeedsRedirect", providerReference, redirectUrl: page, ...nothing })
+  }
+  if (data === null || data === undefined) return unread("a new charge has neither an identifier nor a page", "")
+  if (!isOurs(data.tx_ref, order.reference)) return unread("the answer is about another charge", data.status)
+  return opened(chargeStanding(data.status), data, order.corridor.currency, notPaid)
+}
+
+/** The answer to POST /transfers. */
+export const payoutOutcome = (exchanged: Exchanged, order: Own): Reading<PayoutOutcome> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
+  const refused = refusal(exchanged)
+  if (refused !== undefined) return refused
+  const answer = decoded(TransferAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const { data } = answer.value
+  if (!isOurs(data.reference, order.reference)) return unread("the answer is about another transfer", data.status)
+  return opened(transferStanding(data.status), data, order.currency, failureOf(data))
+}
+
+/** What was just made. One that is successful at once is asked for: its fee and amount are then final. */
+const opened = (
+  standing: Standing | undefined,
+  { amount, currency, id, status }: Pick<Charge, "id" | "status" | "amount" | "currency">,
+  stored: Currency,
+  failure: Refusal
+): Reading<PayoutOutcome> => {
+  if (standing === undefined) return unread("the status has no meaning here", status)
+  const note = `status ${status}`
+  if (standing === "failed") return refusedBy(failure, id, note)
+  const observed = Result.getOrElse(fromDecimal(amount, stored), () => null)
+  const isReadable = currency === stored && observed !== null
+  return told({
+    _tag: "Accepted",
+    providerReference: id,
+    observedAmount: isReadable ? observed : null,
+    observedCurrency: isReadable ? stored : null,
+    note
+  })
+}
+
+/** Refused by the HTTP status of the transfer's own call: a reference that is there already is refused like that too. */
+export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
+  fact._tag === "Refused" && fact.providerReference === null && fact.kind !== "config"
+
+/** What such a refusal comes to: what the lookup found decides, and nothing found lets the refusal stand. */
+export const confirmed = (refused: Reading<Refused>, looked: Reading<Answer>): Reading<PayoutOutcome> => {
+  const { alarm, fact } = looked
+  switch (fact._tag) {
+    case "NotFound":
+      return refused
+    case "StillPending": {
+      const { note, providerReference } = fact
+      return { fact: { _tag: "Accepted", providerReference, observedAmount: null, observedCurrency: null, note }, alarm }
+    }
+    case "Returned":
+      return unread("a refused transfer is there, and came back", fact.note)
+    default:
+      return { fact, alarm }
+  }
+}
+
+/** GET /transactions/verify_by_reference */
+export const chargeFound = (exchanged: Exchanged, { currency, reference }: Own): Reading<Answer> => {
+  const status = refusalStatus(exchanged)
+  if (status === 400 || status === 404) return told({ _tag: "NotFound", note: "no charge by our reference" })
+  const answer = decoded(VerifyAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const { data } = answer.value
+  if (data.tx_ref !== reference) return unread("the answer is about another charge", data.status)
+  return standing(chargeStanding(data.status), data, chargeSum(data), currency, notPaid)
+}
+
+/** GET /transfers?reference=… */
+export const transferFound = (exchanged: Exchanged, { currency, reference }: Own): Reading<Answer> => {
+  const answer = decoded(TransfersAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const [first, ...more] = answer.value.data
+  if (first === undefined) return told({ _tag: "NotFound", note: "no transfer by our reference" })
+  // A list that was not filtered proves nothing about what is not in it, and two transfers moved the money twice or may have.
+  if ([first, ...more].some((one) => one.reference !== reference)) return unread("other transfers are listed", first.status)
+  if (more.some((one) => one.id !== first.id)) return unread("there is more than one transfer by one reference", first.status)
+  return standing(transferStanding(first.status), first, transferSum(first), currency, failureOf(first))
+}
+
+const standing = (
+  state: Standing | undefined,
+  { currency, id, status }: Pick<Charge, "id" | "status" | "currency">,
+  sum: Sum | undefined,
+  stored: Currency,
+  failure: Refusal
+): Reading<Answer> => {
+  const note = `status ${status}`
+  switch (state) {
+    case undefined:
+      return unread("the status has no meaning here", status)
+    case "pending":
+      return told({ _tag: "StillPending", providerReference: id, note })
+    case "failed":
+      return refusedBy(failure, id, note)
+    case "successful":
+      if (sum === undefined || sum.fee === null) return unread("the amount, the fee or the currency cannot be read", status)
+      return {
+        fact: { _tag: "Succeeded", providerReference: id, ...sum, note },
+        alarm: currency === stored ? null : "Flutterwave names another currency than was asked for"
+      }
+  }
+}
+
+interface Sum {
+  readonly amount: MinorUnits
+  readonly currency: Currency
+  readonly fee: MinorUnits | null
+}
+
+/** What a charge leaves is less than its amount by Flutterwave's fee and the tax on it. What is finer than the currency is the fee's. */
+export const chargeSum = ({ amount, amount_settled, app_fee, currency }: Charge): Sum | undefined => {
+  if (!isCurrency(currency)) return undefined
+  const whole = fromDecimal(amount, currency)
+  if (Result.isFailure(whole)) return undefined
+  const settled = amount_settled ?? null
+  if (settled === null) return summed(amount, app_fee ?? null, currency)
+  const left = fromDecimalDown(settled, currency)
+  if (Result.isFailure(left) || left.success > whole.success) return undefined
+  return { amount: whole.success, currency, fee: minor(whole.success - left.success) }
+}
+
+export const transferSum = ({ amount, currency, fee }: Payout): Sum | undefined =>
+  isCurrency(currency) ? summed(amount, fee ?? null, currency) : undefined
+
+/** A fee finer than the currency is rounded up, as it was when it was held. */
+const summed = (amount: string, fee: string | null, currency: Currency): Sum | undefined => {
+  const whole = fromDecimal(amount, currency)
+  const charged = fee === null ? Result.succeed(null) : fromDecimalUp(fee, currency)
+  return Result.isFailure(whole) || Result.isFailure(charged)
+    ? undefined
+    : { amount: whole.success, currency, fee: charged.success }
+}
+
+const isOurs = (named: string | null | undefined, reference: string): boolean => (named ?? reference) === reference
+
+const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)

@@ -1,0 +1,93 @@
+import { Redacted } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import { RawJson } from "../../domain/Json.ts"
+import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
+import type { Destination } from "../../domain/Party.ts"
+import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import type { Sender } from "./Client.ts"
+import { chargeRoute, momoBank, pays, WALLET_BANK } from "./Routes.ts"
+
+// From the gateway's orders to Flutterwave's bodies.
+
+/** Flutterwave wants every payer's address, and the gateway need not know one. Nobody receives mail there. */
+const NO_EMAIL = "payer@example.com"
+/** Flutterwave fails a transfer to a phone that names nobody, and the gateway knows no name: words, so that nobody takes them for one. */
+const NOBODY = "Payment Recipient"
+
+/** The longest text that Flutterwave takes for a name, an address or a narration. */
+const LONGEST_TEXT = 100
+
+/** POST /charges; undefined where there is no such route. */
+export const chargeCall = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder) => {
+  const route = chargeRoute(source.country, source.network)
+  if (route === undefined) return undefined
+  const email = payer?.email ? Redacted.value(payer.email) : NO_EMAIL
+  const fullname = [payer?.firstName, payer?.lastName].flatMap((part) => (part ? [Redacted.value(part)] : [])).join(" ")
+  const body = {
+    tx_ref: reference,
+    amount: money(amount, corridor.currency),
+    currency: corridor.currency,
+    email: email.length > LONGEST_TEXT ? NO_EMAIL : email,
+    phone_number: digits(source.msisdn),
+    ...(fullname === "" ? {} : { fullname: fullname.slice(0, LONGEST_TEXT) }),
+    ...(route.network === null ? {} : { network: route.network }),
+    ...(route.needs === "country" ? { country: source.country } : {}),
+    ...(route.needs === "order_id" ? { order_id: reference } : {}),
+    ...(redirectUrl === null ? {} : { redirect_url: redirectUrl })
+  }
+  return { path: `/charges?type=${route.type}`, body }
+}
+
+/** What a transfer is sent to; undefined where Flutterwave has no word for it. */
+export const accountOf = (destination: Destination) => {
+  switch (destination._tag) {
+    case "momo": {
+      const bank = momoBank(destination.country, destination.network)
+      if (bank === undefined) return undefined
+      return { account_bank: bank, account_number: digits(destination.msisdn), beneficiary_name: NOBODY }
+    }
+    case "bank": {
+      if (!pays(destination.country, "bank")) return undefined
+      return {
+        account_bank: destination.bankCode,
+        account_number: Redacted.value(destination.accountNumber),
+        beneficiary_name: Redacted.value(destination.accountName).slice(0, LONGEST_TEXT)
+      }
+    }
+    // Another merchant is reached by his number at Flutterwave, and by nothing else.
+    case "wallet":
+      if (!pays(destination.country, "wallet") || destination.identifier !== "tag") return undefined
+      return { account_bank: WALLET_BANK, account_number: Redacted.value(destination.value) }
+  }
+}
+
+/** POST /transfers. `branch` goes with a bank's account where its country needs one. */
+export const transferBody = (
+  { corridor, destination, narration, quote, reference }: PayoutOrder,
+  account: NonNullable<ReturnType<typeof accountOf>>,
+  branch: string | null,
+  sender: Sender | null
+): object => ({
+  ...account,
+  ...(branch === null ? {} : { destination_branch_code: branch }),
+  amount: money(quote.principal, corridor.currency),
+  currency: corridor.currency,
+  debit_currency: corridor.currency,
+  reference,
+  ...(narration === null ? {} : { narration: narration.slice(0, LONGEST_TEXT) }),
+  ...(sender !== null && destination._tag === "momo" && destination.country === "KE" ? { meta: [senderOf(sender)] } : {})
+})
+
+const senderOf = ({ country, name, phone }: Sender): object => ({ sender: name, sender_country: country, mobile_number: phone })
+
+/** Major units without zeros that say nothing: a whole amount is an integer, which is all that v3's own reference promises to take. */
+export const plainDecimal = (amount: MinorUnits, currency: Currency): string => {
+  const text = toDecimal(amount, currency)
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text
+}
+
+/** As a JSON number, to the digit. */
+const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(plainDecimal(amount, currency))
+
+/** With the country's prefix, without a plus sign. */
+const digits = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/\D/g, "")

@@ -1,0 +1,78 @@
+import { Option, Result } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import { fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
+import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
+import type { Exchanged } from "../Transport.ts"
+import { decoded, noAnswer, refusalStatus } from "./Reading.ts"
+import { feeTypes, pays } from "./Routes.ts"
+import { accountOf, plainDecimal } from "./TranslateOrder.ts"
+import { FeeAnswer } from "./Wire.ts"
+
+/** Flutterwave locks nothing: how long a fee that was asked for is taken to hold. */
+export const QUOTE_LIFE_MS = 300_000
+
+/** Neither a price nor a refusal. */
+interface NoQuote {
+  readonly _tag: "NoQuote"
+  readonly alarm: string | null
+}
+
+/** Refused before anything is asked: across currencies nothing is locked, and what is not in the tables is not paid. */
+export const unquotable = ({
+  corridor,
+  destination,
+  destinationCountry,
+  destinationCurrency
+}: QuoteOrder): QuoteRefused | undefined => {
+  if (destinationCurrency !== corridor.currency) return refused("other", "Flutterwave locks no exchange rate")
+  if (!pays(destinationCountry, corridor.method)) return refused("other", "Flutterwave does not pay there by this method")
+  if (destination !== null && accountOf(destination) === undefined)
+    return refused("party", "Flutterwave cannot reach such a recipient")
+  return undefined
+}
+
+const refused = (kind: QuoteRefused["kind"], note: string): QuoteRefused => ({ _tag: "QuoteRefused", kind, note })
+
+/** GET /transfers/fee */
+export const feePath = ({ amount, corridor }: QuoteOrder): string => {
+  const { currency, method } = corridor
+  const type = method === "card" ? {} : { type: feeTypes[method] }
+  return `/transfers/fee?${new URLSearchParams({ amount: plainDecimal(amount, currency), currency, ...type })}`
+}
+
+/** Within one currency both amount types say the same: what arrives, with the fee on top. */
+export const quoteOf = (exchanged: Exchanged, { amount, corridor }: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
+  const answer = decoded(FeeAnswer, exchanged)
+  if (Option.isNone(answer)) {
+    if (refusalStatus(exchanged) === 400) return refused("other", "HTTP 400")
+    return { _tag: "NoQuote", alarm: noAnswer(exchanged).alarm }
+  }
+  const fees = answer.value.data.map((one) =>
+    one.currency === corridor.currency ? feeOf(one, amount, corridor.currency) : undefined
+  )
+  const [fee, ...others] = fees
+  if (fee === undefined || others.length > 0) return { _tag: "NoQuote", alarm: "a transfer's fee at Flutterwave cannot be read" }
+  return {
+    principal: amount,
+    fee,
+    destinationAmount: amount,
+    destinationCurrency: corridor.currency,
+    rate: null,
+    expiresInMs: QUOTE_LIFE_MS,
+    token: ""
+  }
+}
+
+const feeOf = (
+  { fee, fee_type }: (typeof FeeAnswer.Type)["data"][number],
+  amount: MinorUnits,
+  currency: Currency
+): MinorUnits | undefined => (fee_type === "value" ? Result.getOrUndefined(fromDecimalUp(fee, currency)) : shareOf(fee, amount))
+
+/** So many percent of the amount, to any number of decimals, rounded up to a minor unit. */
+const shareOf = (percent: string, amount: MinorUnits): MinorUnits | undefined => {
+  const [, whole = "", fraction = ""] = /^(\d{1,3})(?:\.(\d{1,12}))?$/.exec(percent) ?? []
+  if (whole === "") return undefined
+  const scale = 100n * 10n ** BigInt(fraction.length)
+  return minor((amount * BigInt(whole + fraction) + scale - 1n) / scale)
+}

@@ -1,0 +1,124 @@
+import { Schema } from "effect"
+import { Amount, Text } from "../WireNumber.ts"
+
+// Flutterwave's v3 HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are major units, JSON
+// numbers in both directions; both sides read them as text (WireNumber). Members that are not named here are ignored.
+
+const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** The envelope of every success. `status: "error"` under a 2xx does not fit it. */
+const envelope = <S extends Schema.Constraint>(data: S) => Schema.Struct({ status: Schema.Literal("success"), data })
+
+/** Every refusal. There are no codes, and the text says nothing that code may rely on. */
+export const ErrorAnswer = Schema.Struct({ status: Schema.Literal("error"), message: nullable(Schema.String) })
+
+const PageInfo = Schema.Struct({ page_info: Schema.Struct({ current_page: Amount, total_pages: Amount }) })
+
+const paged = <S extends Schema.Constraint>(data: S) =>
+  Schema.Struct({ status: Schema.Literal("success"), data: Schema.Array(data), meta: Schema.optionalKey(PageInfo) })
+
+// POST /charges?type=mobile_money_uganda|…|mpesa
+export const ChargeRequest = Schema.Struct({
+  tx_ref: Schema.NonEmptyString,
+  amount: Amount,
+  currency: Schema.String,
+  email: Schema.NonEmptyString,
+  phone_number: Schema.String,
+  fullname: Schema.optionalKey(Schema.String),
+  network: Schema.optionalKey(Schema.String),
+  country: Schema.optionalKey(Schema.String),
+  order_id: Schema.optionalKey(Schema.String),
+  redirect_url: Schema.optionalKey(Schema.String)
+})
+
+/** One charge. `amount_settled` is what is left for the merchant after every fee; `app_fee` is Flutterwave's own, without tax. */
+export const Transaction = Schema.Struct({
+  id: Text,
+  tx_ref: nullable(Schema.String),
+  amount: Amount,
+  currency: Schema.String,
+  app_fee: nullable(Amount),
+  amount_settled: nullable(Amount),
+  status: Schema.String,
+  created_at: Schema.optionalKey(Schema.String)
+})
+
+// Ghana, Uganda, Rwanda and Zambia answer with a page to visit and no `data`: the charge has no identifier yet.
+export const ChargeAnswer = Schema.Struct({
+  status: Schema.Literal("success"),
+  data: nullable(Transaction),
+  meta: nullable(
+    Schema.Struct({
+      authorization: nullable(
+        Schema.Struct({
+          mode: nullable(Schema.String),
+          redirect: nullable(Schema.String),
+          redirect_url: nullable(Schema.String)
+        })
+      )
+    })
+  )
+})
+
+// GET /transactions/verify_by_reference?tx_ref=…, GET /transactions/{id}/verify. Unknown: 400 or 404 with an ErrorAnswer.
+export const VerifyAnswer = envelope(Transaction)
+
+// GET /transactions?from=YYYY-MM-DD&to=…&page=1
+export const TransactionsAnswer = paged(Transaction)
+
+// POST /transfers. A mobile-money transfer without beneficiary_name is taken, and fails later.
+export const TransferRequest = Schema.Struct({
+  account_bank: Schema.NonEmptyString,
+  account_number: Text,
+  amount: Amount,
+  currency: Schema.String,
+  debit_currency: Schema.optionalKey(Schema.String),
+  reference: Schema.NonEmptyString,
+  narration: Schema.optionalKey(Schema.String),
+  beneficiary_name: Schema.optionalKey(Schema.String),
+  destination_branch_code: Schema.optionalKey(Schema.String),
+  meta: Schema.optionalKey(Schema.Unknown)
+})
+
+export const Transfer = Schema.Struct({
+  id: Text,
+  reference: nullable(Schema.String),
+  amount: Amount,
+  currency: Schema.String,
+  fee: nullable(Amount),
+  status: Schema.String,
+  complete_message: nullable(Schema.String),
+  created_at: Schema.optionalKey(Schema.String)
+})
+export const TransferAnswer = envelope(Transfer)
+
+// GET /transfers?reference=…|from=…&to=…&page=1. A reference that was never seen: an empty list.
+export const TransfersAnswer = paged(Transfer)
+
+// GET /transfers/fee?amount=…&currency=…&type=account|mobilemoney|barter
+export const FeeAnswer = envelope(
+  Schema.Array(Schema.Struct({ currency: Schema.String, fee_type: Schema.Literals(["value", "percentage"]), fee: Amount }))
+)
+
+// GET /banks/{country}
+export const BanksAnswer = envelope(Schema.Array(Schema.Struct({ id: Text, code: Schema.String, name: Schema.String })))
+
+// GET /banks/{id}/branches
+export const BranchesAnswer = envelope(Schema.Array(Schema.Struct({ branch_code: Schema.NonEmptyString })))
+
+// POST /accounts/resolve
+export const ResolveRequest = Schema.Struct({ account_number: Text, account_bank: Schema.String })
+const Name = Schema.String.check(Schema.isPattern(/\S/))
+export const ResolveAnswer = envelope(Schema.Struct({ account_name: Name }))
+
+// GET /balances
+const BalanceRow = Schema.Struct({ currency: Schema.String, available_balance: Amount })
+export const BalancesAnswer = envelope(Schema.Array(BalanceRow))
+
+/** The callback, of charges (`tx_ref`) and transfers (`reference`) alike: it only says which of them to ask for. */
+export const WebhookBody = Schema.Struct({
+  event: nullable(Schema.String),
+  data: Schema.optionalKey(
+    Schema.Struct({ id: nullable(Text), tx_ref: nullable(Schema.String), reference: nullable(Schema.String) })
+  )
+})

@@ -1,0 +1,144 @@
+import { Clock, Effect, type Scope } from "effect"
+import type { Mode } from "../../domain/Ids.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import type { MomoParty } from "../../domain/Party.ts"
+import type {
+  Answer,
+  AskOrder,
+  Collections,
+  PayoutOrder,
+  PayoutOutcome,
+  Payouts,
+  Promises,
+  Provider
+} from "../../services/ports/Provider.ts"
+import { feeOf } from "../ContractFees.ts"
+import { openTransport } from "../Transport.ts"
+import { balances } from "./Balances.ts"
+import { type Branch, type Client, type MtnSettings, openClient } from "./Client.ts"
+import { places } from "./Markets.ts"
+import { QUOTE_LIFE_MS, quoteBy } from "./Quote.ts"
+import { type Reading, refusedBy, unread } from "./Reading.ts"
+import { referenceIdOf } from "./ReferenceId.ts"
+import { misrouted } from "./Refusals.ts"
+import { found, type Own, posted, repeated } from "./Translate.ts"
+import { misfit, paymentBody, transferBody } from "./TranslateOrder.ts"
+import { mtnCallbacks } from "./Webhook.ts"
+import { moneyPath, type Product, statusPath } from "./Wire.ts"
+
+const NAME = "mtn"
+
+/** An X-Reference-Id is taken once, and its status is asked for by it; right after the 202 it may not be found yet. */
+const promises: Promises = {
+  clientReference: "unique_reject",
+  lookup: "by_client_ref",
+  webhookAuth: "none",
+  quoteTtlMs: QUOTE_LIFE_MS,
+  notFoundGraceMs: 60_000
+}
+
+/** Our accounts at MTN. A call takes at most `timeoutMs`, its token included; the question after a repeated reference as long again. */
+export const mtn = Effect.fn("mtn")(function* (
+  settings: MtnSettings,
+  mode: Mode
+): Effect.fn.Return<Provider, never, Scope.Scope> {
+  const transport = yield* openTransport(NAME)
+  const branches = yield* Effect.forEach(settings.countries, (account) =>
+    Effect.gen(function* () {
+      const { country, currency, environment } = account
+      const collection = yield* openClient(settings, account, "collection", transport)
+      const disbursement = yield* openClient(settings, account, "disbursement", transport)
+      return { country, currency, environment, clients: { collection, disbursement } } satisfies Branch
+    })
+  )
+  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const desk: Desk = { branches, deadline, settings }
+  return {
+    name: NAME,
+    mode,
+    promises,
+    callbacks: mtnCallbacks,
+    payouts: {
+      quote: (order) => Effect.succeed(quoteBy(settings, branches, order)),
+      send: sending(desk),
+      ask: asking(desk, "disbursement")
+    },
+    collections: { charge: charging(desk), ask: asking(desk, "collection") },
+    reference: {
+      countries: Effect.succeed(
+        branches.map(({ country }) => {
+          const { name, phonePrefix } = places[country]
+          return { country, name, phonePrefix, methods: ["momo"] }
+        })
+      ),
+      balances: balances(branches, deadline)
+    }
+  }
+})
+
+interface Desk {
+  readonly branches: ReadonlyArray<Branch>
+  readonly deadline: Effect.Effect<number>
+  readonly settings: MtnSettings
+}
+
+const sending = (desk: Desk): Payouts["send"] =>
+  Effect.fn("mtn.send")(function* (order: PayoutOrder) {
+    const { corridor, destination } = order
+    if (destination._tag !== "momo") return yield* heard(unfit("another method"), order.reference)
+    return yield* move(desk, "disbursement", { ...order, corridor, party: destination, body: transferBody(order, destination) })
+  })
+
+const charging = (desk: Desk): Collections["charge"] =>
+  Effect.fn("mtn.charge")(function* (order) {
+    return yield* move(desk, "collection", { ...order, party: order.source, body: paymentBody(order) })
+  })
+
+interface Movement extends Pick<PayoutOrder, "reference" | "corridor"> {
+  readonly party: MomoParty
+  readonly body: object
+}
+
+const move = Effect.fnUntraced(function* (
+  desk: Desk,
+  product: Product,
+  { body, corridor, party, reference }: Movement
+): Effect.fn.Return<PayoutOutcome> {
+  const branch = desk.branches.find(({ country }) => country === party.country)
+  const why = misfit(branch, corridor, party)
+  if (branch === undefined || why !== undefined) return yield* heard(unfit(why ?? ""), reference)
+  const client = branch.clients[product]
+  const movement = { referenceId: referenceIdOf(reference), body }
+  const own = ownOf(desk, product, reference)
+  const exchanged = yield* client({ operation: product, path: moneyPath(product), movement }, yield* desk.deadline)
+  const outcome = posted(exchanged, own)
+  if (outcome !== "Known") return yield* heard(outcome, reference)
+  const standing = found(product, yield* look(client, yield* desk.deadline, product, reference), own)
+  return yield* heard(repeated(standing), reference)
+})
+
+const asking = (desk: Desk, product: Product) =>
+  Effect.fn("mtn.ask")(function* ({ currency, reference }: AskOrder): Effect.fn.Return<Answer> {
+    const branch = desk.branches.find((one) => one.currency === currency)
+    if (branch === undefined) {
+      return yield* heard(unread("a transaction at MTN is in a currency in which there is no account", currency), reference)
+    }
+    const exchanged = yield* look(branch.clients[product], yield* desk.deadline, product, reference)
+    return yield* heard(found(product, exchanged, ownOf(desk, product, reference)), reference)
+  })
+
+const look = (client: Client, until: number, product: Product, reference: AskOrder["reference"]) =>
+  client({ operation: "status", path: statusPath(product, referenceIdOf(reference)) }, until)
+
+/** Of a payout the held fee stands: it is the contract's too. */
+const ownOf = ({ settings }: Desk, product: Product, reference: AskOrder["reference"]): Own => ({
+  reference,
+  fee: (amount: MinorUnits) => (product === "collection" ? feeOf(settings.collectionFee, amount) : null)
+})
+
+/** Nothing was sent: the corridor leads to an account that there is not. */
+const unfit = (why: string): Reading<PayoutOutcome> => refusedBy(misrouted(why), null, why)
+
+/** An alarm is for the operator; the fact is the same with and without it. */
+const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
+  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

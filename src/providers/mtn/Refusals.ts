@@ -1,0 +1,122 @@
+import type { RefusalKind } from "../../domain/Fact.ts"
+import type { FailureCode } from "../../domain/Transaction.ts"
+import type { Refusal } from "./Reading.ts"
+import type { Product } from "./Wire.ts"
+
+const refusal = (kind: RefusalKind, code: FailureCode, message: string, alarm: string | null = null): Refusal => ({
+  kind,
+  code,
+  message,
+  alarm
+})
+
+/** Our account, its keys, its address, or what it may do. */
+const notAdmitted = (note: string): Refusal =>
+  refusal("config", "provider_rejected", "The provider does not accept the gateway's request.", `MTN refuses a call: ${note}`)
+
+/** Nothing is sent: the corridor leads to where there is no account. */
+export const misrouted = (why: string): Refusal =>
+  refusal(
+    "config",
+    "provider_rejected",
+    "The provider does not serve it.",
+    `a corridor leads to MTN, which cannot serve it: ${why}`
+  )
+
+/** The call's headers or its body: our mistake, or a number that is none. */
+const malformed = (note: string): Refusal =>
+  refusal("other", "provider_rejected", "The provider refused it.", `MTN refuses a call: ${note}`)
+
+/** What the answer to a money call that proves that nothing was executed refuses; undefined for every other answer. */
+export const refusedCall = (status: number, code: string | null, note: string): Refusal | undefined => {
+  if (status === 400) return malformed(note)
+  const isRefused = refusingStatuses.has(status) || (status === 500 && refusingCodes.has(code ?? ""))
+  return isRefused ? notAdmitted(note) : undefined
+}
+
+const refusingStatuses: ReadonlySet<number> = new Set([401, 403, 404])
+
+/** Codes that mean a refusal although they come with HTTP 500. */
+const refusingCodes: ReadonlySet<string> = new Set([
+  "NOT_ALLOWED",
+  "NOT_ALLOWED_TARGET_ENVIRONMENT",
+  "INVALID_CALLBACK_URL_HOST",
+  "INVALID_CURRENCY"
+])
+
+/** A movement may still end well, whatever else is said of it. */
+export const openWords: ReadonlySet<string> = new Set(["PENDING", "ONGOING", "DELAYED"])
+
+/** Statuses of a movement that failed; some of them are reasons elsewhere. */
+export const failedWords: ReadonlySet<string> = new Set(["FAILED", "REJECTED", "EXPIRED"])
+
+const account = (what: string): Refusal =>
+  refusal("config", "provider_rejected", "The provider does not allow it.", `MTN fails a movement: ${what}`)
+const unsaid = refusal("other", "unknown", "The provider could not do it, and does not say why.")
+const declined = refusal("party", "declined_by_payer", "The payer declined.")
+const late = refusal("party", "timed_out", "The payer did not answer in time.")
+const undelivered = refusal("other", "provider_rejected", "The provider could not deliver it.")
+const unavailable = refusal("other", "destination_unavailable", "The recipient's network did not take it.")
+const unknownRecipient = refusal("party", "invalid_destination", "The provider does not know the recipient's account.")
+
+const configured = {
+  NOT_ALLOWED: account("NOT_ALLOWED"),
+  NOT_ALLOWED_TARGET_ENVIRONMENT: account("NOT_ALLOWED_TARGET_ENVIRONMENT"),
+  INVALID_CALLBACK_URL_HOST: account("INVALID_CALLBACK_URL_HOST"),
+  INVALID_CURRENCY: account("INVALID_CURRENCY")
+}
+
+// Why a movement failed. The payer of a collection is the person, the payer of a transfer is our own account.
+const reasons: Readonly<Record<Product, Readonly<Record<string, Refusal>>>> = {
+  collection: {
+    ...configured,
+    PAYER_NOT_FOUND: refusal("party", "payer_not_found", "The provider does not know the payer."),
+    NOT_ENOUGH_FUNDS: refusal("party", "insufficient_funds", "The payer has not enough money."),
+    PAYER_LIMIT_REACHED: refusal("limit", "limit_exceeded", "The payer has reached a limit."),
+    PAYMENT_NOT_APPROVED: declined,
+    APPROVAL_REJECTED: declined,
+    REJECTED: declined,
+    TRANSACTION_CANCELED: refusal("other", "provider_rejected", "The transaction was cancelled."),
+    EXPIRED: late,
+    // The window for the payer's approval, five minutes.
+    COULD_NOT_PERFORM_TRANSACTION: late,
+    PAYEE_NOT_FOUND: account("our own account is not found"),
+    PAYEE_NOT_ALLOWED_TO_RECEIVE: account("our own account may not receive"),
+    // Usually the payer's empty wallet, but nothing says so.
+    INTERNAL_PROCESSING_ERROR: unsaid,
+    SERVICE_UNAVAILABLE: unsaid
+  },
+  disbursement: {
+    ...configured,
+    PAYEE_NOT_FOUND: unknownRecipient,
+    NOT_FOUND: unknownRecipient,
+    PAYEE_NOT_ALLOWED_TO_RECEIVE: refusal("party", "destination_unavailable", "The recipient's account may not receive."),
+    NOT_ENOUGH_FUNDS: refusal(
+      "pool",
+      "provider_rejected",
+      "The provider cannot pay it out now.",
+      "MTN fails a transfer: the disbursement account is empty"
+    ),
+    PAYER_LIMIT_REACHED: refusal(
+      "limit",
+      "limit_exceeded",
+      "The provider's limit is reached.",
+      "MTN fails a transfer: a limit of our own account is reached"
+    ),
+    PAYER_NOT_FOUND: account("our own account is not found"),
+    PAYMENT_NOT_APPROVED: undelivered,
+    APPROVAL_REJECTED: undelivered,
+    REJECTED: undelivered,
+    TRANSACTION_CANCELED: undelivered,
+    EXPIRED: undelivered,
+    COULD_NOT_PERFORM_TRANSACTION: undelivered,
+    INTERNAL_PROCESSING_ERROR: unsaid,
+    SERVICE_UNAVAILABLE: unavailable
+  }
+}
+
+/** A reason that is not in the table changes nothing about the failure, and is told to the operator. */
+export const failureBy = (product: Product, reason: string): Refusal =>
+  Object.hasOwn(reasons[product], reason)
+    ? (reasons[product][reason] ?? unsaid)
+    : { ...unsaid, alarm: "MTN fails a movement for a reason that this adapter does not know" }

@@ -1,0 +1,129 @@
+import { Redacted } from "effect"
+import { httpUrl, type Rule, secret, text } from "../../ConfigRules.ts"
+import type { Mode } from "../../domain/Ids.ts"
+import { collectionFee, payoutFees, simulatedCollectionFee, simulatedPayoutFees } from "../ContractFees.ts"
+import { type AccountReader, knownProvider, type Reach } from "../ProviderModule.ts"
+import { mtn } from "./Adapter.ts"
+import type { CountryAccount, MtnSettings } from "./Client.ts"
+import { isMarketCountry, type MarketCountry, marketCountries, marketOf, sandboxOf } from "./Markets.ts"
+import { accountNameOf, mtnSimulator } from "./Simulator.ts"
+
+const NAME = "mtn"
+
+/**
+ * `MTN_BASE_URL`, `MTN_PAYOUT_FEES`, `MTN_COLLECTION_FEE`, and for each mode `USER_ID`, `API_KEY`, `COLLECTION_KEY`, `DISBURSEMENT_KEY`, each
+ * a comma list with one for each country (`UG:…,GH:…`). Optional for a mode: `HOSTS`, `TARGET_ENVIRONMENT`, `CALLBACK_URL`.
+ */
+export const mtnProvider = knownProvider<MtnSettings>({
+  name: NAME,
+  credentials: ["USER_ID", "API_KEY", "COLLECTION_KEY", "DISBURSEMENT_KEY"],
+  shared: ["PAYOUT_FEES", "COLLECTION_FEE"],
+  account: (reader) => {
+    const { own, shared, timeoutMs } = reader
+    const countries = countriesBy(reader)
+    const fees = { payout: shared("PAYOUT_FEES", payoutFees), collection: shared("COLLECTION_FEE", collectionFee) }
+    const callbackUrl = own("CALLBACK_URL", secretUrl)
+    if (countries === null || fees.payout === null || fees.collection === null) return null
+    return { countries, payoutFees: fees.payout, collectionFee: fees.collection, callbackUrl, timeoutMs }
+  },
+  simulated: (mode, { baseUrl, timeoutMs }) => ({
+    countries: marketCountries.map((country) => simulatedAccount(country, mode, baseUrl)),
+    payoutFees: simulatedPayoutFees,
+    collectionFee: simulatedCollectionFee,
+    callbackUrl: null,
+    timeoutMs
+  }),
+  open: mtn,
+  accountName: accountNameOf,
+  simulator: (accounts) => mtnSimulator({ accounts })
+})
+
+/** An API user's id is a UUID. */
+const simulatedUsers: Readonly<Record<Mode, string>> = {
+  live: "5a1e0000-0000-4000-8000-000000000001",
+  test: "7e570000-0000-4000-8000-000000000002"
+}
+
+const simulatedAccount = (country: MarketCountry, mode: Mode, baseUrl: Reach["baseUrl"]): CountryAccount => ({
+  ...marketOf(country),
+  baseUrl,
+  userId: simulatedUsers[mode],
+  apiKey: Redacted.make(`simulated-${mode}-api-key`),
+  subscriptionKeys: {
+    collection: Redacted.make(`simulated-${mode}-collection-key`),
+    disbursement: Redacted.make(`simulated-${mode}-disbursement-key`)
+  }
+})
+
+const countriesBy = ({ baseUrl, own }: AccountReader): ReadonlyArray<CountryAccount> | null => {
+  const isSandbox = own("TARGET_ENVIRONMENT", sandbox) !== null
+  const userIds = own("USER_ID", isSandbox ? alone(byCountry(text)) : byCountry(text))
+  const named = [...(userIds?.keys() ?? [])]
+  const secrets = byCountry(secret, named)
+  const apiKeys = own("API_KEY", secrets)
+  const collectionKeys = own("COLLECTION_KEY", secrets)
+  const disbursementKeys = own("DISBURSEMENT_KEY", secrets)
+  const hosts = own("HOSTS", byCountry(httpsUrl))
+  if (userIds === null) return null
+  const accounts = [...userIds].flatMap(([country, userId]) => {
+    const apiKey = apiKeys?.get(country)
+    const collection = collectionKeys?.get(country)
+    const disbursement = disbursementKeys?.get(country)
+    if (apiKey === undefined || collection === undefined || disbursement === undefined) return []
+    const market = isSandbox ? sandboxOf(country) : marketOf(country)
+    const subscriptionKeys = { collection, disbursement }
+    return [{ ...market, baseUrl: hosts?.get(country) ?? baseUrl, userId, apiKey, subscriptionKeys }]
+  })
+  return accounts.length === userIds.size ? accounts : null
+}
+
+type ByCountry<A> = ReadonlyMap<MarketCountry, A>
+
+/** `UG:one,GH:another`, of exactly the countries in `wanted` where some are given. */
+const byCountry = <A>(rule: Rule<A>, wanted: ReadonlyArray<MarketCountry> = []): Rule<ByCountry<A>> => ({
+  ...rule,
+  meaning:
+    wanted.length === 0
+      ? `a comma list such as UG:value,GH:value, of the countries ${marketCountries.join(", ")}, each ${rule.meaning}`
+      : `a comma list such as UG:value,GH:value with exactly ${wanted.join(", ")}, each ${rule.meaning}`,
+  of: (value) => {
+    const read = new Map<MarketCountry, A>()
+    const items = value.split(",")
+    for (const item of items) {
+      const at = item.indexOf(":")
+      const country = item.slice(0, Math.max(at, 0)).trim()
+      const own = item.slice(at + 1).trim()
+      const one = own === "" ? undefined : rule.of(own)
+      if (isMarketCountry(country) && one !== undefined) read.set(country, one)
+    }
+    const isWhole = read.size === items.length && (wanted.length === 0 || wanted.length === read.size)
+    return isWhole && wanted.every((country) => read.has(country)) ? read : undefined
+  }
+})
+
+/** The sandbox has one currency, by which a question could not find its country. */
+const alone = <A>(rule: Rule<ByCountry<A>>): Rule<ByCountry<A>> => ({
+  ...rule,
+  meaning: `${rule.meaning}, and of one country only in the sandbox`,
+  of: (value) => {
+    const read = rule.of(value)
+    return read?.size === 1 ? read : undefined
+  }
+})
+
+const sandbox: Rule<"sandbox"> = {
+  meaning: "sandbox, or absent: each country has its own",
+  of: (value) => (value === "sandbox" ? value : undefined)
+}
+
+const httpsUrl: Rule<string> = {
+  meaning: "an https address",
+  of: (value) => (value.startsWith("https://") ? httpUrl.of(value) : undefined)
+}
+
+/** It holds the secret path. */
+const secretUrl: Rule<Redacted.Redacted> = {
+  meaning: "an https address",
+  of: (value) => (httpsUrl.of(value) === undefined ? undefined : Redacted.make(value)),
+  isSecret: true
+}

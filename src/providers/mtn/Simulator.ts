@@ -1,0 +1,134 @@
+import { Clock, Effect, Redacted } from "effect"
+import { endingOf, playOf } from "../simulation/Endings.ts"
+import type { Desk, SimulatedProvider, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
+import type { MtnSettings } from "./Client.ts"
+import { balance } from "./SimulatorBalance.ts"
+import { type Call, deliver, json, type Merchant, PROVIDER, passGate, refuse, type Stop, turnAway } from "./SimulatorCall.ts"
+import { createMovement, readMovement } from "./SimulatorMovements.ts"
+import { callbackOf } from "./SimulatorStatus.ts"
+import { issueToken, isTokenOf, TOKEN_LIFE } from "./SimulatorTokens.ts"
+import { type Product, products } from "./Wire.ts"
+
+type Account = Pick<MtnSettings, "countries">
+
+interface Options {
+  readonly accounts: ReadonlyArray<Account>
+}
+
+/** An account is one for the simulator, whatever countries it covers. */
+export const accountNameOf = ({ countries }: Account): string => countries[0]?.userId ?? ""
+
+/** MTN as its wire shows it (README.md beside this file). */
+export const mtnSimulator = ({ accounts }: Options): SimulatedProvider => {
+  const merchants = accounts.flatMap((account) =>
+    account.countries.map((country): Merchant => ({ account: accountNameOf(account), country }))
+  )
+  return {
+    name: PROVIDER,
+    mount: "",
+    accounts: accounts.map((account) => ({ clientId: accountNameOf(account) })),
+    operations: ["token", "status", "balance"],
+    callback: callbackOf,
+    handler: (desk) => {
+      const claimed = new Set<string>()
+      const claim = (key: string) => {
+        if (claimed.has(key)) return false
+        claimed.add(key)
+        return true
+      }
+      return Effect.fnUntraced(
+        function* (request: WireRequest) {
+          const { product, route } = yield* addressed(request)
+          const subscribed = merchants.filter(({ country }) => isSubscribed(country, product, request))
+          if (subscribed.length === 0) {
+            return yield* turnAway(401, "Access denied due to invalid subscription key. Make sure to provide a valid key.")
+          }
+          const now = yield* Clock.currentTimeMillis
+          if (route.operation === "token") return yield* token(desk, subscribed, product, request, now)
+          const merchant = yield* authenticated(subscribed, product, request, now)
+          return yield* answer(route, { desk, merchant, product, request, now, claim })
+        },
+        Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
+      )
+    }
+  }
+}
+
+interface Route {
+  /** The name by which the control port chooses its ending; absent where a number in the call does. */
+  readonly operation?: string
+  readonly endpoint: (call: Call) => Effect.Effect<WireAnswer, Stop>
+}
+
+const addressed = Effect.fnUntraced(function* ({ method, path }: WireRequest) {
+  const [, product, rest = ""] = /^\/(collection|disbursement)\/(.*?)\/?$/.exec(path) ?? []
+  const route = product === "collection" || product === "disbursement" ? routeOf(method, product, rest) : undefined
+  if (route === undefined || (product !== "collection" && product !== "disbursement")) {
+    return yield* turnAway(404, "Resource not found")
+  }
+  return { product, route } as const
+})
+
+const routeOf = (method: string, product: Product, rest: string): Route | undefined => {
+  const movement = `v1_0/${products[product]}`
+  if (method === "POST" && rest === "token") return { operation: "token", endpoint: () => turnAway(404, "Resource not found") }
+  if (method === "POST" && rest === movement) return { endpoint: createMovement }
+  if (method !== "GET") return undefined
+  if (rest === "v1_0/account/balance") return { operation: "balance", endpoint: (call) => Effect.succeed(balance(call)) }
+  const [, id] = /^([\w-]+)$/.exec(rest.startsWith(`${movement}/`) ? rest.slice(movement.length + 1) : "") ?? []
+  if (id !== undefined) return { operation: "status", endpoint: (call) => readMovement(call, id) }
+  const [, number] = /^v1_0\/accountholder\/msisdn\/(\d{8,15})\/active$/i.exec(rest) ?? []
+  return number === undefined ? undefined : { endpoint: () => activeHolder(number) }
+}
+
+const answer = Effect.fnUntraced(function* ({ endpoint, operation }: Route, call: Call) {
+  if (operation === undefined) return yield* endpoint(call)
+  const play = playOf("payout", call.desk.chosen(operation))
+  yield* passGate(play)
+  return deliver(play.answer, yield* endpoint(call))
+})
+
+/** GET /{product}/v1_0/accountholder/msisdn/{number}/active */
+const activeHolder = Effect.fnUntraced(function* (number: string) {
+  const play = playOf("payout", endingOf(number))
+  if (play.gate === "unavailable") yield* passGate(play)
+  return json(200, { result: play.gate !== "no_account" })
+})
+
+const isSubscribed = ({ subscriptionKeys }: Merchant["country"], product: Product, { header }: WireRequest): boolean =>
+  Redacted.value(subscriptionKeys[product]) === header("ocp-apim-subscription-key")
+
+/** POST /{product}/token/ */
+const token = Effect.fnUntraced(function* (
+  desk: Desk,
+  merchants: ReadonlyArray<Merchant>,
+  product: Product,
+  request: WireRequest,
+  now: number
+) {
+  const play = playOf("payout", desk.chosen("token"))
+  yield* passGate(play)
+  const given = /^Basic (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
+  const credentials = Buffer.from(given, "base64").toString("utf8")
+  const merchant = merchants.find(({ country }) => `${country.userId}:${Redacted.value(country.apiKey)}` === credentials)
+  if (merchant === undefined) return yield* refuse(401, "login_failed", "invalid credentials")
+  const access_token = issueToken(merchant.country, product, now)
+  return deliver(play.answer, json(200, { access_token, token_type: "access_token", expires_in: TOKEN_LIFE }))
+})
+
+const authenticated = Effect.fnUntraced(function* (
+  merchants: ReadonlyArray<Merchant>,
+  product: Product,
+  request: WireRequest,
+  now: number
+) {
+  const bearer = /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
+  const own = merchants.filter(({ country }) => isTokenOf(country, product, bearer, now))
+  if (own.length === 0) return yield* turnAway(401, "Unauthorized. Access token is invalid or has expired.")
+  const environment = request.header("x-target-environment")
+  const merchant = own.find(({ country }) => country.environment === environment)
+  if (merchant === undefined) {
+    return yield* refuse(500, "NOT_ALLOWED_TARGET_ENVIRONMENT", "Access to target environment is forbidden.")
+  }
+  return merchant
+})

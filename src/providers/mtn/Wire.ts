@@ -1,0 +1,55 @@
+import { Schema } from "effect"
+import { Amount, Text } from "../WireNumber.ts"
+
+// MTN's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are major units as strings.
+
+const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+// Each product has an account, a subscription key, tokens and a word for its movements of its own.
+export const products = {
+  collection: "requesttopay",
+  disbursement: "transfer"
+} as const
+export type Product = keyof typeof products
+
+export const tokenPath = (product: Product): string => `/${product}/token/`
+/** POST moves money and is answered 202 without a body; GET with the X-Reference-Id behind it is its status. */
+export const moneyPath = (product: Product): string => `/${product}/v1_0/${products[product]}`
+export const statusPath = (product: Product, id: string): string => `${moneyPath(product)}/${id}`
+export const balancePath = (product: Product): string => `/${product}/v1_0/account/balance`
+
+// POST /{product}/token/, with `Authorization: Basic` of userId:apiKey
+export const TokenAnswer = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
+
+const MESSAGE_AT_MOST = 160
+const Message = Schema.String.check(Schema.isPattern(/^[^'’]*$/), Schema.isMaxLength(MESSAGE_AT_MOST))
+export const Party = Schema.Struct({
+  partyIdType: Schema.Literal("MSISDN"),
+  partyId: Schema.String.check(Schema.isPattern(/^\d{8,15}$/))
+})
+
+const movement = {
+  amount: Schema.String.check(Schema.isPattern(/^\d+(\.\d+)?$/)),
+  currency: Schema.String,
+  externalId: Schema.optionalKey(Schema.String),
+  payerMessage: Schema.optionalKey(Message),
+  payeeNote: Schema.optionalKey(Message)
+}
+export const PaymentRequest = Schema.Struct({ ...movement, payer: Party })
+export const TransferRequest = Schema.Struct({ ...movement, payee: Party })
+
+/** What a GET of a movement answers, and the body of a callback. `reason` is a string in practice, and an object in MTN's own description. */
+export const StatusAnswer = Schema.Struct({
+  financialTransactionId: nullable(Text),
+  externalId: nullable(Schema.String),
+  amount: nullable(Amount),
+  currency: nullable(Schema.String),
+  status: Schema.String,
+  reason: nullable(Schema.Union([Schema.String, Schema.Struct({ code: Schema.String })]))
+})
+
+// GET /{product}/v1_0/account/balance
+export const BalanceAnswer = Schema.Struct({ availableBalance: Amount, currency: Schema.String })
+
+/** The body of a refusal: by MTN with a code, by the API gateway in front of it without one. */
+export const ErrorAnswer = Schema.Union([Schema.Struct({ code: Schema.String }), Schema.Struct({ statusCode: Text })])

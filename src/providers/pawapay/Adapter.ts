@@ -1,0 +1,108 @@
+import type { KeyObject } from "node:crypto"
+import { Clock, Effect, type Scope } from "effect"
+import type { Mode } from "../../domain/Ids.ts"
+import type { Answer, AskOrder, Collections, PayoutOutcome, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import { type CollectionFee, feeOf, type PayoutFees } from "../ContractFees.ts"
+import { openTransport } from "../Transport.ts"
+import { openCallbackKeys } from "./CallbackKeys.ts"
+import { type Client, makeClient, type Reached } from "./Client.ts"
+import { paymentId } from "./PaymentId.ts"
+import { QUOTE_LIFE_MS, quoteOf } from "./Quote.ts"
+import type { Reading } from "./Reading.ts"
+import { referenceData } from "./Reference.ts"
+import type { Kind } from "./Refusals.ts"
+import { afterDuplicate, type FeeOf, found, initiated, isUnsure } from "./Translate.ts"
+import { depositBody, payoutBody } from "./TranslateOrder.ts"
+import { pawapayCallbacks } from "./Webhook.ts"
+
+/** One account at pawaPay. */
+export interface PawapaySettings extends Reached {
+  /** Null: the keys that pawaPay names. */
+  readonly callbackKey: KeyObject | null
+  readonly payoutFees: PayoutFees
+  readonly collectionFee: CollectionFee
+  /** For one call. */
+  readonly timeoutMs: number
+}
+
+const NAME = "pawapay"
+
+/** "Not found" is a proof 15 minutes after sending, says pawaPay. */
+const promises: Promises = {
+  clientReference: "idempotent",
+  lookup: "by_client_ref",
+  webhookAuth: "rfc9421",
+  quoteTtlMs: QUOTE_LIFE_MS,
+  notFoundGraceMs: 900_000
+}
+
+const paths = { payout: "/payouts", collection: "/deposits" } as const satisfies Record<Kind, string>
+
+/** One account at pawaPay: mobile money only, in the currency of the network's country. */
+export const pawapay = Effect.fn("pawapay")(function* (
+  settings: PawapaySettings,
+  mode: Mode
+): Effect.fn.Return<Provider, never, Scope.Scope> {
+  const client = makeClient(settings, yield* openTransport(NAME))
+  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const keys = yield* openCallbackKeys(settings.callbackKey, client, deadline)
+  // A payout's fee was held by the contract, and the payment does not say another.
+  const payouts = paying({ client, deadline, kind: "payout", feeOf: () => null })
+  const deposits = paying({ client, deadline, kind: "collection", feeOf: (amount) => feeOf(settings.collectionFee, amount) })
+  const send: Payouts["send"] = Effect.fn("pawapay.send")(function* (order) {
+    const body = payoutBody(order)
+    return yield* "fact" in body ? heard(body, order.reference) : payouts.initiate(order, body)
+  })
+  const charge: Collections["charge"] = Effect.fn("pawapay.charge")(function* (order) {
+    const body = depositBody(order)
+    return yield* "fact" in body ? heard(body, order.reference) : deposits.initiate(order, body)
+  })
+  return {
+    name: NAME,
+    mode,
+    promises,
+    callbacks: pawapayCallbacks(keys),
+    payouts: { quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)), send, ask: payouts.ask },
+    collections: { charge, ask: deposits.ask },
+    reference: referenceData(client, deadline)
+  }
+})
+
+interface Parts {
+  readonly client: Client
+  /** The moment until which a call that begins now is waited for. */
+  readonly deadline: Effect.Effect<number>
+  readonly kind: Kind
+  readonly feeOf: FeeOf
+}
+
+type Ours = Pick<AskOrder, "reference">
+
+/** Payouts and deposits are asked for, and looked up, alike. */
+const paying = ({ client, deadline, feeOf, kind }: Parts) => {
+  const lookUp = Effect.fnUntraced(function* ({ reference }: Ours, until: number) {
+    const path = `${paths[kind]}/${paymentId(reference)}`
+    const call = { operation: `${kind}_status`, method: "GET", path } as const
+    return found(kind, yield* client(call, until), reference, feeOf)
+  })
+
+  const initiate = Effect.fnUntraced(function* (order: Ours, body: object): Effect.fn.Return<PayoutOutcome> {
+    const { reference } = order
+    const exchanged = yield* client({ operation: kind, method: "POST", path: paths[kind], body }, yield* deadline)
+    const { alarm, fact } = initiated(kind, exchanged, reference)
+    if (fact._tag !== "Duplicate") return yield* heard({ alarm, fact }, reference)
+    return yield* heard(afterDuplicate(yield* lookUp(order, yield* deadline), reference), reference)
+  })
+
+  const ask = Effect.fn("pawapay.ask")(function* (order: AskOrder): Effect.fn.Return<Answer> {
+    const until = yield* deadline
+    const first = yield* lookUp(order, until)
+    return yield* heard(isUnsure(first) ? yield* lookUp(order, until) : first, order.reference)
+  })
+
+  return { initiate, ask }
+}
+
+/** An alarm is for the operator; the fact is the same with and without it. */
+const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
+  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

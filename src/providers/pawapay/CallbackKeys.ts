@@ -1,0 +1,46 @@
+import type { KeyObject } from "node:crypto"
+import { Cache, Duration, Effect, Option, type Scope } from "effect"
+import type { Client } from "./Client.ts"
+import { publicKeyOf } from "./PublicKey.ts"
+import { decoded } from "./Reading.ts"
+import { PublicKeysAnswer } from "./Wire.ts"
+
+/** What callbacks may be signed with. A key without a name stands for any. */
+export interface CallbackKey {
+  readonly id: string | null
+  readonly key: KeyObject
+}
+
+export interface CallbackKeys {
+  readonly current: () => ReadonlyArray<CallbackKey>
+  /** Absent where the key is a setting. */
+  readonly renew?: Effect.Effect<void>
+}
+
+/** Whoever sends callbacks that do not verify makes us ask no oftener than this. */
+const PAUSE = Duration.seconds(5)
+
+/** The key that is set, or else those that pawaPay names: from the start on, and anew when a callback does not verify. */
+export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* (
+  pinned: KeyObject | null,
+  client: Client,
+  deadline: Effect.Effect<number>
+): Effect.fn.Return<CallbackKeys, never, Scope.Scope> {
+  if (pinned !== null) return { current: () => [{ id: null, key: pinned }] }
+  let current: ReadonlyArray<CallbackKey> = []
+  const fetch = Effect.fn("pawapay.callbackKeys")(function* () {
+    const exchanged = yield* client({ operation: "public_keys", method: "GET", path: "/public-key/http" }, yield* deadline)
+    const named = Option.getOrUndefined(decoded(PublicKeysAnswer, exchanged))
+    const keys = (named ?? []).flatMap(({ id, key: text }) => {
+      const key = publicKeyOf(text)
+      return key === undefined ? [] : [{ id, key }]
+    })
+    // What was known before is kept: pawaPay may only be out of reach.
+    if (keys.length > 0) current = keys
+    else yield* Effect.logWarning("pawaPay's keys for callbacks cannot be read", { provider: "pawapay" })
+  })
+  const fetched = yield* Cache.make<"keys", void>({ lookup: fetch, capacity: 1, timeToLive: PAUSE })
+  const renew = Cache.get(fetched, "keys")
+  yield* Effect.forkScoped(renew)
+  return { current: () => current, renew }
+})

@@ -1,0 +1,145 @@
+import type { Currency } from "../../domain/Currency.ts"
+
+/** What one network takes for one operation: major units, and how many decimals an amount may have. */
+interface Operation {
+  readonly minimum: bigint
+  readonly maximum: bigint
+  readonly decimals: 0 | 2
+}
+
+/** `asks`: on the handset for a PIN, or beforehand for a code that the payer makes by USSD. */
+interface Deposit extends Operation {
+  readonly asks: "pin" | "code"
+}
+
+export interface Network {
+  /** What pawaPay calls the network of this country. */
+  readonly provider: string
+  /** Null where the gateway cannot collect from it. */
+  readonly deposit: Deposit | null
+  readonly payout: Operation
+}
+
+export interface Market {
+  readonly country: string
+  /** ISO 3166 alpha-3, as pawaPay names countries. */
+  readonly iso3: string
+  readonly name: string
+  readonly prefix: string
+  readonly currency: Currency
+  /** By the corridor's code of the network. */
+  readonly networks: Readonly<Record<string, Network>>
+}
+
+type Bounds = readonly [minimum: bigint, maximum: bigint, decimals: 0 | 2]
+
+const operation = ([minimum, maximum, decimals]: Bounds): Operation => ({ minimum, maximum, decimals })
+const network = (provider: string, deposit: Bounds, payout: Bounds = deposit, asks: Deposit["asks"] = "pin"): Network => ({
+  provider,
+  deposit: { ...operation(deposit), asks },
+  payout: operation(payout)
+})
+
+const ghana: Bounds = [1n, 15_000n, 2]
+const zambia: Bounds = [1n, 20_000n, 2]
+const franc: Bounds = [1n, 2_000_000n, 0]
+const burkina: Bounds = [100n, 2_000_000n, 0]
+
+// The limits are a sample account's; each account has its own, and pawaPay enforces them. The gateway itself minds the decimals only.
+export const markets: ReadonlyArray<Market> = [
+  {
+    country: "UG",
+    iso3: "UGA",
+    name: "Uganda",
+    prefix: "256",
+    currency: "UGX",
+    networks: {
+      MTN: network("MTN_MOMO_UGA", [500n, 5_000_000n, 2]),
+      AIRTEL: network("AIRTEL_OAPI_UGA", [500n, 5_000_000n, 0])
+    }
+  },
+  {
+    country: "KE",
+    iso3: "KEN",
+    name: "Kenya",
+    prefix: "254",
+    currency: "KES",
+    networks: { MPESA: network("MPESA_KEN", [1n, 250_000n, 0], [10n, 250_000n, 2]) }
+  },
+  {
+    country: "RW",
+    iso3: "RWA",
+    name: "Rwanda",
+    prefix: "250",
+    currency: "RWF",
+    networks: { MTN: network("MTN_MOMO_RWA", [5n, 2_000_000n, 0]), AIRTEL: network("AIRTEL_RWA", [100n, 1_500_000n, 0]) }
+  },
+  {
+    country: "GH",
+    iso3: "GHA",
+    name: "Ghana",
+    prefix: "233",
+    currency: "GHS",
+    networks: {
+      MTN: network("MTN_MOMO_GHA", ghana),
+      TELECEL: network("VODAFONE_GHA", ghana),
+      AT: network("AIRTELTIGO_GHA", [1n, 10_000n, 2])
+    }
+  },
+  {
+    country: "TZ",
+    iso3: "TZA",
+    name: "Tanzania",
+    prefix: "255",
+    currency: "TZS",
+    networks: {
+      AIRTEL: network("AIRTEL_TZA", [100n, 3_000_000n, 2]),
+      HALOTEL: network("HALOTEL_TZA", [100n, 5_000_000n, 0]),
+      TIGO: network("TIGO_TZA", [100n, 5_000_000n, 0], [1n, 5_000_000n, 0]),
+      MPESA: network("VODACOM_TZA", [100n, 5_000_000n, 2])
+    }
+  },
+  {
+    country: "ZM",
+    iso3: "ZMB",
+    name: "Zambia",
+    prefix: "260",
+    currency: "ZMW",
+    networks: {
+      MTN: network("MTN_MOMO_ZMB", zambia),
+      AIRTEL: network("AIRTEL_OAPI_ZMB", zambia),
+      ZAMTEL: network("ZAMTEL_ZMB", zambia)
+    }
+  },
+  {
+    country: "CM",
+    iso3: "CMR",
+    name: "Cameroon",
+    prefix: "237",
+    currency: "XAF",
+    networks: { MTN: network("MTN_MOMO_CMR", [1n, 1_000_000n, 0]), ORANGE: network("ORANGE_CMR", [1n, 500_000n, 0]) }
+  },
+  {
+    country: "CI",
+    iso3: "CIV",
+    name: "Côte d'Ivoire",
+    prefix: "225",
+    currency: "XOF",
+    networks: {
+      MTN: network("MTN_MOMO_CIV", franc),
+      ORANGE: network("ORANGE_CIV", franc),
+      // Its payers finish on a page whose address comes with a later status only, when nobody can be sent there any more.
+      WAVE: { ...network("WAVE_CIV", franc), deposit: null }
+    }
+  },
+  {
+    country: "BF",
+    iso3: "BFA",
+    name: "Burkina Faso",
+    prefix: "226",
+    currency: "XOF",
+    networks: { MOOV: network("MOOV_BFA", burkina), ORANGE: network("ORANGE_BFA", burkina, burkina, "code") }
+  }
+]
+
+export const marketOf = (country: string): Market | undefined => markets.find((one) => one.country === country)

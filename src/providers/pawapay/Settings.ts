@@ -1,0 +1,52 @@
+import { createHash, type KeyObject } from "node:crypto"
+import { Redacted } from "effect"
+import { type Rule, secret } from "../../ConfigRules.ts"
+import { collectionFee, payoutFees, simulatedCollectionFee, simulatedPayoutFees } from "../ContractFees.ts"
+import { knownProvider } from "../ProviderModule.ts"
+import { type PawapaySettings, pawapay } from "./Adapter.ts"
+import { publicKeyOf } from "./PublicKey.ts"
+import { pawapaySimulator } from "./Simulator.ts"
+import type { PawapayAccount } from "./SimulatorCall.ts"
+
+const callbackKey: Rule<KeyObject> = {
+  meaning: "a public key on P-256, as PEM or as base64",
+  of: publicKeyOf,
+  isSecret: true
+}
+
+/** `PAWAPAY_BASE_URL`, `PAWAPAY_PAYOUT_FEES`, `PAWAPAY_COLLECTION_FEE`, and for each mode `API_TOKEN` and perhaps `CALLBACK_KEY`. */
+export const pawapayProvider = knownProvider<PawapaySettings & PawapayAccount>({
+  name: "pawapay",
+  credentials: ["API_TOKEN"],
+  shared: ["PAYOUT_FEES", "COLLECTION_FEE"],
+  account: ({ baseUrl, own, shared, timeoutMs }) => {
+    const apiToken = own("API_TOKEN", secret)
+    const key = own("CALLBACK_KEY", callbackKey)
+    const fees = { payoutFees: shared("PAYOUT_FEES", payoutFees), collectionFee: shared("COLLECTION_FEE", collectionFee) }
+    if (apiToken === null || fees.payoutFees === null || fees.collectionFee === null) return null
+    return {
+      baseUrl,
+      timeoutMs,
+      clientId: nameOf(apiToken),
+      apiToken,
+      callbackKey: key,
+      payoutFees: fees.payoutFees,
+      collectionFee: fees.collectionFee
+    }
+  },
+  simulated: (mode, reach) => ({
+    ...reach,
+    clientId: `simulated-${mode}`,
+    apiToken: Redacted.make(`simulated-${mode}-token`),
+    callbackKey: null,
+    payoutFees: simulatedPayoutFees,
+    collectionFee: simulatedCollectionFee
+  }),
+  open: pawapay,
+  accountName: ({ clientId }) => clientId,
+  simulator: (accounts) => pawapaySimulator(accounts)
+})
+
+/** An account has no name on this wire. */
+const nameOf = (apiToken: Redacted.Redacted): string =>
+  `pawapay-${createHash("sha256").update(Redacted.value(apiToken)).digest("hex").slice(0, 12)}`

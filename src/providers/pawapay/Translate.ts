@@ -1,0 +1,94 @@
+import { Option, Result } from "effect"
+import { isCurrency } from "../../domain/Currency.ts"
+import type { Reference } from "../../domain/Ids.ts"
+import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
+import type { Answer, PayoutOutcome } from "../../services/ports/Provider.ts"
+import type { Exchanged } from "../Transport.ts"
+import { paymentId } from "./PaymentId.ts"
+import { decoded, isSuccess, noAnswer, type Reading, told, unread } from "./Reading.ts"
+import { type Kind, refusedBy } from "./Refusals.ts"
+import { InitiationAnswer, type Payment, StatusAnswer } from "./Wire.ts"
+
+/** The payment was there before: only its status says what became of it. */
+export type Duplicate = { readonly _tag: "Duplicate" }
+
+/** A refusal can come with any of these; elsewhere even the word REJECTED proves nothing. */
+const canRefuse = (status: number): boolean => isSuccess(status) || status === 400 || status === 401 || status === 403
+
+/** The answer to POST /payouts and POST /deposits. */
+export const initiated = (kind: Kind, exchanged: Exchanged, reference: Reference): Reading<PayoutOutcome | Duplicate> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
+  const answer = Option.getOrUndefined(decoded(InitiationAnswer, exchanged, canRefuse))
+  if (exchanged._tag === "Lost" || answer === undefined) return noAnswer(exchanged)
+  const { failureReason, status = "" } = answer
+  const id = idOf(kind, answer)
+  const own = paymentId(reference)
+  if (id !== null && id !== own) return unread("the answer is about another payment", status)
+  if (status === "REJECTED" && failureReason) return refusedBy(kind, failureReason.failureCode, status, null)
+  if (!isSuccess(exchanged.status)) return noAnswer(exchanged)
+  if (id === null) return unread("the answer names no payment", status)
+  switch (status) {
+    case "ACCEPTED":
+      return told(accepted(own, status))
+    case "DUPLICATE_IGNORED":
+      return told({ _tag: "Duplicate" })
+    default:
+      return unread("the status has no meaning here", status)
+  }
+}
+
+const accepted = (id: string, note: string) =>
+  ({ _tag: "Accepted", providerReference: id, observedAmount: null, observedCurrency: null, note }) as const
+
+/** What a payment that was there before comes to; where its status cannot be had it is at least under way. */
+export const afterDuplicate = (looked: Reading<Answer>, reference: Reference): Reading<PayoutOutcome> => {
+  const { alarm, fact } = looked
+  return fact._tag === "Succeeded" || fact._tag === "Refused"
+    ? { fact, alarm }
+    : { fact: accepted(paymentId(reference), "DUPLICATE_IGNORED"), alarm }
+}
+
+/** By the contract, where the payment does not say it. */
+export type FeeOf = (amount: MinorUnits) => MinorUnits | null
+
+/** The answer to GET /payouts/{id} and GET /deposits/{id}. */
+export const found = (kind: Kind, exchanged: Exchanged, reference: Reference, feeOf: FeeOf): Reading<Answer> => {
+  const answer = Option.getOrUndefined(decoded(StatusAnswer, exchanged))
+  if (answer === undefined) return noAnswer(exchanged)
+  const { data, status } = answer
+  if (status === "NOT_FOUND") return told({ _tag: "NotFound", note: status })
+  if (status !== "FOUND" || data === undefined || data === null) return unread("the answer holds no payment", status)
+  const isOurs = idOf(kind, data) === paymentId(reference) && (data.clientReferenceId ?? reference) === reference
+  return isOurs ? standing(kind, data, reference, feeOf) : unread("the answer is about another payment", data.status)
+}
+
+const standing = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): Reading<Answer> => {
+  const { failureReason, status } = payment
+  const providerReference = paymentId(reference)
+  switch (status) {
+    case "ACCEPTED":
+    case "ENQUEUED":
+    case "PROCESSING":
+    case "IN_RECONCILIATION":
+      return told({ _tag: "StillPending", providerReference, note: status })
+    case "FAILED":
+      return refusedBy(kind, failureReason?.failureCode ?? UNSAID, status, providerReference)
+    case "COMPLETED": {
+      const { amount: text, currency } = payment
+      const amount = isCurrency(currency) && text !== undefined ? fromDecimal(text, currency) : Result.fail("absent")
+      if (!isCurrency(currency) || Result.isFailure(amount)) return unread("the amount or the currency cannot be read", status)
+      const fee = feeOf(amount.success)
+      return told({ _tag: "Succeeded", providerReference, amount: amount.success, currency, fee, note: status })
+    }
+    default:
+      return unread("the status has no meaning here", status)
+  }
+}
+
+const UNSAID = "UNSPECIFIED_FAILURE"
+
+/** Final too, but pawaPay advises to look a second time. */
+export const isUnsure = ({ fact }: Reading<Answer>): boolean => fact._tag === "Refused" && fact.note === "FAILED UNKNOWN_ERROR"
+
+const idOf = (kind: Kind, { depositId, payoutId }: Pick<Payment, "depositId" | "payoutId">): string | null =>
+  (kind === "payout" ? payoutId : depositId) ?? null

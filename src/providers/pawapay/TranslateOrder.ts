@@ -1,0 +1,87 @@
+import { Redacted } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
+import type { Destination, MomoParty } from "../../domain/Party.ts"
+import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import { marketOf, type Network } from "./Networks.ts"
+import { paymentId } from "./PaymentId.ts"
+import type { Reading, Refused } from "./Reading.ts"
+import { unaskable } from "./Refusals.ts"
+import type { DepositRequest, PayoutRequest } from "./Wire.ts"
+
+// From the gateway's orders to pawaPay's bodies, or to a refusal where pawaPay could not do it and is not even asked.
+
+type Unaskable = Reading<Refused>
+
+/** POST /payouts */
+export const payoutBody = ({ corridor, destination, narration, quote, reference }: PayoutOrder): PayoutRequest | Unaskable => {
+  const network = networkOf(destination, corridor.currency)
+  if ("fact" in network) return network
+  const amount = amountOf(quote.principal, corridor.currency, network.payout.decimals)
+  if (amount === undefined) return inexact
+  return {
+    payoutId: paymentId(reference),
+    amount,
+    currency: corridor.currency,
+    recipient: account(network),
+    clientReferenceId: reference,
+    ...message(narration)
+  }
+}
+
+/** POST /deposits */
+export const depositBody = ({ amount, corridor, narration, otp, reference, source }: ChargeOrder): DepositRequest | Unaskable => {
+  const network = networkOf(source, corridor.currency)
+  if ("fact" in network) return network
+  if (network.deposit === null) return unaskable("config", unreachable, `no deposits from ${network.provider}`)
+  if (network.deposit.asks === "code" && otp === null)
+    return unaskable("config", "This network's payers pay with a code of their own.", `no code for ${network.provider}`)
+  const text = amountOf(amount, corridor.currency, network.deposit.decimals)
+  if (text === undefined) return inexact
+  return {
+    depositId: paymentId(reference),
+    amount: text,
+    currency: corridor.currency,
+    payer: account(network),
+    clientReferenceId: reference,
+    ...message(narration),
+    ...(otp === null ? {} : { preAuthorisationCode: Redacted.value(otp.pin) })
+  }
+}
+
+const unreachable = "The provider does not reach this account."
+
+export const networkOf = (party: Destination, currency: Currency): (Network & { readonly number: string }) | Unaskable => {
+  if (party._tag !== "momo") return unaskable("config", unreachable, `a ${party._tag}`)
+  const market = marketOf(party.country)
+  const network =
+    market !== undefined && Object.hasOwn(market.networks, party.network) ? market.networks[party.network] : undefined
+  if (network === undefined || market?.currency !== currency)
+    return unaskable("config", unreachable, `${party.network} in ${party.country} with ${currency}`)
+  return { ...network, number: digits(party) }
+}
+
+/** Without its plus sign. */
+const digits = ({ msisdn }: MomoParty): string => Redacted.value(msisdn).replace(/\D/g, "")
+
+const account = ({ number, provider }: Network & { readonly number: string }) =>
+  ({ type: "MMO", accountDetails: { provider, phoneNumber: number } }) as const
+
+/** Major units without needless zeros; undefined where the network takes fewer decimals. */
+export const amountOf = (amount: MinorUnits, currency: Currency, decimals: 0 | 2): string | undefined => {
+  const exact = toDecimal(amount, currency)
+  const text = exact.includes(".") ? exact.replace(/\.?0+$/, "") : exact
+  return decimals === 0 && text.includes(".") ? undefined : text
+}
+
+const inexact = unaskable("other", "The network takes whole amounts only.", "an amount with decimals")
+
+const SHORTEST_MESSAGE = 4
+const LONGEST_MESSAGE = 22
+
+/** What the payer or recipient reads: letters, digits and spaces, as many as fit. */
+const message = (narration: string | null): { readonly customerMessage?: string } => {
+  const words = (narration ?? "").replace(/[^A-Za-z0-9]+/g, " ").trim()
+  const customerMessage = words.slice(0, LONGEST_MESSAGE).trim()
+  return customerMessage.length < SHORTEST_MESSAGE ? {} : { customerMessage }
+}

@@ -1,0 +1,99 @@
+import { createHash, type KeyObject, verify } from "node:crypto"
+import { Option, Schema } from "effect"
+import { isReference } from "../../domain/Ids.ts"
+import type { Callbacks, RawCallback } from "../../services/ports/Provider.ts"
+import type { Hint } from "../../services/ports/ProviderInbox.ts"
+import type { CallbackKeys } from "./CallbackKeys.ts"
+import { Payment } from "./Wire.ts"
+
+// RFC 9421 as pawaPay uses it: one signature, ECDSA over P-256, over the members that `Signature-Input` lists.
+
+const INPUT = /^([a-z*][\w.*-]*)=(\(((?:"[^"\s;]+" ?)*)\)((?:;[a-z*][\w.*-]*=(?:"[^"]*"|-?\d+))*))$/
+const ALGORITHM = "ecdsa-p256-sha256"
+/** Every pawaPay merchant's callbacks have the same keys, so that an address that is not signed would let in those of others. */
+const REQUIRED = ["@method", "@authority", "@path", "content-digest"]
+const RAW_SIGNATURE_BYTES = 64
+
+/**
+ * A callback is genuine when its digest is its body's and its signature, over the digest and our own address, is by one of the keys. How
+ * old it may be is not asked: it is only a reason to ask pawaPay, and one that was seen before is nothing new.
+ */
+export const pawapayCallbacks = ({ current, renew }: CallbackKeys): Callbacks => ({
+  verify: (callback) => {
+    const { headers } = callback
+    const [, label, params = "", list = "", parameters = ""] = INPUT.exec(headers["signature-input"] ?? "") ?? []
+    const signature = signatureOf(headers["signature"] ?? "", label)
+    const components = [...list.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name)
+    const base = baseOf(components, params, callback)
+    if (signature === undefined || base === undefined || !isDigestOf(headers["content-digest"] ?? "", callback.body))
+      return Option.none()
+    const { alg = ALGORITHM, keyid } = parametersOf(parameters)
+    const keys = current().filter(({ id }) => id === null || keyid === undefined || id === keyid)
+    return alg === ALGORITHM && keys.some(({ key }) => isSignedBy(key, base, signature))
+      ? Option.some(hintOf(callback.body))
+      : Option.none()
+  },
+  ...(renew === undefined ? {} : { renew })
+})
+
+const signatureOf = (header: string, label: string | undefined): Buffer | undefined => {
+  const [, named, text] = /^([a-z*][\w.*-]*)=:([A-Za-z0-9+/=]+):$/.exec(header) ?? []
+  return text === undefined || named !== label ? undefined : Buffer.from(text, "base64")
+}
+
+const parametersOf = (text: string): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries([...text.matchAll(/;([^=;]+)="?([^";]*)"?/g)].map(([, name = "", value = ""]) => [name, value]))
+
+const baseOf = (components: ReadonlyArray<string>, params: string, callback: RawCallback): string | undefined => {
+  if (REQUIRED.some((name) => !components.includes(name)) || new Set(components).size !== components.length) return undefined
+  const lines = components.map((name) => {
+    const value = valueOf(name, callback)
+    return value === undefined ? undefined : `"${name}": ${value}`
+  })
+  return lines.includes(undefined) ? undefined : [...lines, `"@signature-params": ${params}`].join("\n")
+}
+
+const valueOf = (name: string, { headers, method, path }: RawCallback): string | undefined => {
+  switch (name) {
+    case "@method":
+      return method
+    case "@authority":
+      return headers["host"]?.toLowerCase().replace(/:(80|443)$/, "")
+    case "@path":
+      return path
+    default:
+      return name.startsWith("@") ? undefined : headers[name]?.trim()
+  }
+}
+
+/** Of the digests that are named, those with a hash that we know must all fit, and there must be one. */
+const isDigestOf = (header: string, body: Uint8Array): boolean => {
+  const known = [...header.matchAll(/(?:^|,)\s*(sha-512|sha-256)=:([A-Za-z0-9+/=]+):/g)]
+  return (
+    known.length > 0 &&
+    known.every(([, name = "", text]) => createHash(name.replace("-", "")).update(body).digest("base64") === text)
+  )
+}
+
+// The standard writes the two numbers one after the other; pawaPay sends them as DER. Both are the same signature.
+const isSignedBy = (key: KeyObject, base: string, signature: Buffer): boolean =>
+  verify(
+    "sha256",
+    Buffer.from(base),
+    { key, dsaEncoding: signature.length === RAW_SIGNATURE_BYTES ? "ieee-p1363" : "der" },
+    signature
+  )
+
+/** A genuine callback of an unknown shape points at nothing; it is kept for a person. */
+const hintOf = (body: Uint8Array): Hint => {
+  const payment = Option.getOrUndefined(decodeBody(Buffer.from(body).toString("utf8")))
+  const reference = payment?.clientReferenceId ?? null
+  const id = payment?.payoutId ?? payment?.depositId ?? null
+  return {
+    reference: reference !== null && isReference(reference) ? reference : null,
+    providerReference: id !== null && UUID.test(id) ? id.toLowerCase() : null
+  }
+}
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+const decodeBody = Schema.decodeUnknownOption(Schema.fromJsonString(Payment))

@@ -1,0 +1,95 @@
+import { Schema } from "effect"
+import { Amount, Text } from "../WireNumber.ts"
+
+// pawaPay's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are decimal strings in major
+// units; members that are not named here are ignored.
+
+const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+const FailureReason = Schema.Struct({ failureCode: Schema.String, failureMessage: nullable(Schema.String) })
+
+// The other side of the payment. `provider` names the network and its country together.
+const Account = Schema.Struct({
+  type: Schema.Literal("MMO"),
+  accountDetails: Schema.Struct({ provider: Schema.String, phoneNumber: Schema.String })
+})
+
+const request = {
+  amount: Schema.String,
+  currency: Schema.String,
+  clientReferenceId: Schema.optionalKey(Schema.String),
+  /** 4 to 22 letters, digits and spaces. */
+  customerMessage: Schema.optionalKey(Schema.String),
+  metadata: Schema.optionalKey(Schema.Array(Schema.Record(Schema.String, Schema.Unknown)))
+}
+
+// POST /deposits. The identifier is a UUID v4 of ours, and the same one again is ignored.
+export const DepositRequest = Schema.Struct({
+  depositId: Schema.String,
+  ...request,
+  payer: Account,
+  preAuthorisationCode: Schema.optionalKey(Schema.String)
+})
+export type DepositRequest = typeof DepositRequest.Type
+
+// POST /payouts
+export const PayoutRequest = Schema.Struct({ payoutId: Schema.String, ...request, recipient: Account })
+export type PayoutRequest = typeof PayoutRequest.Type
+
+const ids = { depositId: nullable(Schema.String), payoutId: nullable(Schema.String) }
+
+// Both are answered so, with 200 for a business refusal too; the identifier may then be null. An error of theirs has no status.
+export const InitiationAnswer = Schema.Struct({
+  ...ids,
+  status: Schema.optionalKey(Schema.String),
+  created: Schema.optionalKey(Schema.String),
+  failureReason: nullable(FailureReason)
+})
+
+/** One payment, as GET /deposits/{id} and GET /payouts/{id} wrap it, and as a callback carries it. */
+export const Payment = Schema.Struct({
+  ...ids,
+  status: Schema.String,
+  amount: Schema.optionalKey(Amount),
+  currency: Schema.optionalKey(Schema.String),
+  country: nullable(Schema.String),
+  clientReferenceId: nullable(Text),
+  failureReason: nullable(FailureReason),
+  created: Schema.optionalKey(Schema.String)
+})
+export type Payment = typeof Payment.Type
+
+// NOT_FOUND comes with 200 and without data.
+export const StatusAnswer = Schema.Struct({ status: Schema.String, data: nullable(Payment) })
+
+// GET /wallet-balances
+export const BalancesAnswer = Schema.Struct({
+  balances: Schema.Array(Schema.Struct({ country: Schema.String, balance: Amount, currency: Schema.String }))
+})
+
+// GET /active-conf. `operationTypes` is a record by operation, in an older form a list.
+const OperationTypes = Schema.Union([
+  Schema.Record(Schema.String, Schema.Unknown),
+  Schema.Array(Schema.Struct({ operationType: Schema.String }))
+])
+export const ActiveConfAnswer = Schema.Struct({
+  countries: Schema.Array(
+    Schema.Struct({
+      country: Schema.String,
+      prefix: Schema.optionalKey(Text),
+      displayName: nullable(Schema.Record(Schema.String, Schema.String)),
+      providers: Schema.Array(
+        Schema.Struct({
+          provider: Schema.String,
+          currencies: Schema.Array(Schema.Struct({ currency: Schema.String, operationTypes: OperationTypes }))
+        })
+      )
+    })
+  )
+})
+
+// GET /public-key/http: what callbacks are signed with.
+export const PublicKeysAnswer = Schema.Array(Schema.Struct({ id: Schema.String, key: Schema.String }))
+
+// POST /predict-provider
+export const PredictRequest = Schema.Struct({ phoneNumber: Schema.String })

@@ -1,0 +1,77 @@
+import { Clock, Effect } from "effect"
+import type { Payouts } from "../../services/ports/Provider.ts"
+import { payoutFeeOf } from "../ContractFees.ts"
+import type { Client, PaystackSettings } from "./Client.ts"
+import { isPayable, recipientBody } from "./Reach.ts"
+import { duplicate, heard, isDuplicate } from "./Reading.ts"
+import { transferBody, verifyTransferPath } from "./TranslateOrder.ts"
+import { confirmedTransfer, isUnconfirmed, recipientIn, transferFound, transferOutcome } from "./TranslateTransfer.ts"
+
+/** A contract's fee does not run out; a quote is not for ever all the same. */
+export const QUOTE_LIFE_MS = 1_800_000
+
+/** Transfers. Sending needs a recipient first; its lookup after a refusal may take as long again. */
+export const payouts = (
+  client: Client,
+  deadline: Effect.Effect<number>,
+  { payoutFees }: Pick<PaystackSettings, "payoutFees">
+): Payouts => {
+  const quote: Payouts["quote"] = Effect.fn("paystack.quote")((order) =>
+    Effect.sync(() => {
+      const { amount, corridor, destinationCountry, destinationCurrency } = order
+      const { currency, method } = corridor
+      const isAcross = destinationCurrency !== currency || destinationCountry !== corridor.country
+      if (isAcross || !isPayable(corridor))
+        return { _tag: "QuoteRefused", kind: "other", note: "Paystack does not pay there in this currency" }
+      const fee = payoutFeeOf(payoutFees, currency, method, amount)
+      if (fee === undefined) return { _tag: "QuoteRefused", kind: "other", note: "the contract names no fee for it" }
+      return {
+        principal: amount,
+        fee,
+        destinationAmount: amount,
+        destinationCurrency,
+        rate: null,
+        expiresInMs: QUOTE_LIFE_MS,
+        token: ""
+      }
+    })
+  )
+
+  const look = Effect.fnUntraced(function* (order: Parameters<Payouts["ask"]>[0]) {
+    const call = { operation: "transfer_verify", method: "GET", path: verifyTransferPath(order) } as const
+    return transferFound(yield* client(call, yield* deadline), order, yield* Clock.currentTimeMillis)
+  })
+
+  const send: Payouts["send"] = Effect.fn("paystack.send")(function* (order) {
+    const { corridor, destination, reference } = order
+    const { currency } = corridor
+    const body = recipientBody(destination, currency)
+    if (body === undefined) return unreachable
+    const until = yield* deadline
+    const created = yield* client({ operation: "recipient", method: "POST", path: "/transferrecipient", body }, until)
+    const recipient = recipientIn(created)
+    if (typeof recipient !== "string") return yield* heard(recipient, reference)
+    const call = { operation: "transfer", method: "POST", path: "/transfer", body: transferBody(order, recipient) } as const
+    const exchanged = yield* client(call, until)
+    const first = transferOutcome(exchanged, { reference, currency })
+    if (!isUnconfirmed(first, exchanged)) return yield* heard(first, reference)
+    const sentAt = yield* Clock.currentTimeMillis
+    const looked = yield* look({ reference, providerReference: null, currency, destinationCurrency: null, sentAt })
+    return yield* heard(confirmedTransfer(isDuplicate(exchanged) ? duplicate : first, looked), reference)
+  })
+
+  const ask: Payouts["ask"] = Effect.fn("paystack.ask")(function* (order) {
+    return yield* heard(yield* look(order), order.reference)
+  })
+
+  return { quote, send, ask }
+}
+
+/** The corridor names whom this provider does not reach. */
+export const unreachable = {
+  _tag: "Refused",
+  providerReference: null,
+  kind: "config",
+  failure: { code: "provider_rejected", message: "The provider does not serve this network or country." },
+  note: "Paystack has no code for it: nothing was sent"
+} as const

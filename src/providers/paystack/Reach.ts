@@ -1,0 +1,124 @@
+import { Redacted } from "effect"
+import type { Corridor } from "../../domain/Corridor.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import type { Destination, MomoParty } from "../../domain/Party.ts"
+
+// Whom Paystack reaches, in its own codes. What is not here is refused before anything is sent.
+
+interface Country {
+  readonly currency: Currency
+  /** As the list of banks is asked for. */
+  readonly name: string
+  readonly prefix: string
+  /** A bank account's kind of recipient. */
+  readonly bankType: string | null
+  /** Whether the name of an account's holder can be asked for. */
+  readonly resolves: boolean
+  readonly chargeProviders: Readonly<Record<string, string>>
+  readonly recipientBanks: Readonly<Record<string, string>>
+}
+
+const countries: Readonly<Record<string, Country>> = {
+  NG: {
+    currency: "NGN",
+    name: "nigeria",
+    prefix: "234",
+    bankType: "nuban",
+    resolves: true,
+    chargeProviders: {},
+    recipientBanks: {}
+  },
+  GH: {
+    currency: "GHS",
+    name: "ghana",
+    prefix: "233",
+    bankType: "ghipss",
+    resolves: true,
+    chargeProviders: { MTN: "mtn", AT: "atl", TELECEL: "vod" },
+    recipientBanks: { MTN: "MTN", AT: "ATL", TELECEL: "VOD" }
+  },
+  KE: {
+    currency: "KES",
+    name: "kenya",
+    prefix: "254",
+    bankType: "kepss",
+    resolves: false,
+    chargeProviders: { MPESA: "mpesa" },
+    recipientBanks: { MPESA: "MPESA" }
+  },
+  CI: {
+    currency: "XOF",
+    name: "cote d'ivoire",
+    prefix: "225",
+    bankType: null,
+    resolves: false,
+    chargeProviders: { MTN: "mtn", ORANGE: "orange", WAVE: "wave" },
+    recipientBanks: {}
+  }
+}
+
+export const resolvingCountries: ReadonlyArray<string> = Object.keys(countries).filter((country) => countries[country]?.resolves)
+
+export const countryOf = (country: string): Country | undefined => countries[country]
+
+type Method = "momo" | "bank"
+
+/** By which methods a country is paid. */
+export const payableBy = (country: string): ReadonlyArray<Method> => {
+  const found = countryOf(country)
+  const methods: ReadonlyArray<Method> = ["momo", "bank"]
+  return methods.filter((method) =>
+    method === "bank" ? (found?.bankType ?? null) !== null : Object.keys(found?.recipientBanks ?? {}).length > 0
+  )
+}
+
+export const isPayable = ({ country, currency, method }: Pick<Corridor, "country" | "currency" | "method">): boolean =>
+  countryOf(country)?.currency === currency && payableBy(country).some((one) => one === method)
+
+/** The number and the provider of a charge; undefined for a network that Paystack does not charge. */
+export const chargedParty = (
+  { country, msisdn, network }: MomoParty,
+  currency: Currency
+): { readonly phone: string; readonly provider: string } | undefined => {
+  const found = countryOf(country)
+  const provider = found?.chargeProviders[network]
+  if (found === undefined || provider === undefined || found.currency !== currency) return undefined
+  return { phone: country === "GH" ? national(msisdn, found) : `+${digitsOf(msisdn)}`, provider }
+}
+
+/** The body of POST /transferrecipient; undefined for what Paystack does not pay. */
+export const recipientBody = (destination: Destination, currency: Currency): object | undefined => {
+  const found = countryOf(destination.country)
+  if (found === undefined || found.currency !== currency) return undefined
+  if (destination._tag === "bank" && found.bankType !== null) {
+    const { accountName, accountNumber, bankCode } = destination
+    return {
+      type: found.bankType,
+      name: Redacted.value(accountName),
+      account_number: Redacted.value(accountNumber),
+      bank_code: bankCode,
+      currency
+    }
+  }
+  const bank = destination._tag === "momo" ? found.recipientBanks[destination.network] : undefined
+  if (destination._tag !== "momo" || bank === undefined) return undefined
+  return {
+    type: "mobile_money",
+    name: UNNAMED,
+    account_number: national(destination.msisdn, found),
+    bank_code: bank,
+    currency
+  }
+}
+
+/** Paystack wants a name where the gateway knows none. They are words, so that nobody takes them for a name. */
+const UNNAMED = "Payment Recipient"
+
+/** As people of the country write their own numbers. */
+const national = (msisdn: Redacted.Redacted, { prefix }: Country): string => {
+  const digits = digitsOf(msisdn)
+  return digits.startsWith(prefix) ? `0${digits.slice(prefix.length)}` : digits
+}
+
+/** With the country's prefix, and without the plus sign. */
+const digitsOf = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/^\+/, "")

@@ -1,0 +1,92 @@
+import { Effect, Option, Redacted, Result, type Schema } from "effect"
+import { isCurrency } from "../../domain/Currency.ts"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Balance, PayableBank, PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
+import type { Exchanged } from "../Transport.ts"
+import type { Call, Client } from "./Client.ts"
+import { countryOf, payableBy } from "./Reach.ts"
+import { decoded, errorOf, noAnswer } from "./Reading.ts"
+import { fromSubunitsDown } from "./Subunits.ts"
+import { BalanceAnswer, BanksAnswer, CountriesAnswer, ResolveAnswer } from "./Wire.ts"
+
+const PAGE_SIZE = 100
+const MAXIMUM_PAGES = 20
+
+/** Paystack's free reads. `deadline` is the moment until which a read that begins now is waited for. */
+export const referenceData = (client: Client, deadline: Effect.Effect<number>): Required<ReferenceData> => {
+  const ask = (call: Pick<Call, "operation" | "path">) =>
+    Effect.flatMap(deadline, (until) => client({ ...call, method: "GET" }, until))
+
+  const banks: Required<ReferenceData>["banks"] = Effect.fn("paystack.banks")(function* (country) {
+    const found = countryOf(country)
+    if (found === undefined || found.bankType === null) return []
+    const all: Array<PayableBank> = []
+    let next: string | null = null
+    for (let page = 0; page < MAXIMUM_PAGES; page++) {
+      const query: Record<string, string> = { country: found.name, currency: found.currency, use_cursor: "true" }
+      const search = new URLSearchParams({ ...query, perPage: String(PAGE_SIZE), ...(next === null ? {} : { next }) })
+      const exchanged: Exchanged = yield* ask({ operation: "banks", path: `/bank?${search}` })
+      const { data, meta }: typeof BanksAnswer.Type = yield* read(BanksAnswer, exchanged)
+      all.push(...data.filter(isPaid).map(({ code, name }) => ({ code, name })))
+      next = meta?.next ?? null
+      if (next === null || next === "") return all
+    }
+    yield* Effect.logError("Paystack's list of banks does not end", { country })
+    return yield* new ProviderError()
+  })
+
+  const resolve: Required<ReferenceData>["resolve"] = Effect.fn("paystack.resolve")(function* (account) {
+    const found = countryOf(account.country)
+    // That Paystack cannot say is not that there is no such account.
+    if (found === undefined || !found.resolves) return yield* new ProviderError()
+    const search = new URLSearchParams({
+      account_number: Redacted.value(account.accountNumber),
+      bank_code: account.bankCode
+    })
+    const exchanged = yield* ask({ operation: "resolve", path: `/bank/resolve?${search}` })
+    if (isUnresolvable(exchanged)) return "unresolvable"
+    const { data } = yield* read(ResolveAnswer, exchanged)
+    return Redacted.make(data.account_name)
+  })
+
+  const countries = Effect.fn("paystack.countries")(function* () {
+    const { data } = yield* read(CountriesAnswer, yield* ask({ operation: "countries", path: "/country" }))
+    return data.flatMap(({ calling_code, iso_code: country, name }): ReadonlyArray<PayableCountry> => {
+      const methods = payableBy(country)
+      const prefix = calling_code ?? countryOf(country)?.prefix ?? ""
+      return methods.length === 0 ? [] : [{ country, name, phonePrefix: `+${prefix.replace(/^\+/, "")}`, methods }]
+    })
+  })
+
+  const balances = Effect.fn("paystack.balances")(function* () {
+    const { data } = yield* read(BalanceAnswer, yield* ask({ operation: "balance", path: "/balance" }))
+    return (yield* Effect.forEach(data, balanceOf)).flat()
+  })
+
+  return { banks, resolve, countries: countries(), balances: balances() }
+}
+
+/** A mobile network is listed among the banks, and is paid as one of the corridor's networks. */
+const isPaid = ({ active, is_deleted, supports_transfer, type }: (typeof BanksAnswer.Type)["data"][number]): boolean =>
+  active === true && is_deleted !== true && supports_transfer === true && type !== "mobile_money"
+
+/** Older answers say it with 400, newer ones with 422. */
+const isUnresolvable = (exchanged: Exchanged): boolean =>
+  exchanged._tag === "Answered" && (exchanged.status === 400 || exchanged.status === 422) && errorOf(exchanged) !== undefined
+
+const read = Effect.fnUntraced(function* <A>(schema: Schema.ConstraintDecoder<A>, exchanged: Exchanged) {
+  const answer = decoded(schema, exchanged)
+  if (Option.isSome(answer)) return answer.value
+  const { alarm } = noAnswer(exchanged)
+  if (alarm !== null) yield* Effect.logError(alarm)
+  return yield* new ProviderError()
+})
+
+/** A currency that the gateway does not know is not its own. */
+const balanceOf = Effect.fnUntraced(function* ({ balance, currency }: (typeof BalanceAnswer.Type)["data"][number]) {
+  if (!isCurrency(currency)) return []
+  const available = fromSubunitsDown(balance, currency)
+  if (Result.isSuccess(available)) return [{ currency, available: available.success, pending: null } satisfies Balance]
+  yield* Effect.logError("a balance at Paystack cannot be read", { currency })
+  return yield* new ProviderError()
+})

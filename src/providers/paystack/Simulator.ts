@@ -1,0 +1,132 @@
+import { createHmac } from "node:crypto"
+import { Clock, Effect, Redacted } from "effect"
+import { json } from "../../domain/Json.ts"
+import { CALLBACK_RETRIES } from "../simulation/Callbacks.ts"
+import { type PlannedCallback, playOf } from "../simulation/Endings.ts"
+import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import type { SimulatedProvider, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
+import {
+  type Call,
+  deliver,
+  type PaystackAccount,
+  PROVIDER,
+  passGate,
+  refuse,
+  refusePlainly,
+  type Stop
+} from "./SimulatorCall.ts"
+import { checkCharge, createCharge, payPage, submitOtp } from "./SimulatorCharges.ts"
+import { balance, listBanks, listCountries, resolveBank } from "./SimulatorReference.ts"
+import { chargeOf, listCharges, listTransfers, transferOf, verifyCharge, verifyTransfer } from "./SimulatorTransactions.ts"
+import { createRecipient, createTransfer } from "./SimulatorTransfers.ts"
+
+type Endpoint = (call: Call, parameter: string) => Effect.Effect<WireAnswer, Stop>
+
+interface Route {
+  /** The name by which the control port chooses its ending; absent where a number in the call does. */
+  readonly operation?: string
+  readonly endpoint: Endpoint
+}
+
+// A trailing `*` is one path segment.
+const routes: Readonly<Record<string, Route>> = {
+  "POST /charge": { endpoint: createCharge },
+  "POST /charge/submit_otp": { endpoint: submitOtp },
+  "GET /charge/*": { operation: "charge_check", endpoint: checkCharge },
+  "GET /transaction": { operation: "transactions", endpoint: listCharges },
+  "GET /transaction/verify/*": { operation: "transaction_verify", endpoint: verifyCharge },
+  "POST /transferrecipient": { operation: "recipient", endpoint: createRecipient },
+  "POST /transfer": { endpoint: createTransfer },
+  "GET /transfer": { operation: "transfers", endpoint: listTransfers },
+  "GET /transfer/verify/*": { operation: "transfer_verify", endpoint: verifyTransfer },
+  "GET /balance": { operation: "balance", endpoint: balance },
+  "GET /bank": { operation: "banks", endpoint: listBanks },
+  "GET /bank/resolve": { endpoint: resolveBank },
+  "GET /country": { operation: "countries", endpoint: listCountries }
+}
+
+const operations = Object.values(routes).flatMap(({ operation }) => operation ?? [])
+
+/** Paystack as its wire shows it (README.md beside this file). */
+export const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>): SimulatedProvider => ({
+  name: PROVIDER,
+  mount: "",
+  accounts,
+  operations,
+  callback: (transaction, planned) => callback(accounts, transaction, planned),
+  handler: (desk) => {
+    const claimed = new Set<string>()
+    const claim = (key: string) => {
+      if (claimed.has(key)) return false
+      claimed.add(key)
+      return true
+    }
+    return Effect.fnUntraced(
+      function* (request: WireRequest) {
+        const path = request.path.replace(/(.)\/$/, "$1")
+        const page = /^\/pay\/(\d+)$/.exec(path)?.[1]
+        if (page !== undefined && request.method === "GET") return yield* payPage(desk, page, claim)
+        const now = yield* Clock.currentTimeMillis
+        const merchant = authenticated(accounts, request)
+        if (merchant === undefined) return yield* refuse(401, "Invalid key", "invalid_Key")
+        const found = routeOf(`${request.method} ${path}`)
+        if (found === undefined) return yield* refusePlainly(404, "Unknown address")
+        return yield* answer(found, { desk, merchant, request, now, claim })
+      },
+      Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
+    )
+  }
+})
+
+const routeOf = (line: string) => {
+  const exact = routes[line]
+  if (exact !== undefined) return { route: exact, parameter: "" }
+  const cut = line.lastIndexOf("/") + 1
+  const route = routes[`${line.slice(0, cut)}*`]
+  return route === undefined ? undefined : { route, parameter: line.slice(cut) }
+}
+
+const answer = Effect.fnUntraced(function* (found: { readonly route: Route; readonly parameter: string }, call: Call) {
+  const { endpoint, operation } = found.route
+  if (operation === undefined) return yield* endpoint(call, found.parameter)
+  const play = playOf("payout", call.desk.chosen(operation))
+  yield* passGate(play)
+  return deliver(play.answer, yield* endpoint(call, found.parameter))
+})
+
+const authenticated = (accounts: ReadonlyArray<PaystackAccount>, request: WireRequest) => {
+  const bearer = /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1]
+  return accounts.find(({ secretKey }) => Redacted.value(secretKey) === bearer)
+}
+
+const callback = (accounts: ReadonlyArray<PaystackAccount>, transaction: SimulatedTransaction, planned: PlannedCallback) => {
+  const body = callbackBody(transaction, planned.says)
+  const secret = accounts.find(({ clientId }) => clientId === transaction.account)?.secretKey
+  const genuine = planned.signature === "genuine" && secret !== undefined
+  const signature = createHmac("sha512", genuine ? Redacted.value(secret) : "a forger's guess")
+    .update(body)
+    .digest("hex")
+  return {
+    body,
+    headers: { "content-type": "application/json", "x-paystack-signature": signature },
+    retries: genuine ? CALLBACK_RETRIES : 0
+  }
+}
+
+const words = { successful: "success", failed: "failed", pending: "pending" } as const
+
+// White space that no serializer would produce, so that only a check over the bytes as sent can hold.
+const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
+  const { kind, returned } = transaction
+  const word = words[says]
+  if (kind === "payout")
+    return written(`transfer.${returned ? "reversed" : word}`, { ...transferOf(transaction), ...stated(transaction, word) })
+  const charge = chargeOf(transaction, transaction.updatedAt)
+  if (!returned) return written(`charge.${word}`, { ...charge, status: word })
+  const { amount, currency, reference } = charge
+  return written("refund.processed", { status: "processed", transaction_reference: reference, amount, currency })
+}
+
+const stated = ({ returned }: SimulatedTransaction, word: string): object => (returned ? {} : { status: word })
+
+const written = (event: string, data: object): string => `{ "event" :${JSON.stringify(event)},\n\t"data":  ${json(data)} \n}\n`

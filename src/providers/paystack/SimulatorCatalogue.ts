@@ -1,0 +1,84 @@
+import type { Currency } from "../../domain/Currency.ts"
+
+// What the simulated Paystack serves: its own lists, as its wire shows them.
+
+interface ServedCountry {
+  readonly iso: string
+  readonly name: string
+  readonly currency: string
+  readonly callingCode: string
+}
+
+export const servedCountries: ReadonlyArray<ServedCountry> = [
+  { iso: "NG", name: "Nigeria", currency: "NGN", callingCode: "+234" },
+  { iso: "GH", name: "Ghana", currency: "GHS", callingCode: "+233" },
+  { iso: "KE", name: "Kenya", currency: "KES", callingCode: "+254" },
+  { iso: "CI", name: "Cote d'Ivoire", currency: "XOF", callingCode: "+225" },
+  { iso: "ZA", name: "South Africa", currency: "ZAR", callingCode: "+27" }
+]
+
+/** What a provider of mobile money makes the payer do. */
+export type Prompt = "handset" | "voucher" | "page"
+
+const prompts: Readonly<Record<string, Readonly<Record<string, Prompt>>>> = {
+  GHS: { mtn: "handset", atl: "handset", vod: "voucher" },
+  KES: { mpesa: "handset" },
+  XOF: { mtn: "handset", orange: "handset", wave: "page" }
+}
+
+// As a payer's number is written in each country's charges; a recipient's is written as people there write it.
+const phones: Readonly<Record<string, RegExp>> = { GHS: /^0\d{9}$/, KES: /^\+254\d{9}$/, XOF: /^\+225\d{10}$/ }
+
+export const isPhone = (currency: Currency, phone: string): boolean => phones[currency]?.test(phone) === true
+
+/** The currency of a charge that names none: here what its provider is paid in. */
+export const currencyOfProvider = (provider: string): string =>
+  Object.keys(prompts).find((currency) => prompts[currency]?.[provider] !== undefined) ?? "NGN"
+
+export const promptOf = (currency: Currency, provider: string): Prompt | undefined => prompts[currency]?.[provider]
+
+export interface SimulatedBank {
+  readonly country: string
+  readonly currency: string
+  readonly type: "nuban" | "ghipss" | "kepss" | "mobile_money"
+  readonly code: string
+  readonly name: string
+  readonly active: boolean
+  readonly deleted: boolean
+  readonly transfers: boolean
+}
+
+const bank = (
+  country: string,
+  currency: string,
+  type: SimulatedBank["type"],
+  code: string,
+  name: string,
+  change: Partial<SimulatedBank> = {}
+): SimulatedBank => ({ country, currency, type, code, name, active: true, deleted: false, transfers: true, ...change })
+
+export const banks: ReadonlyArray<SimulatedBank> = [
+  bank("nigeria", "NGN", "nuban", "044", "Access Bank"),
+  bank("nigeria", "NGN", "nuban", "058", "Guaranty Trust Bank"),
+  bank("nigeria", "NGN", "nuban", "14", "Access Bank (Diamond)"),
+  bank("nigeria", "NGN", "nuban", "999", "Closed Bank Nigeria", { active: false }),
+  bank("nigeria", "NGN", "nuban", "998", "Deleted Bank Nigeria", { deleted: true }),
+  bank("nigeria", "NGN", "nuban", "997", "Bank Without Transfers", { transfers: false }),
+  bank("ghana", "GHS", "ghipss", "040100", "GCB Bank"),
+  bank("ghana", "GHS", "ghipss", "130100", "Ecobank Ghana"),
+  bank("ghana", "GHS", "mobile_money", "MTN", "MTN"),
+  bank("ghana", "GHS", "mobile_money", "ATL", "AirtelTigo"),
+  bank("ghana", "GHS", "mobile_money", "VOD", "Telecel"),
+  bank("kenya", "KES", "kepss", "01", "Kenya Commercial Bank"),
+  bank("kenya", "KES", "kepss", "68", "Equity Bank Kenya"),
+  bank("kenya", "KES", "mobile_money", "MPESA", "M-PESA")
+]
+
+const isPaid = ({ active, deleted, transfers }: SimulatedBank): boolean => active && !deleted && transfers
+
+export const payableBank = (currency: string, type: string, code: string): SimulatedBank | undefined =>
+  banks.find((one) => isPaid(one) && one.currency === currency && one.type === type && one.code === code)
+
+/** Holders' names can be asked for in Nigeria and Ghana. */
+export const resolvableBank = (code: string): boolean =>
+  banks.some((one) => isPaid(one) && one.code === code && (one.type === "nuban" || one.type === "ghipss"))

@@ -1,0 +1,31 @@
+import { Result } from "effect"
+import { type Currency, exponents } from "../../domain/Currency.ts"
+import { LARGEST_AMOUNT, type MinorUnits, minor } from "../../domain/Money.ts"
+
+// Paystack counts hundredths of every currency, also of one without decimals: XOF 500 is 50000.
+
+const PAYSTACK_DECIMALS = 2
+
+const subunitsOfOne = (currency: Currency): bigint => 10n ** BigInt(PAYSTACK_DECIMALS - exponents[currency])
+
+export const toSubunits = (amount: bigint, currency: Currency): bigint => amount * subunitsOfOne(currency)
+
+/** `inexact` where it is no whole count, or not one of our minor units. */
+export const fromSubunits = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
+  Result.flatMap(counted(text, currency), ({ rest, units }) => (rest === 0n ? Result.succeed(units) : Result.fail("inexact")))
+
+/** A fee that is finer than the currency is rounded up, as it was when it was held. */
+export const fromSubunitsUp = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
+  Result.map(counted(text, currency), ({ rest, units }) => (rest === 0n ? units : minor(units + 1n)))
+
+/** What of a balance can be paid out. */
+export const fromSubunitsDown = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
+  Result.map(counted(text, currency), ({ units }) => units)
+
+const counted = (text: string, currency: Currency): Result.Result<{ units: MinorUnits; rest: bigint }, "inexact"> => {
+  const digits = /^(\d{1,19})(?:\.0+)?$/.exec(text)?.[1]
+  if (digits === undefined) return Result.fail("inexact")
+  const one = subunitsOfOne(currency)
+  const units = BigInt(digits) / one
+  return units >= LARGEST_AMOUNT ? Result.fail("inexact") : Result.succeed({ units: minor(units), rest: BigInt(digits) % one })
+}

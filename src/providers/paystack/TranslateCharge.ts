@@ -1,0 +1,211 @@
+import { Option, Result } from "effect"
+import { type Currency, isCurrency } from "../../domain/Currency.ts"
+import { type MinorUnits, ZERO } from "../../domain/Money.ts"
+import type { Answer, AskOrder, ChargeOutcome } from "../../services/ports/Provider.ts"
+import type { Exchanged } from "../Transport.ts"
+import {
+  decoded,
+  errorOf,
+  type NotFound,
+  noAnswer,
+  notAdmitted,
+  notFound,
+  type Reading,
+  type Refusal,
+  type Refused,
+  refusedBy,
+  told,
+  unread
+} from "./Reading.ts"
+import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
+import { refusing } from "./TranslateTransfer.ts"
+import { ChargeAnswer, type Transaction, TransactionAnswer } from "./Wire.ts"
+import { wireReference } from "./WireReference.ts"
+
+type Charge = (typeof ChargeAnswer.Type)["data"]
+type Own = Pick<AskOrder, "reference" | "currency">
+
+/** The payer's voucher is still missing, and only we could bring it: nothing moves until then. */
+export interface VoucherMissing {
+  readonly _tag: "VoucherMissing"
+  readonly note: string
+}
+
+type Meaning = "pending" | "redirect" | "voucher" | "other_code" | "paid" | "failed" | "abandoned" | "returned"
+
+// Paystack's whole vocabulary for a charge. What is not here is not understood, and never a failure.
+const meanings: ReadonlyMap<string, Meaning> = new Map([
+  ["pay_offline", "pending"],
+  ["pending", "pending"],
+  ["ongoing", "pending"],
+  ["processing", "pending"],
+  ["queued", "pending"],
+  ["open_url", "redirect"],
+  ["send_otp", "voucher"],
+  ["send_pin", "other_code"],
+  ["send_phone", "other_code"],
+  ["send_birthday", "other_code"],
+  ["send_address", "other_code"],
+  ["success", "paid"],
+  ["failed", "failed"],
+  ["abandoned", "abandoned"],
+  ["timeout", "abandoned"],
+  ["reversed", "returned"]
+])
+
+// Declined, no balance, no answer: only a text tells them apart.
+const failure: Refusal = {
+  kind: "other",
+  code: "unknown",
+  message: "The payment was not made; the provider does not say why.",
+  alarm: null
+}
+const unfinished: Refusal = { kind: "other", code: "timed_out", message: "The payer did not finish in time.", alarm: null }
+const unasked: Refusal = {
+  kind: "other",
+  code: "provider_rejected",
+  message: "The provider asks the payer for something that the gateway cannot pass on.",
+  alarm: null
+}
+const other: Refusal = { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
+
+/** A charge that waits for a voucher and got none. */
+export const withoutVoucher = (note: string): Reading<Refused> =>
+  refusedBy(
+    {
+      kind: "other",
+      code: "provider_rejected",
+      message: "This network needs a voucher: the payer makes one on the phone, and it goes with a new collection as its otp.",
+      alarm: null
+    },
+    null,
+    note
+  )
+
+/** The answer to POST /charge, to POST /charge/submit_otp, and to GET /charge/{reference} (the only one that finds nothing). */
+export const chargeOutcome = (exchanged: Exchanged, order: Own): Reading<ChargeOutcome | VoucherMissing> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
+  const refused = refusal(exchanged)
+  if (refused !== undefined) return refused
+  const answer = decoded(ChargeAnswer, exchanged)
+  return Option.isNone(answer) ? noAnswer(exchanged) : placed(answer.value.data, order)
+}
+
+const refusal = (exchanged: Exchanged): Reading<Refused> | undefined => {
+  if (exchanged._tag !== "Answered" || errorOf(exchanged) === undefined) return undefined
+  const { status } = exchanged
+  if (status === 401 || status === 403) return refusedBy(notAdmitted, null, `HTTP ${status}`)
+  return refusing.has(status) ? refusedBy(other, null, `HTTP ${status}`) : undefined
+}
+
+/** The answer to the question after a charge that was refused: it may be there by an earlier arrival of the same request. */
+export const chargeLooked = (exchanged: Exchanged, order: Own): Reading<ChargeOutcome | VoucherMissing | NotFound> => {
+  const absent = notFound(exchanged)
+  if (absent !== undefined) return absent
+  const answer = decoded(ChargeAnswer, exchanged)
+  return Option.isNone(answer) ? noAnswer(exchanged) : placed(answer.value.data, order)
+}
+
+const placed = (wire: Charge, order: Own): Reading<ChargeOutcome | VoucherMissing> => {
+  const { status } = wire
+  const note = `status ${status}`
+  const providerReference = wire.id ?? null
+  if (wire.reference !== wireReference(order.reference)) return unread("the answer is about another charge", status)
+  switch (meanings.get(status)) {
+    case undefined:
+      return unread("the status has no meaning here", status)
+    case "pending":
+      return told({ _tag: "Accepted", providerReference, observedAmount: null, observedCurrency: null, note })
+    case "voucher":
+      return told({ _tag: "VoucherMissing", note })
+    case "redirect": {
+      const redirectUrl = wire.url ?? ""
+      if (!isPage(redirectUrl)) return unread("it has to be paid on a page, and the answer names none", status)
+      return told({ _tag: "NeedsRedirect", providerReference, redirectUrl, observedAmount: null, observedCurrency: null, note })
+    }
+    case "paid":
+      return paid(sumOf(wire), providerReference, status)
+    case "other_code":
+      return refusedBy(unasked, providerReference, note)
+    case "failed":
+      return refusedBy(failure, providerReference, note)
+    case "abandoned":
+      return refusedBy(unfinished, providerReference, note)
+    case "returned":
+      return unread("a new charge is reversed already", status)
+  }
+}
+
+/** The answer to GET /transaction/verify/{reference}. */
+export const chargeFound = (exchanged: Exchanged, order: Own, now: number): Reading<Answer> => {
+  const absent = notFound(exchanged)
+  if (absent !== undefined) return absent
+  const answer = decoded(TransactionAnswer, exchanged)
+  return Option.isNone(answer) ? noAnswer(exchanged) : standing(answer.value.data, order, now)
+}
+
+const standing = (wire: typeof Transaction.Type, order: Own, now: number): Reading<Answer> => {
+  const { id: providerReference, status } = wire
+  const note = `status ${status}`
+  if (wire.reference !== wireReference(order.reference)) return unread("the answer is about another charge", status)
+  switch (meanings.get(status)) {
+    case undefined:
+      return unread("the status has no meaning here", status)
+    case "pending":
+    case "redirect":
+    case "voucher":
+      return told({ _tag: "StillPending", providerReference, note })
+    case "paid":
+      return paid(sumOf(wire), providerReference, status)
+    case "other_code":
+      return refusedBy(unasked, providerReference, note)
+    case "failed":
+      return refusedBy(failure, providerReference, note)
+    case "abandoned":
+      return refusedBy(unfinished, providerReference, note)
+    case "returned": {
+      const sum = sumOf(wire)
+      if (sum === undefined) return unread("the amount, the fees or the currency cannot be read", status)
+      const { amount, currency, fee: charged } = sum
+      return told({ _tag: "Returned", amount, currency, fee: ZERO, charged, at: now, note })
+    }
+  }
+}
+
+interface Sum {
+  readonly amount: MinorUnits
+  readonly currency: Currency
+  readonly fee: MinorUnits | null
+}
+
+/** What was paid, and what Paystack keeps of it where it says so. */
+const sumOf = ({ amount, currency, fees = null }: Pick<Charge, "amount" | "currency" | "fees">): Sum | undefined => {
+  if (!isCurrency(currency) || amount === null || amount === undefined) return undefined
+  const units = fromSubunits(amount, currency)
+  const fee = fees === null ? Result.succeed(null) : fromSubunitsUp(fees, currency)
+  return Result.isFailure(units) || Result.isFailure(fee) ? undefined : { amount: units.success, currency, fee: fee.success }
+}
+
+/** Without its fees a success cannot be booked: the float is credited net of them. */
+const paid = (sum: Sum | undefined, providerReference: string | null, status: string) =>
+  sum === undefined || sum.fee === null
+    ? unread("the amount, the fees or the currency cannot be read", status)
+    : told({ _tag: "Succeeded", providerReference, ...sum, note: `status ${status}` } as const)
+
+const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
+/** A charge in a statement. */
+export const listedCharge = (status: string): "pending" | "successful" | "failed" | "returned" | undefined => {
+  const meaning = meanings.get(status)
+  return meaning === undefined ? undefined : listed[meaning]
+}
+const listed = {
+  pending: "pending",
+  redirect: "pending",
+  voucher: "pending",
+  other_code: "failed",
+  paid: "successful",
+  failed: "failed",
+  abandoned: "failed",
+  returned: "returned"
+} as const satisfies Record<Meaning, string>

@@ -1,0 +1,47 @@
+import { Redacted } from "effect"
+import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import { chargedParty } from "./Reach.ts"
+import { toSubunits } from "./Subunits.ts"
+import { wireReference } from "./WireReference.ts"
+
+// From the gateway's orders to Paystack's bodies.
+
+/** POST /transfer */
+export const transferBody = ({ corridor, narration, quote, reference }: PayoutOrder, recipient: string): object => ({
+  source: "balance",
+  amount: toSubunits(quote.principal, corridor.currency),
+  currency: corridor.currency,
+  recipient,
+  reference: wireReference(reference),
+  ...(narration === null ? {} : { reason: narration })
+})
+
+/** POST /charge; undefined for a network that Paystack does not charge. */
+export const chargeBody = (
+  { amount, corridor, payer, reference, source }: ChargeOrder,
+  emailDomain: string
+): object | undefined => {
+  const party = chargedParty(source, corridor.currency)
+  if (party === undefined) return undefined
+  const own = wireReference(reference)
+  return {
+    // Required. The stand-in says nothing about the payer and is nobody else's.
+    email: payer?.email === null || payer?.email === undefined ? `${own}@${emailDomain}` : Redacted.value(payer.email),
+    amount: toSubunits(amount, corridor.currency),
+    currency: corridor.currency,
+    reference: own,
+    mobile_money: party
+  }
+}
+
+/** POST /charge/submit_otp */
+export const submitBody = ({ otp, reference }: ChargeOrder): object => ({
+  otp: otp === null ? "" : Redacted.value(otp.pin),
+  reference: wireReference(reference)
+})
+
+export const verifyTransferPath = (order: Pick<PayoutOrder, "reference">): string =>
+  `/transfer/verify/${wireReference(order.reference)}`
+export const verifyChargePath = (order: Pick<ChargeOrder, "reference">): string =>
+  `/transaction/verify/${wireReference(order.reference)}`
+export const checkChargePath = (order: Pick<ChargeOrder, "reference">): string => `/charge/${wireReference(order.reference)}`

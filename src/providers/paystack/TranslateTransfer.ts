@@ -1,0 +1,195 @@
+import { DateTime, Option, Result } from "effect"
+import { isCurrency } from "../../domain/Currency.ts"
+import { ZERO } from "../../domain/Money.ts"
+import type { Answer, AskOrder, PayoutOutcome } from "../../services/ports/Provider.ts"
+import type { Exchanged } from "../Transport.ts"
+import {
+  decoded,
+  errorOf,
+  noAnswer,
+  notAdmitted,
+  notFound,
+  type Reading,
+  type Refusal,
+  type Refused,
+  refusedBy,
+  told,
+  unread
+} from "./Reading.ts"
+import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
+import { RecipientAnswer, type Transfer, TransferAnswer } from "./Wire.ts"
+import { wireReference } from "./WireReference.ts"
+
+type Wire = typeof Transfer.Type
+type Own = Pick<AskOrder, "reference" | "currency">
+
+// Paystack's whole vocabulary for a transfer. What is not here is not understood, and never a failure.
+const meanings: ReadonlyMap<string, "pending" | "locked" | "delivered" | "failed" | "returned"> = new Map([
+  ["pending", "pending"],
+  ["received", "pending"],
+  ["otp", "locked"],
+  ["success", "delivered"],
+  ["failed", "failed"],
+  ["abandoned", "failed"],
+  ["rejected", "failed"],
+  ["blocked", "failed"],
+  ["reversed", "returned"]
+])
+
+const LOCKED = "Paystack waits for a code before it sends transfers: switch that off in its dashboard"
+
+const failure: Refusal = {
+  kind: "other",
+  code: "provider_rejected",
+  message: "The provider could not deliver it.",
+  alarm: null
+}
+
+const invalidParty: Refusal = {
+  kind: "party",
+  code: "invalid_destination",
+  message: "The provider does not know the recipient's account.",
+  alarm: null
+}
+
+/** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
+export const recipientIn = (exchanged: Exchanged): string | Reading<PayoutOutcome> => {
+  const answer = decoded(RecipientAnswer, exchanged)
+  if (Option.isSome(answer)) return answer.value.data.recipient_code
+  if (exchanged._tag === "Answered" && refusing.has(exchanged.status) && errorOf(exchanged) !== undefined)
+    return refusedBy(invalidParty, null, `the recipient is refused with HTTP ${exchanged.status}`)
+  const { alarm, fact } = noAnswer(exchanged)
+  return { fact: { _tag: "NotSent", note: `no recipient: ${fact.note}` }, alarm }
+}
+
+/** What POST /transferrecipient, POST /transfer and POST /charge refuse with; 401 and 403 are our own account's fault. */
+export const refusing: ReadonlySet<number> = new Set([400, 404, 422])
+
+/** The answer to POST /transfer. */
+export const transferOutcome = (exchanged: Exchanged, order: Own): Reading<PayoutOutcome> => {
+  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
+  const refused = refusal(exchanged)
+  if (refused !== undefined) return refused
+  const answer = decoded(TransferAnswer, exchanged)
+  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const { alarm, fact } = standing(answer.value.data, order, 0)
+  switch (fact._tag) {
+    // Delivered at once: the answer to the transfer itself never names the fee, so it is asked for.
+    case "StillPending":
+    case "Succeeded":
+      return { fact: taken(fact.providerReference, fact.note), alarm }
+    case "Refused":
+    case "Unknown":
+      return { fact, alarm }
+    default:
+      return unread("a new transfer came back already", answer.value.data.status)
+  }
+}
+
+const taken = (providerReference: string | null, note: string): PayoutOutcome => ({
+  _tag: "Accepted",
+  providerReference,
+  observedAmount: null,
+  observedCurrency: null,
+  note
+})
+
+const refusal = (exchanged: Exchanged): Reading<Refused> | undefined => {
+  if (exchanged._tag !== "Answered" || errorOf(exchanged) === undefined) return undefined
+  const { status } = exchanged
+  if (status === 401 || status === 403) return refusedBy(notAdmitted, null, `HTTP ${status}`)
+  if (!refusing.has(status)) return undefined
+  return refusedBy(reasonOf(exchanged), null, `HTTP ${status}`)
+}
+
+/** A short balance has no code: its text is the documented and only sign of it, and it decides no more than whom the refusal is about. */
+const SHORT_BALANCE = /^Your balance is not enough to fulfill this request\.?$/
+
+const reasonOf = (exchanged: Exchanged): Refusal => {
+  const error = errorOf(exchanged)
+  if (error?.code === "invalid_transfer_recipient") return invalidParty
+  if (SHORT_BALANCE.test(error?.message ?? ""))
+    return {
+      kind: "pool",
+      code: "provider_rejected",
+      message: "The provider cannot pay it out now.",
+      alarm: "Paystack refuses a transfer: the balance there is not enough"
+    }
+  return { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
+}
+
+/** Refused by the call's HTTP status, and not in a transfer or charge that it names: believed once a lookup has found nothing. */
+export const isUnconfirmed = ({ fact }: Reading<{ readonly _tag: string }>, exchanged: Exchanged): boolean =>
+  isRefused(fact) && fact.kind !== "config" && errorOf(exchanged) !== undefined
+
+const isRefused = (fact: { readonly _tag: string }): fact is Refused => fact._tag === "Refused"
+
+/** What such a refusal comes to: the transfer that is there decides, and nothing found lets the refusal stand. */
+export const confirmedTransfer = (refused: Reading<PayoutOutcome>, looked: Reading<Answer>): Reading<PayoutOutcome> => {
+  const { alarm, fact } = looked
+  switch (fact._tag) {
+    case "NotFound":
+      return refused
+    case "StillPending":
+      return { fact: taken(fact.providerReference, fact.note), alarm }
+    case "Returned":
+      return unread("a refused transfer is there, and came back", fact.note)
+    default:
+      return { fact, alarm }
+  }
+}
+
+/** The answer to GET /transfer/verify/{reference}. */
+export const transferFound = (exchanged: Exchanged, order: Own, now: number): Reading<Answer> => {
+  const absent = notFound(exchanged)
+  if (absent !== undefined) return absent
+  const answer = decoded(TransferAnswer, exchanged)
+  return Option.isNone(answer) ? noAnswer(exchanged) : standing(answer.value.data, order, now)
+}
+
+const standing = (wire: Wire, order: Own, now: number): Reading<Answer> => {
+  const { status, transfer_code: providerReference } = wire
+  const note = `status ${status}`
+  if (wire.reference !== wireReference(order.reference)) return unread("the answer is about another transfer", status)
+  switch (meanings.get(status)) {
+    case undefined:
+      return unread("the status has no meaning here", status)
+    case "pending":
+      return told({ _tag: "StillPending", providerReference, note })
+    case "locked":
+      return { fact: { _tag: "StillPending", providerReference, note }, alarm: LOCKED }
+    case "failed":
+      return refusedBy(failure, providerReference, note)
+    case "delivered": {
+      const sum = sumOf(wire)
+      if (sum === undefined) return unread("the amount, the fee or the currency cannot be read", status)
+      return told({ _tag: "Succeeded", providerReference, ...sum, note })
+    }
+    case "returned": {
+      const sum = sumOf(wire)
+      if (sum === undefined) return unread("the amount, the fee or the currency cannot be read", status)
+      // Whether a fee came back is not said, so none is given back.
+      const { amount, currency, fee: charged } = sum
+      const at = instant(wire.updatedAt ?? wire.updated_at ?? null) ?? now
+      return told({ _tag: "Returned", amount, currency, fee: ZERO, charged, at, note })
+    }
+  }
+}
+
+/** A fee that is not named is null: the held one stands. */
+export const sumOf = ({ amount, currency, fee_charged = null }: Pick<Wire, "amount" | "currency" | "fee_charged">) => {
+  if (!isCurrency(currency)) return undefined
+  const units = fromSubunits(amount, currency)
+  const fee = fee_charged === null ? Result.succeed(null) : fromSubunitsUp(fee_charged, currency)
+  return Result.isFailure(units) || Result.isFailure(fee) ? undefined : { amount: units.success, currency, fee: fee.success }
+}
+
+export const instant = (text: string | null): number | undefined =>
+  text === null ? undefined : Option.getOrUndefined(Option.map(DateTime.make(text), DateTime.toEpochMillis))
+
+/** A transfer in a statement. */
+export const listedTransfer = (status: string): "pending" | "successful" | "failed" | "returned" | undefined => {
+  const meaning = meanings.get(status)
+  return meaning === undefined ? undefined : listed[meaning]
+}
+const listed = { pending: "pending", locked: "pending", delivered: "successful", failed: "failed", returned: "returned" } as const

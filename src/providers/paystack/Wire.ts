@@ -1,0 +1,139 @@
+import { Schema } from "effect"
+import { Amount, Text } from "../WireNumber.ts"
+
+// Paystack's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are hundredths of every
+// currency (Subunits.ts); members that are not named here are ignored.
+
+const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** Around every answer that is no refusal. */
+const envelope = <S extends Schema.Constraint>(data: S) =>
+  Schema.Struct({ status: Schema.Literal(true), message: nullable(Schema.String), data })
+
+/** Every refusal. `code` is not on all of them. */
+export const ErrorAnswer = Schema.Struct({
+  status: Schema.Literal(false),
+  message: nullable(Schema.String),
+  type: nullable(Schema.String),
+  code: nullable(Schema.String)
+})
+
+/** Hundredths in a request: a JSON integer, or its digits as text. */
+const RequestAmount = Text.check(Schema.isPattern(/^[1-9]\d{0,17}$/))
+
+// POST /charge
+export const ChargeRequest = Schema.Struct({
+  email: Schema.String,
+  amount: RequestAmount,
+  currency: Schema.optionalKey(Schema.String),
+  reference: Schema.optionalKey(Schema.String),
+  mobile_money: Schema.Struct({ phone: Schema.String, provider: Schema.String })
+})
+/** What POST /charge, POST /charge/submit_otp and GET /charge/{reference} answer: `amount`, `fees` and `id` only with some statuses. */
+export const ChargeAnswer = envelope(
+  Schema.Struct({
+    reference: Schema.String,
+    status: Schema.String,
+    id: nullable(Text),
+    amount: nullable(Amount),
+    currency: nullable(Schema.String),
+    fees: nullable(Amount),
+    url: nullable(Schema.String),
+    display_text: nullable(Schema.String)
+  })
+)
+export const SubmitOtpRequest = Schema.Struct({ otp: Schema.String, reference: Schema.String })
+
+const CreatedAt = { created_at: nullable(Schema.String), createdAt: nullable(Schema.String) }
+
+/** `amount` is what the payer paid; `fees` are taken from it. */
+export const Transaction = Schema.Struct({
+  id: Text,
+  reference: Schema.String,
+  status: Schema.String,
+  amount: Amount,
+  currency: Schema.String,
+  fees: nullable(Amount),
+  ...CreatedAt
+})
+// GET /transaction/verify/{reference}. Unknown: 404, or 400 with the code transaction_not_found.
+export const TransactionAnswer = envelope(Transaction)
+// GET /transaction?from&to&perPage&page, newest first.
+export const TransactionsAnswer = envelope(Schema.Array(Transaction))
+
+// POST /transferrecipient: one account is one recipient, however often it is created. Moves nothing.
+export const RecipientRequest = Schema.Struct({
+  type: Schema.String,
+  name: Schema.String,
+  account_number: Schema.String,
+  bank_code: Schema.String,
+  currency: Schema.optionalKey(Schema.String)
+})
+export const RecipientAnswer = envelope(Schema.Struct({ recipient_code: Schema.NonEmptyString }))
+
+// POST /transfer. `reference`: 16 to 50 characters of a-z, 0-9, _ and -.
+export const TransferRequest = Schema.Struct({
+  source: Schema.Literal("balance"),
+  amount: RequestAmount,
+  recipient: Schema.String,
+  reference: Schema.optionalKey(Schema.String),
+  reason: nullable(Schema.String),
+  currency: Schema.optionalKey(Schema.String)
+})
+/** `amount` is what the recipient gets; `fee_charged` comes on top of it and is not in the answer to the transfer itself. */
+export const Transfer = Schema.Struct({
+  transfer_code: Schema.NonEmptyString,
+  reference: Schema.String,
+  status: Schema.String,
+  amount: Amount,
+  currency: Schema.String,
+  fee_charged: nullable(Amount),
+  ...CreatedAt,
+  updated_at: nullable(Schema.String),
+  updatedAt: nullable(Schema.String)
+})
+// POST /transfer, and GET /transfer/verify/{reference}. Unknown: 404.
+export const TransferAnswer = envelope(Transfer)
+// GET /transfer?from&to&perPage&page, newest first.
+export const TransfersAnswer = envelope(Schema.Array(Transfer))
+
+// GET /balance
+export const BalanceAnswer = envelope(Schema.Array(Schema.Struct({ currency: Schema.String, balance: Amount })))
+
+// GET /bank?country&currency&perPage&use_cursor=true&next
+export const BanksAnswer = Schema.Struct({
+  ...envelope(
+    Schema.Array(
+      Schema.Struct({
+        name: Schema.String,
+        code: Schema.String,
+        type: nullable(Schema.String),
+        active: nullable(Schema.Boolean),
+        is_deleted: nullable(Schema.Boolean),
+        supports_transfer: nullable(Schema.Boolean)
+      })
+    )
+  ).fields,
+  meta: nullable(Schema.Struct({ next: nullable(Schema.String) }))
+})
+
+// GET /bank/resolve?account_number&bank_code, in Nigeria and Ghana.
+export const ResolveAnswer = envelope(Schema.Struct({ account_name: Schema.String.check(Schema.isPattern(/\S/)) }))
+
+// GET /country
+export const CountriesAnswer = envelope(
+  Schema.Array(Schema.Struct({ iso_code: Schema.String, name: Schema.String, calling_code: nullable(Text) }))
+)
+
+/** The callback. A refund names the charge that it is of. */
+export const WebhookBody = Schema.Struct({
+  event: Schema.optionalKey(Schema.String),
+  data: Schema.optionalKey(
+    Schema.Struct({
+      reference: nullable(Text),
+      transaction_reference: nullable(Text),
+      transfer_code: nullable(Schema.String),
+      id: nullable(Text)
+    })
+  )
+})

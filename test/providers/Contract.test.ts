@@ -1,0 +1,98 @@
+import { eversendProvider } from "../../src/providers/eversend/Settings.ts"
+import { flutterwaveProvider } from "../../src/providers/flutterwave/Settings.ts"
+import { mtnProvider } from "../../src/providers/mtn/Settings.ts"
+import { pawapayProvider } from "../../src/providers/pawapay/Settings.ts"
+import { paystackProvider } from "../../src/providers/paystack/Settings.ts"
+import { bank, momo, wallet } from "./ContractOrders.ts"
+import { contract } from "./ContractSuite.ts"
+
+contract(eversendProvider, {
+  payouts: [
+    momo("UG", "UGX", "MTN", "+25677200"),
+    momo("ZM", "ZMW", "ZAMTEL", "+26095000"),
+    bank("KE", "KES", "01", "001200"),
+    wallet("UG", "UGX", "janedoe")
+  ],
+  charges: [
+    momo("UG", "UGX", "MTN", "+25677200"),
+    momo("KE", "KES", "MPESA", "+25471200"),
+    momo("GH", "GHS", "MTN", "+23324400", { redirect: true })
+  ],
+  namesFees: { payouts: true },
+  sentBack: { payouts: "Returned", charges: "Returned" },
+  webhookAuth: "hmac"
+})
+
+contract(pawapayProvider, {
+  payouts: [
+    momo("UG", "UGX", "MTN", "+25677000"),
+    momo("KE", "KES", "MPESA", "+25470000"),
+    momo("TZ", "TZS", "AIRTEL", "+25568000"),
+    momo("ZM", "ZMW", "ZAMTEL", "+26095000")
+  ],
+  charges: [
+    momo("UG", "UGX", "AIRTEL", "+25675000"),
+    momo("GH", "GHS", "TELECEL", "+23320000"),
+    momo("CM", "XAF", "ORANGE", "+23769000")
+  ],
+  namesFees: { payouts: false },
+  sentBack: { payouts: "Succeeded", charges: "Succeeded" },
+  webhookAuth: "rfc9421"
+})
+
+contract(flutterwaveProvider, {
+  payouts: [
+    momo("UG", "UGX", "MTN", "+25670000"),
+    momo("GH", "GHS", "TELECEL", "+23320000"),
+    momo("CI", "XOF", "WAVE", "+225070000"),
+    bank("NG", "NGN", "058", "001200"),
+    bank("KE", "KES", "68", "001200"),
+    bank("UG", "UGX", "16", "001200"),
+    bank("GH", "GHS", "GH190100", "001200"),
+    wallet("KE", "KES", "2009")
+  ],
+  charges: [
+    momo("KE", "KES", "MPESA", "+25470000"),
+    momo("CM", "XAF", "ORANGE", "+23769000"),
+    momo("TZ", "TZS", "TIGO", "+25570000"),
+    momo("UG", "UGX", "AIRTEL", "+25670000", { redirect: true }),
+    momo("GH", "GHS", "AT", "+23320000", { redirect: true }),
+    momo("RW", "RWF", "MTN", "+25070000", { redirect: true }),
+    momo("ZM", "ZMW", "ZAMTEL", "+26070000", { redirect: true })
+  ],
+  namesFees: { payouts: true },
+  sentBack: { payouts: "Refused", charges: "Succeeded" },
+  webhookAuth: "weak"
+})
+
+contract(paystackProvider, {
+  payouts: [
+    momo("GH", "GHS", "MTN", "+23320000"),
+    momo("KE", "KES", "MPESA", "+25470000"),
+    bank("NG", "NGN", "058", "001200"),
+    bank("GH", "GHS", "130100", "001200"),
+    bank("KE", "KES", "68", "001200")
+  ],
+  charges: [
+    momo("GH", "GHS", "MTN", "+23320000"),
+    momo("KE", "KES", "MPESA", "+25470000"),
+    momo("CI", "XOF", "ORANGE", "+225070000"),
+    momo("CI", "XOF", "WAVE", "+225070000", { redirect: true })
+  ],
+  namesFees: { payouts: true },
+  sentBack: { payouts: "Returned", charges: "Returned" },
+  webhookAuth: "hmac"
+})
+
+contract(mtnProvider, {
+  payouts: [
+    momo("UG", "UGX", "MTN", "+25677200"),
+    momo("GH", "GHS", "MTN", "+23324400"),
+    momo("ZM", "ZMW", "MTN", "+26096000"),
+    momo("CI", "XOF", "MTN", "+225050000")
+  ],
+  charges: [momo("UG", "UGX", "MTN", "+25677200"), momo("GH", "GHS", "MTN", "+23324400"), momo("RW", "RWF", "MTN", "+25078000")],
+  namesFees: { payouts: false },
+  sentBack: { payouts: "Succeeded", charges: "Succeeded" },
+  webhookAuth: "none"
+})
