@@ -1,0 +1,47 @@
+import { Effect, Layer, Option } from "effect"
+import { Command } from "effect/cli"
+import * as App from "../App.ts"
+import { Mode } from "../domain/Ids.ts"
+import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { answer } from "./Answer.ts"
+import { Installation } from "./Installation.ts"
+import { SimulatorProcess } from "./SimulatorProcess.ts"
+
+/** Settings with the providers as the gateway of this data folder reaches them: as they are set, or the simulator that runs beside it. */
+export const settingsWithProviders = Effect.gen(function* () {
+  const settings = yield* Installation.forOnce
+  if (settings.providers.length > 0) return settings
+  const simulator = yield* SimulatorProcess.running(settings.dataDir)
+  return Option.match(simulator, {
+    onNone: () => settings,
+    onSome: ({ baseUrls }) => App.simulated(settings, (provider) => baseUrls[provider] ?? "")
+  })
+})
+
+const registered = Layer.unwrap(Effect.map(settingsWithProviders, App.providers)).pipe(Layer.provideMerge(App.logs))
+
+const list = Command.make(
+  "list",
+  {},
+  Effect.fn(function* () {
+    const registry = yield* ProviderRegistry
+    const rows = registry.known.flatMap((provider) =>
+      Mode.literals.map((mode) => ({
+        provider,
+        mode,
+        registered: Option.isSome(registry.find(provider, mode)),
+        callback_path: `/webhooks/${provider}/${registry.routeKey(provider, mode)}`
+      }))
+    )
+    yield* answer(rows)
+  }, Effect.provide(registered))
+).pipe(
+  Command.withDescription(
+    "Every provider and mode, whether it has an account here, and the path that it is to send its callbacks to"
+  )
+)
+
+export const provider = Command.make("provider").pipe(
+  Command.withDescription("The providers that this program knows"),
+  Command.withSubcommands([list])
+)

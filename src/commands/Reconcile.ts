@@ -1,0 +1,38 @@
+import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import * as App from "../App.ts"
+import { instantOf, iso } from "../domain/Instant.ts"
+import { Reconciliation } from "../services/Reconciliation.ts"
+import { answer } from "./Answer.ts"
+import { settingsWithProviders } from "./Provider.ts"
+import { Refusal } from "./Refusal.ts"
+
+const DAY_LENGTH = "2026-01-31".length
+const startOf = (day: string) => instantOf(`${day}T00:00:00Z`)
+const Day = Schema.String.check(
+  Schema.makeFilter((day: string) => Option.isSome(startOf(day)) || "is a UTC day such as 2026-01-31")
+)
+
+const reconciliation = Layer.unwrap(Effect.map(settingsWithProviders, App.reconciliation)).pipe(Layer.provideMerge(App.logs))
+
+export const reconcile = Command.make(
+  "reconcile",
+  {
+    provider: Argument.String("PROVIDER"),
+    day: Flag.String("day").pipe(
+      Flag.withSchema(Day),
+      Flag.withDescription("a UTC day such as 2026-01-31; today if left out"),
+      Flag.optional
+    )
+  },
+  Effect.fn(function* ({ day, provider }) {
+    const now = yield* Clock.currentTimeMillis
+    const wanted = Option.getOrElse(day, () => iso(now).slice(0, DAY_LENGTH))
+    const start = Option.getOrElse(startOf(wanted), () => now)
+    const { of } = yield* Reconciliation
+    const report = yield* of(provider, start, wanted)
+    yield* answer(report)
+    if (!report.ok)
+      return yield* new Refusal({ message: `the account at ${provider} and ours have ${report.differences.length} differences` })
+  }, Effect.provide(reconciliation))
+).pipe(Command.withDescription("Compare the provider's own account with ours, to the minor unit; exit 1 on any difference"))

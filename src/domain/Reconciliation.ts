@@ -1,0 +1,110 @@
+import type { Currency } from "./Currency.ts"
+import type { LedgerRecord } from "./Exchange.ts"
+import type { Instant } from "./Instant.ts"
+import type { MinorUnits } from "./Money.ts"
+
+/** One movement of money as the provider's own account lists it. */
+export interface StatementLine {
+  readonly direction: Direction
+  readonly providerReference: string
+  /** Ours, where the provider shows it. */
+  readonly reference: string | null
+  /** Without fees, in `currency`, which is the source's. */
+  readonly amount: MinorUnits
+  readonly currency: Currency
+  /** Null where the statement does not name it. */
+  readonly fee: MinorUnits | null
+  readonly status: "pending" | "successful" | "failed" | "returned"
+  readonly at: Instant
+}
+type Direction = LedgerRecord["kind"]
+
+/** What the provider says of one of our records; null in place of what it did not say. */
+export type Theirs =
+  | {
+      readonly status: StatementLine["status"]
+      readonly amount: MinorUnits | null
+      readonly currency: Currency | null
+      readonly fee: MinorUnits | null
+    }
+  | { readonly status: "absent" }
+
+/**
+ * Where their account and ours do not agree. `missing_here`: they moved money that we do not know of. `missing_there`: they know nothing of
+ * what we hold to be sent. `doubled`: one reference of ours stands for several movements. `unanswered`: it could not be found out.
+ */
+export interface Difference {
+  readonly kind: "missing_here" | "missing_there" | "doubled" | "state" | "amount" | "currency" | "fee" | "unanswered"
+  readonly direction: Direction
+  readonly reference: string | null
+  readonly provider_reference: string | null
+  readonly ours: string | null
+  readonly theirs: string | null
+}
+
+export const missingHere = (line: StatementLine): Difference => ({
+  kind: "missing_here",
+  direction: line.direction,
+  reference: line.reference,
+  provider_reference: line.providerReference,
+  ours: null,
+  theirs: `${line.status} ${line.amount} ${line.currency}`
+})
+
+/** What is wrong with one record of ours as a whole. */
+export const differenceIn = (record: LedgerRecord, kind: Difference["kind"], theirs: string | null): Difference => ({
+  kind,
+  direction: record.kind,
+  reference: record.reference,
+  provider_reference: record.providerReference,
+  ours: `${standingOf(record)} ${principalOf(record)} ${record.currency}`,
+  theirs
+})
+
+/** To the minor unit; amounts, currency and fee only of what moved. */
+export const differences = (record: LedgerRecord, theirs: Theirs): ReadonlyArray<Difference> => {
+  const ours = standingOf(record)
+  if (!agreeing[ours].includes(theirs.status))
+    return [differenceIn(record, theirs.status === "absent" ? "missing_there" : "state", toldBy(theirs))]
+  if (theirs.status === "absent" || ours === "failed" || ours === "expired") return []
+  const row = (kind: Difference["kind"], own: unknown, their: unknown) => ({
+    ...differenceIn(record, kind, String(their)),
+    ours: String(own)
+  })
+  const fee = feeOf(record)
+  return [
+    ...(theirs.currency !== null && theirs.currency !== record.currency
+      ? [row("currency", record.currency, theirs.currency)]
+      : []),
+    ...(theirs.amount !== null && theirs.amount !== principalOf(record)
+      ? [row("amount", principalOf(record), theirs.amount)]
+      : []),
+    ...(theirs.fee !== null && fee !== null && theirs.fee !== fee ? [row("fee", fee, theirs.fee)] : [])
+  ]
+}
+
+const toldBy = (theirs: Theirs): string =>
+  theirs.status === "absent" || theirs.amount === null
+    ? theirs.status
+    : `${theirs.status} ${theirs.amount} ${theirs.currency ?? ""}`.trimEnd()
+
+type Standing = LedgerRecord["status"] | "returned"
+
+// Which of their statuses says the same as ours. What failed here may never have reached them.
+const agreeing: Readonly<Record<Standing, ReadonlyArray<Theirs["status"]>>> = {
+  requires_action: ["pending", "absent"],
+  pending: ["pending"],
+  successful: ["successful"],
+  returned: ["returned"],
+  failed: ["failed", "absent"],
+  expired: ["failed", "absent"]
+}
+
+const standingOf = (record: LedgerRecord): Standing =>
+  record.kind === "payout" && record.returned !== null ? "returned" : record.status
+
+const principalOf = (record: LedgerRecord): MinorUnits => (record.kind === "payout" ? record.principal : record.amount)
+
+/** An exchange costs its rate only, and the fee of what is still open is not known. */
+const feeOf = (record: LedgerRecord): MinorUnits | null =>
+  record.kind === "exchange" || record.status !== "successful" ? null : record.fees

@@ -1,0 +1,116 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import type { ReconciliationReport } from "../../src/services/Reconciliation.ts"
+import { gateway } from "../commands/Gateway.ts"
+import { payout } from "../providers/EversendBench.ts"
+import { masterKey } from "../support/GivenDatabase.ts"
+import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { eventually, referenceOf } from "../support/SignedClient.ts"
+import { Stack, tenantOn } from "../support/Stack.ts"
+
+/** The command line of the same installation, beside its running gateway. */
+const reconcile = Effect.fnUntraced(function* (...options: ReadonlyArray<string>) {
+  const { database, simulator } = yield* Stack
+  const ran = yield* gateway(
+    {
+      DATABASE_URL: Redacted.value(database),
+      MASTER_KEY: Redacted.value(masterKey),
+      ALLOW_SIMULATOR: "true",
+      EVERSEND_BASE_URL: simulator.eversendBaseUrl,
+      EVERSEND_LIVE_CLIENT_ID: "simulator",
+      EVERSEND_LIVE_CLIENT_SECRET: "simulator-secret",
+      EVERSEND_LIVE_WEBHOOK_SECRET: "webhook-secret"
+    },
+    "reconcile",
+    ...options,
+    "--json"
+  )
+  const report: ReconciliationReport = ran.output === "" ? undefined : JSON.parse(ran.output)
+  return { ...ran, report }
+})
+
+// Nobody asks for what is open, so that what differs goes on differing.
+layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("reconcile PROVIDER", (it) => {
+  it.effect("finds no difference where both accounts say the same, and each kind of difference that was planted", () =>
+    Effect.gen(function* () {
+      const { gateway: own, simulator } = yield* Stack
+      const tenant = yield* tenantOn(own, 200_000n)
+      const settledBy = (path: string, reference: string, status: string) =>
+        eventually(tenant.call("GET", `${path}/${reference}`), ({ body }) => body.data?.status === status)
+      const pay = (ending: string) => Effect.map(tenant.post("/v1/payouts", momoPayout(ending)), referenceOf)
+
+      const paid = yield* pay("1234")
+      yield* settledBy("/v1/payouts", paid, "successful")
+      yield* settledBy("/v1/payouts", yield* pay("0002"), "failed")
+      yield* settledBy("/v1/payouts", yield* pay("0001"), "failed")
+      const collected = referenceOf(yield* tenant.post("/v1/collections", momoCharge("1234")))
+      yield* settledBy("/v1/collections", collected, "successful")
+      const clean = yield* reconcile("eversend")
+      expect([clean.code, clean.report.ok, clean.report.checked, clean.report.differences]).toEqual([
+        0,
+        true,
+        { ours: 4, theirs: 3 },
+        []
+      ])
+
+      const dearer = yield* pay("0014")
+      yield* settledBy("/v1/payouts", dearer, "successful")
+      const unheard = yield* pay("0008")
+      yield* eventually(
+        Effect.promise(() => simulator.search(unheard)),
+        ([one]) => one?.status === "successful"
+      )
+      const lost = yield* pay("0004")
+      const foreign = yield* Effect.promise(() => payout(simulator, "1234", "made-by-hand"))
+      yield* Effect.promise(() => payout(simulator, "1234", paid))
+
+      const { code, errors, report } = yield* reconcile("eversend")
+      expect([code, errors, report.ok]).toEqual([1, "the account at eversend and ours have 5 differences", false])
+      expect(foreign.status).toBe(200)
+      const byKind = report.differences.map(({ kind, mode, ours, reference, theirs }) => [kind, mode, reference, ours, theirs])
+      expect(byKind.sort()).toEqual(
+        [
+          ["doubled", "live", paid, "successful 10000 UGX", expect.stringMatching(/^\w+, \w+$/)],
+          ["fee", "live", dearer, "1000", "1200"],
+          ["missing_here", "live", "made-by-hand", null, expect.stringMatching(/^(pending|successful) 20000 UGX$/)],
+          ["missing_there", "live", lost, "pending 10000 UGX", "absent"],
+          ["state", "live", unheard, "pending 10000 UGX", "successful 10000 UGX"]
+        ].sort()
+      )
+    })
+  )
+
+  it.effect("compares one day, and has nothing to say of another", () =>
+    Effect.gen(function* () {
+      const { code, report } = yield* reconcile("eversend", "--day", "2026-01-31")
+      expect([code, report]).toEqual([
+        0,
+        {
+          ok: true,
+          provider: "eversend",
+          day: "2026-01-31",
+          compared_by: { live: "statement" },
+          checked: { ours: 0, theirs: 0 },
+          differences: []
+        }
+      ])
+    })
+  )
+
+  it.effect(
+    "refuses a provider that it does not know, one without an account, a day that no month has, and a statement that is not to be had",
+    () =>
+      Effect.gen(function* () {
+        const { simulator } = yield* Stack
+        expect(yield* reconcile("nobody")).toMatchObject({
+          code: 1,
+          errors: expect.stringMatching(/^there is no provider nobody: it is one of eversend/)
+        })
+        expect(yield* reconcile("eversend", "--day", "2026-02-30")).toMatchObject({ code: 2, output: "" })
+        yield* Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down: true }))
+        const down = yield* reconcile("eversend")
+        yield* Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down: false }))
+        expect(down).toMatchObject({ code: 1, errors: "the statement of eversend (live) cannot be read: try again" })
+      })
+  )
+})
