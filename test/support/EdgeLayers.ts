@@ -145,6 +145,8 @@ const tenants = Tenants.of({
   list: unused("list"),
   setStatus: () => unused("setStatus"),
   setCapability: () => unused("setCapability"),
+  pin: () => unused("pin"),
+  pinned: () => unused("pinned"),
   issueKey: () => unused("issueKey"),
   revokeKey: () => unused("revokeKey"),
   keys: () => unused("keys"),
@@ -184,6 +186,7 @@ const policy = (options: EdgeOptions) =>
     notFoundCount: 3,
     webhookScheduleMs: [0],
     webhookAllowLoopback: true,
+    circuit: { failures: 20, openMs: 1_000 },
     testCeilings: {} as never
   })
 

@@ -46,7 +46,13 @@ export const givenNode = (url: Redacted.Redacted, key = masterKey) =>
     )
   )
 
-export const tenant: Tenant = { appId: AppId.make("acme"), status: "active", capabilities: ["payouts"], createdAt: 1_000 }
+export const tenant: Tenant = {
+  appId: AppId.make("acme"),
+  status: "active",
+  capabilities: ["payouts"],
+  pinned: null,
+  createdAt: 1_000
+}
 
 export const givenTenant = (node: Context.Context<Tenants>, appId = tenant.appId) =>
   Context.get(node, Tenants).create({ ...tenant, appId }, auditEntry({ action: "tenant create", subject: appId }))

@@ -19,11 +19,14 @@ import { eversend } from "../../src/providers/eversend/Adapter.ts"
 import { providerRegistry } from "../../src/providers/Registry.ts"
 import { Admission } from "../../src/services/Admission.ts"
 import { BankAccounts } from "../../src/services/BankAccounts.ts"
+import { Capabilities } from "../../src/services/Capabilities.ts"
 import { ChargeGuard } from "../../src/services/ChargeGuard.ts"
 import { Charging } from "../../src/services/Charging.ts"
+import { Circuits } from "../../src/services/Circuits.ts"
 import { CodeFlow } from "../../src/services/CodeFlow.ts"
 import { Collections } from "../../src/services/Collections.ts"
 import { Exchanges } from "../../src/services/Exchanges.ts"
+import { guardedProviders } from "../../src/services/GuardedProviders.ts"
 import { PartyChecks } from "../../src/services/PartyChecks.ts"
 import { PayoutPricing } from "../../src/services/PayoutPricing.ts"
 import { Payouts } from "../../src/services/Payouts.ts"
@@ -32,8 +35,12 @@ import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import type { Vault } from "../../src/services/ports/Vault.ts"
 import { Reconciler } from "../../src/services/Reconciler.ts"
 import { Records } from "../../src/services/Records.ts"
+import { Reference } from "../../src/services/Reference.ts"
+import { Routes } from "../../src/services/Routes.ts"
+import { Sending } from "../../src/services/Sending.ts"
 import { Settlement } from "../../src/services/Settlement.ts"
 import { TenantConnection } from "../../src/services/TenantConnection.ts"
 import { Velocity } from "../../src/services/Velocity.ts"
@@ -101,7 +108,17 @@ export const givenServices = (url: Redacted.Redacted, baseUrl: string, interfere
     origin: null,
     timeoutMs: 2_000
   }
-  const registry = Layer.effect(
+  const open = Effect.forEach(["live", "test"] as const, (mode) => eversend(account, mode))
+  return servicesOn(url, providerRegistry([{ open }]), interfere)
+}
+
+/** The same with other providers. */
+export const servicesOn = (
+  url: Redacted.Redacted,
+  providers: Layer.Layer<ProviderRegistry, never, Vault>,
+  interfere: Interference = none
+) => {
+  const interfered = Layer.effect(
     ProviderRegistry,
     Effect.map(ProviderRegistry, (all) =>
       ProviderRegistry.of({
@@ -111,16 +128,15 @@ export const givenServices = (url: Redacted.Redacted, baseUrl: string, interfere
         }
       })
     )
-  ).pipe(
-    Layer.provide(providerRegistry([{ open: Effect.forEach(["live", "test"] as const, (mode) => eversend(account, mode)) }]))
-  )
+  ).pipe(Layer.provide(providers))
+  const registry = Layer.provideMerge(Layer.provide(guardedProviders, interfered), Circuits.layer)
   return Layer.build(
-    Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer).pipe(
+    Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer, Reference.layer, Capabilities.layer).pipe(
+      Layer.provideMerge(Layer.mergeAll(Records.layer, Sending.layer, ChargeGuard.layer, Charging.layer)),
+      Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, Reconciler.layer)),
       Layer.provideMerge(
-        Layer.mergeAll(Records.layer, BankAccounts.layer, PayoutPricing.layer, ChargeGuard.layer, Charging.layer)
+        Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyChecks.layer, Routes.layer, Velocity.layer, Settlement.layer)
       ),
-      Layer.provideMerge(Reconciler.layer),
-      Layer.provideMerge(Layer.mergeAll(Admission.layer, PartyChecks.layer, Velocity.layer, Settlement.layer)),
       Layer.provideMerge(WebhookDispatcher.layer),
       Layer.provideMerge(Layer.mergeAll(TenantConnection, Envelope.layer, registry)),
       Layer.provideMerge(

@@ -107,9 +107,20 @@ export const imports: ReadonlyArray<{
   },
   { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts"], packages: [core, /^node:net$/] },
   { from: /^Config\.ts$/, files: ["domain/", "ConfigRules.ts", "providers/Registry.ts"], packages: [core] },
+  // What App puts together, in three parts.
   {
-    from: /^App\.ts$/,
-    files: ["domain/", "services/", "http/", "providers/", "persistence/", "observability/", "Config.ts"],
+    from: /^(App|Ports|Services)\.ts$/,
+    files: [
+      "domain/",
+      "services/",
+      "http/",
+      "providers/",
+      "persistence/",
+      "observability/",
+      "Config.ts",
+      "Ports.ts",
+      "Services.ts"
+    ],
     packages: [/./]
   },
   {

@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes } from "node:crypto"
+import { inspect } from "node:util"
 import { Clock, Effect, Option } from "effect"
 import { signedText } from "../../src/domain/SignedText.ts"
 import { undescribed } from "./Described.ts"
@@ -71,7 +72,7 @@ export const eventually = Effect.fnUntraced(function* <A, E, R>(ask: Effect.Effe
   for (;;) {
     const answer = yield* ask
     if (wanted(answer)) return answer
-    if ((yield* Clock.currentTimeMillis) > until) return yield* Effect.die(new Error(`never came: ${JSON.stringify(answer)}`))
+    if ((yield* Clock.currentTimeMillis) > until) return yield* Effect.die(new Error(`never came: ${inspect(answer)}`))
     yield* Effect.sleep(PAUSE_MS)
   }
 })

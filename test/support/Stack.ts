@@ -10,6 +10,7 @@ import { AppId, type Mode } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { defaultCapabilities, type Role, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
+import { knownProviders } from "../../src/providers/Registry.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
@@ -42,6 +43,8 @@ const variables = (url: Redacted.Redacted, baseUrl: string, overrides: Record<st
   EVERSEND_TEST_CLIENT_SECRET: "other-secret",
   EVERSEND_TEST_WEBHOOK_SECRET: "webhook-secret",
   PROVIDER_TIMEOUT_MS: "1000",
+  // A crowd on a slow machine runs out of so short a time together: that is no provider that has gone.
+  CIRCUIT_FAILURES: "500",
   RECONCILER_SCHEDULE: "300ms,600ms,1s",
   WEBHOOK_ALLOW_LOOPBACK: "true",
   WEBHOOK_SCHEDULE: "0s,1s,2s",
@@ -56,19 +59,21 @@ export const gatewayOn = Effect.fnUntraced(function* (
 ) {
   const environment = Layer.succeed(App.Environment, variables(database, simulator.eversendBaseUrl, overrides))
   const settings = yield* Effect.provide(App.settings, environment)
-  const ready = { ...settings, databaseUrl: database, masterKey }
+  const simulated = App.simulated(settings, (provider) => simulator.baseUrls[provider] ?? "").providers
+  const providers = simulated.filter(({ name }) => simulator.baseUrls[name] !== undefined)
+  const ready = { ...settings, providers, databaseUrl: database, masterKey }
   const context = yield* Layer.build(Layer.fresh(App.gateway(ready, BUILD)).pipe(Layer.provide(environment)))
   const { address } = Context.get(context, HttpServer.HttpServer)
   const port = "port" in address ? address.port : 0
-  const routeKey = (mode: "live" | "test") => Context.get(context, ProviderRegistry).routeKey("eversend", mode)
-  for (const [mode, clientId] of [
-    ["live", "simulator"],
-    ["test", "other"]
-  ] as const) {
-    const url = `http://127.0.0.1:${port}/webhooks/eversend/${routeKey(mode)}`
-    yield* Effect.promise(() => simulator.control("POST", "/callbacks", { provider: "eversend", client_id: clientId, url }))
+  const registry = Context.get(context, ProviderRegistry)
+  for (const { accountName, name } of providers) {
+    for (const mode of ["live", "test"] as const) {
+      const url = `http://127.0.0.1:${port}/webhooks/${name}/${registry.routeKey(name, mode)}`
+      const wish = { provider: name, client_id: accountName(mode), url }
+      yield* Effect.promise(() => simulator.control("POST", "/callbacks", wish))
+    }
   }
-  return { context, url: `http://127.0.0.1:${port}`, host: `127.0.0.1:${port}` }
+  return { context, settings: ready, url: `http://127.0.0.1:${port}`, host: `127.0.0.1:${port}` }
 })
 
 export type Gateway = Effect.Success<ReturnType<typeof gatewayOn>>
@@ -125,16 +130,17 @@ export const creditOn = ({ context }: Gateway, { appId, mode }: Holder, amount: 
     audit: auditEntry()
   })
 
-/** A payout corridor changed as an operator would. */
+/** A corridor changed as an operator would. */
 export const changeCorridor = Effect.fnUntraced(function* (
   { context }: Gateway,
   country: string,
   method: string,
-  change: Partial<Corridor>
+  change: Partial<Corridor>,
+  direction: Corridor["direction"] = "payout"
 ) {
   const corridors = Context.get(context, Corridors)
   const row = (yield* corridors.list).find(
-    (one) => one.country === country && one.method === method && one.direction === "payout"
+    (one) => one.country === country && one.method === method && one.direction === direction
   )
   if (row !== undefined) yield* corridors.put({ ...row, ...change }, auditEntry())
 })
@@ -191,6 +197,11 @@ export const asked = Effect.fnUntraced(function* (simulator: Running, reference:
   )
   yield* eventually(calls, (count) => count >= times)
 })
+
+/** What a stack plays and serves beside Eversend: every other provider that the program knows. */
+export const everyOther = knownProviders
+  .filter(({ name }) => name !== "eversend")
+  .map((known) => known.simulated({ baseUrl: "", timeoutMs: 0 }).simulator)
 
 interface StackParts {
   readonly database: Redacted.Redacted

@@ -21,7 +21,7 @@ export const unusedServices = Layer.mergeAll(
   Layer.succeed(
     ReferenceReads,
     ReferenceReads.of({
-      corridors: unused("corridors"),
+      corridors: () => unused("corridors"),
       banks: () => unused("banks"),
       resolve: () => unused("resolve"),
       countries: () => unused("countries"),

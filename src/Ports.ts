@@ -1,0 +1,69 @@
+import { Layer, type Redacted } from "effect"
+import { Metrics } from "./observability/Metrics.ts"
+import { AuditLogPg } from "./persistence/AuditLogPg.ts"
+import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
+import { CodesPg } from "./persistence/CodesPg.ts"
+import { CorridorsPg } from "./persistence/CorridorsPg.ts"
+import { Database } from "./persistence/Database.ts"
+import { DenialsPg, ScreeningByRows } from "./persistence/DenialsPg.ts"
+import { FloatLedgerPg } from "./persistence/FloatLedgerPg.ts"
+import { IdempotencyPg } from "./persistence/IdempotencyPg.ts"
+import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
+import { LedgerAuditPg } from "./persistence/LedgerAuditPg.ts"
+import { LimitsPg } from "./persistence/LimitsPg.ts"
+import { NoncesPg } from "./persistence/NoncesPg.ts"
+import { PartyHashesPg } from "./persistence/PartyHashesPg.ts"
+import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
+import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
+import { QuotesPg } from "./persistence/QuotesPg.ts"
+import { TenantsPg } from "./persistence/TenantsPg.ts"
+import { TransactionsPg } from "./persistence/TransactionsPg.ts"
+import { VaultPg } from "./persistence/VaultPg.ts"
+import { WebhookDeliveriesPg } from "./persistence/WebhookDeliveriesPg.ts"
+import { WebhookEndpointsPg } from "./persistence/WebhookEndpointsPg.ts"
+import { WebhookOutboxPg } from "./persistence/WebhookOutboxPg.ts"
+import { Policy } from "./services/ports/Policy.ts"
+
+/** Where the database is, what seals its secrets, and the settings that rules need. */
+export interface DatabaseSettings {
+  readonly databaseUrl: Redacted.Redacted
+  readonly masterKey: Redacted.Redacted
+  readonly policy: Policy["Service"]
+}
+
+/** Screening decides by its rows; a real screening service takes their place here. */
+const screeningByRows = Layer.provideMerge(ScreeningByRows, DenialsPg)
+
+/** Every port on the database, whose schema is brought up to date first. */
+const layer = ({ databaseUrl, masterKey, policy }: DatabaseSettings) => {
+  const database = Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer({ url: databaseUrl }))
+  const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)
+  return Layer.mergeAll(
+    AuditLogPg,
+    CodesPg,
+    PayerLocksPg,
+    BeneficiariesPg,
+    CorridorsPg,
+    screeningByRows,
+    FloatLedgerPg,
+    IdempotencyPg,
+    LedgerAuditPg,
+    LimitsPg,
+    PartyHashesPg,
+    NoncesPg,
+    outbox,
+    ProviderInboxPg,
+    QuotesPg,
+    TenantsPg,
+    TransactionsPg,
+    WebhookDeliveriesPg,
+    WebhookEndpointsPg
+  ).pipe(
+    Layer.provideMerge(VaultPg.layer(masterKey)),
+    Layer.provideMerge(Layer.succeed(Policy, policy)),
+    Layer.provideMerge(IdentifiersLive),
+    Layer.provideMerge(database)
+  )
+}
+
+export const Ports = { layer }

@@ -1,0 +1,229 @@
+import { setTimeout as pause } from "node:timers/promises"
+import { parseArgs } from "node:util"
+import { type Key, send } from "./Client.ts"
+import { type Operation, perform, planner } from "./Load.ts"
+import { seeded } from "../support/Random.ts"
+import { openReceiver } from "./Receiver.ts"
+import { openStage, type Stage } from "./Stage.ts"
+import { type Evidence, type Execution, judge } from "./Verdict.ts"
+
+// Real processes under signed load, killed at random moments; afterwards three accounts are held against each other: what the provider
+// executed, what the tenants were told, and the ledger. Exits 1 on the first cent that differs.
+
+const usage = "npm run chaos -- [--seconds N] [--seed N] [--clients N] [--json]"
+const TENANTS = 4
+const CREDIT = 1_000_000_000
+const SETTLE_WITHIN_MS = 180_000
+const POLLS_AT_ONCE = 8
+
+const options = (() => {
+  try {
+    const { values } = parseArgs({
+      options: {
+        seconds: { type: "string", default: "60" },
+        seed: { type: "string", default: "1" },
+        clients: { type: "string", default: "12" },
+        json: { type: "boolean", default: false }
+      }
+    })
+    const [seconds, seed, clients] = [values.seconds, values.seed, values.clients].map(Number)
+    if (![seconds, seed, clients].every((one) => Number.isSafeInteger(one) && Number(one) > 0))
+      throw new Error("not a whole number above 0")
+    return { seconds: seconds ?? 0, seed: seed ?? 0, clients: clients ?? 0, json: values.json }
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\nusage: ${usage}`)
+    process.exit(2)
+  }
+})()
+
+const say = (line: string) => console.error(line)
+
+const makeTenants = async (stage: Stage, url: (appId: string) => string, learn: (appId: string, secret: string) => void) => {
+  const keys: Array<Key> = []
+  for (let index = 0; index < TENANTS; index++) {
+    const appId = `chaos-${index}`
+    const must = async (...args: ReadonlyArray<string>): Promise<Readonly<Record<string, string>>> => {
+      const { code, errors, json } = await stage.command(...args)
+      if (code !== 0) throw new Error(`gateway ${args.join(" ")}: ${errors}`)
+      return JSON.parse(JSON.stringify(json))
+    }
+    await must("tenant", "create", appId)
+    const { api_key = "", key_id = "", signing_secret = "" } = await must("key", "issue", appId, "--mode", "live")
+    keys.push({ app_id: appId, api_key, key_id, signing_secret })
+    const money = ["--currency", "UGX", "--amount-minor", String(CREDIT)]
+    await must("float", "credit", appId, "--mode", "live", ...money, "--external-id", "chaos", "--note", "chaos")
+    for (const window of ["hour", "day"])
+      await must("limit", "set", appId, "--mode", "live", "--window", window, "--count", "1000000")
+    const { secret = "" } = await must("webhook", "endpoint", appId, "--mode", "live", "--url", url(appId))
+    learn(appId, secret)
+  }
+  const [first, ...others] = keys
+  if (first === undefined) throw new Error("no tenant")
+  return [first, ...others] as const
+}
+
+/** In reality a field of the provider's dashboard. */
+const tellCallbacks = async (stage: Stage) => {
+  const { json } = await stage.command("provider", "list")
+  const rows: ReadonlyArray<{ provider: string; mode: string; registered: boolean; callback_path: string }> = JSON.parse(
+    JSON.stringify(json)
+  )
+  const [gateway] = stage.gateways
+  for (const { callback_path, mode, provider } of rows.filter(({ registered }) => registered)) {
+    const body = JSON.stringify({ provider, client_id: `simulated-${mode}`, url: `${gateway?.url}${callback_path}` })
+    const { ok } = await fetch(`${stage.simulatorUrl}/__simulator/callbacks`, { method: "POST", body })
+    if (!ok) throw new Error("the simulator does not take the address of callbacks")
+  }
+}
+
+const main = async () => {
+  const stage = await openStage()
+  try {
+    await play(stage)
+  } finally {
+    await stage.close()
+  }
+}
+
+const play = async (stage: Stage) => {
+  const random = seeded(options.seed)
+  const heard = await openReceiver()
+  const tenants = await makeTenants(stage, heard.url, heard.learn)
+  await tellCallbacks(stage)
+  const started = performance.now()
+  const isOver = () => performance.now() - started > options.seconds * 1000
+  const plan = planner(random, tenants)
+  const operations: Array<Operation> = []
+  const nonEmptyGateways = [stage.gateways[0], stage.gateways[1]]
+  const any = () => {
+    const gateway = nonEmptyGateways[Math.floor(Math.random() * 2)] ?? stage.gateways[0]
+    if (gateway === undefined) throw new Error("no gateway")
+    return gateway
+  }
+  const kills: Record<string, number> = {}
+
+  const client = async () => {
+    while (!isOver()) {
+      const operation = plan()
+      operations.push(operation)
+      await perform(operation, any, isOver)
+    }
+  }
+  const killer = async () => {
+    while (!isOver()) {
+      await pause(200 + random.below(1200))
+      const victims = stage.actors.filter(() => random.chance(0.3))
+      const chosen = victims.length === 0 ? [random.pick(stage.actors)] : victims
+      await Promise.all(chosen.map(({ kill }) => kill()))
+      for (const { name } of chosen) kills[name] = (kills[name] ?? 0) + 1
+      // PostgreSQL first: a gateway does not start without it.
+      for (const { start } of chosen.toReversed()) await start()
+    }
+  }
+  await Promise.all([...Array.from({ length: options.clients }, client), killer()])
+  say(`load over: ${operations.length} operations, ${total(kills)} kills; settling`)
+
+  const limit = performance.now() + SETTLE_WITHIN_MS
+  const tooLate = () => performance.now() > limit
+  await each(
+    operations.filter(({ settled }) => settled === undefined),
+    (operation) => perform(operation, any, tooLate)
+  )
+  const executions = async (): Promise<ReadonlyArray<Execution>> =>
+    JSON.parse(await (await fetch(`${stage.simulatorUrl}/__simulator/executions`)).text())
+  const evidence = await settle(operations, tenants, any, executions, heard, tooLate)
+  const verdict = judge(evidence)
+  const ledger = await stage.command("ledger", "verify")
+  const reconciled = await stage.command("reconcile", "eversend")
+  const ran = {
+    seconds: options.seconds,
+    seed: options.seed,
+    operations: operations.length,
+    sent: operations.reduce((sum, { attempts }) => sum + attempts, 0),
+    accepted: operations.filter(({ settled }) => settled === "accepted").length,
+    executions: evidence.executions.length,
+    kills: { total: total(kills), ...kills },
+    webhooks: heard.count(),
+    lost: verdict.lost.length,
+    doubled: verdict.doubled.length,
+    invented: verdict.invented.length,
+    wrong_floats: verdict.floats.length,
+    missed_webhooks: verdict.webhooks.length,
+    open: verdict.open,
+    ledger_ok: ledger.code === 0,
+    unexplained: unexplained(reconciled.json, operations)
+  }
+  const faults = [
+    ...verdict.lost,
+    ...verdict.doubled,
+    ...verdict.invented,
+    ...verdict.floats,
+    ...verdict.webhooks,
+    ...ran.unexplained
+  ]
+  await heard.close()
+  if (options.json) console.log(JSON.stringify(ran))
+  else for (const [name, value] of Object.entries(ran)) console.log(`${name.padEnd(16)} ${JSON.stringify(value)}`)
+  for (const fault of faults.slice(0, 50)) say(fault)
+  process.exitCode = faults.length === 0 && ran.ledger_ok ? 0 : 1
+}
+
+/** Reads everything until nothing changes any more that still can. */
+const settle = async (
+  operations: ReadonlyArray<Operation>,
+  tenants: ReadonlyArray<Key>,
+  any: () => { readonly host: string; readonly url: string },
+  executions: () => Promise<ReadonlyArray<Execution>>,
+  heard: Evidence["heard"],
+  tooLate: () => boolean
+): Promise<Evidence> => {
+  const records = new Map<string, Readonly<Record<string, unknown>>>()
+  const floats = new Map<string, Readonly<Record<string, number>>>()
+  const read = async ({ kind, reference, tenant }: Operation) => {
+    const answer = await send(any(), tenant, "GET", `/v1/${kind}s/${reference}`)
+    if (answer?.body.data !== undefined) records.set(reference ?? "", answer.body.data)
+  }
+  for (;;) {
+    const moving = operations.filter(({ reference }) => reference !== undefined && !isAtRest(records.get(reference)))
+    await each(moving, read)
+    for (const tenant of tenants) {
+      const answer = await send(any(), tenant, "GET", "/v1/float")
+      const [position] = JSON.parse(JSON.stringify(answer?.body.data ?? []))
+      floats.set(tenant.app_id, position ?? {})
+    }
+    const evidence: Evidence = { operations, executions: await executions(), records, floats, credit: CREDIT, heard }
+    const { floats: wrong, lost, webhooks } = judge(evidence)
+    if ((lost.length === 0 && wrong.length === 0 && webhooks.length === 0) || tooLate()) return evidence
+    await pause(1000)
+  }
+}
+
+const isAtRest = (record: Readonly<Record<string, unknown>> | undefined): boolean =>
+  ["successful", "failed"].includes(String(record?.["status"]))
+
+/** What the provider's account and ours may differ in: a dearer fee, and what nobody can prove never to have been executed. */
+const unexplained = (report: unknown, operations: ReadonlyArray<Operation>): ReadonlyArray<string> => {
+  const endings = new Map(operations.map(({ ending, reference }) => [reference, ending]))
+  const { differences }: { differences: ReadonlyArray<{ kind: string; reference: string; ours: string }> } = JSON.parse(
+    JSON.stringify(report)
+  )
+  return differences
+    .filter(({ kind, ours, reference }) => {
+      if (kind === "fee") return endings.get(reference) !== "0014"
+      return !(kind === "missing_there" && ours.startsWith("pending"))
+    })
+    .map(({ kind, ours, reference }) => `reconcile: ${kind} ${reference} ${ours} (${endings.get(reference)})`)
+}
+
+const each = async <A>(all: ReadonlyArray<A>, work: (one: A) => Promise<void>): Promise<void> => {
+  const waiting = [...all]
+  await Promise.all(
+    Array.from({ length: POLLS_AT_ONCE }, async () => {
+      for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one)
+    })
+  )
+}
+
+const total = (kills: Readonly<Record<string, number>>): number => Object.values(kills).reduce((sum, one) => sum + one, 0)
+
+await main()

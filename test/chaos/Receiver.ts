@@ -1,0 +1,58 @@
+import { createHmac, timingSafeEqual } from "node:crypto"
+import { createServer } from "node:http"
+
+/** What the tenants' endpoint heard: the newest version of each record, and whether each event's bytes were ever the same. */
+export interface Heard {
+  readonly url: (appId: string) => string
+  readonly learn: (appId: string, secret: string) => void
+  /** The data of the newest event about a reference. */
+  readonly newest: (reference: string) => Readonly<Record<string, unknown>> | undefined
+  readonly types: (reference: string) => ReadonlySet<string>
+  readonly count: () => number
+  /** Wrong signatures, and events whose bytes changed between attempts: there must be none. */
+  readonly faults: ReadonlyArray<string>
+  readonly close: () => Promise<void>
+}
+
+export const openReceiver = async (): Promise<Heard> => {
+  const secrets = new Map<string, string>()
+  const bodies = new Map<string, string>()
+  const newest = new Map<string, Record<string, unknown>>()
+  const types = new Map<string, Set<string>>()
+  const faults: Array<string> = []
+  const server = createServer(async (request, response) => {
+    let body = ""
+    for await (const chunk of request.setEncoding("utf8")) body += chunk
+    const id = String(request.headers["webhook-id"])
+    const secret = secrets.get(request.url?.slice(1) ?? "") ?? ""
+    const expected = createHmac("sha256", Buffer.from(secret.replace("whsec_", ""), "base64"))
+      .update(`${id}.${request.headers["webhook-timestamp"]}.${body}`)
+      .digest()
+    const given = Buffer.from(String(request.headers["webhook-signature"]).replace("v1,", ""), "base64")
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) faults.push(`${id}: wrong signature`)
+    if ((bodies.get(id) ?? body) !== body) faults.push(`${id}: other bytes than before`)
+    bodies.set(id, body)
+    const event: { type: string; data: Record<string, unknown> } = JSON.parse(body)
+    const reference = String(event.data["reference"])
+    const known = newest.get(reference)
+    if (known === undefined || Number(known["version"]) <= Number(event.data["version"])) newest.set(reference, event.data)
+    types.set(reference, (types.get(reference) ?? new Set()).add(event.type))
+    response.writeHead(204).end()
+  })
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return {
+    url: (appId) => `http://127.0.0.1:${port}/${appId}`,
+    learn: (appId, secret) => void secrets.set(appId, secret),
+    newest: (reference) => newest.get(reference),
+    types: (reference) => types.get(reference) ?? new Set(),
+    count: () => bodies.size,
+    faults,
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed())
+        server.closeAllConnections()
+      })
+  }
+}

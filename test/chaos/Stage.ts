@@ -1,0 +1,181 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { chmodSync, mkdtempSync, openSync, readFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+import { promisify } from "node:util"
+import { Effect, Redacted } from "effect"
+import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
+
+// The real processes: two gateways, the provider simulator and PostgreSQL, each of which may be killed and comes back.
+
+const MAIN = resolve(import.meta.dirname, "..", "..", "src", "main.ts")
+const POLL_MS = 50
+const UP_WITHIN_MS = 60_000
+
+type Variables = Readonly<Record<string, string>>
+
+export interface Actor {
+  readonly name: string
+  /** As `kill -9` does. */
+  readonly kill: () => Promise<void>
+  /** Until it answers. */
+  readonly start: () => Promise<void>
+}
+
+export interface Stage {
+  readonly gateways: ReadonlyArray<{ readonly host: string; readonly url: string }>
+  readonly simulatorUrl: string
+  readonly actors: readonly [Actor, ...ReadonlyArray<Actor>]
+  /** A `gateway` command on this installation; its `--json` answer. */
+  readonly command: (
+    ...args: ReadonlyArray<string>
+  ) => Promise<{ readonly code: number; readonly json: unknown; readonly errors: string }>
+  readonly close: () => Promise<void>
+}
+
+export const openStage = async (): Promise<Stage> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
+  // The account that PostgreSQL runs as must reach the cluster in it.
+  chmodSync(dataDir, 0o711)
+  const ports = await freePorts(5)
+  const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = ports
+  const database = await postgres(dataDir)
+  const shared: Variables = {
+    DATABASE_URL: database.url,
+    MASTER_KEY: randomBytes(32).toString("base64"),
+    DATA_DIR: dataDir,
+    ALLOW_SIMULATOR: "true",
+    LOG_LEVEL: "warn",
+    LOG_FORMAT: "json",
+    SIMULATOR_PORT: String(simulatorPort),
+    SIMULATOR_DELAY_MS: "200",
+    PROVIDER_TIMEOUT_MS: "2000",
+    IDEMPOTENCY_LEASE: "12s",
+    COLLECTION_EXPIRY: "1m",
+    RECONCILER_SCHEDULE: "1s,2s,4s,8s,15s",
+    WEBHOOK_ALLOW_LOOPBACK: "true",
+    WEBHOOK_SCHEDULE: "0s,1s,2s,4s,8s,15s,30s,1m,2m"
+  }
+  const simulator = child("simulator", ["simulator"], shared, dataDir, `http://127.0.0.1:${simulatorPort}/__simulator/ready`)
+  await simulator.start()
+  const provided = { ...shared, ...(await accounts(`http://127.0.0.1:${simulatorPort}`)) }
+  const gateway = (name: string, port: number | undefined, management: number | undefined) =>
+    child(
+      name,
+      ["serve"],
+      { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management) },
+      dataDir,
+      `http://127.0.0.1:${port}/health`
+    )
+  const first = gateway("gateway one", firstPort, firstManagement)
+  const second = gateway("gateway two", secondPort, secondManagement)
+  const command = (...args: ReadonlyArray<string>) => run(provided, args)
+  await command("migrate")
+  await Promise.all([first.start(), second.start()])
+  return {
+    gateways: [firstPort, secondPort].map((port) => ({ host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` })),
+    simulatorUrl: `http://127.0.0.1:${simulatorPort}`,
+    actors: [first, second, simulator, database],
+    command,
+    close: async () => {
+      await Promise.all([first.kill(), second.kill(), simulator.kill()])
+      await Effect.runPromise(EmbeddedPostgres.stop(dataDir))
+    }
+  }
+}
+
+/** The accounts that the simulator opens when nobody set any. */
+const accounts = async (control: string): Promise<Variables> => {
+  const ready = await fetch(`${control}/__simulator/ready`)
+  const { providers }: { providers: Record<string, { base_url: string }> } = JSON.parse(await ready.text())
+  const modes = ["live", "test"].flatMap((mode) => {
+    const prefix = `EVERSEND_${mode.toUpperCase()}`
+    return [
+      [`${prefix}_CLIENT_ID`, `simulated-${mode}`],
+      [`${prefix}_CLIENT_SECRET`, `simulated-${mode}-secret`],
+      [`${prefix}_WEBHOOK_SECRET`, `simulated-${mode}-webhook-secret`]
+    ]
+  })
+  return { EVERSEND_BASE_URL: providers["eversend"]?.base_url ?? "", ...Object.fromEntries(modes) }
+}
+
+const child = (name: string, args: ReadonlyArray<string>, variables: Variables, dataDir: string, ready: string): Actor => {
+  let running: ChildProcess | undefined
+  const log = openSync(join(dataDir, `${name.replace(" ", "-")}.log`), "a")
+  const answers = () =>
+    fetch(ready, { signal: AbortSignal.timeout(1000) }).then(
+      ({ ok }) => ok,
+      () => false
+    )
+  const start = async () => {
+    const limit = performance.now() + UP_WITHIN_MS
+    while (performance.now() < limit) {
+      if (running === undefined || running.exitCode !== null || running.signalCode !== null)
+        running = spawn(process.execPath, [MAIN, ...args], {
+          env: { PATH: process.env["PATH"], ...variables },
+          stdio: ["ignore", log, log]
+        })
+      if (await answers()) return
+      await pause(POLL_MS)
+    }
+    throw new Error(`${name} does not come back: see ${dataDir}`)
+  }
+  const kill = async () => {
+    const own = running
+    running = undefined
+    if (own === undefined || own.exitCode !== null || own.signalCode !== null) return
+    const gone = new Promise((ended) => own.once("exit", ended))
+    own.kill("SIGKILL")
+    await gone
+  }
+  return { name, kill, start }
+}
+
+const postgres = async (dataDir: string): Promise<Actor & { readonly url: string }> => {
+  const ensure = () => Effect.runPromise(EmbeddedPostgres.ensureRunning(dataDir))
+  const url = Redacted.value(EmbeddedPostgres.url(await ensure()))
+  const pidFile = join(dataDir, "postgres", "postmaster.pid")
+  return {
+    name: "postgres",
+    url,
+    kill: async () => {
+      const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0])
+      process.kill(pid, "SIGKILL")
+    },
+    start: async () => {
+      const again = Redacted.value(EmbeddedPostgres.url(await ensure()))
+      if (again !== url) throw new Error("PostgreSQL came back at another address")
+    }
+  }
+}
+
+const run = async (variables: Variables, args: ReadonlyArray<string>) => {
+  const ran = await promisify(execFile)(process.execPath, [MAIN, ...args, "--json"], {
+    env: { PATH: process.env["PATH"], ...variables },
+    maxBuffer: 256 * 1024 * 1024
+  }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (failed: { code: number; stdout: string; stderr: string }) => failed
+  )
+  const json: unknown = ran.stdout === "" ? null : JSON.parse(ran.stdout)
+  return { code: ran.code, json, errors: ran.stderr }
+}
+
+const freePorts = (count: number): Promise<ReadonlyArray<number>> =>
+  Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<number>((found) => {
+          const server = createServer()
+          server.listen(0, "127.0.0.1", () => {
+            const address = server.address()
+            const port = typeof address === "object" && address !== null ? address.port : 0
+            server.close(() => found(port))
+          })
+        })
+    )
+  )
