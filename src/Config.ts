@@ -141,6 +141,10 @@ const policyOf = (read: Reader) => {
     notFoundCount: read("NOT_FOUND_COUNT", "3", wholeNumber(1, 1000)),
     webhookScheduleMs: read("WEBHOOK_SCHEDULE", WEBHOOK_SCHEDULE, list(duration)),
     webhookAllowLoopback: read("WEBHOOK_ALLOW_LOOPBACK", "false", boolean),
+    circuit: {
+      failures: read("CIRCUIT_FAILURES", "20", wholeNumber(1, 10_000)),
+      openMs: read("CIRCUIT_OPEN", "1s", longerThanZero)
+    },
     testCeilings
   }
 }

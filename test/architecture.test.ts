@@ -78,6 +78,18 @@ const looseVersions = (source: Source): ReadonlyArray<string> => {
 const skippedTests = (source: Source): ReadonlyArray<string> =>
   source.matches(/\b(it|test|describe)(\.\w+)*\.(skip|skipIf|runIf|only|todo|fails)\b/)
 
+/** Elsewhere than where each is at home. In capitals alone, a name is a network's. */
+const providerNames = (sources: ReadonlyArray<Source>): ReadonlyArray<string> => {
+  const names = sources.flatMap(({ path }) => /^src\/providers\/(\w+)\/Settings\.ts$/.exec(path)?.[1] ?? []).join("|")
+  const home = new RegExp(`^src/(providers/((${names})/|Registry\\.ts$)|persistence/migrations/)`)
+  const named = new RegExp(`(?<![a-z])(${names})\\w*`, "gi")
+  return sources
+    .filter(({ path }) => src.test(path) && !home.test(path))
+    .flatMap((source) => [...source.text.matchAll(named)].map(({ 0: name, index }) => ({ at: source.at(index), name })))
+    .filter(({ name }) => !/^[A-Z]+$/.test(name))
+    .map(({ at, name }) => `${at} ${name}`)
+}
+
 const code = /^(src|test|bench)\/.*\.ts$/
 const src = /^src\/.*\.ts$/
 const decisions = /^src\/(services|providers)\//
@@ -130,4 +142,8 @@ describe("the house", () => {
       expect(places.join("\n")).toBe("")
     })
   }
+
+  it("names a provider in its own folder, in the registry and in migrations only", () => {
+    expect(providerNames(sources).join("\n")).toBe("")
+  })
 })

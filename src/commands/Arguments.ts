@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Schema, SchemaGetter } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { Currency } from "../domain/Currency.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
@@ -34,3 +34,16 @@ export const amountMinor = Flag.String("amount-minor").pipe(
 
 /** A text of a bounded length that says something. */
 export const Words = (maximum: number) => Schema.Trim.check(Schema.isNonEmpty(), Schema.isMaxLength(maximum))
+
+/** Words with commas between them and no word twice; none is an empty list. */
+export const CommaList = <S extends Schema.Codec<string>>(word: S) =>
+  Schema.String.pipe(
+    Schema.decodeTo(Schema.Array(word).check(isDistinct), {
+      decode: SchemaGetter.transform((text: string) => (text === "none" ? [] : text.split(",").map((one) => one.trim()))),
+      encode: SchemaGetter.transform((words: ReadonlyArray<string>) => (words.length === 0 ? "none" : words.join(",")))
+    })
+  )
+
+const isDistinct = Schema.makeFilter((words: ReadonlyArray<string>) => new Set(words).size === words.length, {
+  expected: "no word twice"
+})

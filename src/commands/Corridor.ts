@@ -1,21 +1,22 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type Corridor, type CorridorKey, Country, CustomerAction, Direction, Method } from "../domain/Corridor.ts"
+import { Availability, type Corridor, type CorridorKey, Country, CustomerAction, Direction, Method } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
 import { corridorView } from "../domain/View.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { answer } from "./Answer.ts"
-import { Amount, Words } from "./Arguments.ts"
+import { Amount, CommaList, Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
+import { knownProviders } from "./KnownProviders.ts"
 import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { Refusal, WrongUsage } from "./Refusal.ts"
 
 const list = Command.make(
   "list",
   {},
   Effect.fn(function* () {
     const corridors = yield* Corridors
-    yield* answer((yield* corridors.list).map(corridorView))
+    yield* answer((yield* corridors.list).map(routedView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Every corridor row, active or not"))
 
@@ -26,6 +27,11 @@ const bound = (name: string, description: string) =>
     Flag.optional
   )
 
+const Network = Schema.String.check(Schema.isPattern(/^[A-Z0-9_]{1,20}$/, { expected: "a network's code in capitals" }))
+
+const switched = (name: string, description: string) =>
+  Flag.Literals(name, ["true", "false"]).pipe(Flag.withDescription(description), Flag.optional)
+
 const set = Command.make(
   "set",
   {
@@ -33,26 +39,63 @@ const set = Command.make(
     currency: Argument.Literals("CURRENCY", Currency.literals),
     direction: Argument.Literals("DIRECTION", Direction.literals),
     method: Argument.Literals("METHOD", Method.literals),
-    active: Flag.optional(Flag.Literals("active", ["true", "false"])),
+    active: switched("active", "whether the corridor is open; a closed one refuses everything"),
+    inactiveReason: Flag.String("inactive-reason").pipe(
+      Flag.withSchema(Words(200)),
+      Flag.withDescription("why it is closed, as tenants read it"),
+      Flag.optional
+    ),
     minimum: bound("minimum-minor", "the smallest amount in minor units, or none"),
     maximum: bound("maximum-minor", "the largest amount in minor units, or none"),
-    customerAction: Flag.optional(Flag.Literals("customer-action", CustomerAction.literals)),
-    provider: Flag.optional(Flag.String("provider").pipe(Flag.withSchema(Words(40))))
+    customerAction: Flag.Literals("customer-action", CustomerAction.literals).pipe(
+      Flag.withDescription("what a payer has to do; redirect also sets --requires-redirect-url, any other takes it back"),
+      Flag.optional
+    ),
+    requiresRedirectUrl: switched("requires-redirect-url", "whether a collection has to say where the payer goes on"),
+    requiresMsisdn: switched("requires-msisdn", "whether a bank destination needs a number, too"),
+    networks: Flag.String("networks").pipe(
+      Flag.withSchema(CommaList(Network)),
+      Flag.withDescription("the codes of the networks that it reaches, such as MTN,AIRTEL, or none"),
+      Flag.optional
+    ),
+    destinationCurrencies: Flag.String("destination-currencies").pipe(
+      Flag.withSchema(CommaList(Currency).check(Schema.isMinLength(1))),
+      Flag.withDescription("what a recipient may get, such as UGX,KES"),
+      Flag.optional
+    ),
+    availability: Flag.Literals("availability", Availability.literals).pipe(
+      Flag.withDescription("how well it works; advice to tenants that refuses nothing"),
+      Flag.optional
+    ),
+    provider: Flag.String("provider").pipe(
+      Flag.withSchema(CommaList(Words(40)).check(Schema.isMinLength(1))),
+      Flag.withDescription("who serves it: one name, or several in the order in which they are tried"),
+      Flag.optional
+    )
   },
   Effect.fn(function* ({ country, currency, direction, method, ...changes }) {
+    const asked = wishes(changes)
+    if (Object.keys(asked).length === 0) return yield* new WrongUsage({ message: NOTHING_TO_CHANGE })
     const corridors = yield* Corridors
     const key: CorridorKey = { country, currency, direction, method }
     const found = yield* corridors.find(key)
     const now = yield* Clock.currentTimeMillis
     const before = Option.getOrElse(found, () => newRow(key))
     const next: Corridor = { ...before, ...changed(before, changes), updatedAt: now }
-    if (next.provider === "") return yield* new Refusal({ message: "a new corridor row needs --provider" })
+    if (next.providers.length === 0) return yield* new Refusal({ message: "a new corridor row needs --provider" })
+    yield* knownProviders(Option.getOrElse(changes.provider, () => []))
     if (next.minimum !== null && next.maximum !== null && next.minimum > next.maximum) {
       return yield* new Refusal({ message: "the minimum is larger than the maximum" })
     }
+    if (next.active && Option.isSome(changes.inactiveReason)) {
+      return yield* new Refusal({ message: "an active corridor has no reason for being inactive" })
+    }
+    if (next.customerAction === "redirect" && !next.requiresRedirectUrl) {
+      return yield* new Refusal({ message: "a payer who is redirected needs a redirect URL" })
+    }
     const subject = `${country}/${currency}/${direction}/${method}`
-    yield* corridors.put(next, yield* audit("corridor set", subject, wishes(changes)))
-    yield* answer(corridorView(next))
+    yield* corridors.put(next, yield* audit("corridor set", subject, asked))
+    yield* answer(routedView(next))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Change a corridor row, or add it; every node follows within a second"))
 
@@ -61,27 +104,48 @@ export const corridor = Command.make("corridor").pipe(
   Command.withSubcommands([list, set])
 )
 
+/** With all who serve it, in order; a tenant sees the first that it is routed to. */
+const routedView = (row: Corridor) => ({ ...corridorView(row, row.providers[0] ?? ""), providers: row.providers })
+
+const NOTHING_TO_CHANGE = "nothing to change: name at least one option\nSee: gateway corridor set --help"
+
+type Switch = Option.Option<"true" | "false">
+
 interface Changes {
-  readonly active: Option.Option<"true" | "false">
+  readonly active: Switch
+  readonly inactiveReason: Option.Option<string>
   readonly minimum: Option.Option<Corridor["minimum"] | "none">
   readonly maximum: Option.Option<Corridor["maximum"] | "none">
   readonly customerAction: Option.Option<CustomerAction>
-  readonly provider: Option.Option<string>
+  readonly requiresRedirectUrl: Switch
+  readonly requiresMsisdn: Switch
+  readonly networks: Option.Option<Corridor["networks"]>
+  readonly destinationCurrencies: Option.Option<Corridor["destinationCurrencies"]>
+  readonly availability: Option.Option<Corridor["availability"]>
+  readonly provider: Option.Option<Corridor["providers"]>
 }
 
 const changed = (before: Corridor, changes: Changes) => {
   const amount = (wish: Changes["minimum"], standing: Corridor["minimum"]) =>
     Option.match(wish, { onNone: () => standing, onSome: (value) => (value === "none" ? null : value) })
-  const active = Option.match(changes.active, { onNone: () => before.active, onSome: (value) => value === "true" })
+  const isOn = (wish: Switch, standing: boolean) =>
+    Option.match(wish, { onNone: () => standing, onSome: (value) => value === "true" })
+  const active = isOn(changes.active, before.active)
   const customerAction = Option.getOrElse(changes.customerAction, () => before.customerAction)
+  const redirects = Option.isSome(changes.customerAction) ? customerAction === "redirect" : before.requiresRedirectUrl
+  const reason = Option.getOrElse(changes.inactiveReason, () => before.inactiveReason ?? "switched off by an operator")
   return {
     active,
-    inactiveReason: active ? null : (before.inactiveReason ?? "switched off by an operator"),
+    inactiveReason: active ? null : reason,
     minimum: amount(changes.minimum, before.minimum),
     maximum: amount(changes.maximum, before.maximum),
     customerAction,
-    requiresRedirectUrl: customerAction === "redirect",
-    provider: Option.getOrElse(changes.provider, () => before.provider)
+    requiresRedirectUrl: isOn(changes.requiresRedirectUrl, redirects),
+    requiresMsisdn: isOn(changes.requiresMsisdn, before.requiresMsisdn),
+    networks: Option.getOrElse(changes.networks, () => before.networks),
+    destinationCurrencies: Option.getOrElse(changes.destinationCurrencies, () => before.destinationCurrencies),
+    availability: Option.getOrElse(changes.availability, () => before.availability),
+    providers: Option.getOrElse(changes.provider, () => before.providers)
   }
 }
 
@@ -97,7 +161,7 @@ const wishes = (changes: Changes): Readonly<Record<string, string>> =>
 const newRow = (key: CorridorKey): Corridor => ({
   ...key,
   active: false,
-  provider: "",
+  providers: [],
   networks: [],
   minimum: null,
   maximum: null,

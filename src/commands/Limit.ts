@@ -15,7 +15,10 @@ import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
 
 const LARGEST_COUNT = 1_000_000_000
-const Count = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LARGEST_COUNT }))
+// Digits and nothing else: an empty text would be read as 0, which refuses all.
+const Count = Schema.String.check(Schema.isPattern(/^[0-9]{1,10}$/, { expected: "a whole number" })).pipe(
+  Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween({ minimum: 0, maximum: LARGEST_COUNT })))
+)
 
 const view = ({ count, direction, mode, window }: Limit) => ({ mode, direction, window, count })
 
@@ -64,7 +67,7 @@ const setCeiling = Command.make(
   { provider: Argument.String("PROVIDER"), currency: Argument.Literals("CURRENCY", Currency.literals), amount: amountMinor },
   Effect.fn(function* ({ amount, currency, provider }) {
     const limits = yield* Limits
-    const routed = (yield* (yield* Corridors).list).some((row) => row.provider === provider)
+    const routed = (yield* (yield* Corridors).list).some((row) => row.providers.includes(provider))
     if (!routed) return yield* new Refusal({ message: `no corridor goes through a provider ${provider}` })
     yield* limits.setCeiling(
       provider,

@@ -4,16 +4,23 @@ import { minor, toDecimal } from "../domain/Money.ts"
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A view for people: a member a line, a row a line for lists, amounts in major units with the minor units beside them. */
+/**
+ * A view for people: a member a line, a row a line for lists, amounts in major units with the minor units beside them. Rows that hold
+ * lists of their own stand one below the other.
+ */
 export const plain = (view: unknown): string => {
-  if (Array.isArray(view)) return view.length === 0 ? "none" : table(view.map(cells))
-  return isMembers(view) ? lines(view).join("\n") : scalar(view)
+  if (!Array.isArray(view)) return isMembers(view) ? lines(view).join("\n") : scalar(view)
+  if (view.length === 0) return "none"
+  const rows = view.filter(isMembers)
+  return rows.some((row) => Object.values(row).some(isRows))
+    ? rows.map((row) => lines(row).join("\n")).join("\n\n")
+    : table(view.map(cells))
 }
 
 const lines = (members: Members, indent = ""): ReadonlyArray<string> => {
   const width = Math.max(...Object.keys(members).map((name) => name.length))
   return Object.entries(members).flatMap(([name, value]) => {
-    if (Array.isArray(value) && value.some(isMembers)) {
+    if (isRows(value)) {
       return [
         `${indent}${name}`,
         ...table(value.map(cells))
@@ -61,8 +68,12 @@ const currencyOf = (members: Members, name: string): unknown => {
 const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !("toJSON" in value)
 
+const isRows = (value: unknown): value is ReadonlyArray<unknown> => Array.isArray(value) && value.some(isMembers)
+
 const scalar = (value: unknown): string => {
   if (value === null || value === undefined) return "-"
-  if (typeof value === "object") return Array.isArray(value) && !value.some(isMembers) ? value.join(",") : json(value)
+  if (isRows(value)) return json(value)
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.join(",")
+  if (typeof value === "object") return json(value)
   return String(value)
 }

@@ -12,6 +12,8 @@ import { key } from "./Key.ts"
 import { ledger } from "./Ledger.ts"
 import { ceiling, limit } from "./Limit.ts"
 import { migrate } from "./Migrate.ts"
+import { provider } from "./Provider.ts"
+import { reconcile } from "./Reconcile.ts"
 import { review } from "./Review.ts"
 import { secrets } from "./Secrets.ts"
 import { serve } from "./Serve.ts"
@@ -45,6 +47,8 @@ const gateway = Command.make("gateway").pipe(
     block,
     screening,
     ledger,
+    provider,
+    reconcile,
     review,
     audit,
     secrets,
@@ -56,9 +60,10 @@ const gateway = Command.make("gateway").pipe(
 /** Runs one command line and answers its exit code; what went wrong has been said on standard error by then. */
 export const program = (args: ReadonlyArray<string>): Effect.Effect<number, never, Command.Environment> =>
   Installation.release.pipe(
-    Effect.flatMap((version) => Command.runWith(gateway, { version })(args)),
+    Effect.flatMap((version) => Command.runWith(gateway, { version })(isKnown(gateway, args) ? args : withoutHelp(args))),
     Effect.as<number>(exitCodes.done),
     Effect.catchTag("ShowHelp", () => Effect.succeed(exitCodes.wrongUsage)),
+    Effect.catchTag("WrongUsage", ({ message }) => Effect.as(Console.error(message), exitCodes.wrongUsage)),
     Effect.catch((error) => Effect.as(Console.error(error.message), exitCodes.refused)),
     Effect.catchCause((cause) =>
       Cause.hasInterrupts(cause) ? Effect.failCause(cause) : Effect.as(Console.error(Cause.pretty(cause)), exitCodes.refused)
@@ -89,4 +94,19 @@ const presenter: CliOutput.Presenter = {
 }
 
 const messageOf = (errors: ReadonlyArray<CliError.NonShowHelpErrors>, first: CliError.NonShowHelpErrors | undefined): string =>
-  first === undefined ? "wrong usage" : errors.map((error) => error.message).join("\n")
+  first === undefined ? "wrong usage" : errors.map(({ message }) => oneLine(message)).join("\n")
+
+const oneLine = (message: string): string =>
+  message.replace("Expected: Schema validation failed: Expected", "Expected:").replace(/\s*\n\s*/g, " ")
+
+/** Whether the words name a command, as far as commands go; what follows its name is the command's own affair. */
+const isKnown = (command: Command.Command.Any, args: ReadonlyArray<string>): boolean => {
+  const children = command.subcommands.flatMap(({ commands }) => commands)
+  const at = args.findIndex((arg) => !arg.startsWith("-"))
+  if (children.length === 0 || at === -1) return true
+  const child = children.find(({ name }) => name === args[at])
+  return child !== undefined && isKnown(child, args.slice(at + 1))
+}
+
+/** The parser shows the parent's help for a command that does not exist, and would call that success. */
+const withoutHelp = (args: ReadonlyArray<string>): ReadonlyArray<string> => args.filter((arg) => arg !== "--help" && arg !== "-h")

@@ -41,6 +41,12 @@ export const SimulatorProcess = {
     return yield* launch(settings, file)
   }),
 
+  /** The one that runs and answers; none is started. */
+  running: Effect.fn("SimulatorProcess.running")(function* (dataDir: string) {
+    const living = yield* Memory.living(simulatorFile(dataDir))
+    return Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+  }),
+
   /** Never ends: brings the simulator back whenever it has gone. */
   keepRunning: Effect.fn("SimulatorProcess.keepRunning")(function* (settings: App.Settings): Effect.fn.Return<never> {
     return yield* Effect.forever(Effect.delay(revive(settings), WATCH_EVERY))

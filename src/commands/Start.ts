@@ -14,7 +14,7 @@ import { type SimulatorPlace, SimulatorProcess } from "./SimulatorProcess.ts"
 import { demoTenant } from "./StartTenant.ts"
 
 /** An earlier gateway of the same data folder gets this long to drain: as long as its requests may take, and a little more. */
-const REPLACE_WITHIN_MS = 12_000
+const REPLACE_WITHIN_MS = 25_000
 const TELL_WITHIN = "5 seconds"
 
 export const start = Command.make(

@@ -6,6 +6,7 @@ import { Tenants } from "../services/ports/Tenants.ts"
 import { answer } from "./Answer.ts"
 import { appId, Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
+import { knownProviders } from "./KnownProviders.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
 
@@ -22,7 +23,7 @@ const list = Command.make(
   {},
   Effect.fn(function* () {
     const tenants = yield* Tenants
-    yield* answer((yield* tenants.list).map(tenantView))
+    yield* answer((yield* tenants.list).map(pinnedView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Every tenant, by name"))
 
@@ -50,6 +51,27 @@ const capabilityCommand = (name: "grant" | "deny", description: string) =>
     }, Effect.provide(operatorPorts))
   ).pipe(Command.withDescription(`${description}; one of ${Capability.literals.join(", ")}`))
 
+const pin = Command.make(
+  "pin",
+  { appId, provider: Argument.String("PROVIDER").pipe(Argument.withSchema(Words(40))), reason },
+  Effect.fn(function* ({ appId, provider, reason }) {
+    yield* knownProviders([provider])
+    const tenants = yield* Tenants
+    const entry = yield* audit("tenant pin", appId, { provider, reason })
+    yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), pinnedView)
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("Send a tenant to one provider alone, in every corridor that has it; others keep their order"))
+
+const unpin = Command.make(
+  "unpin",
+  { appId, reason },
+  Effect.fn(function* ({ appId, reason }) {
+    const tenants = yield* Tenants
+    const entry = yield* audit("tenant unpin", appId, { reason })
+    yield* answerTenant(appId, yield* tenants.pin(appId, null, entry), pinnedView)
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("Let the corridors alone decide for a tenant again"))
+
 export const tenant = Command.make("tenant").pipe(
   Command.withDescription("Tenants: the applications that use the gateway"),
   Command.withSubcommands([
@@ -58,7 +80,9 @@ export const tenant = Command.make("tenant").pipe(
     statusCommand("freeze", "frozen", "Refuse a tenant everything that moves money; what is open still settles"),
     statusCommand("unfreeze", "active", "Let a frozen tenant move money again"),
     capabilityCommand("grant", "Let a tenant use a capability"),
-    capabilityCommand("deny", "Take a capability from a tenant")
+    capabilityCommand("deny", "Take a capability from a tenant"),
+    pin,
+    unpin
   ])
 )
 
@@ -66,7 +90,7 @@ export const tenant = Command.make("tenant").pipe(
 export const createTenant = Effect.fn("createTenant")(function* (appId: AppId) {
   const tenants = yield* Tenants
   const createdAt = yield* Clock.currentTimeMillis
-  const tenant: Tenant = { appId, status: "active", capabilities: defaultCapabilities, createdAt }
+  const tenant: Tenant = { appId, status: "active", capabilities: defaultCapabilities, pinned: null, createdAt }
   const created = yield* tenants.create(
     tenant,
     yield* audit("tenant create", appId, { capabilities: tenant.capabilities.join(",") })
@@ -75,9 +99,13 @@ export const createTenant = Effect.fn("createTenant")(function* (appId: AppId) {
   return tenant
 })
 
-const answerTenant = Effect.fnUntraced(function* (appId: AppId, changed: Option.Option<Tenant>) {
+const answerTenant = Effect.fnUntraced(function* (
+  appId: AppId,
+  changed: Option.Option<Tenant>,
+  view: (tenant: Tenant) => unknown = tenantView
+) {
   if (Option.isNone(changed)) return yield* new Refusal({ message: `there is no tenant ${appId}` })
-  yield* answer(tenantView(changed.value))
+  yield* answer(view(changed.value))
 })
 
 const tenantView = ({ appId, capabilities, status }: Tenant) => ({
@@ -85,3 +113,5 @@ const tenantView = ({ appId, capabilities, status }: Tenant) => ({
   status,
   capabilities: inOrder(capabilities)
 })
+
+const pinnedView = (tenant: Tenant) => ({ ...tenantView(tenant), pinned_provider: tenant.pinned })

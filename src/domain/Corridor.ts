@@ -18,13 +18,16 @@ export type CorridorKey = typeof CorridorKey.Type
 export const CustomerAction = Schema.Literals(["none", "handset_pin", "otp", "redirect"])
 export type CustomerAction = typeof CustomerAction.Type
 
+/** From the best to the worst. */
 export const Availability = Schema.Literals(["operational", "degraded", "down"])
+export type Availability = typeof Availability.Type
 
 /** One corridor row (interface.md "Corridor row", decisions.md section 6). Only `active` refuses; `availability` is advice. */
 export const Corridor = Schema.Struct({
   ...CorridorKey.fields,
   active: Schema.Boolean,
-  provider: Schema.String,
+  /** Never empty; those that are tried, in order. */
+  providers: Schema.Array(Schema.String),
   networks: Schema.Array(Schema.String),
   minimum: Schema.NullOr(MinorUnits),
   maximum: Schema.NullOr(MinorUnits),
@@ -49,3 +52,10 @@ export const networkOf = (corridor: Pick<Corridor, "networks">, country: string,
   const code = aliases[country]?.[upper] ?? upper
   return corridor.networks.includes(code) ? code : undefined
 }
+
+/** How well a corridor works of whose providers so many are tried, and so many are held back because they fail. */
+export const availabilityOf = (tried: number, open: number): Availability =>
+  open === 0 ? "operational" : open < tried ? "degraded" : "down"
+
+export const worse = (one: Availability, other: Availability): Availability =>
+  Availability.literals.indexOf(one) > Availability.literals.indexOf(other) ? one : other

@@ -2,7 +2,7 @@ import type { Exchange, ExchangeStatus } from "./Exchange.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { exchange as exchanged, release } from "./Ledger.ts"
-import { ZERO } from "./Money.ts"
+import { type MinorUnits, ZERO } from "./Money.ts"
 import { type Decision, failureOf } from "./Moves.ts"
 
 type FactName = Fact["_tag"]
@@ -21,6 +21,16 @@ const exchangeMoves: { readonly [S in ExchangeStatus]: { readonly [F in FactName
   successful: { Returned: "review", Refused: "review" },
   failed: { Succeeded: "review" }
 }
+
+/**
+ * How far what an exchange brought may lie from its quote, in hundredths of a percent. A quote is for the exchange's own token and lives
+ * for half a minute: what may differ is where a floor falls, and the little that a market moves meanwhile. One percent is more than
+ * either, and less than any mistake of a digit, a unit or a pair of currencies.
+ */
+const APART_AT_MOST = 100n
+const WHOLE = 10_000n
+/** The provider and we may each have cut off a unit. */
+const FLOORS = 2n
 
 /** What one fact does to one exchange. */
 export const decideExchange = (exchange: Exchange, fact: Fact, at: Instant): Decision<Exchange> => {
@@ -57,14 +67,21 @@ export const decideExchange = (exchange: Exchange, fact: Fact, at: Instant): Dec
 
 /**
  * What is booked is what the exchange brought, even where it is not what was quoted: that is what came into the shared wallet, and the
- * tenant's claim on it must be neither more nor less. Another source, another currency or nothing at all is booked by nobody.
+ * tenant's claim on it must be neither more nor less. Another source, another currency, nothing at all or a figure far from the quote is
+ * booked by nobody: a person looks.
  */
 const bookedBy = (exchange: Exchange, { amount, currency, exchanged }: Extract<Fact, { _tag: "Succeeded" }>) => {
   const { destinationAmount, destinationCurrency, rawDestinationAmount } = exchange
   if ((amount !== null && amount !== exchange.amount) || (currency !== null && currency !== exchange.currency)) return undefined
   const brought = exchanged ?? { amount: destinationAmount, currency: destinationCurrency, raw: rawDestinationAmount }
-  if (brought.currency !== destinationCurrency || brought.amount === ZERO) return undefined
+  if (brought.currency !== destinationCurrency || brought.amount === ZERO || isFar(brought.amount, destinationAmount))
+    return undefined
   return { destinationAmount: brought.amount, rawDestinationAmount: brought.raw }
+}
+
+const isFar = (brought: MinorUnits, quoted: MinorUnits): boolean => {
+  const apart = brought > quoted ? brought - quoted : quoted - brought
+  return apart > FLOORS && apart * WHOLE > quoted * APART_AT_MOST
 }
 
 /** What the provider gave a handle to was sent, whatever a later query does not find. */

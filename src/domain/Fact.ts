@@ -55,6 +55,8 @@ export const Fact = Schema.TaggedUnion({
   Refused: { providerReference, kind: RefusalKind, failure: Failure, note },
   /** Provably never left this process. */
   NotSent: { note },
+  /** Provably never left for the provider before, and goes to this one now; `fee` is what this one quoted, null for a charge. */
+  Rerouted: { provider: Schema.String, fee: Schema.NullOr(MinorUnits), note },
   /** Sent, and no answer that can be believed. `reason` chooses the code that the tenant sees. */
   Unknown: { reason: Schema.Literals(["timeout", "unavailable", "bad_response"]), note },
   /** Asked, and still under way. */

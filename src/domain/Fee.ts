@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { add, type MinorUnits, minor, minus, ZERO } from "./Money.ts"
+import { type MinorUnits, minor, minus, ZERO } from "./Money.ts"
 
 /** Each step is a free call to the provider: a bisection over one fee step of 2^20 minor units ends well within it. */
 export const QUOTES_AT_MOST = 24
@@ -28,7 +28,7 @@ export const largestWithin = Effect.fnUntraced(function* <Q extends { readonly f
   let fits = net > least ? net : least
   let quote = yield* quoteOf(fits)
   if (fits + quote.fee > budget) return { amount: net, quote: whole, reachesFloor: false } satisfies Reduced<Q>
-  let tooMuch = add(budget, minor(1n))
+  let tooMuch: bigint = budget + 1n
   for (let quotes = 2; quotes < QUOTES_AT_MOST; quotes++) {
     const reach = minus(budget, quote.fee)
     if (reach <= fits || tooMuch - fits <= 1n) break

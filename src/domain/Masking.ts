@@ -12,7 +12,7 @@ const REMOVED = "[removed]"
 const CUT = "…[cut]"
 
 const SECRET =
-  /(^|_)(pin|otp|cvv|cvc|jwt)(_|$)|pin_?id|one_?time|token|secret|passw|passcode|signature|authoriz|api_?key|private|credential|session/i
+  /(^|_)(pin|otp|cvv|cvc|jwt)(_|$)|pin_?id|one_?time|token|secret|passw|passcode|signature|authori[sz]|api_?key|private|credential|session/i
 const PERSON =
   /(first|last|middle|full|given|family|account|customer|holder|owner|recipient|beneficiary|payer|user|sender)_?names?$|^names?$|e_?mail|^tag$|external_?id|handle|address|birth/i
 const ACCOUNT = /phone|msisdn|mobile|account_?(number|no)$|account$|iban|card|pan$/i

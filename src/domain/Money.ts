@@ -40,8 +40,15 @@ export const fromDecimalUp = (text: string, currency: Currency): Result.Result<M
 export const fromDecimalDown = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.map(scaled(text, currency), ({ units }) => units)
 
+/** A decimal of more minor units than the largest amount: it is well said, and cannot be counted here. */
+export const isBeyond = (text: string, currency: Currency): boolean => {
+  const [, whole = "0", fraction = ""] = DECIMAL.exec(text) ?? []
+  const exponent = exponents[currency]
+  return BigInt(whole + fraction.slice(0, exponent).padEnd(exponent, "0")) > LARGEST_AMOUNT
+}
+
 /** Minor units as a decimal in major units with exactly the currency's decimals: 10050 KES is "100.50", 500 UGX is "500". */
-export const toDecimal = (amount: MinorUnits, currency: Currency): string => {
+export const toDecimal = (amount: bigint, currency: Currency): string => {
   const exponent = exponents[currency]
   if (exponent === 0) return amount.toString()
   const digits = amount.toString().padStart(exponent + 1, "0")

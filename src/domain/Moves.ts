@@ -14,7 +14,7 @@ export interface Decision<R = Transaction> {
 }
 
 type FactName = Fact["_tag"]
-type Move = "track" | "redirect" | "charge" | "wait" | "succeed" | "fail" | "expire" | "return" | "review"
+type Move = "track" | "reroute" | "redirect" | "charge" | "wait" | "succeed" | "fail" | "expire" | "return" | "review"
 
 // The table of moves (decisions.md section 5). A missing cell is a move that does not exist: the fact is noted in the
 // history and nothing else changes. That is what makes a second, late or contradictory fact harmless.
@@ -24,7 +24,8 @@ const payoutMoves: { readonly [S in PayoutStatus]: { readonly [F in FactName]?: 
     StillPending: "track",
     Succeeded: "succeed",
     Refused: "fail",
-    NotSent: "fail"
+    NotSent: "fail",
+    Rerouted: "reroute"
   },
   successful: { Returned: "return", Refused: "review" },
   failed: { Succeeded: "review" }
@@ -37,6 +38,7 @@ const open = {
   Succeeded: "succeed",
   Refused: "fail",
   NotSent: "fail",
+  Rerouted: "reroute",
   Expired: "expire",
   Returned: "review"
 } as const satisfies { readonly [F in FactName]?: Move }
@@ -56,9 +58,11 @@ export const decide = (transaction: Transaction, fact: Fact, actor: Actor, at: I
       ? decidePayout(transaction, fact, at)
       : decideCollection(transaction, fact, actor, at)
 
-/** What the provider gave a handle to was sent, whatever a later query does not find. */
+/** What the provider gave a handle to, or a page to pay on, was sent, whatever a later query does not find. */
 const isDisproved = (transaction: Transaction, fact: Fact, actor: Actor): boolean =>
-  fact._tag === "NotSent" && actor !== "request" && transaction.providerReference !== null
+  fact._tag === "NotSent" &&
+  actor !== "request" &&
+  (transaction.providerReference !== null || (transaction.kind === "collection" && transaction.nextAction?._tag === "redirect"))
 
 const unchanged = (next: Transaction): Decision => ({ next, entry: null, event: null })
 
@@ -66,9 +70,10 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
   const move = payoutMoves[payout.status][fact._tag]
   const changed = { version: payout.version + 1, updatedAt: at, asked: 0, notFound: 0 }
   if (move === "track" && "providerReference" in fact) return unchanged(tracked(payout, fact.providerReference))
+  if (move === "reroute" && fact._tag === "Rerouted") return unchanged(rerouted(payout, fact, at))
   if (move === "succeed" && fact._tag === "Succeeded") {
     if (contradicts(fact, payout.principal, payout.currency)) return reviewed(payout, at)
-    const actualFee = fact.fee ?? payout.heldFee
+    const actualFee = fact.fee ?? payout.fees ?? payout.heldFee
     const next: Payout = {
       ...tracked(payout, fact.providerReference),
       ...changed,
@@ -110,6 +115,7 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
   const changed = { version: collection.version + 1, updatedAt: at, asked: 0, notFound: 0 }
   if (move === "track" && fact._tag === "Accepted") return accepted(collection, fact, at)
   if (move === "charge" && fact._tag === "Charged") return charged(collection, fact.expiresAt, at)
+  if (move === "reroute" && fact._tag === "Rerouted") return unchanged(rerouted(collection, fact, at))
   if (move === "wait" && fact._tag === "WrongCode")
     return collection.nextAction === null ? waiting(collection, fact, at) : unchanged(collection)
   // Found at the provider: it was charged, although nobody heard the answer to the code.
@@ -156,13 +162,8 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
   const closed = { ...collection, ...changed, nextAction: null, needsReview: false, completedAt: at }
   if (move === "fail")
     return { next: { ...closed, status: "failed", failure: failureOf(fact) }, entry: null, event: "collection.failed" }
-  if (move === "expire") {
-    return {
-      next: { ...closed, status: "expired", failure: { code: "timed_out", message: "The payer did not finish in time." } },
-      entry: null,
-      event: "collection.expired"
-    }
-  }
+  if (move === "expire")
+    return { next: { ...closed, status: "expired", failure: timedOut }, entry: null, event: "collection.expired" }
   return move === "review" ? reviewed(collection, at) : unchanged(collection)
 }
 
@@ -174,6 +175,16 @@ const accepted = (collection: Collection, fact: Extract<Fact, { _tag: "Accepted"
     return { next: { ...next, ...visible, status: "pending" }, entry: null, event: "collection.pending" }
   }
   return unchanged(fact.observedAmount === null ? next : { ...next, ...visible })
+}
+
+/** What a provider has a handle of, or the payer was told to go on with, stays where it is. What was reserved stays reserved. */
+const rerouted = (transaction: Transaction, { fee, provider }: Extract<Fact, { _tag: "Rerouted" }>, at: Instant): Transaction => {
+  const isTaken = transaction.kind === "collection" && transaction.nextAction !== null
+  if (transaction.providerReference !== null || isTaken) return transaction
+  const changed = { provider, version: transaction.version + 1, updatedAt: at, asked: 0, notFound: 0 }
+  return transaction.kind === "collection"
+    ? { ...transaction, ...changed }
+    : { ...transaction, ...changed, fees: smaller(fee ?? transaction.heldFee, transaction.heldFee) }
 }
 
 const observed = (fact: Extract<Fact, { _tag: "Accepted" | "NeedsRedirect" }>) => ({
@@ -194,6 +205,8 @@ const reviewed = (transaction: Transaction, at: Instant): Decision =>
   unchanged(
     transaction.needsReview ? transaction : { ...transaction, needsReview: true, version: transaction.version + 1, updatedAt: at }
   )
+
+const timedOut: Transaction["failure"] = { code: "timed_out", message: "The payer did not finish in time." }
 
 export const failureOf = (fact: Fact): Transaction["failure"] =>
   fact._tag === "Refused"

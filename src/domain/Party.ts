@@ -39,8 +39,15 @@ export interface PayerDetails {
 
 const VISIBLE = 4
 
-/** "••••1234": the last four characters, and never more than half of what is there. */
-export const masked = (value: string): string => `••••${value.slice(-Math.min(VISIBLE, Math.floor(value.length / 2)))}`
+/**
+ * "••••1234": the last four characters, and never more than half of what is there. Of an e-mail address those of the name before its "@":
+ * the domain's end would tell nobody apart, and more of it would tell where somebody works.
+ */
+export const masked = (value: string): string => {
+  const at = value.indexOf("@")
+  const kept = at > 0 ? value.slice(0, at) : value
+  return `••••${kept.slice(kept.length - Math.min(VISIBLE, Math.floor(kept.length / 2)))}`
+}
 
 export const maskedDestination = (destination: Destination): string => masked(Redacted.value(numberOf(destination)))
 

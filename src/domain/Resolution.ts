@@ -1,7 +1,7 @@
 import type { Exchange } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
-import { add, type MinorUnits, minus, smaller, ZERO } from "./Money.ts"
+import { add, type MinorUnits, minus, smaller, toDecimal, ZERO } from "./Money.ts"
 import type { Decision } from "./Moves.ts"
 import type { Collection, Payout } from "./Transaction.ts"
 
@@ -141,12 +141,15 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
     const entry = way === "release" ? release(exchange.currency, exchange.amount) : moved(exchange, -1n)
     return ruled(next, entry, "fx.failed")
   }
-  const next: Exchange = {
-    ...closed,
-    status: "successful",
-    destinationAmount: resolution.amount ?? exchange.destinationAmount,
-    failure: null
-  }
+  // What a person found out takes the place of the provider's figure, which was only quoted.
+  const found =
+    resolution.amount === null
+      ? {}
+      : {
+          destinationAmount: resolution.amount,
+          rawDestinationAmount: toDecimal(resolution.amount, exchange.destinationCurrency)
+        }
+  const next: Exchange = { ...closed, ...found, status: "successful", failure: null }
   const { amount, currency, destinationAmount, destinationCurrency } = next
   const entry = way === "settle" ? exchanged(currency, amount, destinationCurrency, destinationAmount) : moved(next, 1n)
   return ruled(next, entry, "fx.successful")

@@ -1,7 +1,26 @@
 import type { Corridor } from "./Corridor.ts"
 
-/** The providers that these rows route to, each once, those of active rows first. */
-export const routedProviders = (rows: ReadonlyArray<Corridor>): ReadonlyArray<string> => {
-  const names = (active: boolean) => rows.filter((row) => row.active === active).map(({ provider }) => provider)
+/** What a row says about who serves it. */
+export type RoutedRow = Pick<Corridor, "active" | "method" | "providers">
+
+/** The one provider that a tenant is pinned to; null where the rows alone decide. */
+export type Pin = string | null
+
+/** The row's providers in the order in which this tenant's money goes to them: its own alone where the row has it, else all of them. */
+export const routeOrder = ({ providers }: Pick<RoutedRow, "providers">, pin: Pin): ReadonlyArray<string> =>
+  pin !== null && providers.includes(pin) ? [pin] : [...new Set(providers)]
+
+/**
+ * The providers that are tried for a row, in order. A wallet belongs to its provider: the same tag is somebody else's elsewhere, so that
+ * nobody takes the place of the first that is able.
+ */
+export const providersTried = (row: RoutedRow, pin: Pin, isAble: (provider: string) => boolean): ReadonlyArray<string> => {
+  const able = routeOrder(row, pin).filter(isAble)
+  return row.method === "wallet" ? able.slice(0, 1) : able
+}
+
+/** The providers that these rows route a tenant to, each once, those of active rows first. */
+export const routedProviders = (rows: ReadonlyArray<RoutedRow>, pin: Pin): ReadonlyArray<string> => {
+  const names = (active: boolean) => rows.filter((row) => row.active === active).flatMap((row) => routeOrder(row, pin))
   return [...new Set([...names(true), ...names(false)])]
 }

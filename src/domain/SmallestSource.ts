@@ -17,34 +17,41 @@ const LEAP = 1024n
 
 /**
  * The smallest source whose floored destination reaches `wanted`, and its quote (decisions.md section 6); undefined where none was
- * found within `QUOTES_AT_MOST`. A provider quotes sources only, and what it gives must not fall as the source rises.
+ * found within `QUOTES_AT_MOST`. A provider quotes sources only, and what it gives must not fall as the source rises. "too_much" is
+ * a source that buys more than can be counted.
  */
 export const smallestReaching = Effect.fnUntraced(function* <Q extends Bought, E, R>(
   wanted: MinorUnits,
   first: MinorUnits,
   exponent: number,
-  quoteOf: (source: MinorUnits) => Effect.Effect<Q, E, R>
+  quoteOf: (source: MinorUnits) => Effect.Effect<Q | "too_much", E, R>
 ) {
   let tooLittle = 0n
-  let enough: { readonly source: bigint; readonly quote: Q } | undefined
+  let enough: Q | undefined
+  /** No source from here on is better than what was found. */
+  let bound = LARGEST_AMOUNT + 1n
   let candidate: bigint = first
   let step = 1n
+  let estimates = 0
   for (let quotes = 1; quotes <= QUOTES_AT_MOST; quotes++) {
     const quote = yield* quoteOf(minor(candidate))
-    if (quote.destinationAmount >= wanted) enough = { source: candidate, quote }
-    else tooLittle = candidate
-    const highest: bigint = enough === undefined ? LARGEST_AMOUNT : enough.source - 1n
-    if (tooLittle >= highest) break
-    const estimated = estimate(candidate, wanted, exponent, quote)
-    if (quotes <= ESTIMATES && estimated > tooLittle && estimated <= highest) candidate = estimated
+    if (quote === "too_much") bound = candidate
+    else if (quote.destinationAmount < wanted) tooLittle = candidate
+    else {
+      enough = quote
+      bound = candidate
+    }
+    if (tooLittle + 1n >= bound) break
+    const half: bigint = (bound - tooLittle + 1n) / 2n
+    const estimated = quote === "too_much" ? bound - half : estimate(candidate, wanted, exponent, quote)
+    if (quote === "too_much" || (estimates++ < ESTIMATES && estimated > tooLittle && estimated < bound)) candidate = estimated
     else {
       // Down from what is enough in growing steps, and never by more than half of what is left.
-      const half: bigint = (highest + 1n - tooLittle + 1n) / 2n
-      candidate = enough === undefined ? smaller(tooLittle + step, highest) : enough.source - smaller(step, half)
+      candidate = bound > LARGEST_AMOUNT ? smaller(tooLittle + step, LARGEST_AMOUNT) : bound - smaller(step, half)
       step *= 2n
     }
   }
-  return enough?.quote
+  return enough
 })
 
 /** By the quote's own rate, rounded up. */

@@ -33,9 +33,13 @@ export const Tenant = Schema.Struct({
   appId: AppId,
   status: TenantStatus,
   capabilities: Schema.Array(Capability),
+  /** The one provider that it goes to wherever a corridor has it; null where the corridors alone decide. */
+  pinned: Schema.NullOr(Schema.String),
   createdAt: Instant
 })
 export type Tenant = typeof Tenant.Type
+/** Nobody is pinned from the beginning. */
+export type NewTenant = Omit<Tenant, "pinned">
 
 export const Role = Schema.Literals(["tenant", "admin"])
 export type Role = typeof Role.Type

@@ -85,14 +85,14 @@ export const positionView = (position: FloatPosition) => ({
   provider_fees_minor: position.providerFees
 })
 
-/** A corridor row as `GET /v1/reference/corridors` and `corridor list` show it. */
-export const corridorView = (row: Corridor) => ({
+/** A corridor row as `GET /v1/reference/corridors` and `corridor list` show it; `provider` is the first that is tried. */
+export const corridorView = (row: Corridor, provider: string) => ({
   country: row.country,
   currency: row.currency,
   direction: row.direction,
   method: row.method,
   active: row.active,
-  provider: row.provider,
+  provider,
   networks: row.networks,
   minimum_minor: row.minimum,
   maximum_minor: row.maximum,

@@ -105,7 +105,8 @@ const join = (path: string, name: string | number): string => (path === "" ? Str
 // The default messages say what is expected and, without `reportInput`, never what was there.
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const fieldIssues = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> =>
+/** What a schema did not take, by the path of each part. */
+export const fieldIssues = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> =>
   format(issue).issues.map(({ message, path }) => ({ path: (path ?? []).map(String).join("."), message }))
 
 /** NUL and lone surrogates cannot be stored or sent on. */

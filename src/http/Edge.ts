@@ -1,15 +1,15 @@
-import { Cause, Clock, Effect, Option, type Scope } from "effect"
+import { Cause, Clock, Deferred, Effect, Fiber, Option, type Scope } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { pathOf } from "../domain/SignedText.ts"
-import type { Caller } from "../domain/Tenant.ts"
 import { Authentication } from "../services/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { refused } from "./Answer.ts"
+import { fieldIssues } from "./Body.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
+import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
 import { asReceived } from "./NodeListener.ts"
 import { makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { isCallbackPath, isSignedPath, type Match, matchRoute } from "./Routes.ts"
@@ -40,7 +40,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const admitted = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     arrival: Arrival,
-    endpoints: Endpoints
+    endpoints: Endpoints,
+    outlasts: EdgeRequest["outlasts"]
   ) {
     const { method, path, rawHeaders, rawTarget } = arrival
     const body = yield* rawBody(request, isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES)
@@ -51,20 +52,26 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
       if (refusal !== undefined) return refused(refusal)
       if (caller !== null) yield* requestRate({ ...arrival, caller, peer: Option.getOrElse(request.remoteAddress, () => "") })
-      return yield* routed(arrival, body, caller, endpoints)
+      return yield* routed(arrival, { body, caller, outlasts }, endpoints)
     }).pipe(Effect.catch((refusal) => Effect.succeed(refused(refusal))))
     return { appId: caller?.appId ?? "", response }
   })
 
-  const answered = (request: HttpServerRequest.HttpServerRequest, arrival: Arrival, endpoints: Endpoints) =>
-    Effect.interruptible(admitted(request, arrival, endpoints)).pipe(
+  const answered = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    arrival: Arrival,
+    endpoints: Endpoints
+  ) {
+    const going = yield* Deferred.make<Fiber.Fiber<Response>>()
+    return yield* Effect.interruptible(admitted(request, arrival, endpoints, (answer) => Deferred.succeed(going, answer))).pipe(
       Effect.catchTag(
         "HttpServerError",
         () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
       ),
       Effect.catch((refusal) => Effect.succeed({ appId: "", response: refused(refusal) })),
-      Effect.catchCause((cause) => Effect.map(broken(cause, arrival.requestId), (response) => ({ appId: "", response })))
+      Effect.catchCause((cause) => Effect.map(cutShort(cause, arrival.requestId, going), (response) => ({ appId: "", response })))
     )
+  })
 
   /** One line a request, inside its span, so that the line carries the span's ids. */
   const logged = Effect.fnUntraced(function* (
@@ -114,15 +121,14 @@ interface Answered {
 /** What comes last: route and endpoint. */
 const routed = (
   arrival: Arrival,
-  body: Uint8Array,
-  caller: Caller | null,
+  admitted: Pick<EdgeRequest, "body" | "caller" | "outlasts">,
   endpoints: Endpoints
 ): Effect.Effect<Response, NotFound, HttpServerRequest.HttpServerRequest | Scope.Scope> => {
   const { match, rawHeaders, requestId } = arrival
   if (match._tag === "Unknown") return Effect.fail(new NotFound())
   if (match._tag === "WrongMethod")
     return Effect.succeed(HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow))
-  return Effect.provideService(Effect.orDie(endpoints), CurrentRequest, { requestId, rawHeaders, body, caller })
+  return Effect.provideService(Effect.orDie(endpoints), CurrentRequest, { requestId, rawHeaders, ...admitted })
 }
 
 const arrivalOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Identifiers["Service"]) => {
@@ -147,10 +153,18 @@ const isMisfit = (reason: Cause.Reason<unknown>): reason is Misfit =>
   HttpApiError.HttpApiSchemaError.is(reason.defect) &&
   (reason.defect.kind === "Query" || reason.defect.kind === "Params")
 
-const misfitRefusal = ({ kind }: HttpApiError.HttpApiSchemaError): ValidationFailed =>
-  new ValidationFailed({
-    issues: [{ path: kind === "Query" ? "query" : "path", message: "does not follow the rules of its parameters" }]
-  })
+const misfitRefusal = ({ cause }: HttpApiError.HttpApiSchemaError): ValidationFailed =>
+  new ValidationFailed({ issues: fieldIssues(cause.issue) })
+
+/** A money step outlasts a client that goes away and a server that stops: whoever still listens gets its answer. */
+const cutShort = Effect.fnUntraced(function* (
+  cause: Cause.Cause<unknown>,
+  requestId: string,
+  going: Deferred.Deferred<Fiber.Fiber<Response>>
+) {
+  const work = Cause.hasInterruptsOnly(cause) ? yield* Deferred.poll(going) : Option.none()
+  return yield* Option.isSome(work) ? Effect.flatMap(work.value, Fiber.join) : broken(cause, requestId)
+})
 
 /** A bug, a broken database or an interruption is `internal_error`, with its cause in the log only. */
 const broken = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {

@@ -160,16 +160,19 @@ export class Idempotent extends Context.Service<
       ) {
         const begun = yield* Deferred.make<Claim>()
         const fiber = yield* Effect.forkIn(work(begun), steps, { startImmediately: true, uninterruptible: true })
-        const ended = yield* Fiber.join(fiber).pipe(
-          Effect.timeoutOption(
-            Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE)
-          )
-        )
-        if (Option.isSome(ended)) return ended.value
-        yield* Effect.logError("the request took longer than its key's lease; its work goes on")
-        const claim = yield* Deferred.poll(begun)
-        const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
-        return sent(yield* broken(request, about ?? made))
+        const late = Effect.gen(function* () {
+          yield* Effect.logError("the request took longer than its key's lease; its work goes on")
+          const claim = yield* Deferred.poll(begun)
+          const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
+          return sent(yield* broken(request, about ?? made))
+        })
+        const ended = Effect.timeoutOrElse(Fiber.join(fiber), {
+          duration: Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE),
+          orElse: () => late
+        })
+        const answer = yield* Effect.forkIn(ended, steps, { startImmediately: true })
+        yield* request.outlasts(answer)
+        return yield* Fiber.join(answer)
       })
 
       return Idempotent.of({ once })

@@ -157,6 +157,10 @@ export const operations: Readonly<Record<string, Operation>> = {
     summary: "Takes a provider's callback; tenants never call it",
     refusals: ["unauthorized", "not_found", "payload_too_large", "malformed_request"]
   },
+  "PUT /webhooks/{provider}/{route_key}": {
+    summary: "Takes the callback of a provider that sends it by PUT; tenants never call it",
+    refusals: ["unauthorized", "not_found", "payload_too_large", "malformed_request"]
+  },
   "GET /openapi.json": { summary: "This description", refusals: [] },
   "GET /docs": { summary: "This description as a page", refusals: [] }
 }

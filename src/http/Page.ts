@@ -8,7 +8,10 @@ const LONGEST_CURSOR = 256
 /** `?limit&cursor` of every list: how many items, and where the last page ended. */
 export const pageQuery = {
   limit: Schema.optionalKey(
-    Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: LARGEST_PAGE }))
+    // Digits and nothing else: a number could be written in many more ways.
+    Schema.String.check(Schema.isPattern(/^(?:[1-9][0-9]?|100)$/, { expected: `a whole number from 1 to ${LARGEST_PAGE}` })).pipe(
+      Schema.decodeTo(Schema.NumberFromString)
+    )
   ),
   cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(new RegExp(`^[A-Za-z0-9_-]{1,${LONGEST_CURSOR}}$`))))
 }

@@ -28,7 +28,7 @@ export const applyColumns = (step: ApplyStep, ord: number) => ({
 export const applyStatement = `
 WITH step AS MATERIALIZED (
   SELECT * FROM json_to_recordset($1::json) AS s(
-    ord int, app_id text, mode text, reference text, status text, needs_review boolean, provider_reference text, record json,
+    ord int, app_id text, mode text, reference text, provider text, status text, needs_review boolean, provider_reference text, record json,
     next_ask_at timestamptz, expected_revision bigint, wipe boolean, raw_request text, raw_response text, give_back boolean, accepted boolean, endpoint text, key text, fence bigint, answer_status int,
     answer_body text, slot text, phase text, postings json, event_id text, event_type text, event_body text, at timestamptz,
     actor text, fact text, note text)
@@ -107,7 +107,7 @@ moved AS (
   RETURNING p.app_id
 ),
 written AS (
-  UPDATE transactions t SET status = a.status, needs_review = a.needs_review, provider_reference = a.provider_reference,
+  UPDATE transactions t SET provider = a.provider, status = a.status, needs_review = a.needs_review, provider_reference = a.provider_reference,
     raw_request = CASE WHEN a.raw_request IS NULL THEN t.raw_request ELSE a.raw_request END,
     raw_response = CASE WHEN a.raw_request IS NULL THEN t.raw_response ELSE a.raw_response END,
     revision = t.revision + 1, record = a.record, next_ask_at = a.next_ask_at, ask_lease_until = NULL,

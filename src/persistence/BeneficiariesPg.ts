@@ -35,7 +35,13 @@ export const BeneficiariesPg = Layer.effect(
 
     const purge = Effect.fn("Beneficiaries.purge")(
       function* (appId: AppId, audit: AuditEntry) {
-        const [counted] = yield* counts(sql`WITH purged AS (DELETE FROM beneficiaries WHERE app_id = ${appId} RETURNING 1)
+        // In the order in which accepted payouts lock them (ApplyStatement): two purges, or a purge and a batch, wait and never deadlock.
+        const [counted] = yield* counts(sql`WITH doomed AS MATERIALIZED (
+            SELECT app_id, id FROM beneficiaries WHERE app_id = ${appId} ORDER BY app_id, mode, party_hash FOR UPDATE
+          ),
+          purged AS (
+            DELETE FROM beneficiaries b USING doomed d WHERE b.app_id = d.app_id AND b.id = d.id RETURNING 1
+          )
           SELECT count(*) AS purged FROM purged`)
         const purged = Number(counted?.purged ?? 0n)
         const details = JSON.stringify({ ...audit.details, purged: String(purged) })

@@ -138,6 +138,14 @@ export const CodesPg = Layer.effect(
       Effect.orDie
     )
 
-    return Codes.of({ begin, wrong, partyHash, close, request })
+    const unsent: Codes["Service"]["unsent"] = Effect.fn("Codes.unsent")(function* ({ appId, mode, partyHash }, at) {
+      // One of those that were counted in the same millisecond, and not all of them.
+      yield* sql`UPDATE code_requests SET sent = sent[:array_position(sent, ${iso(at)}::timestamptz) - 1]
+          || sent[array_position(sent, ${iso(at)}::timestamptz) + 1:]
+        WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}
+          AND array_position(sent, ${iso(at)}::timestamptz) IS NOT NULL`
+    }, Effect.orDie)
+
+    return Codes.of({ begin, wrong, partyHash, close, request, unsent })
   })
 )

@@ -18,7 +18,7 @@ export const CorridorsPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
 
     const read = corridors(sql`
-      SELECT country, currency, direction, method, active, provider, networks, minimum_minor AS minimum, maximum_minor AS maximum,
+      SELECT country, currency, direction, method, active, providers, networks, minimum_minor AS minimum, maximum_minor AS maximum,
         customer_action AS "customerAction", requires_redirect_url AS "requiresRedirectUrl", requires_msisdn AS "requiresMsisdn",
         destination_currencies AS "destinationCurrencies", availability, inactive_reason AS "inactiveReason", updated_at AS "updatedAt"
       FROM corridors ORDER BY country, currency, direction, method`)
@@ -34,13 +34,13 @@ export const CorridorsPg = Layer.effect(
     const put = Effect.fn("Corridors.put")(function* (corridor: Corridor, audit: AuditEntry) {
       yield* sql`
         WITH written AS (
-          INSERT INTO corridors (country, currency, direction, method, active, provider, networks, minimum_minor, maximum_minor,
+          INSERT INTO corridors (country, currency, direction, method, active, providers, networks, minimum_minor, maximum_minor,
             customer_action, requires_redirect_url, requires_msisdn, destination_currencies, availability, inactive_reason, updated_at)
           VALUES (${corridor.country}, ${corridor.currency}, ${corridor.direction}, ${corridor.method}, ${corridor.active},
-            ${corridor.provider}, ${corridor.networks}, ${corridor.minimum}, ${corridor.maximum}, ${corridor.customerAction},
+            ${corridor.providers}, ${corridor.networks}, ${corridor.minimum}, ${corridor.maximum}, ${corridor.customerAction},
             ${corridor.requiresRedirectUrl}, ${corridor.requiresMsisdn}, ${corridor.destinationCurrencies}, ${corridor.availability},
             ${corridor.inactiveReason}, ${iso(corridor.updatedAt)}::timestamptz)
-          ON CONFLICT (country, currency, direction, method) DO UPDATE SET active = EXCLUDED.active, provider = EXCLUDED.provider,
+          ON CONFLICT (country, currency, direction, method) DO UPDATE SET active = EXCLUDED.active, providers = EXCLUDED.providers,
             networks = EXCLUDED.networks, minimum_minor = EXCLUDED.minimum_minor, maximum_minor = EXCLUDED.maximum_minor,
             customer_action = EXCLUDED.customer_action, requires_redirect_url = EXCLUDED.requires_redirect_url,
             requires_msisdn = EXCLUDED.requires_msisdn, destination_currencies = EXCLUDED.destination_currencies,

@@ -42,8 +42,13 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
 
 /** Re-wrapped in one commit. */
 const PAGE_ROWS = 200
+/** How often everything is gone through before it is said that somebody goes on sealing under the old key. */
+const PASSES_AT_MOST = 8
 
 const pages = rowsOf(Schema.Struct({ key: Schema.Array(Schema.String), purpose: Schema.String, sealed: Schema.Uint8Array }))
+/** How many values the old key still sealed, and how many of them were written anew. */
+type Found = { readonly old: number; readonly written: number }
+const NOTHING: Found = { old: 0, written: 0 }
 type Row = { readonly key: ReadonlyArray<string>; readonly purpose: string; readonly sealed: Uint8Array }
 
 export const KeyRotationPg = {
@@ -69,37 +74,61 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   }
 
   /** Visits every value, page by page, and adds up what `visit` answers. */
-  const visited = Effect.fnUntraced(function* <E>(column: SealedColumn, visit: (row: Row) => Effect.Effect<number, E>) {
+  const visited = Effect.fnUntraced(function* <E>(column: SealedColumn, visit: (row: Row) => Effect.Effect<Found, E>) {
     let after: ReadonlyArray<string> | null = null
-    let count = 0
+    let sum = NOTHING
     for (;;) {
       const page: ReadonlyArray<Row> = yield* pageOf(column, after)
-      const counts = yield* sql
+      const found: ReadonlyArray<Found> = yield* sql
         .withTransaction(Effect.forEach(page, visit))
         .pipe(Effect.catchTag("SqlError", (error) => Effect.die(error)))
-      count += counts.reduce((sum, each) => sum + each, 0)
+      sum = found.reduce((all, { old, written }) => ({ old: all.old + old, written: all.written + written }), sum)
       const last = page.at(-1)
-      if (last === undefined || page.length < PAGE_ROWS) return count
+      if (last === undefined || page.length < PAGE_ROWS) return sum
       after = last.key
     }
   })
 
+  /** What is written over meanwhile stays as it is: it may be sealed under the old key again, which the next pass sees. */
   const rewrap = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
     Option.match(opened(from, purpose, value), {
-      onNone: () => Effect.succeed(0),
+      onNone: () => Effect.succeed(NOTHING),
       onSome: (plain) =>
         sql
           .unsafe(
             `UPDATE ${column.table} SET ${column.column} = $1 WHERE ${column.column} = $2
-             AND (${column.key.join(", ")}) = (${column.key.map((_, at) => `$${at + 3}`).join(", ")})`,
+             AND (${column.key.join(", ")}) = (${column.key.map((_, at) => `$${at + 3}`).join(", ")}) RETURNING 1 AS rewrapped`,
             [sealed(to, purpose, plain), value, ...key]
           )
-          .pipe(Effect.orDie, Effect.as(1))
+          .pipe(
+            Effect.orDie,
+            Effect.map((rows): Found => ({ old: 1, written: rows.length }))
+          )
     })
+
+  /** Goes through the columns until a whole pass finds nothing under the old key; adds to `counts` what was written. */
+  const rewrapAll = Effect.fnUntraced(function* (
+    columns: ReadonlyArray<SealedColumn>,
+    from: KeyObject,
+    counts: Record<string, number>
+  ) {
+    for (let pass = 0; pass < PASSES_AT_MOST; pass++) {
+      let old = 0
+      for (const column of columns) {
+        const found = yield* visited(column, (row) => rewrap(column, from, row))
+        counts[nameOf(column)] = (counts[nameOf(column)] ?? 0) + found.written
+        old += found.old
+      }
+      if (old === 0) return
+    }
+    return yield* new NotRotated({
+      message: "a gateway goes on sealing under the old key: stop every one of them, then run this again; nothing is lost"
+    })
+  })
 
   const checked = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
     Option.isSome(opened(to, purpose, value)) || Option.isSome(opened(from, purpose, value))
-      ? Effect.succeed(1)
+      ? Effect.succeed(NOTHING)
       : Effect.fail(
           new NotRotated({ message: `${column.table} ${key.join("/")} opens with neither key: is this the old key's file?` })
         )
@@ -112,14 +141,16 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     for (const column of sealedColumns) yield* visited(column, (row) => checked(column, from, row))
     const counts: Record<string, number> = {}
     const ours = sealedColumns.filter(({ table }) => table === "vault_keys")
-    for (const column of sealedColumns.filter((one) => !ours.includes(one)))
-      counts[nameOf(column)] = yield* visited(column, (row) => rewrap(column, from, row))
+    const others = sealedColumns.filter((column) => !ours.includes(column))
+    yield* rewrapAll(others, from, counts)
     const last = Effect.gen(function* () {
-      for (const column of ours) counts[nameOf(column)] = yield* visited(column, (row) => rewrap(column, from, row))
+      yield* rewrapAll(ours, from, counts)
       if (Object.values(counts).every((count) => count === 0)) return
       yield* sql`SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})`
     })
-    yield* Effect.orDie(sql.withTransaction(last))
+    yield* sql.withTransaction(last).pipe(Effect.catchTag("SqlError", (error) => Effect.die(error)))
+    // From here on no gateway starts with the old key; one that still ran may have sealed something while ours were re-wrapped.
+    yield* rewrapAll(others, from, counts)
     return counts satisfies Rewrapped
   })
 

@@ -95,9 +95,14 @@ export const LimitsPg = Layer.effect(
       Effect.orDie
     )
 
+    // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
     const sweep = Effect.fn("Limits.sweep")(function* (before: number, limit: number) {
-      const rows = yield* sql`DELETE FROM counters WHERE ctid IN (
-        SELECT ctid FROM counters WHERE starts_at < ${iso(before)}::timestamptz LIMIT ${limit}) RETURNING 1 AS swept`
+      const rows = yield* sql`WITH old AS MATERIALIZED (
+          SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz
+          ORDER BY starts_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM counters c USING old WHERE c.app_id = old.app_id AND c.mode = old.mode AND c.name = old.name
+          AND c.subject = old.subject AND c.starts_at = old.starts_at RETURNING 1 AS swept`
       return rows.length
     }, Effect.orDie)
 

@@ -11,6 +11,8 @@ import * as webhooks from "./migrations/0005_webhooks.ts"
 import * as operators from "./migrations/0006_operators.ts"
 import * as codeFlow from "./migrations/0007_code_flow.ts"
 import * as retention from "./migrations/0008_retention.ts"
+import * as routing from "./migrations/0009_routing.ts"
+import * as reconciliation from "./migrations/0010_reconciliation.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -24,7 +26,18 @@ const QUOTE = "$gateway_migration$"
 
 export const Migrations = {
   /** In the order in which they are applied. */
-  all: [money, operations, limits, fx, webhooks, operators, codeFlow, retention] satisfies ReadonlyArray<Migration>,
+  all: [
+    money,
+    operations,
+    limits,
+    fx,
+    webhooks,
+    operators,
+    codeFlow,
+    retention,
+    routing,
+    reconciliation
+  ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */
   apply: (migrations: ReadonlyArray<Migration>): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>

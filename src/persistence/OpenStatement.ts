@@ -26,7 +26,6 @@ export const openColumns = (step: OpenStep, ord: number) => ({
   ord,
   ...recordColumns(step.transaction, step.nextAskAt),
   kind: step.transaction.kind,
-  provider: step.transaction.provider,
   currency: step.transaction.currency,
   held: heldBy(step.transaction).toString(),
   credited_currency: creditedBy(step.transaction),

@@ -8,24 +8,34 @@ export const PartyHashesPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
+    // Each statement is a commit of its own, and takes rows of one table only, those that nobody holds: it never waits, so that it can be
+    // part of no deadlock. What is held is forgotten in the next round.
     const forget = Effect.fn("PartyHashes.forget")(function* (before: Instant, limit: number) {
       const then = iso(before)
-      const transactions = yield* sql`UPDATE transactions t SET party_hash = NULL
-        FROM (
+      const transactions = yield* sql`WITH old AS MATERIALIZED (
           SELECT app_id, reference FROM transactions
           WHERE party_hash IS NOT NULL AND created_at < ${then}::timestamptz AND status NOT IN ('pending', 'requires_action')
           ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ) old WHERE t.app_id = old.app_id AND t.reference = old.reference RETURNING 1 AS forgotten`
-      const locks = yield* sql`DELETE FROM payer_locks WHERE (app_id, mode, party_hash) IN (
-        SELECT app_id, mode, party_hash FROM payer_locks WHERE at < ${then}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-      ) RETURNING 1 AS forgotten`
-      const requests = yield* sql`DELETE FROM code_requests WHERE (app_id, mode, party_hash) IN (
-        SELECT app_id, mode, party_hash FROM code_requests
-        WHERE NOT EXISTS (SELECT FROM unnest(sent) AS at WHERE at >= ${then}::timestamptz) LIMIT ${limit} FOR UPDATE SKIP LOCKED
-      ) RETURNING 1 AS forgotten`
-      const codes = yield* sql`DELETE FROM charge_codes c USING transactions t
-        WHERE t.app_id = c.app_id AND t.reference = c.reference AND t.created_at < ${then}::timestamptz
-          AND t.status NOT IN ('pending', 'requires_action') RETURNING 1 AS forgotten`
+        )
+        UPDATE transactions t SET party_hash = NULL FROM old WHERE t.app_id = old.app_id AND t.reference = old.reference
+        RETURNING 1 AS forgotten`
+      const locks = yield* sql`WITH old AS MATERIALIZED (
+          SELECT app_id, mode, party_hash FROM payer_locks WHERE at < ${then}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM payer_locks l USING old WHERE l.app_id = old.app_id AND l.mode = old.mode AND l.party_hash = old.party_hash
+        RETURNING 1 AS forgotten`
+      const requests = yield* sql`WITH old AS MATERIALIZED (
+          SELECT app_id, mode, party_hash FROM code_requests
+          WHERE NOT EXISTS (SELECT FROM unnest(sent) AS at WHERE at >= ${then}::timestamptz) LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM code_requests r USING old WHERE r.app_id = old.app_id AND r.mode = old.mode AND r.party_hash = old.party_hash
+        RETURNING 1 AS forgotten`
+      const codes = yield* sql`WITH old AS MATERIALIZED (
+          SELECT c.app_id, c.reference FROM charge_codes c JOIN transactions t ON t.app_id = c.app_id AND t.reference = c.reference
+          WHERE t.created_at < ${then}::timestamptz AND t.status NOT IN ('pending', 'requires_action')
+          LIMIT ${limit} FOR UPDATE OF c SKIP LOCKED
+        )
+        DELETE FROM charge_codes c USING old WHERE c.app_id = old.app_id AND c.reference = old.reference RETURNING 1 AS forgotten`
       return transactions.length + locks.length + requests.length + codes.length
     }, Effect.orDie)
 

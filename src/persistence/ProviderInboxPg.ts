@@ -8,6 +8,12 @@ import { Moment, rowsOf } from "./Rows.ts"
 
 const stored = rowsOf(Schema.Struct({ id: Reference }))
 
+/**
+ * The same bytes within this time are the same news: a provider that repeats a callback because our answer was lost does so at once. It is
+ * also how often somebody who has a genuine callback's bytes can have the provider asked.
+ */
+const REPEATED_WITHIN_MS = 60_000
+
 const columns = {
   id: Reference,
   provider: Schema.String,
@@ -36,10 +42,12 @@ export const ProviderInboxPg = Layer.effect(
     const store = Effect.fn("ProviderInbox.store")(function* (callback: Callback) {
       const { digest, hint, id, mode, provider, receivedAt } = callback
       const rows = yield* stored(sql`
-        INSERT INTO provider_inbox (id, provider, mode, digest, received_at, reference, provider_reference, status, next_look_at)
+        INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, status, next_look_at)
         VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
           'due', ${iso(receivedAt)}::timestamptz)
-        ON CONFLICT (provider, mode, digest) DO NOTHING
+        ON CONFLICT (provider, mode, digest) DO UPDATE
+          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, matched_reference = NULL
+          WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
         RETURNING id`)
       return rows.length === 1
     })

@@ -29,6 +29,7 @@ export const recordColumns = (transaction: LedgerRecord, nextAskAt: Instant | nu
   app_id: transaction.appId,
   mode: transaction.mode,
   reference: transaction.reference,
+  provider: transaction.provider,
   status: transaction.status,
   needs_review: transaction.needsReview,
   provider_reference: transaction.providerReference,

@@ -2,15 +2,16 @@ import { Cache, Effect, Exit, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import { Caller, type Capability, Role, Tenant } from "../domain/Tenant.ts"
+import { Caller, type Capability, type NewTenant, Role, Tenant } from "../domain/Tenant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-/** A revoked key is refused within a second by every node: what is kept in memory is younger than this. */
+/** A revoked key is refused, and a pin followed, within a second by every node: what is kept in memory is younger than this. */
 const KEPT_MS = 500
 const KEYS_KEPT = 10_000
+const PINS_KEPT = 10_000
 /** What a signed request may name; anything else is known to be no key without asking. */
 const isKeyName = Schema.is(Schema.Tuple([AppId, Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,64}$/))]))
 
@@ -28,6 +29,7 @@ const keyRows = rowsOf(
 const signingKeys = rowsOf(
   Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array })
 )
+const pins = rowsOf(Schema.Struct({ pinned: Tenant.fields.pinned }))
 const changes = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
 /** Tenants on PostgreSQL. Signing keys are kept in memory for a moment, because every request needs one. */
@@ -37,7 +39,7 @@ export const TenantsPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
 
-    const create = Effect.fn("Tenants.create")(function* (tenant: Tenant, audit: AuditEntry) {
+    const create = Effect.fn("Tenants.create")(function* (tenant: NewTenant, audit: AuditEntry) {
       const { appId, capabilities, createdAt, status } = tenant
       const rows = yield* changes(sql`
         WITH made AS (
@@ -53,21 +55,21 @@ export const TenantsPg = Layer.effect(
 
     const find = Effect.fn("Tenants.find")(function* (appId: AppId) {
       const rows = yield* tenants(
-        sql`SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt" FROM tenants WHERE app_id = ${appId}`
+        sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants WHERE app_id = ${appId}`
       )
       return Option.fromUndefinedOr(rows[0])
     })
 
     const list = tenants(
-      sql`SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt" FROM tenants ORDER BY app_id`
+      sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants ORDER BY app_id`
     )
 
     const setStatus = Effect.fn("Tenants.setStatus")(function* (appId: AppId, status: Tenant["status"], audit: AuditEntry) {
       const rows = yield* tenants(sql`
         WITH changed AS (
-          UPDATE tenants SET status = ${status} WHERE app_id = ${appId} RETURNING app_id, status, capabilities, created_at
+          UPDATE tenants SET status = ${status} WHERE app_id = ${appId} RETURNING app_id, status, capabilities, pinned_provider, created_at
         )
-        SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt",
+        SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt",
           append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
         FROM changed`)
       return Option.fromUndefinedOr(rows[0])
@@ -84,13 +86,36 @@ export const TenantsPg = Layer.effect(
           UPDATE tenants SET capabilities = CASE WHEN ${granted}::boolean
             THEN array_append(array_remove(capabilities, ${capability}::text), ${capability}::text)
             ELSE array_remove(capabilities, ${capability}::text) END
-          WHERE app_id = ${appId} RETURNING app_id, status, capabilities, created_at
+          WHERE app_id = ${appId} RETURNING app_id, status, capabilities, pinned_provider, created_at
         )
-        SELECT app_id AS "appId", status, capabilities, created_at AS "createdAt",
+        SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt",
           append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
         FROM changed`)
       return Option.fromUndefinedOr(rows[0])
     })
+
+    const pin = Effect.fn("Tenants.pin")(function* (appId: AppId, provider: Tenant["pinned"], audit: AuditEntry) {
+      const rows = yield* tenants(sql`
+        WITH changed AS (
+          UPDATE tenants SET pinned_provider = ${provider} WHERE app_id = ${appId}
+          RETURNING app_id, status, capabilities, pinned_provider, created_at
+        )
+        SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt",
+          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+        FROM changed`)
+      yield* Cache.invalidate(keptPins, appId)
+      return Option.fromUndefinedOr(rows[0])
+    })
+
+    const keptPins = yield* Cache.makeWith(
+      (appId: AppId) =>
+        Effect.map(
+          pins(sql`SELECT pinned_provider AS pinned FROM tenants WHERE app_id = ${appId}`),
+          ([row]) => row?.pinned ?? null
+        ),
+      { capacity: PINS_KEPT, timeToLive: (exit) => (Exit.isSuccess(exit) ? KEPT_MS : 0) }
+    )
+    const pinned = (appId: AppId) => Cache.get(keptPins, appId)
 
     const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
       const { appId, keyId, mode, role } = key.caller
@@ -149,7 +174,7 @@ export const TenantsPg = Layer.effect(
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
       isKeyName([appId, keyId]) ? Cache.get(kept, cacheKey(appId, keyId)) : Effect.succeedNone
 
-    return Tenants.of({ create, find, list, setStatus, setCapability, issueKey, revokeKey, keys, signingKey })
+    return Tenants.of({ create, find, list, setStatus, setCapability, pin, pinned, issueKey, revokeKey, keys, signingKey })
   })
 )
 

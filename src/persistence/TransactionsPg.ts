@@ -6,7 +6,7 @@ import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { Transaction } from "../domain/Transaction.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
+import { type Span, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 
 const StoredRow = Schema.Struct({ record: Schema.toCodecJson(LedgerRecord), revision: Schema.BigInt })
 const HistoryRow = Schema.Struct({
@@ -31,6 +31,21 @@ const decodeSealed = Schema.decodeUnknownEffect(Schema.Array(SealedRow))
 const stored = (rows: unknown) =>
   Effect.map(decodeStored(rows), (decoded) =>
     decoded.map(({ record, revision }): StoredTransaction => ({ transaction: record, revision }))
+  )
+/**
+ * One row of a claim. What cannot be read holds up no other: it is told loudly, and its lease stays, so that nobody comes back to it
+ * before the lease runs out.
+ */
+const readable = ({ reference, ...row }: { readonly reference?: unknown }) =>
+  stored([row]).pipe(
+    Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
+    // What it says of the record may be somebody's, and stays out of the log.
+    Effect.catchTag("SchemaError", () =>
+      Effect.logError("a transaction that is due cannot be read, and nobody asks for it").pipe(
+        Effect.annotateLogs({ reference: String(reference) }),
+        Effect.as(Option.none<StoredTransaction>())
+      )
+    )
   )
 const first = (rows: unknown) => Effect.map(stored(rows), (all) => Option.fromUndefinedOr(all[0]))
 
@@ -67,23 +82,35 @@ export const TransactionsPg = Layer.effect(
       return (yield* decodeHistory(rows)).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
     }, Effect.orDie)
 
-    const claimDue = Effect.fn("Transactions.claimDue")(
-      (now: Instant, limit: number, leaseMs: number) =>
-        sql`UPDATE transactions t SET ask_lease_until = ${iso(now + leaseMs)}::timestamptz
-          FROM (
-            SELECT app_id, reference FROM transactions
-            WHERE next_ask_at <= ${iso(now)}::timestamptz AND (ask_lease_until IS NULL OR ask_lease_until <= ${iso(now)}::timestamptz)
-            ORDER BY next_ask_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-          ) due
-          WHERE t.app_id = due.app_id AND t.reference = due.reference
-          RETURNING t.record, t.revision`.pipe(Effect.flatMap(stored)),
-      Effect.orDie
-    )
+    // It takes only rows that nobody holds, so that it never waits and is part of no deadlock.
+    const claimDue = Effect.fn("Transactions.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
+      const rows = yield* sql`WITH due AS MATERIALIZED (
+          SELECT app_id, reference FROM transactions
+          WHERE next_ask_at <= ${iso(now)}::timestamptz AND (ask_lease_until IS NULL OR ask_lease_until <= ${iso(now)}::timestamptz)
+          ORDER BY next_ask_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )
+        UPDATE transactions t SET ask_lease_until = ${iso(now + leaseMs)}::timestamptz FROM due
+        WHERE t.app_id = due.app_id AND t.reference = due.reference
+        RETURNING t.reference, t.record, t.revision`
+      return (yield* Effect.forEach(rows, readable)).flatMap(Option.toArray)
+    }, Effect.orDie)
 
     const inReview = Effect.fn("Transactions.inReview")(
       (limit: number) =>
         sql`SELECT record, revision FROM transactions WHERE needs_review ORDER BY created_at, reference LIMIT ${limit}`.pipe(
           Effect.flatMap(stored)
+        ),
+      Effect.orDie
+    )
+
+    const begunBetween = Effect.fn("Transactions.begunBetween")(
+      ({ from, mode, provider, to }: Span, after: LedgerRecord | null, limit: number) =>
+        sql`SELECT record, revision FROM transactions
+          WHERE provider = ${provider} AND mode = ${mode} AND created_at < ${iso(to)}::timestamptz
+            AND (created_at, reference) > (${iso(after?.createdAt ?? from - 1)}::timestamptz, ${after?.reference ?? ""})
+          ORDER BY created_at, reference LIMIT ${limit}`.pipe(
+          Effect.flatMap(stored),
+          Effect.map((rows) => rows.map(({ transaction }) => transaction))
         ),
       Effect.orDie
     )
@@ -106,6 +133,16 @@ export const TransactionsPg = Layer.effect(
       return Option.fromUndefinedOr(row?.sealed_destination)
     }, Effect.orDie)
 
-    return Transactions.of({ find, byReference, byProviderReference, history, claimDue, inReview, raw, sealedDestination })
+    return Transactions.of({
+      find,
+      byReference,
+      byProviderReference,
+      history,
+      begunBetween,
+      claimDue,
+      inReview,
+      raw,
+      sealedDestination
+    })
   })
 )

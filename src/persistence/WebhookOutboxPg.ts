@@ -136,6 +136,11 @@ export const WebhookOutboxPg = Layer.effect(
         -- What the address answered says nothing about another one that was set meanwhile.
         judged AS (
           UPDATE webhook_endpoints e SET
+            updated_at = CASE
+              WHEN e.enabled AND NOT ${isTaken} AND (${isGone} OR e.failing_since <= ${iso(at - FAILING_MS)}::timestamptz)
+                THEN ${iso(at)}::timestamptz
+              ELSE e.updated_at
+            END,
             failing_since = CASE WHEN ${isTaken} THEN NULL ELSE coalesce(e.failing_since, ${iso(at)}::timestamptz) END,
             enabled = e.enabled AND (${isTaken} OR NOT (${isGone} OR coalesce(e.failing_since <= ${iso(at - FAILING_MS)}::timestamptz, false))),
             disabled_reason = CASE

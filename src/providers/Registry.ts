@@ -4,10 +4,20 @@ import { type Mode, referenceFrom } from "../domain/Ids.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { eversendProvider } from "./eversend/Settings.ts"
+import { flutterwaveProvider } from "./flutterwave/Settings.ts"
+import { mtnProvider } from "./mtn/Settings.ts"
 import type { KnownProvider, ProviderAccounts } from "./ProviderModule.ts"
+import { pawapayProvider } from "./pawapay/Settings.ts"
+import { paystackProvider } from "./paystack/Settings.ts"
 
 /** Every provider that this program knows. A provider is one line here. */
-export const knownProviders: ReadonlyArray<KnownProvider> = [eversendProvider]
+export const knownProviders: ReadonlyArray<KnownProvider> = [
+  eversendProvider,
+  pawapayProvider,
+  flutterwaveProvider,
+  paystackProvider,
+  mtnProvider
+]
 
 export const providerRegistry = (
   accounts: ReadonlyArray<Pick<ProviderAccounts, "open">>

@@ -1,4 +1,5 @@
 import { Schema, SchemaGetter } from "effect"
+import { RawJson } from "../domain/Json.ts"
 
 const StringOrNumber = Schema.Union([Schema.String, Schema.Finite])
 
@@ -21,6 +22,14 @@ export const Amount = Schema.Union([Schema.String.check(Schema.isPattern(numeral
   Schema.decodeTo(Schema.String, {
     decode: SchemaGetter.transform((value: string | number) => plainDecimal(String(value))),
     encode: SchemaGetter.transform((value: string): string | number => value)
+  })
+)
+
+/** What a request wrote as a JSON number, in major units: as plain decimal text, to every digit, and more than nothing. */
+export const WrittenAmount = Schema.instanceOf(RawJson).pipe(
+  Schema.decodeTo(Schema.String.check(Schema.isPattern(/^(?=.*[1-9])\d+(\.\d+)?$/)), {
+    decode: SchemaGetter.transform(({ text }: RawJson) => plainDecimal(text)),
+    encode: SchemaGetter.transform((text: string) => new RawJson(text))
   })
 )
 

@@ -1,14 +1,11 @@
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { type BankAccount, isSameHolder } from "../domain/BankAccount.ts"
-import type { Corridor } from "../domain/Corridor.ts"
 import { maskedName } from "../domain/Denial.ts"
-import type { ProviderError } from "../domain/errors/Retriable.ts"
+import { ProviderError } from "../domain/errors/Retriable.ts"
 import { BankAccountUnresolvable } from "../domain/errors/Terminal.ts"
 import type { Destination } from "../domain/Party.ts"
-import type { Caller } from "../domain/Tenant.ts"
 import { inFlight } from "./InFlight.ts"
 import type { Provider, ReferenceData } from "./ports/Provider.ts"
-import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 
 type Resolve = Required<ReferenceData>["resolve"]
 
@@ -27,16 +24,19 @@ export class BankAccounts extends Context.Service<
      * bank knows the holder by another name, which refuses nothing. A provider that cannot resolve names is not asked.
      */
     readonly confirm: (
-      caller: Caller,
-      corridor: Corridor,
+      provider: Provider,
       destination: Destination
     ) => Effect.Effect<string, BankAccountUnresolvable | ProviderError>
+    /**
+     * A code of a bank is the code of one provider. Another one may pay an account only where it knows it by the recipient's own name;
+     * whatever else it says, it is as if it could not be read.
+     */
+    readonly vouch: (provider: Provider, destination: Destination) => Effect.Effect<void, ProviderError>
   }
 >()("gateway/services/BankAccounts") {
   static readonly layer = Layer.effect(
     BankAccounts,
     Effect.gen(function* () {
-      const registry = yield* ProviderRegistry
       const shared = yield* inFlight<Redacted.Redacted | "unresolvable", ProviderError>()
 
       const holder = Effect.fn("BankAccounts.holder")(function* (
@@ -50,18 +50,31 @@ export class BankAccounts extends Context.Service<
         return found === "unresolvable" ? yield* new BankAccountUnresolvable() : found
       })
 
-      const confirm = Effect.fn("BankAccounts.confirm")(function* (caller: Caller, corridor: Corridor, destination: Destination) {
+      const confirm = Effect.fn("BankAccounts.confirm")(function* (provider: Provider, destination: Destination) {
         if (destination._tag !== "bank") return ""
-        const provider = Option.getOrUndefined(registry.find(corridor.provider, caller.mode))
-        const resolve = provider?.reference?.resolve
-        if (provider === undefined || resolve === undefined) return ""
+        const resolve = resolverOf(provider, destination.country)
+        if (resolve === undefined) return ""
         const found = yield* holder(provider, resolve, destination)
         return isSameHolder(found, destination.accountName)
           ? ""
           : `the bank knows the account's holder as ${maskedName(Redacted.value(found))}`
       })
 
-      return BankAccounts.of({ holder, confirm })
+      const vouch = Effect.fn("BankAccounts.vouch")(function* (provider: Provider, destination: Destination) {
+        if (destination._tag !== "bank") return
+        const resolve = resolverOf(provider, destination.country)
+        if (resolve === undefined) return yield* new ProviderError()
+        const found = yield* holder(provider, resolve, destination).pipe(
+          Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError()))
+        )
+        if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError()
+      })
+
+      return BankAccounts.of({ holder, confirm, vouch })
     })
   )
 }
+
+/** Undefined where the provider does not know whose a number of that country is. */
+export const resolverOf = ({ promises, reference }: Provider, country: string): Resolve | undefined =>
+  promises.resolvesIn?.includes(country) === false ? undefined : reference?.resolve

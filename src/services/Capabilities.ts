@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor } from "../domain/Corridor.ts"
 import type { Mode } from "../domain/Ids.ts"
-import { routedProviders } from "../domain/Routing.ts"
+import { type Pin, routedProviders } from "../domain/Routing.ts"
 import { type Caller, Capability } from "../domain/Tenant.ts"
 import { Corridors } from "./ports/Corridors.ts"
 import type { Provider } from "./ports/Provider.ts"
@@ -37,16 +37,18 @@ export class Capabilities extends Context.Service<
         const tenant = yield* tenants.find(caller.appId)
         const routes = yield* corridors.list
         const granted = caller.role === "admin" || Option.isNone(tenant) ? [] : tenant.value.capabilities
+        const pin = yield* tenants.pinned(caller.appId)
         return Capability.literals.map((capability): CapabilityRow => {
-          const { provider, offered } = routedTo(capability, routes, caller.mode)
+          const { provider, offered } = routedTo(capability, routes, pin, caller.mode)
           const reason = reasonOf(capability, granted.includes(capability), offered)
           return { capability, provider, supported: reason === undefined, ...(reason === undefined ? {} : { reason }) }
         })
       })
 
-      const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, mode: Mode) => {
+      const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, pin: Pin, mode: Mode) => {
         const { by, offers } = offerings[capability]
-        const names = [...routedProviders(routes.filter(by)), ...registry.known]
+        // What no row leads to is done by whoever can.
+        const names = by === null ? registry.known : routedProviders(routes.filter(by), pin)
         const able = names.find((name) => Option.exists(registry.find(name, mode), offers))
         return { provider: able ?? names[0] ?? "", offered: able !== undefined }
       }
@@ -56,15 +58,15 @@ export class Capabilities extends Context.Service<
   )
 }
 
-/** Which corridor rows lead to a capability, and which providers have it. */
+/** Which corridor rows lead to a capability, null for none, and which providers have it. */
 const offerings: Readonly<
-  Record<Capability, { readonly by: (row: Corridor) => boolean; readonly offers: (provider: Provider) => boolean }>
+  Record<Capability, { readonly by: ((row: Corridor) => boolean) | null; readonly offers: (provider: Provider) => boolean }>
 > = {
   collections: { by: ({ direction }) => direction === "collection", offers: ({ collections }) => collections !== undefined },
   payouts: { by: ({ direction }) => direction === "payout", offers: ({ payouts }) => payouts !== undefined },
   refunds: { by: ({ direction }) => direction === "collection", offers: () => false },
-  fx: { by: () => false, offers: ({ exchange }) => exchange !== undefined },
-  balances: { by: () => false, offers: ({ reference }) => reference?.balances !== undefined },
+  fx: { by: null, offers: ({ exchange }) => exchange !== undefined },
+  balances: { by: () => true, offers: ({ reference }) => reference?.balances !== undefined },
   reference_data: {
     by: ({ direction }) => direction === "payout",
     offers: ({ reference }) => reference?.banks !== undefined && reference.countries !== undefined

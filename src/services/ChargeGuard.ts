@@ -59,7 +59,7 @@ export class ChargeGuard extends Context.Service<
       const asks = yield* Cache.makeWith<Reference, boolean>(
         Effect.fnUntraced(function* (reference) {
           const stored = yield* transactions.byReference(reference)
-          return Option.isSome(stored) ? yield* reconciler.ask(stored.value, "reconciler") : false
+          return Option.isSome(stored) ? yield* reconciler.ask(stored.value, "request") : false
         }),
         { capacity: ASKED_AT_ONCE, timeToLive: () => Duration.zero }
       )

@@ -1,17 +1,18 @@
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Corridor } from "../domain/Corridor.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Reference } from "../domain/Ids.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { type MomoParty, masked, type PayerDetails } from "../domain/Party.ts"
-import type { Collection } from "../domain/Transaction.ts"
+import { type Collection, isTerminal } from "../domain/Transaction.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
 import { Codes } from "./ports/Codes.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Policy } from "./ports/Policy.ts"
-import type { CodeRejected, Collections, Otp } from "./ports/Provider.ts"
-import { trailed } from "./ports/ProviderTrail.ts"
+import type { ChargeOutcome, CodeRejected, Collections, Otp } from "./ports/Provider.ts"
+import { type RawExchange, trailed } from "./ports/ProviderTrail.ts"
 import { Vault } from "./ports/Vault.ts"
+import { type Able, inTurn, Routes } from "./Routes.ts"
 import { Settlement } from "./Settlement.ts"
 
 /** Wrong codes that one transaction may hear (decisions.md section 6). */
@@ -34,12 +35,22 @@ export interface Placement {
 
 const successStatuses = { create: 201, authorize: 200 } as const
 
+export type Charger = Able<Collections>
+
 /** Places charges and settles what was answered, codes among it. */
 export class Charging extends Context.Service<
   Charging,
   {
-    /** Calls the provider once. A wrong code leaves the transaction open; silence after a code is a charge that may have been placed. */
-    readonly place: (port: Collections, placement: Placement) => Effect.Effect<LedgerRecord, FinalRefusal | OpenRefusal>
+    /**
+     * Places a charge once. A wrong code leaves the transaction open; silence after a code is a charge that may have been placed. Only what
+     * provably never left goes to the first of `others` that is ready, after the record was moved there; a code belongs to the provider that
+     * sent it.
+     */
+    readonly place: (
+      port: Collections,
+      placement: Placement,
+      others?: ReadonlyArray<Charger>
+    ) => Effect.Effect<LedgerRecord, FinalRefusal | OpenRefusal>
     /** The keyed hash of a code for one transaction. */
     readonly codeHash: (reference: Reference, otp: Otp) => Uint8Array
   }
@@ -51,6 +62,7 @@ export class Charging extends Context.Service<
       const settlement = yield* Settlement
       const vault = yield* Vault
       const policy = yield* Policy
+      const routes = yield* Routes
 
       const codeHash = (reference: Reference, { pin, pinId }: Otp) =>
         vault.hash("code", Redacted.make(`${reference}|${pinId}|${Redacted.value(pin)}`))
@@ -78,11 +90,46 @@ export class Charging extends Context.Service<
         return yield* Effect.fromResult(answerTo(settled, fact))
       })
 
-      const place = Effect.fn("Charging.place")(function* (port: Collections, placement: Placement) {
-        const { by, claim, collection, corridor, otp, payer, redirectUrl, source } = placement
+      /** Who takes the charge over, once the record is there; none where nobody is left, or the record has moved on meanwhile. */
+      const reroute = Effect.fnUntraced(function* (
+        { collection, otp }: Placement,
+        from: string,
+        left: ReadonlyArray<Charger>,
+        why: string
+      ) {
+        if (otp !== null) return Option.none()
+        const ready = (charger: Charger, index: number) =>
+          Effect.as(routes.ready(charger.provider, "charge"), { charger, left: left.slice(index + 1) })
+        const next = yield* Effect.option(inTurn(left, ready))
+        if (Option.isNone(next)) return Option.none()
+        const provider = next.value.charger.provider.name
+        const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
+        const fact = { _tag: "Rerouted", provider, fee: null, note } as const
+        const record = yield* settlement.heard(from, collection.reference, fact, "request")
+        return record.provider === provider && !isTerminal(record) ? next : Option.none()
+      })
+
+      const place = Effect.fn("Charging.place")(function* (
+        port: Collections,
+        placement: Placement,
+        others: ReadonlyArray<Charger> = []
+      ) {
+        const { collection, corridor, otp, payer, redirectUrl, source } = placement
         const { amount, narration, reference } = collection
         const order = { reference, corridor, amount, source, redirectUrl, narration, payer, otp }
-        const { outcome, raw } = yield* trailed(port.charge(order))
+        let at = { provider: collection.provider, port, left: others }
+        for (;;) {
+          const { outcome, raw } = yield* trailed(at.port.charge(order))
+          const moved = outcome._tag === "NotSent" ? yield* reroute(placement, at.provider, at.left, outcome.note) : Option.none()
+          if (Option.isNone(moved)) return yield* settle(placement, outcome, raw)
+          const { charger, left } = moved.value
+          at = { provider: charger.provider.name, port: charger.part, left }
+        }
+      })
+
+      const settle = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: RawExchange | null) {
+        const { by, claim, collection, otp } = placement
+        const { reference } = collection
         if (outcome._tag === "CodeRejected") {
           if (otp === null) return yield* Effect.die(new Error("a code was refused that was not sent"))
           return yield* wrong(placement, otp, outcome)

@@ -28,6 +28,7 @@ import { Transactions } from "./ports/Transactions.ts"
 import { Vault } from "./ports/Vault.ts"
 import { Reconciler } from "./Reconciler.ts"
 import { Records } from "./Records.ts"
+import { Routes } from "./Routes.ts"
 import { Settlement } from "./Settlement.ts"
 
 export interface AuthorizeCommand {
@@ -60,7 +61,9 @@ export class CodeFlow extends Context.Service<
   {
     /**
      * Places the charge of a transaction that waits for a code. Amount, currency and country are the record's. A transaction that does
-     * not wait any more is answered as it is; nothing is charged twice, with or without a key.
+     * not wait any more is answered as it is; nothing is charged twice, with or without a key. The code is the pair: another pin_id than
+     * the record's may be of a code that was sent again by hand, which only the provider knows. One that is nobody's is hence a wrong code
+     * like every other.
      */
     readonly authorize: (
       caller: Caller,
@@ -77,6 +80,7 @@ export class CodeFlow extends Context.Service<
       const records = yield* Records
       const transactions = yield* Transactions
       const registry = yield* ProviderRegistry
+      const routes = yield* Routes
       const reconciler = yield* Reconciler
       const settlement = yield* Settlement
       const guard = yield* ChargeGuard
@@ -107,6 +111,14 @@ export class CodeFlow extends Context.Service<
         return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
       })
 
+      /** A code can be said again later: none is spent on a provider that is left alone. */
+      const chargerOf = Effect.fnUntraced(function* ({ mode, provider: name }: Collection) {
+        const provider = Option.getOrUndefined(registry.find(name, mode))
+        if (provider?.collections === undefined) return yield* new ProviderError({})
+        yield* routes.ready(provider, "charge")
+        return provider.collections
+      })
+
       const authorize = Effect.fn("CodeFlow.authorize")(function* (
         caller: Caller,
         command: AuthorizeCommand,
@@ -127,8 +139,7 @@ export class CodeFlow extends Context.Service<
         if (action._tag !== "otp") return yield* invalid("authorization", "this collection does not wait for a code")
         const at = yield* Clock.currentTimeMillis
         if (at >= action.expiresAt) return yield* expired(caller, collection)
-        const port = Option.getOrUndefined(registry.find(collection.provider, collection.mode))?.collections
-        if (port === undefined) return yield* new ProviderError({})
+        const port = yield* chargerOf(collection)
 
         const { otp } = command
         const { appId, mode, reference } = collection
@@ -188,7 +199,7 @@ export class CodeFlow extends Context.Service<
 
       const expired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const stored = yield* transactions.byReference(collection.reference)
-        if (Option.isSome(stored)) yield* reconciler.ask(stored.value, "reconciler")
+        if (Option.isSome(stored)) yield* reconciler.ask(stored.value, "request")
         return yield* current(caller, collection)
       })
 

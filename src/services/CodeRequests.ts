@@ -1,5 +1,6 @@
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
-import { ProviderError, RateLimited } from "../domain/errors/Retriable.ts"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { type CorridorKey } from "../domain/Corridor.ts"
+import type { ProviderError, RateLimited } from "../domain/errors/Retriable.ts"
 import {
   type CapabilityNotAllowed,
   CorridorUnsupported,
@@ -12,17 +13,11 @@ import { iso } from "../domain/Instant.ts"
 import { type MomoParty, masked } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Admission, knownNetwork } from "./Admission.ts"
-import { codeAction } from "./Charging.ts"
+import { codeSending } from "./CodeSending.ts"
 import { PartyChecks } from "./PartyChecks.ts"
-import { Codes } from "./ports/Codes.ts"
 import { Corridors } from "./ports/Corridors.ts"
-import { Policy } from "./ports/Policy.ts"
-import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 import { Vault } from "./ports/Vault.ts"
-
-/** Codes that one number of a tenant may be sent by hand within the window (decisions.md section 6). */
-const CODES_AT_MOST = 3
-const WINDOW_MS = 10 * 60_000
+import { Routes } from "./Routes.ts"
 
 export interface CodeCommand {
   readonly country: string
@@ -61,10 +56,9 @@ export class CodeRequests extends Context.Service<
       const admission = yield* Admission
       const checks = yield* PartyChecks
       const corridors = yield* Corridors
-      const registry = yield* ProviderRegistry
-      const codes = yield* Codes
+      const routes = yield* Routes
+      const sendCode = yield* codeSending
       const vault = yield* Vault
-      const policy = yield* Policy
 
       /** A country's momo collections: the active row, or the refusal that names the one which is not. */
       const corridorIn = Effect.fnUntraced(function* (country: string) {
@@ -74,8 +68,7 @@ export class CodeRequests extends Context.Service<
         const row = rows.find(({ active }) => active) ?? rows[0]
         if (row === undefined)
           return yield* new ValidationFailed({ issues: [{ path: "country", message: "no collections are made there" }] })
-        const { currency, direction, method } = row
-        if (!row.active) return yield* new CorridorUnsupported({ country, currency, direction, method })
+        if (!row.active) return yield* new CorridorUnsupported(keyOf(row))
         return row
       })
 
@@ -88,18 +81,14 @@ export class CodeRequests extends Context.Service<
           })
         yield* knownNetwork(corridor, country, source.network, "source.network")
         yield* checks.payer(source, null)
-        const port = Option.getOrUndefined(registry.find(corridor.provider, caller.mode))?.collections
-        if (port === undefined) return yield* new ProviderError({})
+        const [first] = yield* routes.along(caller, corridor, ({ collections }) => collections)
+        if (first === undefined) return yield* new CorridorUnsupported(keyOf(corridor))
+        const port = first.part
         if (port.sendCode === undefined)
           return yield* new ProviderCapabilityUnsupported({ capability: "collections", reason: "provider_not_supported" })
         const { appId, mode } = caller
-        const at = yield* Clock.currentTimeMillis
         const number = { appId, mode, partyHash: vault.hash("party", source.msisdn) }
-        const freeAt = yield* codes.request(number, at, CODES_AT_MOST, WINDOW_MS)
-        if (freeAt !== null)
-          return yield* new RateLimited({ scope: "number", retry_after_seconds: Math.max(1, Math.ceil((freeAt - at) / 1000)) })
-        const { pinId } = yield* port.sendCode(source)
-        const { expiresAt, message } = codeAction(source, pinId, at + policy.otpExpiryMs)
+        const { expiresAt, message, pinId } = yield* sendCode(port, number, source)
         return { pin_id: pinId, message, masked_msisdn: masked(Redacted.value(source.msisdn)), expires_at: iso(expiresAt) }
       })
 
@@ -107,3 +96,5 @@ export class CodeRequests extends Context.Service<
     })
   )
 }
+
+const keyOf = ({ country, currency, direction, method }: CorridorKey): CorridorKey => ({ country, currency, direction, method })

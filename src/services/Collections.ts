@@ -28,15 +28,15 @@ import { transactionView } from "../domain/View.ts"
 import { Admission, knownNetwork, withinWindow } from "./Admission.ts"
 import type { FinalRefusal, OpenRefusal } from "./Answering.ts"
 import { ChargeGuard, type Guarded } from "./ChargeGuard.ts"
-import { Charging, codeAction } from "./Charging.ts"
+import { type Charger, Charging, codeAction } from "./Charging.ts"
 import { PartyChecks } from "./PartyChecks.ts"
 import { FloatLedger, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
 import type { Otp, Collections as Port } from "./ports/Provider.ts"
-import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 import { Vault } from "./ports/Vault.ts"
+import { Routes } from "./Routes.ts"
 import { Settlement } from "./Settlement.ts"
 import { Velocity } from "./Velocity.ts"
 
@@ -83,7 +83,7 @@ export class Collections extends Context.Service<
     Collections,
     Effect.gen(function* () {
       const admission = yield* Admission
-      const registry = yield* ProviderRegistry
+      const routes = yield* Routes
       const ledger = yield* FloatLedger
       const settlement = yield* Settlement
       const identifiers = yield* Identifiers
@@ -103,6 +103,10 @@ export class Collections extends Context.Service<
         }
         yield* admission.mayMove(caller, "collections")
         const corridor = yield* admission.corridor(key)
+        const chargers = yield* routes.along(caller, corridor, ({ collections }) => collections)
+        // A code that the payer has belongs to the provider that is asked for codes: the first.
+        const [first, ...others] = command.otp === null ? yield* byReadiness(chargers) : chargers
+        if (first === undefined) return yield* new CorridorUnsupported(key)
         const source = command.source
         if (source === null) return yield* new CorridorUnsupported(key)
         if (source.country !== command.country) {
@@ -114,20 +118,20 @@ export class Collections extends Context.Service<
         yield* admission.underCeiling(caller, command.amount, command.currency)
         yield* checks.payer(source, command.payer)
         yield* withinWindow(corridor, command.amount)
-        const provider = registry.find(corridor.provider, caller.mode)
-        if (Option.isNone(provider)) return yield* new ProviderError({})
-        const collections = provider.value.collections
-        if (collections === undefined) return yield* new CorridorUnsupported(key)
 
         const partyHash = vault.hash("party", source.msisdn)
         const counters = yield* velocity.lookAhead(caller, "collection", partyHash)
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
-        const code = corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(collections, source) : null
-        const draft = { caller, command, claim, corridor, network, code, partyHash, counters }
+        const code = corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, source) : null
+        const provider = first.provider.name
+        const draft = { caller, command, claim, corridor, provider, network, code, partyHash, counters }
+        const placed = (payer: Guarded) =>
+          // Nothing is recorded while nobody would take it.
+          Effect.andThen(routes.ready(first.provider, "charge"), open(draft, payer)).pipe(
+            Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
+          )
         const { collection, opened } = yield* code === null
-          ? guard.behind({ appId: caller.appId, mode: caller.mode, partyHash, own: claim.reference }, (payer) =>
-              Effect.map(open(draft, payer), (result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
-            )
+          ? guard.behind({ appId: caller.appId, mode: caller.mode, partyHash, own: claim.reference }, placed)
           : open(draft, null)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
@@ -136,7 +140,13 @@ export class Collections extends Context.Service<
 
         const { otp, payer, redirectUrl } = command
         const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer }
-        return yield* charging.place(collections, { ...payment, collection, claim, by: "create" })
+        return yield* charging.place(first.part, { ...payment, collection, claim, by: "create" }, others)
+      })
+
+      /** One that is held back is passed over, unless there is no other. */
+      const byReadiness = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
+        const ready = yield* Effect.filter(chargers, ({ provider }) => Effect.isSuccess(routes.ready(provider, "charge")))
+        return ready.length > 0 ? ready : chargers
       })
 
       const sendCode = Effect.fnUntraced(function* (port: Port, source: MomoParty) {
@@ -191,6 +201,7 @@ interface Draft {
   readonly command: CollectionCommand
   readonly claim: Claim
   readonly corridor: Corridor
+  readonly provider: string
   readonly network: string
   /** The code that was sent for it; null where the charge is placed at once. */
   readonly code: Collection["nextAction"]
@@ -203,7 +214,7 @@ interface Draft {
  * from the first moment.
  */
 const opening = (
-  { caller, claim, code, command, corridor, network }: Draft,
+  { caller, claim, code, command, corridor, network, provider }: Draft,
   createdAt: Instant,
   expiresAt: Instant
 ): Collection => ({
@@ -212,7 +223,7 @@ const opening = (
   reference: claim.reference,
   appId: caller.appId,
   mode: caller.mode,
-  provider: corridor.provider,
+  provider,
   providerReference: null,
   needsReview: false,
   amount: command.amount,

@@ -181,10 +181,12 @@ const canExchange = (provider: Provider): boolean => provider.exchange !== undef
 
 const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
   const { amount, destinationCurrency, fixed, sourceCurrency: currency } = query
-  const quoteOf = (source: MinorUnits) =>
-    port
-      .quote({ currency, amount: source, destinationCurrency })
-      .pipe(Effect.flatMap((answer) => ("_tag" in answer ? Effect.fail(refusedQuote) : Effect.succeed(answer))))
+  const quoteOf = Effect.fnUntraced(function* (source: MinorUnits) {
+    const answer = yield* port.quote({ currency, amount: source, destinationCurrency })
+    if (!("_tag" in answer)) return answer
+    // What is too little buys nothing, and is quoted so.
+    return answer.kind === "amount" ? ("too_much" as const) : yield* refusedQuote
+  })
   const reaching = (wanted: MinorUnits, first: MinorUnits) =>
     smallestReaching(wanted, first, exponents[destinationCurrency], quoteOf)
   if (fixed === "destination") {
@@ -192,6 +194,7 @@ const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
     return found ?? (yield* refusedQuote)
   }
   const quoted = yield* quoteOf(amount)
+  if (quoted === "too_much") return yield* refusedAmount
   if (quoted.destinationAmount > ZERO) return quoted
   // It buys less than the smallest unit of the other currency; what buys one is the least that can be exchanged.
   const least = yield* reaching(minor(1n), amount)
@@ -199,6 +202,9 @@ const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
   return yield* new AmountBelowMinimum({ minimum_minor: least.amount, method: "wallet" })
 })
 
+const refusedAmount = new ValidationFailed({
+  issues: [{ path: "source_amount_minor", message: "is not an amount that can be exchanged" }]
+})
 const refusedQuote = new ValidationFailed({ issues: [{ path: "", message: "the provider refuses to quote this exchange" }] })
 
 const opening = (caller: Caller, command: FxCommand, claim: Claim, quoted: Quote, createdAt: Instant): Exchange => ({

@@ -4,8 +4,8 @@ import { Unauthorized } from "../domain/errors/Retriable.ts"
 import { NotFound } from "../domain/errors/Terminal.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
-import type { RawCallback } from "./ports/Provider.ts"
-import { type Callback, ProviderInbox } from "./ports/ProviderInbox.ts"
+import type { Callbacks, RawCallback } from "./ports/Provider.ts"
+import { type Callback, type Hint, ProviderInbox } from "./ports/ProviderInbox.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
 import { Reconciler } from "./Reconciler.ts"
@@ -90,7 +90,7 @@ export class Ingress extends Context.Service<
       const receive = Effect.fn("Ingress.receive")(function* (provider: string, routeKey: string, callback: RawCallback) {
         const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
         if (account === undefined) return yield* new NotFound()
-        const hint = Option.getOrUndefined(account.callbacks.verify(callback))
+        const hint = Option.getOrUndefined(yield* verified(account.callbacks, callback))
         if (hint === undefined) return yield* new Unauthorized()
         const receivedAt = yield* Clock.currentTimeMillis
         const digest = createHash("sha256").update(callback.body).digest()
@@ -105,6 +105,14 @@ export class Ingress extends Context.Service<
     })
   )
 }
+
+const verified = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Option.Option<Hint>> =>
+  Effect.suspend(() => {
+    const hint = callbacks.verify(callback)
+    return Option.isSome(hint) || callbacks.renew === undefined
+      ? Effect.succeed(hint)
+      : Effect.map(callbacks.renew, () => callbacks.verify(callback))
+  })
 
 /** Null once it is older than the last age. */
 const nextLook = (receivedAt: Instant, now: Instant): Instant | null => {

@@ -1,17 +1,18 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor, CorridorKey, Method } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
-import { ProviderError } from "../domain/errors/Retriable.ts"
-import { CorridorUnsupported, type Issue, ValidationFailed } from "../domain/errors/Terminal.ts"
+import type { ProviderError } from "../domain/errors/Retriable.ts"
+import { type BankAccountUnresolvable, CorridorUnsupported, type Issue, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { largestWithin } from "../domain/Fee.ts"
 import { add, type MinorUnits, ZERO } from "../domain/Money.ts"
 import type { Destination } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { AmountType } from "../domain/Transaction.ts"
 import { Admission, knownNetwork } from "./Admission.ts"
+import { BankAccounts } from "./BankAccounts.ts"
 import { Corridors } from "./ports/Corridors.ts"
-import type { PayoutQuote, Payouts, QuoteRefused } from "./ports/Provider.ts"
-import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
+import type { PayoutQuote, Payouts, Provider, QuoteRefused } from "./ports/Provider.ts"
+import { type Able, inTurn, Routes } from "./Routes.ts"
 
 /** What decides the price of a payout. */
 export interface PayoutTerms {
@@ -26,13 +27,15 @@ export interface PayoutTerms {
   readonly deductFeeFromAmount: boolean
 }
 
-/** Where a payout goes: its corridor, the provider's payouts, and the destination with its network's own code. */
+/** Where a payout goes: its corridor, who is tried, in order and never nobody, and the destination with its network's own code. */
 export interface Route {
   readonly corridor: Corridor
-  readonly payouts: Payouts
+  readonly payers: ReadonlyArray<Payer>
   readonly destination: Destination | null
   readonly network: string | null
 }
+
+export type Payer = Able<Payouts>
 
 /** `reachesFloor` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
 export interface Priced {
@@ -40,16 +43,34 @@ export interface Priced {
   readonly reachesFloor: boolean
 }
 
+/** A price, and who sends for it; `others` come after it in the route's order. */
+export interface Offer extends Priced {
+  readonly payer: Payer
+  readonly others: ReadonlyArray<Payer>
+  /** What the bank said of the recipient, for the history. */
+  readonly note: string
+}
+
 /** Routes and prices payouts by the provider's own quotes. */
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
   {
-    readonly route: (
-      caller: Caller,
-      terms: PayoutTerms
-    ) => Effect.Effect<Route, CorridorUnsupported | ValidationFailed | ProviderError>
-    /** A refused quote is an error: without a price nothing is reserved. */
-    readonly price: (route: Route, terms: PayoutTerms) => Effect.Effect<Priced, ProviderError | ValidationFailed>
+    readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<Route, CorridorUnsupported | ValidationFailed>
+    /**
+     * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error: without a price
+     * nothing is reserved.
+     */
+    readonly price: (
+      route: Route,
+      terms: PayoutTerms & { readonly destination: Destination }
+    ) => Effect.Effect<Offer, ProviderError | ValidationFailed | BankAccountUnresolvable>
+    /** The price of another payer for a payout that was priced before, where `principal` is what is to be sent. */
+    readonly again: (
+      route: Route,
+      payer: Payer,
+      terms: PayoutTerms & { readonly destination: Destination },
+      principal: MinorUnits
+    ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused>
     /** Undefined where the provider will not quote such an amount. */
     readonly tryPrice: (route: Route, terms: PayoutTerms) => Effect.Effect<Priced | undefined, ProviderError>
     /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
@@ -64,7 +85,8 @@ export class PayoutPricing extends Context.Service<
     PayoutPricing,
     Effect.gen(function* () {
       const admission = yield* Admission
-      const registry = yield* ProviderRegistry
+      const routes = yield* Routes
+      const accounts = yield* BankAccounts
       const corridors = yield* Corridors
 
       const route = Effect.fn("PayoutPricing.route")(function* (caller: Caller, terms: PayoutTerms) {
@@ -85,13 +107,11 @@ export class PayoutPricing extends Context.Service<
             issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
           })
         }
-        const provider = registry.find(corridor.provider, caller.mode)
-        if (Option.isNone(provider)) return yield* new ProviderError({})
-        const { payouts } = provider.value
-        if (payouts === undefined) return yield* new CorridorUnsupported(key)
+        const payers = yield* routes.along(caller, corridor, payoutsOf)
+        if (payers.length === 0) return yield* new CorridorUnsupported(key)
         return {
           corridor,
-          payouts,
+          payers,
           destination: destination?._tag === "momo" && network !== null ? { ...destination, network } : destination,
           network
         } satisfies Route
@@ -106,17 +126,42 @@ export class PayoutPricing extends Context.Service<
           method: terms.method
         })
 
-      const price = Effect.fn("PayoutPricing.price")(function* (where: Route, terms: PayoutTerms) {
-        return yield* priceOf(where, terms).pipe(
+      const price = Effect.fn("PayoutPricing.price")(function* (
+        where: Route,
+        terms: PayoutTerms & { readonly destination: Destination }
+      ) {
+        const offered = Effect.fnUntraced(function* (payer: Payer, index: number) {
+          const { provider } = payer
+          yield* routes.ready(provider, "send")
+          const note = index === 0 ? yield* accounts.confirm(provider, terms.destination) : ""
+          if (index > 0) yield* accounts.vouch(provider, terms.destination)
+          const priced = yield* priceOf(where, payer, terms)
+          return { ...priced, payer, others: where.payers.slice(index + 1), note } satisfies Offer
+        })
+        return yield* inTurn(where.payers, offered, leadsOn).pipe(
           // A definite refusal to quote: asking again would not change it.
           Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
         )
       })
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: Route, terms: PayoutTerms) {
-        const priced = yield* Effect.catchTag(priceOf(where, terms), "QuoteRefused", () => Effect.succeed(undefined))
+        const ask = (payer: Payer) => Effect.andThen(routes.ready(payer.provider, "send"), priceOf(where, payer, terms))
+        const priced = yield* inTurn(where.payers, ask, leadsOn).pipe(
+          Effect.catchTag("QuoteRefused", () => Effect.succeed(undefined))
+        )
         // A budget that its fee would eat buys nothing: there are no figures to show.
         return priced !== undefined && priced.quote.principal === ZERO ? undefined : priced
+      })
+
+      const again = Effect.fn("PayoutPricing.again")(function* (
+        where: Route,
+        payer: Payer,
+        terms: PayoutTerms & { readonly destination: Destination },
+        principal: MinorUnits
+      ) {
+        yield* routes.ready(payer.provider, "send")
+        yield* accounts.vouch(payer.provider, terms.destination)
+        return yield* quoteFor(where, payer, terms, terms.deductFeeFromAmount ? principal : terms.amount)
       })
 
       const cheaper = Effect.fn("PayoutPricing.cheaper")(function* (caller: Caller, terms: PayoutTerms, available: MinorUnits) {
@@ -139,17 +184,17 @@ export class PayoutPricing extends Context.Service<
       })
 
       const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
-        const payouts = Option.getOrUndefined(registry.find(corridor.provider, caller.mode))?.payouts
-        if (payouts === undefined) return undefined
+        const payers = yield* routes.along(caller, corridor, payoutsOf)
+        const where = { corridor, payers, destination: null, network: null }
         const quoted = yield* Effect.option(
-          priceOf({ corridor, payouts, destination: null, network: null }, { ...terms, destination: null })
+          inTurn(payers, (payer) => priceOf(where, payer, { ...terms, destination: null }), leadsOn)
         )
         return Option.getOrUndefined(
           Option.map(quoted, ({ quote }) => ({ method: corridor.method, total: add(quote.principal, quote.fee) }))
         )
       })
 
-      return PayoutPricing.of({ route, price, tryPrice, cheaper })
+      return PayoutPricing.of({ route, price, again, tryPrice, cheaper })
     })
   )
 }
@@ -160,8 +205,14 @@ const quoteIssues = {
   other: { path: "", message: "the provider refuses to quote this payout" }
 } as const satisfies Record<QuoteRefused["kind"], Issue>
 
-const priceOf = (route: Route, terms: PayoutTerms): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
-  const quoteOf = (amount: MinorUnits) => quoteFor(route, terms, amount)
+const payoutsOf = ({ payouts }: Provider): Payouts | undefined => payouts
+
+/** A provider that cannot be read, or does not do this, says nothing about the next one; what it says of the amount or the party is final. */
+const leadsOn = (error: ProviderError | QuoteRefused | { readonly _tag: "bank_account_unresolvable" }): boolean =>
+  error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other")
+
+const priceOf = (route: Route, payer: Payer, terms: PayoutTerms): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
+  const quoteOf = (amount: MinorUnits) => quoteFor(route, payer, terms, amount)
   if (!terms.deductFeeFromAmount)
     return Effect.map(quoteOf(terms.amount), (quote) => ({ quote, reachesFloor: reachesFloor(route, quote) }))
   return Effect.map(
@@ -177,8 +228,8 @@ const priceOf = (route: Route, terms: PayoutTerms): Effect.Effect<Priced, Provid
 const reachesFloor = ({ corridor }: Route, quote: PayoutQuote): boolean =>
   corridor.minimum === null || quote.principal >= corridor.minimum
 
-const quoteFor = (route: Route, terms: PayoutTerms, amount: MinorUnits) =>
-  route.payouts
+const quoteFor = (route: Route, { part: payouts }: Payer, terms: PayoutTerms, amount: MinorUnits) =>
+  payouts
     .quote({
       corridor: route.corridor,
       amount,

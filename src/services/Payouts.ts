@@ -29,18 +29,16 @@ import type { Caller } from "../domain/Tenant.ts"
 import type { Payout } from "../domain/Transaction.ts"
 import { transactionView } from "../domain/View.ts"
 import { Admission, withinWindow } from "./Admission.ts"
-import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
-import { BankAccounts } from "./BankAccounts.ts"
+import type { FinalRefusal, OpenRefusal } from "./Answering.ts"
 import { PartyChecks } from "./PartyChecks.ts"
 import { amountCurrencyOf, estimateView, type PayoutEstimate } from "./PayoutEstimate.ts"
-import { PayoutPricing, type PayoutTerms, type Priced, type Route } from "./PayoutPricing.ts"
+import { type Offer, PayoutPricing, type PayoutTerms, type Priced, type Route } from "./PayoutPricing.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
-import { trailed } from "./ports/ProviderTrail.ts"
 import { Vault } from "./ports/Vault.ts"
-import { Settlement } from "./Settlement.ts"
+import { Sending } from "./Sending.ts"
 import { Velocity } from "./Velocity.ts"
 
 export interface PayoutCommand extends PayoutTerms {
@@ -83,13 +81,12 @@ export class Payouts extends Context.Service<
       const admission = yield* Admission
       const pricing = yield* PayoutPricing
       const ledger = yield* FloatLedger
-      const settlement = yield* Settlement
+      const sending = yield* Sending
       const identifiers = yield* Identifiers
       const vault = yield* Vault
       const policy = yield* Policy
       const velocity = yield* Velocity
       const checks = yield* PartyChecks
-      const accounts = yield* BankAccounts
 
       const create = Effect.fn("Payouts.create")(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
         yield* admission.mayMove(caller, "payouts")
@@ -102,7 +99,6 @@ export class Payouts extends Context.Service<
 
         const counters = yield* velocity.lookAhead(caller, "payout", partyHashOf(command.destination))
 
-        const note = yield* accounts.confirm(caller, route.corridor, command.destination)
         const priced = yield* pricing.price(route, command)
         if (!priced.reachesFloor) {
           return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
@@ -113,25 +109,14 @@ export class Payouts extends Context.Service<
 
         const now = yield* Clock.currentTimeMillis
         const payout = opening(caller, command, claim, route, priced, now)
-        const counted = yield* velocity.withCeiling(counters, caller, route.corridor.provider, command.currency, total)
-        const opened = yield* open(payout, command.destination, claim, counted, note)
+        const counted = yield* velocity.withCeiling(counters, caller, payout.provider, command.currency, total)
+        const opened = yield* open(payout, command.destination, claim, counted, priced.note)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
         if (opened._tag === "ClaimLost") return yield* new RequestInProgress({})
         if (opened._tag === "ShortFloat") return yield* shortFloat(caller, command, priced, opened.available)
 
-        const { corridor, destination: party, payouts } = route
-        const { outcome, raw } = yield* trailed(
-          payouts.send({
-            reference: claim.reference,
-            corridor,
-            quote: priced.quote,
-            destination: party ?? command.destination,
-            narration: command.narration
-          })
-        )
-        const settled = yield* settlement.apply(claim.reference, outcome, "request", claim, undefined, raw)
-        return yield* Effect.fromResult(answerTo(settled, outcome))
+        return yield* sending.send({ payout, command, route, offer: priced, claim })
       })
 
       const partyHashOf = (destination: Destination) => vault.hash("party", identityOf(destination))
@@ -204,7 +189,7 @@ const opening = (
   command: PayoutCommand,
   claim: Claim,
   route: Route,
-  { quote }: Priced,
+  { payer, quote }: Offer,
   createdAt: Instant
 ): Payout => ({
   kind: "payout",
@@ -212,7 +197,7 @@ const opening = (
   reference: claim.reference,
   appId: caller.appId,
   mode: caller.mode,
-  provider: route.corridor.provider,
+  provider: payer.provider.name,
   providerReference: null,
   needsReview: false,
   amount: command.amount,

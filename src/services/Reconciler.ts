@@ -24,7 +24,10 @@ const IDLE_MS = 250
 export class Reconciler extends Context.Service<
   Reconciler,
   {
-    /** Asks the provider about one transaction now and applies what it says. False when nothing could be learnt. */
+    /**
+     * Asks the provider about one transaction now and applies what it says. False when nothing could be learnt. `actor` is why it is
+     * asked: only the schedule's own questions ("reconciler") count towards "never sent".
+     */
     readonly ask: (stored: StoredTransaction, actor: Actor) => Effect.Effect<boolean>
     /** Asks for what is due, at most as many as are asked for at once; answers how many. */
     readonly round: Effect.Effect<number>
@@ -62,9 +65,10 @@ export class Reconciler extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         // The first that is heard of it is that it came back: it was delivered before.
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
-          yield* settlement.apply(reference, deliveredBefore(transaction, answer), actor)
+          yield* settlement.heard(transaction.provider, reference, deliveredBefore(transaction, answer), actor)
         }
-        yield* settlement.apply(reference, believed(transaction, answer, provider.value.promises, policy, now), actor)
+        const fact = believed(transaction, answer, actor, provider.value.promises, policy, now)
+        yield* settlement.heard(transaction.provider, reference, fact, actor)
         return answer._tag !== "Unknown" && answer._tag !== "NotFound"
       })
 
@@ -112,7 +116,8 @@ const deliveredBefore = (
   note
 })
 
-const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.Effect<Answer> => {
+/** Asks the provider for one record; `Unknown` where the question has no answer. */
+export const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.Effect<Answer> => {
   const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
   const unable: Answer = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
   if (port === undefined) return Effect.succeed(unable)
@@ -133,6 +138,7 @@ const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.Effect<
 const believed = (
   transaction: LedgerRecord,
   answer: Answer,
+  actor: Actor,
   promises: Promises,
   policy: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">,
   now: Instant
@@ -140,7 +146,8 @@ const believed = (
   if (answer._tag !== "NotFound" || isTerminal(transaction)) return answer
   const documented = promises.lookup === "by_client_ref"
   const grace = Math.max(policy.notFoundGraceMs, promises.notFoundGraceMs)
-  const enough = now - transaction.createdAt >= grace && transaction.notFound + 1 >= policy.notFoundCount
+  const often = actor === "reconciler" && transaction.notFound + 1 >= policy.notFoundCount
+  const enough = often && now - transaction.createdAt >= grace
   const passed = transaction.kind === "collection" && transaction.expiresAt !== null && now >= transaction.expiresAt
   if (passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   return documented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer

@@ -4,16 +4,19 @@ import type { Corridor } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import { BankAccountUnresolvable, type CapabilityNotAllowed, ProviderCapabilityUnsupported } from "../domain/errors/Terminal.ts"
-import type { Mode } from "../domain/Ids.ts"
 import type { Instant } from "../domain/Instant.ts"
-import { routedProviders } from "../domain/Routing.ts"
 import type { Caller, Capability } from "../domain/Tenant.ts"
 import { Admission } from "./Admission.ts"
-import { BankAccounts } from "./BankAccounts.ts"
+import { BankAccounts, resolverOf } from "./BankAccounts.ts"
 import { inFlight } from "./InFlight.ts"
 import { Corridors } from "./ports/Corridors.ts"
-import type { Balance, PayableBank, PayableCountry, Provider, ReferenceData } from "./ports/Provider.ts"
-import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
+import type { Balance, PayableBank, PayableCountry, Provider } from "./ports/Provider.ts"
+import { inTurn, Routes } from "./Routes.ts"
+
+/** A corridor row with the provider that comes first for one tenant, and how well its providers answer. */
+export interface ServedCorridor extends Corridor {
+  readonly provider: string
+}
 
 /** A bank with the country and currency that it is paid in. */
 export interface Bank extends PayableBank {
@@ -41,8 +44,8 @@ type ReadRefusal = CapabilityNotAllowed | ProviderError | ProviderCapabilityUnsu
 export class Reference extends Context.Service<
   Reference,
   {
-    /** Every row of the gateway's own configuration, active or not; needs no grant. */
-    readonly corridors: Effect.Effect<ReadonlyArray<Corridor>>
+    /** Every row of the gateway's own configuration, active or not, as it is for this tenant now; needs no grant. */
+    readonly corridors: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCorridor>>
     /** The banks payable in a country; none where no active corridor pays banks there. */
     readonly banks: (caller: Caller, country: string) => Effect.Effect<ReadonlyArray<Bank>, ReadRefusal>
     /** The account's holder. A country in which no bank is paid has no account that could be resolved. */
@@ -50,9 +53,9 @@ export class Reference extends Context.Service<
       caller: Caller,
       account: BankAccount
     ) => Effect.Effect<Redacted.Redacted, ReadRefusal | BankAccountUnresolvable>
-    /** Where payouts can be delivered, by the first provider that payouts are routed to and that tells. */
+    /** Where payouts can be delivered, by all providers together that the tenant's payouts are routed to and that tell. */
     readonly countries: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCountry>, ReadRefusal>
-    /** The wallets that all tenants share, of every provider that tells. */
+    /** The wallets that all tenants share, of every provider that the tenant is routed to and that tells. */
     readonly balances: (caller: Caller) => Effect.Effect<ReadonlyArray<PoolBalance>, ReadRefusal>
   }
 >()("gateway/services/Reference") {
@@ -61,7 +64,7 @@ export class Reference extends Context.Service<
     Effect.gen(function* () {
       const admission = yield* Admission
       const corridors = yield* Corridors
-      const registry = yield* ProviderRegistry
+      const routes = yield* Routes
       const accounts = yield* BankAccounts
       const sharedBanks = yield* inFlight<ReadonlyArray<PayableBank>, ProviderError>()
       const sharedCountries = yield* inFlight<ReadonlyArray<PayableCountry>, ProviderError>()
@@ -69,12 +72,22 @@ export class Reference extends Context.Service<
 
       const payouts = Effect.map(corridors.list, (rows) => rows.filter(({ direction }) => direction === "payout"))
 
+      const served = Effect.fn("Reference.corridors")(function* (caller: Caller) {
+        return yield* Effect.forEach(yield* corridors.list, (row) =>
+          Effect.all({ provider: routes.named(caller, row), availability: routes.availability(caller, row) }).pipe(
+            Effect.map((seen): ServedCorridor => ({ ...row, ...seen }))
+          )
+        )
+      })
+
       const banks = Effect.fn("Reference.banks")(function* (caller: Caller, country: string) {
         yield* admission.granted(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
-        const { provider, read } = yield* able([row.provider], caller.mode, "reference_data", (data) => data.banks)
-        const found = yield* sharedBanks(`${nameOf(provider)}:${country}`, read(country))
+        const readers = yield* routes.along(caller, row, ({ reference }) => reference?.banks)
+        const found = yield* inTurn(yield* some(readers, "reference_data"), ({ part: read, provider }) =>
+          sharedBanks(`${nameOf(provider)}:${country}`, read(country))
+        )
         return found.map((bank): Bank => ({ ...bank, country, currency: row.currency }))
       })
 
@@ -82,58 +95,67 @@ export class Reference extends Context.Service<
         yield* admission.granted(caller, "bank_resolution")
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
-        const { provider, read } = yield* able([row.provider], caller.mode, "bank_resolution", (data) => data.resolve)
-        return yield* accounts.holder(provider, read, account)
+        const readers = yield* routes.along(caller, row, (provider) => resolverOf(provider, account.country))
+        return yield* inTurn(yield* some(readers, "bank_resolution"), ({ part: read, provider }) =>
+          accounts.holder(provider, read, account)
+        )
       })
 
       const countries = Effect.fn("Reference.countries")(function* (caller: Caller) {
         yield* admission.granted(caller, "reference_data")
         const rows = yield* payouts
-        const { provider, read } = yield* able(routedProviders(rows), caller.mode, "reference_data", (data) => data.countries)
-        const found = yield* sharedCountries(nameOf(provider), read)
-        return found.map((one): ServedCountry => ({ ...one, currencies: currenciesOf(rows, one.country) }))
+        const readers = yield* routes.through(caller, rows, ({ reference }) => reference?.countries)
+        const told = yield* everyone(yield* some(readers, "reference_data"), ({ part: read, provider }) =>
+          sharedCountries(nameOf(provider), read)
+        )
+        return union(told.flat()).map((one): ServedCountry => ({ ...one, currencies: currenciesOf(rows, one.country) }))
       })
 
       const balances = Effect.fn("Reference.balances")(function* (caller: Caller) {
         yield* admission.granted(caller, "balances")
-        const all = yield* everyAble(registry.known, caller.mode, "balances", (data) => data.balances)
-        const read = Effect.fnUntraced(function* ({ provider, read }: (typeof all)[number]) {
-          const wallets = yield* sharedBalances(nameOf(provider), read)
-          const asOf = yield* Clock.currentTimeMillis
-          return wallets.map((wallet): PoolBalance => ({ ...wallet, provider: provider.name, asOf }))
-        })
-        return (yield* Effect.forEach(all, read, { concurrency: "unbounded" })).flat()
+        const readers = yield* routes.through(caller, yield* corridors.list, ({ reference }) => reference?.balances)
+        const wallets = yield* everyone(
+          yield* some(readers, "balances"),
+          Effect.fnUntraced(function* ({ part: read, provider }) {
+            const found = yield* sharedBalances(nameOf(provider), read)
+            const asOf = yield* Clock.currentTimeMillis
+            return found.map((wallet): PoolBalance => ({ ...wallet, provider: provider.name, asOf }))
+          })
+        )
+        return wallets.flat()
       })
 
       const bankRows = (country: string) =>
         Effect.map(payouts, (rows) => rows.filter((row) => row.active && row.method === "bank" && row.country === country))
 
-      /** Those of the named providers that can be asked. One that has no credentials may have some tomorrow; one that cannot tell never will. */
-      const everyAble = Effect.fnUntraced(function* <Read>(
-        names: ReadonlyArray<string>,
-        mode: Mode,
-        capability: Capability,
-        part: (data: ReferenceData) => Read | undefined
-      ) {
-        const registered = names.flatMap((name) => Option.toArray(registry.find(name, mode)))
-        if (registered.length === 0) return yield* new ProviderError()
-        const found = registered.flatMap((provider) => {
-          const read = provider.reference === undefined ? undefined : part(provider.reference)
-          return read === undefined ? [] : [{ provider, read }]
-        })
-        if (found.length === 0) return yield* new ProviderCapabilityUnsupported({ capability, reason: "provider_not_supported" })
-        return found
-      })
-
-      const able = <Read>(...asked: Parameters<typeof everyAble<Read>>) =>
-        Effect.flatMap(everyAble<Read>(...asked), ([first]) =>
-          first === undefined ? Effect.fail(new ProviderError()) : Effect.succeed(first)
-        )
-
-      return Reference.of({ corridors: corridors.list, banks, resolve, countries, balances })
+      return Reference.of({ corridors: served, banks, resolve, countries, balances })
     })
   )
 }
+
+/** 501: the same answer that the capability row gives, whether an account is missing or the provider cannot tell. */
+const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
+  able.length > 0
+    ? Effect.succeed(able)
+    : Effect.fail(new ProviderCapabilityUnsupported({ capability, reason: "provider_not_supported" }))
+
+/** What all say who can be read, in their order; fails where nobody can. */
+const everyone = Effect.fnUntraced(function* <One, A>(
+  all: ReadonlyArray<One>,
+  ask: (one: One) => Effect.Effect<A, ProviderError>
+): Effect.fn.Return<ReadonlyArray<A>, ProviderError> {
+  const answers = yield* Effect.forEach(all, (one) => Effect.option(ask(one)), { concurrency: "unbounded" })
+  const told = answers.flatMap(Option.toArray)
+  return told.length > 0 ? told : yield* new ProviderError()
+})
+
+/** A country once, by whoever names it first, with the methods of all. */
+const union = (told: ReadonlyArray<PayableCountry>): ReadonlyArray<PayableCountry> =>
+  [...new Set(told.map(({ country }) => country))].flatMap((country) => {
+    const [first, ...others] = told.filter((one) => one.country === country)
+    if (first === undefined) return []
+    return [{ ...first, methods: [...new Set([first, ...others].flatMap(({ methods }) => methods))] }]
+  })
 
 const nameOf = ({ mode, name }: Provider): string => `${name}:${mode}`
 

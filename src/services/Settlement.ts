@@ -44,6 +44,8 @@ export class Settlement extends Context.Service<
       /** What was sent and received, where the fact is the answer to a money call. */
       raw?: RawExchange | null
     ) => Effect.Effect<LedgerRecord>
+    /** As `apply`, for what a provider says when it is asked: once the record is at another one this is no news, and leaves nothing. */
+    readonly heard: (provider: string, reference: Reference, fact: Fact, actor: Actor) => Effect.Effect<LedgerRecord>
   }
 >()("gateway/services/Settlement") {
   static readonly layer = Layer.effect(
@@ -101,7 +103,8 @@ export class Settlement extends Context.Service<
         } satisfies ApplyStep
       })
 
-      const apply = Effect.fn("Settlement.apply")(function* (
+      const write = Effect.fn("Settlement.apply")(function* (
+        from: string | null,
         reference: Reference,
         fact: Fact,
         actor: Actor,
@@ -113,6 +116,12 @@ export class Settlement extends Context.Service<
         for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
           const stored = yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
+          if (from !== null && stored.value.transaction.provider !== from) {
+            yield* Effect.logWarning("a provider spoke of what is at another one by now").pipe(
+              Effect.annotateLogs({ reference, provider: from, fact: fact._tag, actor })
+            )
+            return stored.value.transaction
+          }
           const step = yield* stepOf(stored.value, fact, actor, claim, successStatus, raw)
           const result = yield* ledger.apply(step)
           if (result._tag === "Stale") continue
@@ -131,16 +140,23 @@ export class Settlement extends Context.Service<
         return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))
       })
 
-      return Settlement.of({ apply })
+      return Settlement.of({
+        apply: (...told) => write(null, ...told),
+        heard: (provider, ...told) => write(provider, ...told)
+      })
     })
   )
 }
 
-/** How often the reconciler asked, and how often in a row the provider knew nothing; both start again when the status changes. */
+/**
+ * How often the schedule asked, and how often in a row the provider knew nothing; both start again when the status or the provider changes. Questions that
+ * a request or a callback caused are not counted: anybody could ask as fast as he likes, and "not found" would prove something too soon.
+ */
 const counted = (before: LedgerRecord, { next }: Decision<LedgerRecord>, fact: Fact, actor: Actor): LedgerRecord => {
-  if (next.status !== before.status) return next
-  const asked = actor === "reconciler" ? before.asked + 1 : before.asked
-  const notFound = fact._tag === "NotFound" ? before.notFound + 1 : fact._tag === "StillPending" ? 0 : before.notFound
+  if (next.status !== before.status || next.provider !== before.provider) return next
+  const scheduled = actor === "reconciler" ? 1 : 0
+  const asked = before.asked + scheduled
+  const notFound = fact._tag === "NotFound" ? before.notFound + scheduled : fact._tag === "StillPending" ? 0 : before.notFound
   return { ...next, asked, notFound }
 }
 

@@ -38,6 +38,8 @@ describe("the operators' commands", () => {
         [],
         ["tenant"],
         ["bogus"],
+        ["bogus", "--help"],
+        ["--json", "tenant", "bogus", "-h"],
         ["tenant", "create"],
         ["tenant", "create", "ACME"],
         ["tenant", "list", "--bogus"]
@@ -84,7 +86,7 @@ describe("the operators' commands", () => {
         output: "",
         errors: "the tenant acme exists already"
       })
-      expect(yield* result("tenant", "list")).toEqual([acme])
+      expect(yield* result("tenant", "list")).toEqual([{ ...acme, pinned_provider: null }])
 
       const key = yield* result("key", "issue", "acme", "--mode", "live")
       expect(key).toEqual({
@@ -130,7 +132,8 @@ describe("the operators' commands", () => {
     Effect.gen(function* () {
       const { result, run } = yield* installation
       const row = ["UG", "UGX", "payout", "momo"]
-      const before = yield* result("corridor", "set", ...row)
+      const rows: ReadonlyArray<Record<string, unknown>> = yield* result("corridor", "list")
+      const before = rows.find(({ country, direction, method }) => `${country} ${direction} ${method}` === "UG payout momo")
       const after = yield* result("corridor", "set", ...row, "--active", "false", "--minimum-minor", "700")
       expect({ ...after, updated_at: "" }).toEqual({
         ...before,
@@ -140,7 +143,7 @@ describe("the operators' commands", () => {
         updated_at: ""
       })
       expect(yield* result("corridor", "list")).toContainEqual(after)
-      expect(yield* run("corridor", "set", "ZZ", "USD", "payout", "bank")).toMatchObject({
+      expect(yield* run("corridor", "set", "ZZ", "USD", "payout", "bank", "--active", "true")).toMatchObject({
         code: 1,
         errors: "a new corridor row needs --provider"
       })

@@ -32,7 +32,8 @@ describe("the commands that limit", () => {
         errors: "there is no tenant nobody"
       })
       expect(yield* run("limit set acme --mode live --window week --count 1")).toMatchObject({ code: 2 })
-      expect(yield* run("limit set acme --mode live --window hour --count -1")).toMatchObject({ code: 2 })
+      for (const count of ["-1", "1e3", "", "0x10", "1000000001"])
+        expect(yield* run(`limit set acme --mode live --window hour --count ${count}`)).toMatchObject({ code: 2 })
     })
   )
 

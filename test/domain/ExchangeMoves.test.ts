@@ -78,9 +78,9 @@ const given = Object.values(facts)
 
 describe("the table of an exchange's moves", () => {
   it("has a case for every fact that a provider can tell about an exchange", () => {
-    // What belongs to a payer's code never comes near an exchange.
+    // What belongs to a payer's code, or to a change of providers, never comes near an exchange.
     const others = Object.keys(Fact.cases).filter((name) => !(name in facts))
-    expect(others.toSorted()).toStrictEqual(["Charged", "CodeSent", "WrongCode"])
+    expect(others.toSorted()).toStrictEqual(["Charged", "CodeSent", "Rerouted", "WrongCode"])
   })
 
   it.each(statuses.flatMap((status) => given.map((fact) => [status, fact._tag, fact] as const)))(
@@ -117,6 +117,25 @@ describe("the table of an exchange's moves", () => {
     expect(next).toMatchObject({ status: "successful", destinationAmount: 174_000n, rawDestinationAmount: "1740.0099" })
   })
 
+  it.each([
+    ["one percent above", brought(176_067n, "1760.67")],
+    ["one percent below", brought(172_581n, "1725.81")]
+  ])("books what lies within %s the quote", (_, fact) => {
+    expect(decideExchange(exchange(), fact, LATER).next).toMatchObject({
+      status: "successful",
+      destinationAmount: fact.exchanged.amount,
+      needsReview: false
+    })
+  })
+
+  it("books a floor that fell otherwise, however small the exchange is", () => {
+    const small = exchange({ destinationAmount: minor(3n), rawDestinationAmount: "0.0399" })
+    expect(decideExchange(small, brought(2n, "0.0299"), LATER).next).toMatchObject({
+      status: "successful",
+      destinationAmount: 2n
+    })
+  })
+
   it("lets the quoted amount stand where nobody says what it brought", () => {
     expect(decideExchange(exchange(), succeeded, LATER).next).toMatchObject({ destinationAmount: 174_324n })
   })
@@ -125,7 +144,11 @@ describe("the table of an exchange's moves", () => {
     ["another source amount", { ...brought(174_324n, "1743.24"), amount: minor(49_000n) }],
     ["another source currency", { ...brought(174_324n, "1743.24"), currency: "USD" as const }],
     ["another destination currency", brought(174_324n, "1743.24", "USD")],
-    ["nothing at all", brought(0n, "0.0001")]
+    ["nothing at all", brought(0n, "0.0001")],
+    ["ten times the quote", brought(1_743_240n, "17432.40")],
+    ["a tenth of the quote", brought(17_432n, "174.32")],
+    ["more than one percent above the quote", brought(176_068n, "1760.68")],
+    ["more than one percent below the quote", brought(172_580n, "1725.80")]
   ])("books nothing for %s: a person looks", (_, fact) => {
     const { entry, next } = decideExchange(exchange(), fact, LATER)
     expect([entry, next.status, next.needsReview]).toStrictEqual([null, "pending", true])

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as fc from "fast-check"
 import { describe, expect } from "vitest"
 import { largestWithin, QUOTES_AT_MOST } from "../../src/domain/Fee.ts"
-import { type MinorUnits, minor, ZERO } from "../../src/domain/Money.ts"
+import { LARGEST_AMOUNT, type MinorUnits, minor, ZERO } from "../../src/domain/Money.ts"
 
 const flat = (fee: bigint) => (_amount: MinorUnits) => Effect.succeed({ fee: minor(fee) })
 
@@ -22,6 +22,15 @@ describe("a payout that deducts its fee from the amount", () => {
       expect(yield* largestWithin(minor(10_000n), minor(10_000n), flat(5_400n))).toMatchObject({
         amount: 4_600n,
         reachesFloor: false
+      })
+    })
+  )
+
+  it.effect("sends all of the largest budget where nothing is charged", () =>
+    Effect.gen(function* () {
+      expect(yield* largestWithin(minor(LARGEST_AMOUNT), ZERO, flat(0n))).toMatchObject({
+        amount: LARGEST_AMOUNT,
+        reachesFloor: true
       })
     })
   )

@@ -1,7 +1,36 @@
+import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 import { LONGEST_RAW_BYTES, maskedExchange, maskedText } from "../../src/domain/Masking.ts"
+import { masked, maskedDestination } from "../../src/domain/Party.ts"
+
+describe("a mask", () => {
+  it.each([
+    ["256772123456", "••••3456"],
+    ["janedoe", "••••doe"],
+    ["@janedoe", "••••edoe"],
+    ["jane.doe@mail.example", "••••.doe"],
+    ["jo@mail.example", "••••o"],
+    ["j@mail.example", "••••"]
+  ])("of %s is %s", (value, expected) => {
+    expect(masked(value)).toBe(expected)
+  })
+
+  it("shows the same of an address wherever it stands", () => {
+    const address = "jane.doe@mail.example"
+    const shown = "••••.doe"
+    expect(maskedText(`pay ${address} now`)).toBe(`pay ${shown} now`)
+    expect(maskedDestination({ _tag: "wallet", country: "UG", identifier: "email", value: Redacted.make(address) })).toBe(shown)
+    const kept = maskedExchange(JSON.stringify({ email: address }), `sent to ${address}`)
+    expect(kept).toStrictEqual({ request: JSON.stringify({ email: shown }), response: `sent to ${shown}` })
+  })
+})
 
 describe("what is kept of a money call", () => {
+  it("keeps no code by which a payer authorises, in either spelling", () => {
+    for (const name of ["preAuthorisationCode", "pre_authorization_code", "authorization"])
+      expect(maskedExchange(JSON.stringify({ [name]: "123456" }), null).request).toBe(JSON.stringify({ [name]: "[removed]" }))
+  })
+
   it("keeps the last four digits of a number, however it is written", () => {
     for (const number of ["256772123456", "+256 772 123 456", "0772-123-456", "(0772) 123456", "0772.123.456"])
       expect(maskedText(`to ${number}!`)).toBe("to ••••3456!")
@@ -31,7 +60,7 @@ describe("what is kept of a money call", () => {
       firstName: "••••hine",
       country: "UG",
       amount: 12345678.5,
-      customer: { email: "••••test", externalId: "••••r 7" },
+      customer: { email: "••••o", externalId: "••••r 7" },
       otp: "[removed]"
     })
   })
@@ -46,7 +75,7 @@ describe("what is kept of a money call", () => {
 
   it("masks a text that is not JSON", () => {
     const { response } = maskedExchange("{}", "token=abc.def msisdn: 256772123456 name=Josephine jo@example.test\u0000")
-    expect(response).toBe("token=[removed] msisdn: ••••3456 name=••••hine ••••test")
+    expect(response).toBe("token=[removed] msisdn: ••••3456 name=••••hine ••••o")
   })
 
   it("is bounded in bytes", () => {

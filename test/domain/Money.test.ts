@@ -3,7 +3,15 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { exponents, isCurrency } from "../../src/domain/Currency.ts"
 import { json, RawJson } from "../../src/domain/Json.ts"
-import { fromDecimal, fromDecimalDown, fromDecimalUp, LARGEST_AMOUNT, minor, toDecimal } from "../../src/domain/Money.ts"
+import {
+  fromDecimal,
+  fromDecimalDown,
+  fromDecimalUp,
+  isBeyond,
+  LARGEST_AMOUNT,
+  minor,
+  toDecimal
+} from "../../src/domain/Money.ts"
 
 const currencies = Object.keys(exponents).filter(isCurrency)
 const anyCurrency = fc.constantFrom(...currencies)
@@ -36,6 +44,13 @@ describe("money", () => {
       expect(fromDecimal(text, "UGX")).toStrictEqual(Result.fail("inexact"))
     }
   )
+
+  it("knows a decimal that is beyond the largest amount, whatever its exponent", () => {
+    expect(isBeyond("9007199254740991.999", "UGX")).toBe(false)
+    expect(isBeyond("9007199254740992", "UGX")).toBe(true)
+    expect(isBeyond("90071992547409.91", "KES")).toBe(false)
+    expect(isBeyond("90071992547409.92", "KES")).toBe(true)
+  })
 
   it("is written as a JSON integer, whatever its size", () => {
     fc.assert(

@@ -23,6 +23,7 @@ const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extract<Fact,
   Succeeded: { _tag: "Succeeded", ...heard, amount: minor(principal), currency: "UGX", fee: minor(750n) },
   Refused: { _tag: "Refused", ...heard, kind: "party", failure: { code: "provider_rejected", message: "no" } },
   NotSent: { _tag: "NotSent", note: "" },
+  Rerouted: { _tag: "Rerouted", provider: "other", fee: minor(900n), note: "" },
   Unknown: { _tag: "Unknown", reason: "timeout", note: "" },
   StillPending: { _tag: "StillPending", ...heard },
   NotFound: { _tag: "NotFound", note: "" },
@@ -46,6 +47,7 @@ const names = [
   "Succeeded",
   "Refused",
   "NotSent",
+  "Rerouted",
   "Unknown",
   "StillPending",
   "NotFound",
@@ -192,6 +194,12 @@ describe("the table of moves", () => {
   it("never believes 'never sent' of what the provider gave a handle to", () => {
     const given = payout({ providerReference: "P1" })
     expect(decide(given, facts(10_000n).NotSent, "reconciler", LATER)).toStrictEqual({ next: given, entry: null, event: null })
+  })
+
+  it("never believes 'never sent' of a charge whose page the payer may still open", () => {
+    const nextAction = { _tag: "redirect", redirectUrl: "https://pay.example/1", message: "", expiresAt: LATER } as const
+    const given = collection({ status: "requires_action", nextAction })
+    expect(decide(given, facts(50_000n).NotSent, "reconciler", LATER)).toStrictEqual({ next: given, entry: null, event: null })
   })
 
   it("shows what was observed when a charge brought another amount", () => {

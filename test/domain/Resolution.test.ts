@@ -180,6 +180,15 @@ describe("a person's resolution of an exchange", () => {
     })
     expect(resolveExchange(exchange, say("successful", undefined, 1n), NOON)).toContain("no fee")
   })
+
+  it("puts what the person found in the place of the provider's figure, which was only quoted", () => {
+    const pending: Exchange = { ...exchange, status: "pending" }
+    const figures = ({ destinationAmount, rawDestinationAmount }: Exchange) => [destinationAmount, rawDestinationAmount]
+    const found = resolveExchange(pending, say("successful", 350n), NOON)
+    expect(typeof found === "string" ? found : figures(found.next)).toStrictEqual([350n, "3.50"])
+    const asQuoted = resolveExchange(pending, say("successful"), NOON)
+    expect(typeof asQuoted === "string" ? asQuoted : figures(asQuoted.next)).toStrictEqual(figures(exchange))
+  })
 })
 
 it("has a way for every status and outcome, and every entry balances", () => {

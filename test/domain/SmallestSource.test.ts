@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { minor } from "../../src/domain/Money.ts"
+import { LARGEST_AMOUNT, minor } from "../../src/domain/Money.ts"
 import { QUOTES_AT_MOST, smallestReaching } from "../../src/domain/SmallestSource.ts"
 
 /** `top`/`bottom` of a destination minor unit for each source minor unit, told with `digits` decimals beyond the minor unit. */
@@ -50,6 +50,25 @@ describe("a quote by destination", () => {
       const { asked, quoteOf } = market(37n, 1n, 0)
       yield* smallestReaching(minor(1_000_000n), minor(1_000_000n), 0, quoteOf)
       expect(asked.length).toBeLessThanOrEqual(4)
+    })
+  )
+
+  for (const wanted of [LARGEST_AMOUNT - 36n, 9_007_199_254_740_000n, 1_000_000n]) {
+    it.effect(`finds the smallest source of ${wanted} although the first ones buy more than can be counted`, () =>
+      Effect.gen(function* () {
+        const countable = (source: bigint) =>
+          source * 37n > LARGEST_AMOUNT ? Effect.succeed("too_much" as const) : quoteOf(source)
+        const { asked, quoteOf } = market(37n, 1n, 0)
+        const found = yield* smallestReaching(minor(wanted), minor(LARGEST_AMOUNT), 0, countable)
+        expect(found?.source).toBe(smallest(wanted, 37n, 1n))
+        expect(asked.length).toBeLessThanOrEqual(QUOTES_AT_MOST)
+      })
+    )
+  }
+
+  it.effect("gives up where every source buys more than can be counted", () =>
+    Effect.gen(function* () {
+      expect(yield* smallestReaching(minor(1n), minor(1n), 2, () => Effect.succeed("too_much"))).toBeUndefined()
     })
   )
 

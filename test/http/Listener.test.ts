@@ -59,14 +59,29 @@ describe("the listener", () => {
   )
 
   it(
-    "hands a callback on as its exact bytes, whatever its type, up to 256 KiB",
+    "hands a callback on as its exact bytes and address, whatever its type and whether by POST or PUT, up to 256 KiB",
     onEdge(async ({ ask, behind }) => {
       const body = Buffer.from([0, 1, 2, 255])
-      const answer = await ask("POST", "/webhooks/eversend/secret-1", [HOST, ["X-Sig", "s"], ["Content-Type", "text/xml"]], body)
+      const answer = await ask(
+        "POST",
+        "/webhooks/eversend/secret-1?x=1",
+        [HOST, ["X-Sig", "s"], ["Content-Type", "text/xml"]],
+        body
+      )
       expect([answer.status, parsed(answer).data]).toEqual([200, { status: "stored" }])
-      expect(behind.callbacks.map(({ body, headers }) => [Buffer.from(body), headers["x-sig"]])).toEqual([[body, "s"]])
+      expect(
+        behind.callbacks.map(({ body, headers, method, path }) => [
+          method,
+          path,
+          headers["host"],
+          headers["x-sig"],
+          Buffer.from(body)
+        ])
+      ).toEqual([["POST", "/webhooks/eversend/secret-1", HOST[1], "s", body]])
       expect((await ask("POST", "/webhooks/eversend/secret-1", [HOST], "x".repeat(256 * 1024))).status).toBe(200)
       expect((await ask("POST", "/webhooks/eversend/secret-1", [HOST], "x".repeat(256 * 1024 + 1))).status).toBe(413)
+      const put = await ask("PUT", "/webhooks/eversend/secret-1", [HOST, ["Content-Type", "text/xml"]], body)
+      expect([put.status, parsed(put).data]).toEqual([200, { status: "stored" }])
       expect((await ask("GET", "/webhooks/eversend/secret-1")).status).toBe(405)
       expect((await ask("POST", "/webhooks/eversend")).status).toBe(404)
     })

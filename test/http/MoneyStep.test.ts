@@ -1,5 +1,5 @@
 import { connect } from "node:net"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer, Tracer } from "effect"
 import { describe, expect, it } from "vitest"
 import { edge, port } from "../support/EdgeLayers.ts"
 import { payout as given } from "../support/Given.ts"
@@ -61,6 +61,36 @@ describe("a money step", () => {
     })
     await Effect.runPromise(story)
     expect(ended).toEqual(["done"])
+  })
+
+  it("that a lost client or a stopping server cuts short still ends with its own answer", async () => {
+    const { createPayout, gate, started } = slow()
+    const { layer } = edge({ createPayout })
+    const text = JSON.stringify(body)
+    const spans: Array<Tracer.Span> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    const story = Effect.gen(function* () {
+      const taken = yield* Effect.provide(port, yield* Layer.build(layer))
+      const gone = Deferred.makeUnsafe<void>()
+      const socket = connect(taken, "127.0.0.1")
+      socket.on("close", () => Effect.runSync(Deferred.succeed(gone, undefined)))
+      socket.write(written([...signed("POST", "/v1/payouts", text), ["Idempotency-Key", "k"]], text))
+      yield* Deferred.await(started)
+      socket.destroy()
+      yield* Deferred.await(gone)
+      // The server has heard of it once it answers somebody who came later.
+      yield* Effect.promise(() => send(taken, { method: "GET", target: "/health", headers: [["Host", "a"]] }))
+      yield* Deferred.succeed(gate, undefined)
+    })
+    await Effect.runPromise(Effect.scoped(story).pipe(Effect.provideService(Tracer.Tracer, tracer)))
+    const payouts = spans.filter(({ name }) => name === "POST /v1/payouts")
+    expect(payouts.map(({ attributes }) => attributes.get("http.response.status_code"))).toEqual([201])
   })
 
   it("is answered before its lease ends, and goes on", async () => {

@@ -120,6 +120,20 @@ story(
 )
 
 story(
+  "does not count a code that was not sent, and each of them once",
+  Effect.gen(function* () {
+    const codes = yield* Codes
+    const number = { appId, mode: "live", partyHash } as const
+    const ask = (at: number) => codes.request(number, at, 2, 600_000)
+    expect([yield* ask(NOON), yield* ask(NOON), yield* ask(NOON)]).toStrictEqual([null, null, NOON + 600_000])
+    yield* codes.unsent(number, NOON)
+    expect([yield* ask(NOON + 1), yield* ask(NOON + 1)]).toStrictEqual([null, NOON + 600_000])
+    yield* codes.unsent(number, NOON + 2)
+    expect(yield* ask(NOON + 3)).toBe(NOON + 600_000)
+  })
+)
+
+story(
   "are over once their window passed with none on its way: no charge can be placed any more",
   Effect.gen(function* () {
     const codes = yield* Codes

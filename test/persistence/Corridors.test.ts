@@ -57,7 +57,7 @@ describe("the corridors", () => {
       expect(bank).toEqual({
         ...ugandaBank,
         active: true,
-        provider: "eversend",
+        providers: ["eversend"],
         networks: [],
         minimum: 10_000n,
         maximum: null,

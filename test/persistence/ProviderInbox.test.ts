@@ -5,6 +5,7 @@ import { type Callback, ProviderInbox } from "../../src/services/ports/ProviderI
 import { givenDatabase, givenNode, newReference } from "../support/GivenDatabase.ts"
 
 const LEASE_MS = 10_000
+const MINUTE = 60_000
 
 const givenCallback = (override: Partial<Callback> = {}) =>
   Effect.map(
@@ -76,6 +77,32 @@ describe("the provider's inbox", () => {
       expect(yield* inbox.claimDue(4_999, 9, LEASE_MS)).toEqual([])
       expect(yield* inbox.claimDue(5_000, 9, LEASE_MS)).toEqual([later])
       expect(yield* inbox.store(yield* givenCallback({ digest: done.digest }))).toBe(false)
+    })
+  )
+
+  it.effect("looks again into bytes that came long ago, handled or parked, and at most once in a while", () =>
+    Effect.gen(function* () {
+      const inbox = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), ProviderInbox)
+      const first = yield* givenCallback()
+      const again = (receivedAt: number) => Effect.flatMap(givenCallback({ receivedAt }), inbox.store)
+      const due = (now: number) => Effect.map(inbox.claimDue(now, 9, LEASE_MS), (claimed) => claimed.map(({ id }) => id))
+      expect(yield* inbox.store(first)).toBe(true)
+      expect(yield* again(MINUTE * 2)).toBe(false)
+      yield* inbox.done(first.id, yield* newReference)
+      expect(yield* again(first.receivedAt + MINUTE - 1)).toBe(false)
+      expect(yield* again(first.receivedAt + MINUTE)).toBe(true)
+      const reopened = {
+        status: "due",
+        receivedAt: first.receivedAt + MINUTE,
+        nextLookAt: first.receivedAt + MINUTE,
+        matched: null
+      }
+      expect(yield* inbox.list(null, 9)).toEqual([{ ...first, ...reopened }])
+      expect(yield* due(first.receivedAt + MINUTE)).toEqual([first.id])
+      yield* inbox.later(first.id, null)
+      expect(yield* again(first.receivedAt + MINUTE * 2 - 1)).toBe(false)
+      expect(yield* again(first.receivedAt + MINUTE * 2)).toBe(true)
+      expect(yield* due(first.receivedAt + MINUTE * 2)).toEqual([first.id])
     })
   )
 })

@@ -109,9 +109,9 @@ describe("an endpoint", () => {
       const again = (at: number) => ({ _tag: "Again", at }) as const
       yield* attempted(1_000, 500, again(2_000))
       yield* attempted(FAILING_MS + 999, 500, again(0))
-      expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null })
+      expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null, updatedAt: 0 })
       yield* attempted(FAILING_MS + 1_000, 500, again(0))
-      expect(yield* standing).toMatchObject({ enabled: false, disabledReason: "failing" })
+      expect(yield* standing).toMatchObject({ enabled: false, disabledReason: "failing", updatedAt: FAILING_MS + 1_000 })
       // Enabled again, it begins anew; what waited goes on.
       yield* endpoints.put(wish, secret("one"), null, 5, auditEntry())
       yield* attempted(2 * FAILING_MS, 500, again(0))
@@ -129,7 +129,7 @@ describe("an endpoint", () => {
       yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())
       yield* waiting(1)
       yield* attempted(1_000, 410, { _tag: "Gone" })
-      expect(yield* standing).toMatchObject({ enabled: false, disabledReason: "gone" })
+      expect(yield* standing).toMatchObject({ enabled: false, disabledReason: "gone", updatedAt: 1_000 })
       expect(yield* sql`SELECT status FROM deliveries`).toEqual([{ status: "parked" }])
       // Enabled again at another address, while the old one is still being asked.
       yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())

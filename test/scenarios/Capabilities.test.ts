@@ -1,6 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Capability } from "../../src/domain/Tenant.ts"
+import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
 import { said } from "../support/SignedClient.ts"
 import { callsOf, changeCorridor, gatewayOn, Stack, tenantOn } from "../support/Stack.ts"
 
@@ -41,23 +42,41 @@ layer(Stack.layer(), { excludeTestServices: true })("what a tenant may do", (it)
     })
   )
 
-  it.effect("says provider_not_supported where the mode has no account at the provider, whose reads then fail", () =>
-    Effect.gen(function* () {
-      const { database, simulator } = yield* Stack
-      const noAccount = { EVERSEND_TEST_CLIENT_ID: "", EVERSEND_TEST_CLIENT_SECRET: "", EVERSEND_TEST_WEBHOOK_SECRET: "" }
-      const gateway = yield* Effect.orDie(gatewayOn(database, simulator, noAccount))
-      const tenant = yield* tenantOn(gateway, 0n, { mode: "test", capabilities: Capability.literals })
-      const { body } = yield* tenant.get("/v1/capabilities")
-      expect(body.data).toContainEqual({
-        capability: "payouts",
-        provider,
-        supported: false,
-        reason: "provider_not_supported"
+  it.effect(
+    "says provider_not_supported where the mode has no account at the provider, and every call says the same, once and for all",
+    () =>
+      Effect.gen(function* () {
+        const { database, simulator } = yield* Stack
+        const noAccount = { EVERSEND_TEST_CLIENT_ID: "", EVERSEND_TEST_CLIENT_SECRET: "", EVERSEND_TEST_WEBHOOK_SECRET: "" }
+        const gateway = yield* Effect.orDie(gatewayOn(database, simulator, noAccount))
+        const tenant = yield* tenantOn(gateway, 0n, { mode: "test", capabilities: Capability.literals })
+        const { body } = yield* tenant.get("/v1/capabilities")
+        expect(body.data).toContainEqual({
+          capability: "payouts",
+          provider,
+          supported: false,
+          reason: "provider_not_supported"
+        })
+        expect(body.data).toContainEqual({ capability: "refunds", provider, ...refundsReason })
+        const refusals = [
+          ["/v1/reference/banks/UG", "reference_data"],
+          ["/v1/reference/countries", "reference_data"],
+          ["/v1/balances", "balances"]
+        ] as const
+        for (const [path, capability] of refusals)
+          expect(said(yield* tenant.get(path))).toStrictEqual({
+            status: 501,
+            code: "provider_capability_unsupported",
+            class: "terminal",
+            details: { capability, reason: "provider_not_supported" }
+          })
+        const unsupported = { status: 422, code: "corridor_unsupported", class: "terminal" }
+        expect(said(yield* tenant.post("/v1/payouts", momoPayout("1234")))).toMatchObject(unsupported)
+        expect(said(yield* tenant.call("POST", "/v1/payouts/quote", momoPayout("1234")))).toMatchObject(unsupported)
+        expect(said(yield* tenant.post("/v1/collections", momoCharge("1234")))).toMatchObject(unsupported)
+        const { country, source } = momoCharge("1234")
+        expect(said(yield* tenant.call("POST", "/v1/collections/otp", { country, source }))).toMatchObject(unsupported)
       })
-      expect(body.data).toContainEqual({ capability: "refunds", provider, ...refundsReason })
-      for (const path of ["/v1/reference/banks/UG", "/v1/reference/countries", "/v1/balances"])
-        expect(said(yield* tenant.get(path))).toMatchObject({ status: 503, code: "provider_error" })
-    })
   )
 })
 
@@ -89,6 +108,29 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
         expect.objectContaining({ country: "CM", direction: "collection", method: "momo", active: false })
       )
       expect(body.data).toContainEqual(expect.objectContaining({ country: "KE", method: "momo", exponent: 2 }))
+    })
+  )
+
+  it.effect("refuse every charge while they are inactive, before the provider is asked", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const before = yield* callsOf(simulator)
+      const momo = { country: "CM", currency: "XAF", source: { type: "momo", msisdn: "237670001234", network: "MTN" } }
+      const card = { method: "card", source: { type: "card" }, redirect_url: "https://shop.example/done" }
+      for (const [change, key] of [
+        [momo, { country: "CM", currency: "XAF", method: "momo" }],
+        [card, { country: "UG", currency: "UGX", method: "card" }]
+      ] as const) {
+        const details = { ...key, direction: "collection" }
+        expect(said(yield* tenant.post("/v1/collections", momoCharge("", change)))).toStrictEqual({
+          status: 422,
+          code: "corridor_unsupported",
+          class: "terminal",
+          details
+        })
+      }
+      expect(yield* callsOf(simulator)).toStrictEqual(before)
     })
   )
 

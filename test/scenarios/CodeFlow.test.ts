@@ -207,6 +207,18 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
+  it.effect("takes a code that was sent again by hand; a pin_id that is nobody's is a wrong code, and costs one attempt", () =>
+    Effect.gen(function* () {
+      const { tenant } = yield* given
+      const { reference } = yield* waiting(tenant, "1124")
+      const say = (pinId: string) => authorize(tenant, reference, wrapped(pinId, RIGHT, "1124"))
+      expect(said(yield* say("VE0"))).toStrictEqual(incorrect(reference, 4))
+      expect(said(yield* say("VE0"))).toStrictEqual(incorrect(reference, 4))
+      const resent = yield* tenant.post("/v1/collections/otp", { country: "UG", source: sourceOf("1124") })
+      expect(said(yield* say(pinIdOf(resent)))).toStrictEqual({ status: 200 })
+    })
+  )
+
   it.effect("sends three codes to a number in ten minutes", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given

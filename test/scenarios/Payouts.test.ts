@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { bankPayout, momoPayout } from "../support/GivenRequests.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
-import { changeCorridor, creditOn, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
+import { changeCorridor, creditOn, executionsOf, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
 
 const PAYOUTS = "/v1/payouts"
 const QUOTE = "/v1/payouts/quote"
@@ -157,7 +157,7 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
 
   it.effect("keeps the modes apart, and test mode under its ceiling", () =>
     Effect.gen(function* () {
-      const { gateway } = yield* Stack
+      const { gateway, simulator } = yield* Stack
       const live = yield* tenantOn(gateway)
       const test = yield* keyOn(gateway, live.appId, "test")
       yield* creditOn(gateway, test, 50_000n)
@@ -169,6 +169,8 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
       expect([yield* test.float, yield* live.float]).toMatchObject([{ available_minor: 30_000 }, { available_minor: 100_000 }])
       const reference = referenceOf(answer)
       yield* test.until(`${PAYOUTS}/${reference}`, ({ status }) => status === "successful")
+      // No sandbox: the money of the test account has moved.
+      expect(yield* executionsOf(simulator, reference)).toMatchObject([{ direction: "payout", amount_minor: 19_000 }])
       expect(said(yield* live.get(`${PAYOUTS}/${reference}`))).toStrictEqual({ ...refused("not_found"), status: 404 })
     })
   )

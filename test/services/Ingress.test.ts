@@ -50,23 +50,29 @@ const payout = (given: Partial<Payout> = {}): Payout => ({
 })
 
 /** Believes every callback whose body is the JSON of a hint. */
-const provider: Provider = {
+const providerOf = ({ keys, renew }: World): Provider => ({
   name: "eversend",
   mode: "test",
   promises: { clientReference: "idempotent", lookup: "by_client_ref", webhookAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
   callbacks: {
     verify: ({ body, headers }) =>
-      headers["signature"] === "right" ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none()
+      keys.has(headers["signature"] ?? "") ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none(),
+    ...(renew === undefined ? {} : { renew })
   }
-}
+})
 
 const callback = (hint: Partial<Hint>, signature = "right"): RawCallback => ({
+  method: "POST",
+  path: "/webhooks/eversend/key",
   headers: { signature },
   body: Buffer.from(JSON.stringify({ reference: null, providerReference: null, ...hint }))
 })
 
 interface World {
   readonly transaction: Payout
+  /** What callbacks may be signed with. */
+  readonly keys: Set<string>
+  renew?: Effect.Effect<void>
   /** What asking tells. */
   learns: Effect.Effect<boolean>
   readonly asked: Array<Reference>
@@ -78,6 +84,7 @@ interface World {
 
 const newWorld = (given: Partial<Payout> = {}): World => ({
   transaction: payout(given),
+  keys: new Set(["right"]),
   learns: Effect.succeed(true),
   asked: [],
   done: [],
@@ -88,6 +95,7 @@ const newWorld = (given: Partial<Payout> = {}): World => ({
 
 const ports = (world: World) => {
   const stored = { transaction: world.transaction, revision: 1n }
+  const provider = providerOf(world)
   return Layer.mergeAll(
     Layer.succeed(ProviderRegistry, {
       known: ["eversend"],
@@ -118,6 +126,7 @@ const ports = (world: World) => {
         Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none()),
       history: () => Effect.succeed([]),
       claimDue: () => Effect.succeed([]),
+      begunBetween: () => Effect.succeed([]),
       inReview: () => Effect.succeed([]),
       raw: () => Effect.succeed(Option.none()),
       sealedDestination: () => Effect.succeed(Option.none())
@@ -150,6 +159,24 @@ describe("Ingress", () => {
         expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
         expect(world.stored.size).toBe(0)
       })
+  )
+
+  it.effect("looks at a callback once more after the provider's keys were got anew, and only where it did not verify", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      let renewed = 0
+      world.renew = Effect.sync(() => {
+        renewed += 1
+        world.keys.add("new")
+      })
+      const { receive } = yield* ingress(world)
+      const hint = { reference: world.transaction.reference }
+      expect(yield* receive("eversend", "route-key", callback(hint))).toBe("stored")
+      expect(renewed).toBe(0)
+      expect(yield* receive("eversend", "route-key", callback({ providerReference: "ever-1" }, "new"))).toBe("stored")
+      expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
+      expect([renewed, world.stored.size]).toEqual([2, 2])
+    })
   )
 
   it.effect("asks the provider about the transaction that a callback names, and believes nothing else of it", () =>

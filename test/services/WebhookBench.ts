@@ -98,6 +98,7 @@ export const policy = (given: Partial<Policy["Service"]>) =>
     notFoundCount: 3,
     webhookScheduleMs: [0, 5_000],
     webhookAllowLoopback: true,
+    circuit: { failures: 20, openMs: 1_000 },
     testCeilings: {
       UGX: 0n,
       RWF: 0n,

@@ -26,7 +26,7 @@ export const Destination = Schema.Union([
     ),
     tag: Schema.optionalKey(text(64))
   })
-])
+]).annotate({ expected: 'an object whose type is "momo", "bank" or "wallet"' })
 
 const asked = {
   amount_minor: AskedAmount,

@@ -1,5 +1,7 @@
 import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { pathOf } from "../../domain/SignedText.ts"
 import { Ingress } from "../../services/Ingress.ts"
 import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
@@ -10,13 +12,23 @@ export const CallbacksHandlers = HttpApiBuilder.group(
   "callbacks",
   Effect.fnUntraced(function* (handlers) {
     const ingress = yield* Ingress
-    return handlers.handleRaw("receive", ({ params, request }) =>
+    const receive = ({ params, request }: Incoming) =>
       Effect.flatMap(CurrentRequest, ({ body }) =>
-        ingress.receive(params.provider, params.route_key, { headers: request.headers, body })
+        ingress.receive(params.provider, params.route_key, {
+          method: request.method,
+          path: pathOf(request.url),
+          headers: request.headers,
+          body
+        })
       ).pipe(
         Effect.map((status) => ({ status })),
         answered(200)
       )
-    )
+    return handlers.handleRaw("receive", receive).handleRaw("receivePut", receive)
   })
 )
+
+interface Incoming {
+  readonly params: { readonly provider: string; readonly route_key: string }
+  readonly request: HttpServerRequest.HttpServerRequest
+}

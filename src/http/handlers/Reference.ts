@@ -36,8 +36,8 @@ export const ReferenceHandlers = HttpApiBuilder.group(
         })
       )
       .handleRaw("corridors", () =>
-        reference.corridors.pipe(
-          Effect.map((rows) => rows.map(corridorView)),
+        Effect.flatMap(Signed, ({ caller }) => reference.corridors(caller)).pipe(
+          Effect.map((rows) => rows.map((row) => corridorView(row, row.provider))),
           answered(200)
         )
       )

@@ -8,6 +8,7 @@ import { exchanging } from "./Exchanges.ts"
 import { decoded, type Reading } from "./Reading.ts"
 import { referenceData } from "./Reference.ts"
 import type { Kind } from "./Refusals.ts"
+import { statement } from "./Statement.ts"
 import { chargeOutcome, confirmed, foundById, foundInPage, isUnconfirmed, payoutOutcome } from "./Translate.ts"
 import { byIdPath, chargeBody, codeBody, payoutBody, quotationBody, searchPath } from "./TranslateOrder.ts"
 import { QUOTE_LIFE_MS, quoteOf } from "./TranslateQuote.ts"
@@ -47,6 +48,7 @@ export const eversend = Effect.fn("eversend")(function* (
     payouts: { quote: quoting(client, deadline), send: yield* sending(client, deadline), ask: ask("payout") },
     collections: { charge: charging(client, deadline), sendCode: codeSending(client, deadline), ask: ask("collection") },
     reference: referenceData(client, deadline),
+    statement: statement(client, deadline),
     exchange: {
       ...exchanging({ client, deadline, heard, search: (until, order) => search(client, until, "exchange", order) }),
       ask: ask("exchange")

@@ -10,6 +10,7 @@ export const refusals: Readonly<Record<Kind, ReadonlyMap<number, Refusal>>> = {
   payout: new Map([
     [400, other],
     [401, notAdmitted],
+    // The shared wallet is short, and that is nobody's own: `insufficient_funds` would be said of the tenant's float or of a payer.
     [
       402,
       {

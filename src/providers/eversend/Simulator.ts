@@ -21,7 +21,7 @@ import { createPayout } from "./SimulatorPayouts.ts"
 import { quotePayout } from "./SimulatorQuotation.ts"
 import { banks, countries, resolveBank, resolveWallet, wallets } from "./SimulatorReference.ts"
 import { issueToken, peekToken, readToken } from "./SimulatorTokens.ts"
-import { decimal, number, transactionById, transactions } from "./SimulatorTransactions.ts"
+import { decimal, transactionById, transactions } from "./SimulatorTransactions.ts"
 
 interface Options {
   readonly accounts: ReadonlyArray<EversendAccount>
@@ -154,6 +154,6 @@ const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["
   const { amount, currency, id, kind, reference, returned } = transaction
   const word = { successful: "success", failed: "failed", pending: "pending" }[says]
   const subject = kind === "exchange" ? "transaction" : kind
-  const sum = kind === "payout" ? JSON.stringify(decimal(amount, currency)) : number(amount, currency)
+  const sum = kind === "payout" ? JSON.stringify(decimal(amount, currency)) : decimal(amount, currency)
   return `{ "type" :${JSON.stringify(`${subject}.${returned ? "refunded" : word}`)},\n\t"data":  {"transactionRef": ${JSON.stringify(reference)} ,"transactionId":${JSON.stringify(id)}, "amount" : ${sum},"currency":"${currency}",\n "status": "${says}" } }\n`
 }

@@ -1,5 +1,6 @@
 import type { Redacted } from "effect"
-import { Data, Effect, Result, Schema } from "effect"
+import { Data, Effect, Option, Result, Schema } from "effect"
+import { RawJson } from "../../domain/Json.ts"
 import type { Answer, Play } from "../simulation/Endings.ts"
 import type { Desk, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
 
@@ -48,9 +49,15 @@ export const refusePhone = () =>
   new Stop({ answer: json(400, { message: { message: "phone number must be a valid international format" } }) })
 
 export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> => {
-  const decoded = Schema.decodeUnknownResult(Schema.fromJsonString(schema))(request.body)
+  const body = Option.getOrUndefined(parsed(request.body))
+  const decoded = Schema.decodeUnknownResult(schema)(body)
   return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : Effect.fail(refuse(400, String(decoded.failure)))
 }
+
+/** Its numbers as they were written: a float would lose the last digits of a large amount. */
+const parsed = Option.liftThrowable((text: string): unknown =>
+  JSON.parse(text, (_key, value, { source }) => (typeof value === "number" && source !== undefined ? new RawJson(source) : value))
+)
 
 /** Lets an open ending through and stops the others in Eversend's own way. */
 export const passGate = ({ gate }: Play): Effect.Effect<void, Stop> => {

@@ -38,7 +38,7 @@ export const collectionFees = Effect.fnUntraced(function* (call: Call) {
   if (currency === undefined || !servedCountries.some((one) => one.collects && one.currency === currency)) {
     return yield* refuse(400, "currency is not supported")
   }
-  const asked = fromDecimal(String(request.amount), currency)
+  const asked = fromDecimal(request.amount, currency)
   if (Result.isFailure(asked)) return yield* refuse(400, "amount has too many decimals")
   const charges = collectionFee(asked.success)
   return success({
@@ -134,7 +134,7 @@ const checked = Effect.fnUntraced(function* (call: Call, request: Request) {
   if (country === undefined || !country.collects) return yield* refuse(400, "country is not supported")
   if (country.currency !== request.currency) return yield* refuse(400, "currency is not supported")
   if (!isPhoneOf(country, request.phone)) return yield* refusePhone()
-  const amount = fromDecimal(String(request.amount), country.currency)
+  const amount = fromDecimal(request.amount, country.currency)
   if (Result.isFailure(amount)) return yield* refuse(400, "amount has too many decimals")
   if (amount.success > LARGEST_COLLECTION) return yield* refuse(400, "amount is above the maximum")
   if (country.country !== "GH") return { amount: amount.success, currency: country.currency, redirectTo: null }

@@ -36,7 +36,7 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
   const from = currencyOf(request.from)
   const to = currencyOf(request.to)
   if (from === undefined || to === undefined || from === to) return yield* refuse(400, "currency pair is not supported")
-  const asked = fromDecimal(String(request.amount), from)
+  const asked = fromDecimal(request.amount, from)
   if (Result.isFailure(asked)) return yield* refuse(400, "amount has too many decimals")
   const amount = asked.success
   const { account } = call.desk

@@ -59,7 +59,7 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
 
   const destinationCurrency = destination.country.currency
   const amountCurrency = request.amountType === "DESTINATION" ? destinationCurrency : currency
-  const asked = fromDecimal(String(request.amount), amountCurrency)
+  const asked = fromDecimal(request.amount, amountCurrency)
   if (Result.isFailure(asked)) return yield* refuse(400, "amount has too many decimals")
   const toDestination = request.amountType === "DESTINATION"
   const amount = toDestination ? needed(asked.success, currency, destinationCurrency) : asked.success
@@ -80,7 +80,7 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
     totalAmount: twoDecimals(decimal(amount + fee, currency)),
     type: request.type,
     amountType: request.amountType ?? "SOURCE",
-    amount: String(request.amount),
+    amount: request.amount,
     ...(destination.recipient === null ? {} : { merchant: merchant(destination.country, destination.recipient) })
   }
   const once = `${call.now}-${call.desk.account.sequence()}`

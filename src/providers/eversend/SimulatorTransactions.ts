@@ -1,15 +1,17 @@
 import { DateTime, Effect, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import { minor, toDecimal } from "../../domain/Money.ts"
+import { RawJson } from "../../domain/Json.ts"
+import { toDecimal } from "../../domain/Money.ts"
 import type { SimulatedTransaction } from "../simulation/Facts.ts"
 import { type Call, PROVIDER, refuse, success } from "./SimulatorCall.ts"
 
 const LARGEST_PAGE = 100
 
-export const decimal = (amount: bigint, currency: Currency): string => toDecimal(minor(amount), currency)
+export const decimal = (amount: bigint, currency: Currency): string =>
+  amount < 0n ? `-${toDecimal(-amount, currency)}` : toDecimal(amount, currency)
 
-/** As a JSON number, which carries a decimal of up to fifteen digits exactly. */
-export const number = (amount: bigint, currency: Currency): number => Number(decimal(amount, currency))
+/** As a JSON number, to the digit. */
+export const number = (amount: bigint, currency: Currency): RawJson => new RawJson(decimal(amount, currency))
 
 const iso = (at: number) => DateTime.formatIso(DateTime.makeUnsafe(at))
 

@@ -2,7 +2,7 @@ import { DateTime, Option, Result, Schema } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
-import type { Exchanged } from "../Transport.ts"
+import { type Exchanged, exactJson } from "../Transport.ts"
 import { decoded, noAnswer, type Reading, type Refused, refusedBy, told, unread } from "./Reading.ts"
 import { failures, type Kind, refusals } from "./Refusals.ts"
 import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
@@ -209,9 +209,9 @@ const instant = (text: string | undefined): number | undefined =>
 
 const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
-/** A definite refusal by its HTTP status. */
+/** A definite refusal by its HTTP status. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
 export const refusal = (kind: Kind, exchanged: Exchanged): Reading<Refused> | undefined => {
-  if (exchanged._tag !== "Answered") return undefined
+  if (exchanged._tag !== "Answered" || Option.isNone(exactJson(exchanged))) return undefined
   const known = refusals[kind].get(exchanged.status)
   return known === undefined ? undefined : refusedBy(known, null, `HTTP ${exchanged.status}`)
 }

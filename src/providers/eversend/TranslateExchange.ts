@@ -1,12 +1,12 @@
 import { Option, Result } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
-import { fromDecimal, toDecimal } from "../../domain/Money.ts"
+import { fromDecimal, isBeyond, toDecimal } from "../../domain/Money.ts"
 import type { ExchangeOrder, ExchangeOutcome, ExchangeQuote, QuoteRefused } from "../../services/ports/Provider.ts"
 import type { Exchanged } from "../Transport.ts"
 import { decoded, noAnswer, type Reading, told, unread } from "./Reading.ts"
 import { broughtBy, refusal } from "./Translate.ts"
-import { broken, type NoQuote, noQuoteBy, refusing } from "./TranslateQuote.ts"
+import { broken, type NoQuote, noQuoteBy, refusing, tooLarge } from "./TranslateQuote.ts"
 import { ExchangeAnswer, ExchangeQuotationAnswer } from "./Wire.ts"
 
 /** An exchange's token lives 30 s; the rest is for the way there and back, and for clocks that differ. */
@@ -30,6 +30,8 @@ export const exchangeQuoteOf = (
   const answer = Option.getOrUndefined(decoded(ExchangeQuotationAnswer, exchanged))
   if (answer === undefined) return noQuoteBy(exchanged)
   const { quotation, token } = answer.data
+  if (quotation.destCurrency === order.destinationCurrency && isBeyond(quotation.destAmount, order.destinationCurrency))
+    return tooLarge
   const brought = broughtBy(quotation.destAmount, quotation.destCurrency)
   if (quotation.baseCurrency !== order.currency || brought?.currency !== order.destinationCurrency)
     return broken("the currencies are not those that were asked for")

@@ -1,5 +1,5 @@
 import { Option, Result } from "effect"
-import { fromDecimal, fromDecimalDown, fromDecimalUp } from "../../domain/Money.ts"
+import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond, LARGEST_AMOUNT } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import type { Exchanged } from "../Transport.ts"
 import { decoded } from "./Reading.ts"
@@ -62,8 +62,10 @@ const fits = (quotation: Quotation, order: QuoteOrder): QuoteRefused | NoQuote |
   return undefined
 }
 
-const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuote | NoQuote => {
+const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
   const { amountType, corridor, destinationCurrency } = order
+  if (isBeyond(quotation.totalAmount, corridor.currency) || isBeyond(quotation.destinationAmount, destinationCurrency))
+    return tooLarge
   const principal = fromDecimal(quotation.sourceAmount, corridor.currency)
   const fee = fromDecimalUp(quotation.totalFees, corridor.currency)
   const isExchanged = destinationCurrency !== corridor.currency
@@ -71,6 +73,7 @@ const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuo
   if (Result.isFailure(principal) || Result.isFailure(fee) || Result.isFailure(destinationAmount)) {
     return broken("an amount is finer than its currency")
   }
+  if (principal.success + fee.success > LARGEST_AMOUNT) return tooLarge
   const fixed = amountType === "SOURCE" ? principal.success : destinationAmount.success
   if (fixed !== order.amount) return broken("the amount is not the one that was asked for")
   return {
@@ -93,6 +96,9 @@ const isSum = (a: string, b: string, total: string): boolean => {
   }
   return scaled(a) + scaled(b) === scaled(total)
 }
+
+/** Eversend would do it, and the gateway cannot count so much: no later answer will be another one. */
+export const tooLarge: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "more than the largest amount" }
 
 export const broken = (why: string): NoQuote => noQuote(why, `a quotation of Eversend's makes no sense: ${why}`)
 

@@ -1,11 +1,8 @@
 import { Schema } from "effect"
-import { Amount, Text } from "../WireNumber.ts"
+import { Amount, Text, WrittenAmount } from "../WireNumber.ts"
 
 // Eversend's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Answers mix numbers and strings
 // for the same kind of value, so both decode to text (WireNumber); members that are not named here are ignored.
-
-/** Major units in a request: a JSON number. */
-const RequestAmount = Schema.Finite.check(Schema.isGreaterThan(0))
 
 const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -28,7 +25,7 @@ export const ErrorAnswer = Schema.Struct({
 export const CollectionFeesRequest = Schema.Struct({
   method: Schema.Literals(["momo", "bank"]),
   currency: Schema.String,
-  amount: RequestAmount
+  amount: WrittenAmount
 })
 export const CollectionFeesAnswer = envelope(
   Schema.Struct({
@@ -48,7 +45,7 @@ export const OtpAnswer = envelope(Schema.Struct({ pinId: Schema.NonEmptyString }
 // POST /collections/momo. `redirectUrl` is required for GH with GHS.
 export const MomoCollectionRequest = Schema.Struct({
   phone: Schema.String,
-  amount: RequestAmount,
+  amount: WrittenAmount,
   country: Schema.String,
   currency: Schema.String,
   transactionRef: Schema.optionalKey(Schema.String),
@@ -80,7 +77,7 @@ export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"])
 // POST /payouts/quotation, to a phone or bank account (country and currency), or to an Eversend wallet (identifier).
 export const PayoutQuotationRequest = Schema.Struct({
   sourceWallet: Schema.String,
-  amount: RequestAmount,
+  amount: WrittenAmount,
   type: Schema.Literals(["momo", "bank", "eversend"]),
   amountType: Schema.optionalKey(AmountType),
   destinationCountry: Schema.optionalKey(Schema.String),
@@ -209,7 +206,7 @@ export const WalletsAnswer = envelope(
 )
 
 // POST /exchanges/quotation. `amount` is in the source currency.
-export const ExchangeQuotationRequest = Schema.Struct({ from: Schema.String, to: Schema.String, amount: RequestAmount })
+export const ExchangeQuotationRequest = Schema.Struct({ from: Schema.String, to: Schema.String, amount: WrittenAmount })
 export const ExchangeQuotationAnswer = envelope(
   Schema.Struct({
     expires: Schema.optionalKey(Schema.String),

@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import type { Account } from "./Account.ts"
 import type { Job, OutgoingCallback } from "./Facts.ts"
+import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
 /** Milliseconds before the second, third and fourth attempt. */
 const BACKOFF_MS = [1000, 2000, 4000] as const
@@ -14,10 +15,18 @@ type CallbackWork = Extract<Job["work"], { readonly kind: "callbacks" }>
 export const callbackAddress = (provider: string, account: string): string => `callback_address/${provider}/${account}`
 
 /** One attempt at the first callback of a job. Answers what is left to do, or nothing. */
-export const attemptCallback = Effect.fnUntraced(function* (account: Account, job: Job, work: CallbackWork, now: () => number) {
+export const attemptCallback = Effect.fnUntraced(function* (
+  account: Account,
+  job: Job,
+  work: CallbackWork,
+  sign: SimulatedProvider["sign"],
+  now: () => number
+) {
   const [first, ...rest] = work.callbacks
   if (first === undefined) return undefined
-  const delivered = yield* post(account.note(callbackAddress(job.provider, job.account)), first)
+  const url = account.note(callbackAddress(job.provider, job.account))
+  const headers = url === undefined || sign === undefined ? first.headers : sign(first, job.account, url, now())
+  const delivered = yield* post(url, { ...first, headers })
   const pause = BACKOFF_MS[work.attempt]
   if (!delivered && work.attempt < first.retries && pause !== undefined) {
     return { ...job, at: now() + pause, work: { ...work, attempt: work.attempt + 1 } } satisfies Job
@@ -29,8 +38,8 @@ export const attemptCallback = Effect.fnUntraced(function* (account: Account, jo
 const post = Effect.fnUntraced(function* (url: string | undefined, callback: OutgoingCallback) {
   if (url === undefined) return false
   const status = yield* Effect.tryPromise(async (signal) => {
-    const { body, headers } = callback
-    const answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal })
+    const { body, headers, method = "POST" } = callback
+    const answer = await fetch(url, { method, headers, body, redirect: "manual", signal })
     await answer.arrayBuffer()
     return answer.status
   }).pipe(Effect.timeout(CALLBACK_TIMEOUT_MS), Effect.option)

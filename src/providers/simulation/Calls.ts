@@ -39,7 +39,11 @@ export const openCalls = Effect.fn("openCalls")(function* (dataDir: string): Eff
       if (calls.length > KEPT_CALLS) calls.shift()
       yield* journal.append(encode(call))
     }),
-    list: (reference) =>
-      reference === undefined ? calls : calls.filter(({ body, path }) => body.includes(reference) || path.includes(reference))
+    list: (reference) => {
+      if (reference === undefined) return calls
+      // A provider may want it in small letters.
+      const forms = [reference, reference.toLowerCase()]
+      return calls.filter(({ body, path }) => forms.some((form) => body.includes(form) || path.includes(form)))
+    }
   }
 })

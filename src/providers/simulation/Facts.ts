@@ -50,6 +50,8 @@ export type Execution = typeof Execution.Type
 export const OutgoingCallback = Schema.Struct({
   body: Schema.String,
   headers: Schema.Record(Schema.String, Schema.String),
+  /** POST where it is absent. */
+  method: Schema.optionalKey(Schema.Literals(["POST", "PUT"])),
   /** How often it is sent again after an answer that is not 200; a forged one never. */
   retries: Schema.Int
 })

@@ -36,13 +36,13 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
   const runOnce = Effect.fnUntraced(function* (job: Job) {
     const now = yield* Clock.currentTimeMillis
     const done: Fact = { fact: "job_done", id: job.id }
+    const provider = options.providers.find(({ name }) => name === job.provider)
     if (job.work.kind === "callbacks") {
       const clock = yield* Clock.Clock
-      const left = yield* attemptCallback(account, job, job.work, () => clock.currentTimeMillisUnsafe())
+      const left = yield* attemptCallback(account, job, job.work, provider?.sign, () => clock.currentTimeMillisUnsafe())
       return yield* account.commit([left === undefined ? done : { fact: "job", job: left }])
     }
     const transaction = account.transaction(job.provider, job.work.transaction)
-    const provider = options.providers.find(({ name }) => name === job.provider)
     if (transaction === undefined || provider === undefined) return yield* account.commit([done])
     const setting = { callback: provider.callback, delayMs: options.delayMs, now }
     yield* commit([

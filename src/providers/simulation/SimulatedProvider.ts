@@ -40,5 +40,7 @@ export interface SimulatedProvider {
   /** Calls that carry no number, whose ending can be chosen beforehand. */
   readonly operations: ReadonlyArray<string>
   readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback
+  /** The headers of a callback whose signature tells where and when it is sent. */
+  readonly sign?: (callback: OutgoingCallback, account: string, url: string, now: number) => OutgoingCallback["headers"]
   readonly handler: (desk: Desk) => (request: WireRequest) => Effect.Effect<WireAnswer>
 }

@@ -61,8 +61,8 @@ export class Codes extends Context.Service<
      */
     readonly close: (reference: Reference, at: Instant) => Effect.Effect<CodeStanding>
     /**
-     * Counts a code that is about to be sent by hand: at most `limit` a number within `windowMs`. Null when it may be sent, else the
-     * moment from which on the next one may.
+     * Counts a code that is about to be sent: at most `limit` a number within `windowMs`, whatever it is for. Null when it may be sent,
+     * else the moment from which on the next one may.
      */
     readonly request: (
       number: { readonly appId: AppId; readonly mode: Mode; readonly partyHash: Uint8Array },
@@ -70,5 +70,10 @@ export class Codes extends Context.Service<
       limit: number,
       windowMs: number
     ) => Effect.Effect<Instant | null>
+    /** The code that was counted at `at` was not sent: it does not count. Once for each; nothing where it is counted no more. */
+    readonly unsent: (
+      number: { readonly appId: AppId; readonly mode: Mode; readonly partyHash: Uint8Array },
+      at: Instant
+    ) => Effect.Effect<void>
   }
 >()("gateway/services/ports/Codes") {}

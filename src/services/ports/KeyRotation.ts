@@ -1,10 +1,10 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** How many values of each place were re-wrapped now; what was re-wrapped before is not counted again. */
+/** How many values of each place were written anew; what was re-wrapped before, or written over meanwhile, is not counted. */
 export type Rewrapped = Readonly<Record<string, number>>
 
-/** Nothing was changed, and why. */
+/** It is not finished, and why. What was re-wrapped stays so. */
 export class NotRotated extends Data.TaggedError("NotRotated")<{ readonly message: string }> {}
 
 /** Changes the master key. The keys that it seals, the hashing key among them, stay what they are. */
@@ -13,8 +13,9 @@ export class KeyRotation extends Context.Service<
   {
     /**
      * Re-wraps everything that `from` seals under the present master key, a few hundred values a commit, and writes one audit row when all
-     * is done. Stopped half-way, it goes on where it was; done twice, it changes nothing the second time. Refused, before anything is
-     * changed, where a value opens with neither key. No gateway may run meanwhile: it knows one key.
+     * is done: nothing is sealed under `from` then. Stopped half-way, it goes on where it was; done twice, it changes nothing the second
+     * time. Refused, before anything is changed, where a value opens with neither key. No gateway may run meanwhile: it knows one key. One
+     * that does is waited for in a few more passes, and then told of.
      */
     readonly rotate: (from: Redacted.Redacted, audit: AuditEntry) => Effect.Effect<Rewrapped, NotRotated>
   }

@@ -1,5 +1,6 @@
 import { Context } from "effect"
 import type { AskSchedule } from "../../domain/Asking.ts"
+import type { CircuitPolicy } from "../../domain/CircuitBreaker.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 
@@ -21,6 +22,7 @@ export class Policy extends Context.Service<
     readonly notFoundCount: number
     readonly webhookScheduleMs: ReadonlyArray<number>
     readonly webhookAllowLoopback: boolean
+    readonly circuit: CircuitPolicy
     readonly testCeilings: Readonly<Record<Currency, MinorUnits>>
   }
 >()("gateway/services/ports/Policy") {}

@@ -8,6 +8,7 @@ import type { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
+import type { StatementLine } from "../../domain/Reconciliation.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { Hint } from "./ProviderInbox.ts"
 
@@ -21,6 +22,8 @@ export interface Promises {
   readonly quoteTtlMs: number
   /** How long after sending "not found" proves nothing, whatever the setting says. */
   readonly notFoundGraceMs: number
+  /** The countries whose bank accounts `reference.resolve` knows; absent: every country whose banks are paid. */
+  readonly resolvesIn?: ReadonlyArray<string>
 }
 
 export interface QuoteOrder {
@@ -172,8 +175,10 @@ export interface ReferenceData {
   readonly balances?: Effect.Effect<ReadonlyArray<Balance>, ProviderError>
 }
 
-/** A callback as it came in: its headers with lower-case names, and its exact bytes. */
+/** A callback as it came in: the path as it was requested, without the query; headers with lower-case names; the exact bytes. */
 export interface RawCallback {
+  readonly method: string
+  readonly path: string
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
 }
@@ -181,21 +186,8 @@ export interface RawCallback {
 export interface Callbacks {
   /** None when the signature does not verify: the sender gets 401 and nothing is stored. */
   readonly verify: (callback: RawCallback) => Option.Option<Hint>
-}
-
-/** One movement of money as the provider's own account lists it. */
-export interface StatementLine {
-  readonly direction: "collection" | "payout" | "exchange"
-  readonly providerReference: string
-  /** Ours, where the provider shows it. */
-  readonly reference: string | null
-  /** Without fees, in `currency`, which is the source's. */
-  readonly amount: MinorUnits
-  readonly currency: Currency
-  /** Null where the statement does not name it. */
-  readonly fee: MinorUnits | null
-  readonly status: "pending" | "successful" | "failed" | "returned"
-  readonly at: Instant
+  /** Gets anew what `verify` needs, where a provider may change it: a callback that did not verify is looked at once more after it. */
+  readonly renew?: Effect.Effect<void>
 }
 
 /** One account at one provider, for one mode. What it cannot do is absent. */

@@ -34,7 +34,10 @@ export interface CallbackRow extends Callback {
 export class ProviderInbox extends Context.Service<
   ProviderInbox,
   {
-    /** False when the same bytes came before. */
+    /**
+     * False when the same bytes came a moment ago. Bytes that came longer ago may be about a later change (a body of references only is the
+     * same each time): they are due again, as if they had come for the first time, at most once in that while.
+     */
     readonly store: (callback: Callback) => Effect.Effect<boolean>
     /** Takes up to `limit` that wait to be looked at, for `leaseMs`. */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<Callback>>

@@ -1,7 +1,7 @@
 import { Context, type Effect, type Option, type Redacted } from "effect"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { Caller, Capability, Role, Tenant } from "../../domain/Tenant.ts"
+import type { Caller, Capability, NewTenant, Role, Tenant } from "../../domain/Tenant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** A key as the signature check needs it. */
@@ -33,7 +33,7 @@ export class Tenants extends Context.Service<
   Tenants,
   {
     /** False when the name is taken; nothing is written then. */
-    readonly create: (tenant: Tenant, audit: AuditEntry) => Effect.Effect<boolean>
+    readonly create: (tenant: NewTenant, audit: AuditEntry) => Effect.Effect<boolean>
     readonly find: (appId: AppId) => Effect.Effect<Option.Option<Tenant>>
     /** Ordered by name. */
     readonly list: Effect.Effect<ReadonlyArray<Tenant>>
@@ -46,6 +46,10 @@ export class Tenants extends Context.Service<
       granted: boolean,
       audit: AuditEntry
     ) => Effect.Effect<Option.Option<Tenant>>
+    /** Pins to a provider, or with null to none; to do so again changes nothing. None when there is no such tenant. */
+    readonly pin: (appId: AppId, provider: Tenant["pinned"], audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
+    /** The provider that a tenant is pinned to; null for none, and for no such tenant. A change is seen within a second by every node. */
+    readonly pinned: (appId: AppId) => Effect.Effect<Tenant["pinned"]>
     /** False when there is no such tenant. */
     readonly issueKey: (key: NewKey, audit: AuditEntry) => Effect.Effect<boolean>
     /** False when there is no such key, or it was revoked before. */

@@ -19,6 +19,13 @@ export interface RawTransaction {
   readonly rawResponse: string | null
 }
 
+export interface Span {
+  readonly provider: string
+  readonly mode: Mode
+  readonly from: Instant
+  readonly to: Instant
+}
+
 /** Reads transactions; only FloatLedger writes them. */
 export class Transactions extends Context.Service<
   Transactions,
@@ -35,7 +42,12 @@ export class Transactions extends Context.Service<
     ) => Effect.Effect<Option.Option<StoredTransaction>>
     /** In the order in which it happened; empty when there is no such transaction. */
     readonly history: (reference: Reference) => Effect.Effect<ReadonlyArray<HistoryLine>>
-    /** Takes up to `limit` transactions whose time to be asked for has come, for `leaseMs`; no other node gets them meanwhile. */
+    /** What was begun at one provider in `from <= created < to`, in that order; at most `limit`, those after the record `after`. */
+    readonly begunBetween: (span: Span, after: LedgerRecord | null, limit: number) => Effect.Effect<ReadonlyArray<LedgerRecord>>
+    /**
+     * Takes up to `limit` transactions whose time to be asked for has come, for `leaseMs`; no other node gets them meanwhile. A record that
+     * cannot be read is logged and left out.
+     */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /** At most `limit` records that need a person, the oldest first. */
     readonly inReview: (limit: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>

@@ -1,0 +1,128 @@
+import { describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { expect } from "vitest"
+import { freshDatabase } from "../support/Postgres.ts"
+import { gateway, installedOn } from "./Gateway.ts"
+
+const installation = Effect.map(
+  Effect.promise(() => freshDatabase()),
+  ({ url }) => {
+    const variables = installedOn(url)
+    const run = (line: string, ...more: ReadonlyArray<string>) => gateway(variables, ...line.split(" "), ...more)
+    const result = (line: string, ...more: ReadonlyArray<string>) =>
+      Effect.map(run(line, ...more, "--json"), ({ code, errors, output }) => {
+        expect({ code, errors }).toEqual({ code: 0, errors: "" })
+        return JSON.parse(output)
+      })
+    return { run, result }
+  }
+)
+
+const unchanged = { updated_at: "" }
+
+describe("corridor set", () => {
+  it.effect("asks what is to change, and changes and audits nothing without an answer", () =>
+    Effect.gen(function* () {
+      const { result, run } = yield* installation
+      const before = yield* result("corridor list")
+      const asked = yield* run("corridor set UG UGX payout momo --json")
+      expect(asked).toEqual({
+        code: 2,
+        output: "",
+        errors: "nothing to change: name at least one option\nSee: gateway corridor set --help"
+      })
+      expect(yield* result("corridor list")).toEqual(before)
+      expect(yield* result("audit list")).toEqual([])
+    })
+  )
+
+  it.effect("closes a corridor with the reason that its tenants read, and opens it again without one", () =>
+    Effect.gen(function* () {
+      const { result, run } = yield* installation
+      const closed = yield* result(
+        "corridor set KE KES payout bank --active false --inactive-reason",
+        "the bank's switch is down"
+      )
+      expect(closed).toMatchObject({ active: false, inactive_reason: "the bank's switch is down" })
+      const again = yield* result("corridor set KE KES payout bank --inactive-reason", "until Monday")
+      expect({ ...again, ...unchanged }).toEqual({ ...closed, inactive_reason: "until Monday", ...unchanged })
+      expect(yield* run("corridor set KE KES payout bank --active true --inactive-reason why")).toMatchObject({
+        code: 1,
+        errors: "an active corridor has no reason for being inactive"
+      })
+      expect(yield* result("corridor set KE KES payout bank --active true")).toMatchObject({
+        active: true,
+        inactive_reason: null
+      })
+    })
+  )
+
+  it.effect("sets what a corridor reaches, pays and asks for, and clears a maximum", () =>
+    Effect.gen(function* () {
+      const { result } = yield* installation
+      const row = "corridor set UG UGX payout bank"
+      const before = yield* result(`${row} --maximum-minor 900000`)
+      const after = yield* result(
+        `${row} --maximum-minor none --requires-msisdn true --networks MTN,AIRTEL --destination-currencies UGX,KES --availability degraded`
+      )
+      expect({ ...after, ...unchanged }).toEqual({
+        ...before,
+        maximum_minor: null,
+        requires_msisdn: true,
+        networks: ["MTN", "AIRTEL"],
+        destination_currencies: ["UGX", "KES"],
+        availability: "degraded",
+        ...unchanged
+      })
+      expect(yield* result(`${row} --networks none`)).toMatchObject({ networks: [], requires_msisdn: true })
+      const [newest] = yield* result("audit list --limit 2").pipe(Effect.map((rows) => rows.toReversed()))
+      expect(newest.details).toEqual({
+        maximum: "none",
+        requiresMsisdn: "true",
+        networks: "MTN,AIRTEL",
+        destinationCurrencies: "UGX,KES",
+        availability: "degraded"
+      })
+    })
+  )
+
+  it.effect("keeps a redirect and its URL together", () =>
+    Effect.gen(function* () {
+      const { result, run } = yield* installation
+      const row = "corridor set KE KES collection momo"
+      const redirected = yield* result(`${row} --customer-action redirect`)
+      expect(redirected).toMatchObject({ customer_action: "redirect", requires_redirect_url: true })
+      expect(yield* run(`${row} --requires-redirect-url false`)).toMatchObject({
+        code: 1,
+        errors: "a payer who is redirected needs a redirect URL"
+      })
+      expect(yield* result(`${row} --minimum-minor 100`)).toMatchObject({ requires_redirect_url: true })
+      const back = yield* result(`${row} --customer-action handset_pin`)
+      expect(back).toMatchObject({ customer_action: "handset_pin", requires_redirect_url: false })
+      expect(yield* result(`${row} --requires-redirect-url true`)).toMatchObject({
+        customer_action: "handset_pin",
+        requires_redirect_url: true
+      })
+    })
+  )
+
+  it.effect("knows its words, and exits 2 for any other", () =>
+    Effect.gen(function* () {
+      const { run } = yield* installation
+      for (const wrong of [
+        "--active yes",
+        "--requires-msisdn 1",
+        "--networks mtn",
+        "--networks MTN,MTN",
+        "--networks MTN,",
+        "--destination-currencies none",
+        "--destination-currencies UGX,JPY",
+        "--availability fine",
+        "--maximum-minor 0"
+      ]) {
+        const { code, errors, output } = yield* run(`corridor set UG UGX payout bank ${wrong}`)
+        expect([wrong, code, output, errors.split("\n").length]).toEqual([wrong, 2, "", 2])
+      }
+    })
+  )
+})

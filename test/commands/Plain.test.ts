@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest"
+import { plain } from "../../src/commands/Plain.ts"
+
+describe("a result for people", () => {
+  it("is a member a line, and says where there is nothing", () => {
+    expect(plain({ ok: true, differences: [], broken_at: null, total: { amount_minor: 1050n, currency: "KES" } })).toBe(
+      [
+        "ok           true",
+        "differences  none",
+        "broken_at    -",
+        "total",
+        "  amount_minor  KES 10.50 (1050 minor)",
+        "  currency      KES"
+      ].join("\n")
+    )
+    expect(plain([])).toBe("none")
+  })
+
+  it("is a row a line for a list", () => {
+    expect(
+      plain([
+        { app_id: "acme", capabilities: [] },
+        { app_id: "b", capabilities: ["fx", "payouts"] }
+      ])
+    ).toBe(["app_id  capabilities", "acme    none", "b       fx,payouts"].join("\n"))
+  })
+
+  it("is one case below the other where each has a list of its own", () => {
+    expect(
+      plain([
+        { reference: "R1", history: [{ fact: "Opened" }, { fact: "Unknown" }] },
+        { reference: "R2", history: [] }
+      ])
+    ).toBe(["reference  R1", "history", "  fact", "  Opened", "  Unknown", "", "reference  R2", "history    none"].join("\n"))
+  })
+})

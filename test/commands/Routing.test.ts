@@ -1,0 +1,71 @@
+import { describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { expect } from "vitest"
+import { providerNames } from "../../src/App.ts"
+import { freshDatabase } from "../support/Postgres.ts"
+import { gateway, installedOn } from "./Gateway.ts"
+
+const installation = Effect.map(
+  Effect.promise(() => freshDatabase()),
+  ({ url }) => {
+    const variables = installedOn(url)
+    return (line: string) =>
+      Effect.map(gateway(variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
+        code,
+        errors,
+        answer: output === "" ? undefined : JSON.parse(output)
+      }))
+  }
+)
+
+const unknown = (name: string) => ({
+  code: 1,
+  errors: `there is no provider ${name}: the providers are ${providerNames.join(", ")}`
+})
+
+describe("the commands that route", () => {
+  it.effect("give a corridor its providers in order, and refuse one that nobody knows by one clear line", () =>
+    Effect.gen(function* () {
+      const run = yield* installation
+      const [first = "", second = ""] = providerNames.toReversed()
+      const set = (providers: string) => run(`corridor set UG UGX payout momo --provider ${providers}`)
+      expect((yield* set(`${first},${second}`)).answer).toMatchObject({ provider: first, providers: [first, second] })
+      expect((yield* set(second)).answer).toMatchObject({ provider: second, providers: [second] })
+      expect(yield* set(`${first},nobody`)).toMatchObject(unknown("nobody"))
+      expect((yield* set(`${first},${first}`)).code).toBe(2)
+      expect((yield* set("none")).code).toBe(2)
+      const { answer } = yield* run("corridor list")
+      expect(answer).toContainEqual(
+        expect.objectContaining({ country: "UG", direction: "payout", method: "momo", providers: [second] })
+      )
+    })
+  )
+
+  it.effect("pin a tenant to one provider and let it go again, each with its reason in the audit", () =>
+    Effect.gen(function* () {
+      const run = yield* installation
+      const [provider = ""] = providerNames
+      yield* run("tenant create acme")
+      expect((yield* run("tenant list")).answer).toMatchObject([{ app_id: "acme", pinned_provider: null }])
+      expect((yield* run(`tenant pin acme ${provider} --reason contract`)).answer).toMatchObject({
+        app_id: "acme",
+        pinned_provider: provider
+      })
+      expect((yield* run("tenant list")).answer).toMatchObject([{ app_id: "acme", pinned_provider: provider }])
+      expect((yield* run("tenant unpin acme --reason ended")).answer).toMatchObject({ pinned_provider: null })
+      expect(yield* run("tenant pin acme nobody --reason contract")).toMatchObject(unknown("nobody"))
+      expect(yield* run(`tenant pin absent ${provider} --reason contract`)).toMatchObject({
+        code: 1,
+        errors: "there is no tenant absent"
+      })
+      expect((yield* run(`tenant pin acme ${provider}`)).code).toBe(2)
+      const { answer } = yield* run("audit list")
+      const changes = answer.filter(({ action }: { readonly action: string }) => action.endsWith("pin"))
+      expect(changes).toHaveLength(2)
+      expect(changes).toContainEqual(
+        expect.objectContaining({ action: "tenant pin", subject: "acme", details: { provider, reason: "contract" } })
+      )
+      expect((yield* run("audit verify")).code).toBe(0)
+    })
+  )
+})

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest"
+import type { Fact } from "../../src/domain/Fact.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { decide } from "../../src/domain/Moves.ts"
+import { collection, NOON, payout } from "../support/Given.ts"
+
+const LATER = NOON + 60_000
+const rerouted = (fee: bigint | null): Fact => ({
+  _tag: "Rerouted",
+  provider: "other",
+  fee: fee === null ? null : minor(fee),
+  note: ""
+})
+const succeeded: Fact = { _tag: "Succeeded", providerReference: "P1", amount: null, currency: null, fee: null, note: "" }
+
+describe("a transaction that goes to another provider", () => {
+  it("keeps all that was reserved, shows the other's fee, and tells nobody by an event", () => {
+    const given = payout({ asked: 2, notFound: 1 })
+    expect(decide(given, rerouted(900n), "request", LATER)).toStrictEqual({
+      next: { ...given, provider: "other", fees: 900n, version: 2, updatedAt: LATER, asked: 0, notFound: 0 },
+      entry: null,
+      event: null
+    })
+  })
+
+  it("costs its tenant what the other one quoted, also where nobody names a fee in the end", () => {
+    const { next } = decide(payout(), rerouted(900n), "request", LATER)
+    const { entry, next: settled } = decide(next, succeeded, "callback", LATER)
+    expect(settled).toMatchObject({ status: "successful", provider: "other", fees: 900n })
+    expect(entry?.postings).toContainEqual({ account: "available", currency: "UGX", amount: 100n })
+  })
+
+  it("never costs more than was held", () => {
+    expect(decide(payout(), rerouted(1_100n), "request", LATER).next).toMatchObject({ fees: 1_000n })
+  })
+
+  it.each([
+    ["a payout of which its provider has a handle", payout({ providerReference: "P1" })],
+    ["a payout that is delivered", payout({ status: "successful" })],
+    ["a payout that failed", payout({ status: "failed" })],
+    ["a charge of which its provider has a handle", collection({ providerReference: "P1" })],
+    ["a charge that is paid", collection({ status: "successful" })],
+    ["a charge that failed", collection({ status: "failed" })],
+    ["a charge that expired", collection({ status: "expired" })],
+    [
+      "a charge that waits for a code",
+      collection({ status: "requires_action", nextAction: { _tag: "otp", pinId: "V1", message: "", expiresAt: LATER } })
+    ]
+  ])("is never %s", (_, given) => {
+    expect(decide(given, rerouted(900n), "request", LATER)).toStrictEqual({ next: given, entry: null, event: null })
+  })
+
+  it.each(["pending", "requires_action"] as const)(
+    "may be a charge that is %s and that nobody was told to go on with",
+    (status) => {
+      const given = collection({ status })
+      expect(decide(given, rerouted(null), "request", LATER).next).toStrictEqual({
+        ...given,
+        provider: "other",
+        version: 2,
+        updatedAt: LATER
+      })
+    }
+  )
+})

@@ -1,0 +1,83 @@
+import * as fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { type Availability, availabilityOf, type Method, worse } from "../../src/domain/Corridor.ts"
+import { providersTried, routedProviders } from "../../src/domain/Routing.ts"
+
+const names = ["alpha", "beta", "gamma", "delta"] as const
+const name = fc.constantFrom(...names)
+const providers = fc.array(name, { minLength: 1, maxLength: 6 })
+const method = fc.constantFrom<Method>("momo", "bank", "card")
+const able = fc.subarray([...names]).map((those) => new Set<string>(those))
+const row = fc.record({ providers, method, active: fc.boolean() })
+
+describe("who is tried for a corridor", () => {
+  it("is its own list in its own order, each once, without those that are not able", () =>
+    fc.assert(
+      fc.property(row, able, (given, those) => {
+        const tried = providersTried(given, null, (one) => those.has(one))
+        expect(tried).toStrictEqual([...new Set(given.providers)].filter((one) => those.has(one)))
+      })
+    ))
+
+  it("is the tenant's own provider and nobody else where the list has it, able or not", () =>
+    fc.assert(
+      fc.property(row, able, name, (given, those, pin) => {
+        fc.pre(given.providers.includes(pin))
+        expect(providersTried(given, pin, (one) => those.has(one))).toStrictEqual(those.has(pin) ? [pin] : [])
+      })
+    ))
+
+  it("is what it would be without a pin where the list has not got the tenant's own provider", () =>
+    fc.assert(
+      fc.property(row, able, name, (given, those, pin) => {
+        fc.pre(!given.providers.includes(pin))
+        const isAble = (one: string) => those.has(one)
+        expect(providersTried(given, pin, isAble)).toStrictEqual(providersTried(given, null, isAble))
+      })
+    ))
+
+  it("is one provider at most for a wallet, whose tags are somebody else's at another one", () =>
+    fc.assert(
+      fc.property(providers, able, (list, those) => {
+        const isAble = (one: string) => those.has(one)
+        const tried = providersTried({ providers: list, method: "wallet", active: true }, null, isAble)
+        expect(tried).toStrictEqual(list.filter(isAble).slice(0, 1))
+      })
+    ))
+})
+
+describe("all that a tenant is routed to", () => {
+  it("is every provider of every row once, those of active rows first", () =>
+    fc.assert(
+      fc.property(fc.array(row), fc.option(name), (rows, pin) => {
+        const routed = routedProviders(rows, pin)
+        const of = (active: boolean) =>
+          rows
+            .filter((one) => one.active === active)
+            .flatMap((one) => providersTried({ ...one, method: "momo" }, pin, () => true))
+        expect(new Set(routed)).toStrictEqual(new Set([...of(true), ...of(false)]))
+        expect(routed).toHaveLength(new Set(routed).size)
+        const first = new Set(of(true))
+        expect(routed.slice(0, first.size).every((one) => first.has(one))).toBe(true)
+      })
+    ))
+})
+
+describe("how well a corridor works", () => {
+  it.each<[tried: number, open: number, expected: Availability]>([
+    [1, 0, "operational"],
+    [2, 1, "degraded"],
+    [2, 2, "down"],
+    [1, 1, "down"],
+    [0, 0, "operational"]
+  ])("with %i providers of which %i are held back is %s", (tried, open, expected) => {
+    expect(availabilityOf(tried, open)).toBe(expected)
+  })
+
+  it("is the worse of what an operator wrote and what is seen", () => {
+    expect(worse("degraded", "operational")).toBe("degraded")
+    expect(worse("degraded", "down")).toBe("down")
+    expect(worse("down", "degraded")).toBe("down")
+    expect(worse("operational", "operational")).toBe("operational")
+  })
+})

@@ -1,0 +1,152 @@
+import { it } from "@effect/vitest"
+import { Effect, Metric, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
+import { Circuits } from "../../src/services/Circuits.ts"
+import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { Reconciler } from "../../src/services/Reconciler.ts"
+import { Reference } from "../../src/services/Reference.ts"
+import { type CountingProvider, countingProvider } from "../support/CountingProvider.ts"
+import { givenFloat } from "../support/GivenMoney.ts"
+import { appId, caller, charge, pay, records, routedTo } from "../support/GivenRoutes.ts"
+
+/** As many failures in a row as open a circuit, by the settings of the tests. */
+const FAILURES = 20
+
+const times = (provider: CountingProvider, call: string) => provider.calls.filter((one) => one === call).length
+const payOften = (count: number, from: number) =>
+  Effect.forEach(
+    Array.from({ length: count }),
+    (_, index) => pay(`payout ${from + index}`, { number: `+256772123${from + index}` }),
+    { concurrency: "unbounded" }
+  )
+/** What `/metrics` shows of it. */
+const gauge = (provider: string, operation: string) =>
+  Effect.map(Metric.snapshot, (all) => {
+    const own = all.find(
+      ({ attributes, id }) =>
+        id === "provider_circuit_open" && attributes?.["provider"] === provider && attributes["operation"] === operation
+    )
+    return own?.type === "Gauge" ? own.state.value : undefined
+  })
+const availability = Effect.map(
+  Effect.flatMap(Reference, (reference) => reference.corridors(caller)),
+  (rows) => rows.filter(({ country, method }) => country === "UG" && method === "momo").map((row) => row.availability)
+)
+
+describe("a provider whose sending keeps coming to nothing", () => {
+  it.effect("is passed over after so many in a row, and tried by one payout when its time is up", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("circuit-alpha", { sending: "never left" })
+      const beta = countingProvider("circuit-beta")
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        expect(yield* availability).toStrictEqual(["operational", "operational"])
+        yield* givenFloat(appId, 10_000_000n)
+        yield* payOften(FAILURES - 1, 100)
+        // A success between them, and the count begins again.
+        alpha.script.sending = "executed"
+        yield* payOften(1, 200)
+        alpha.script.sending = "never left"
+        yield* payOften(FAILURES - 1, 300)
+        expect(yield* gauge("circuit-alpha", "send")).toBeUndefined()
+        yield* payOften(1, 400)
+        expect(yield* gauge("circuit-alpha", "send")).toBe(1)
+        // Neither its price nor its sending is asked for any more, and what is sent elsewhere was never recorded there.
+        const before = [...alpha.calls]
+        expect(yield* pay("elsewhere")).toBe("pending")
+        expect(alpha.calls).toStrictEqual(before)
+        expect((yield* records).at(-1)?.transaction).toMatchObject({ provider: "circuit-beta", version: 1 })
+        expect(yield* availability).toStrictEqual(["operational", "degraded"])
+
+        alpha.script.sending = "executed"
+        yield* TestClock.adjust("1 second")
+        yield* pay("trial")
+        expect(yield* gauge("circuit-alpha", "send")).toBe(0)
+        expect((yield* records).at(-1)?.transaction.provider).toBe("circuit-alpha")
+        expect(yield* availability).toStrictEqual(["operational", "operational"])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a provider that everybody waits for", () => {
+  const line = (operation: "send" | "charge" | "quote" | "reads") => ({ provider: "alpha", mode: "live", operation }) as const
+
+  it.effect("is left alone for what keeps failing and for nothing else, and asked about what was sent all the same", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha", { sending: "executed in silence" })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        yield* Effect.forEach(Array.from({ length: FAILURES }), (_, index) =>
+          charge(`charge ${index}`, `+2567721234${10 + index}`)
+        )
+        const circuits = yield* Circuits
+        expect(yield* circuits.isOpen(line("charge"))).toBe(true)
+        expect(yield* circuits.isOpen(line("send"))).toBe(false)
+        const before = times(alpha, "charge")
+        // Nobody else can take it: nothing is recorded, and the same key works again later.
+        expect(yield* charge("held", "+256772123499")).toBe("provider_error")
+        expect(times(alpha, "charge")).toBe(before)
+        expect(yield* records).toHaveLength(FAILURES)
+        const asked = times(alpha, "ask")
+        yield* TestClock.adjust("15 seconds")
+        yield* (yield* Reconciler).round
+        expect(times(alpha, "ask")).toBeGreaterThan(asked)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that cannot be read is not asked again before its time, and then by one", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha", { down: true })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        const reads = Effect.flatMap(Reference, (reference) => Effect.exit(reference.banks(caller, "UG")))
+        yield* Effect.forEach(Array.from({ length: FAILURES + 5 }), () => reads)
+        expect(times(alpha, "banks")).toBe(FAILURES)
+        yield* TestClock.adjust("1 second")
+        yield* Effect.all([reads, reads])
+        expect(times(alpha, "banks")).toBe(FAILURES + 1)
+        alpha.script.down = false
+        yield* TestClock.adjust("1 second")
+        yield* reads
+        expect(times(alpha, "banks")).toBe(FAILURES + 1)
+        yield* TestClock.adjust("1 second")
+        yield* Effect.all([reads, reads])
+        expect(times(alpha, "banks")).toBe(FAILURES + 3)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("and whose answers cannot be understood is not a provider that does not answer", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha", { sending: "garbage" })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        const provider = Option.getOrThrow((yield* ProviderRegistry).find("alpha", "live"))
+        const order = { reference: "R", corridor: {}, quote: {}, destination: {}, narration: null } as never
+        yield* Effect.forEach(Array.from({ length: FAILURES + 5 }), () => provider.payouts?.send(order) ?? Effect.void)
+        expect(times(alpha, "send")).toBe(FAILURES + 5)
+        expect(yield* (yield* Circuits).isOpen(line("send"))).toBe(false)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("answers that a payout or charge was never sent while it is left alone", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha", { sending: "never left" })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        const provider = Option.getOrThrow((yield* ProviderRegistry).find("alpha", "live"))
+        const order = { reference: "R" } as never
+        for (const move of [provider.payouts?.send, provider.collections?.charge]) {
+          if (move === undefined) continue
+          const answers = yield* Effect.forEach(Array.from({ length: FAILURES + 1 }), () => move(order))
+          expect(answers.at(-2)).toStrictEqual({ _tag: "NotSent", note: "connection refused" })
+          expect(answers.at(-1)).toStrictEqual({ _tag: "NotSent", note: "circuit open" })
+        }
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,132 @@
+import { expect, layer } from "@effect/vitest"
+import { Clock, Context, DateTime, Effect, Layer, Schema } from "effect"
+import * as App from "../../src/App.ts"
+import { knownProviders } from "../../src/providers/Registry.ts"
+import { Tenants } from "../../src/services/ports/Tenants.ts"
+import { Reconciliation } from "../../src/services/Reconciliation.ts"
+import { auditEntry } from "../support/GivenDatabase.ts"
+import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { type Answer, referenceOf, said } from "../support/SignedClient.ts"
+import { changeCorridor, creditOn, everyOther, executionsOf, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
+
+const providers = knownProviders.map(({ name }) => name)
+
+// Ghana's mobile money is what every provider serves, some on a page and some on the handset.
+const number = (ending: string) => ({ type: "momo", msisdn: `23324412${ending}`, network: "MTN", country: "GH" })
+const ghana = { currency: "GHS", country: "GH" } as const
+const charge = (ending: string) =>
+  momoCharge(ending, { ...ghana, source: number(ending), redirect_url: "https://shop.example/back" })
+const payout = (ending: string) => momoPayout(ending, { ...ghana, destination: number(ending) })
+
+const stack = Stack.layer({}, { beside: everyOther })
+
+const routed = Effect.fnUntraced(function* (gateway: Gateway, names: ReadonlyArray<string>) {
+  for (const direction of ["collection", "payout"] as const)
+    yield* changeCorridor(gateway, "GH", "momo", { providers: names }, direction)
+})
+
+/** A tenant whose money goes to one provider wherever a corridor has it. */
+const pinned = Effect.fnUntraced(function* (gateway: Gateway, provider: string) {
+  const tenant = yield* tenantOn(gateway, 0n, { currency: "GHS" })
+  yield* Context.get(gateway.context, Tenants).pin(tenant.appId, provider, auditEntry())
+  return tenant
+})
+
+/** The payer finishes where the provider wants it: on its page, or on the handset. */
+const finished = ({ text }: Answer) => {
+  const action = decodeNextAction(text).data.next_action
+  return action === null ? Effect.void : Effect.promise(async () => (await fetch(action.redirect_url)).text())
+}
+
+const Redirect = Schema.Struct({ type: Schema.Literal("redirect"), redirect_url: Schema.String })
+const decodeNextAction = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ next_action: Schema.NullOr(Redirect) }) }))
+)
+
+layer(stack, { excludeTestServices: true, concurrent: true })("one tenant's story, the same at every provider:", (it) => {
+  for (const provider of providers)
+    it.effect(`${provider} collects, pays out, refuses, is found when its answer is lost, and agrees with the ledger`, () =>
+      Effect.gen(function* () {
+        const { gateway, simulator } = yield* Stack
+        yield* routed(gateway, providers)
+        const tenant = yield* pinned(gateway, provider)
+
+        const collected = yield* tenant.post("/v1/collections", charge("1234"))
+        expect(collected).toMatchObject({ status: 201, body: { data: { provider } } })
+        yield* finished(collected)
+        const taken = yield* tenant.until(`/v1/collections/${referenceOf(collected)}`, ({ status }) => status === "successful")
+        expect(taken).toMatchObject({ provider, observed_amount_minor: 20_000, observed_currency: "GHS", fees_minor: 300 })
+        expect(yield* tenant.float).toMatchObject({
+          currency: "GHS",
+          available_minor: 19_700,
+          reserved_minor: 0,
+          collected_minor: 20_000
+        })
+
+        const paid = yield* tenant.post("/v1/payouts", payout("1234"))
+        expect(paid).toMatchObject({ status: 201, body: { data: { provider, fees_minor: 500 } } })
+        yield* tenant.until(`/v1/payouts/${referenceOf(paid)}`, ({ status }) => status === "successful")
+        expect(yield* tenant.float).toMatchObject({ available_minor: 9_200, reserved_minor: 0, paid_out_minor: 10_000 })
+
+        yield* creditOn(gateway, tenant, 20_000n, "GHS")
+        const refused = yield* tenant.post("/v1/payouts", payout("0001"))
+        expect(said(refused)).toMatchObject({ status: 422, code: "payout_rejected_by_provider", class: "terminal" })
+        expect(yield* tenant.float).toMatchObject({ available_minor: 29_200, reserved_minor: 0 })
+
+        // The callback comes while the request still waits for its answer; without any callback only a question tells.
+        const lost = yield* tenant.post("/v1/payouts", payout("0003"))
+        expect(lost.status).toBe(201)
+        const untold = yield* tenant.post("/v1/payouts", payout("0008"))
+        for (const one of [lost, untold])
+          yield* tenant.until(`/v1/payouts/${referenceOf(one)}`, ({ status }) => status === "successful")
+        expect(yield* tenant.float).toMatchObject({ available_minor: 8_200, reserved_minor: 0, paid_out_minor: 30_000 })
+
+        const all = [collected, paid, refused, lost, untold]
+        const moved = yield* Effect.forEach(all, (one) => executionsOf(simulator, referenceOf(one)))
+        const executed = (direction: string, amount_minor: number) => [
+          expect.objectContaining({ provider, direction, amount_minor })
+        ]
+        const once = executed("payout", 10_000)
+        expect(moved).toStrictEqual([executed("collection", 20_000), once, [], once, once])
+        expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+      })
+    )
+})
+
+layer(stack, { excludeTestServices: true })("a provider that is down", (it) => {
+  it.effect("gives way to the next one of the corridor, whichever it is, and executes nothing itself", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n, { currency: "GHS" })
+      yield* creditOn(gateway, tenant, 100_000n, "GHS")
+      const setDown = (provider: string, down: boolean) =>
+        Effect.promise(() => simulator.control("POST", "/down", { provider, down }))
+      for (const [index, first] of providers.entries()) {
+        const next = providers[(index + 1) % providers.length]
+        yield* routed(gateway, [first, String(next)])
+        yield* setDown(first, true)
+        const paid = yield* tenant.post("/v1/payouts", payout(`200${index}`))
+        expect(paid).toMatchObject({ status: 201, body: { data: { provider: next } } })
+        const collected = yield* tenant.post("/v1/collections", charge(`300${index}`))
+        expect(collected).toMatchObject({ status: 201, body: { data: { provider: next } } })
+        yield* finished(collected)
+        for (const one of [paid, collected]) {
+          const reference = referenceOf(one)
+          yield* tenant.until(`/v1/transactions/${reference}`, ({ status }) => status === "successful")
+          expect((yield* executionsOf(simulator, reference)).map(({ provider }) => provider)).toStrictEqual([next])
+        }
+        yield* setDown(first, false)
+      }
+      expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+      const now = yield* Clock.currentTimeMillis
+      const day = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(now))
+      const reconciliation = yield* App.reconciliation(gateway.settings).pipe(Layer.build)
+      for (const provider of providers)
+        expect(yield* Context.get(reconciliation, Reconciliation).of(provider, Date.parse(day), day)).toMatchObject({
+          ok: true,
+          provider,
+          differences: []
+        })
+    })
+  )
+})

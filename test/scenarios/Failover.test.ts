@@ -1,0 +1,189 @@
+import { it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
+import { minor } from "../../src/domain/Money.ts"
+import { Limits } from "../../src/services/ports/Limits.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { Reconciler } from "../../src/services/Reconciler.ts"
+import { countingProvider } from "../support/CountingProvider.ts"
+import { auditEntry } from "../support/GivenDatabase.ts"
+import { differences, FLOAT, floatNow, historyOf, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
+
+const neverLeft = { sending: "never left" } as const
+const [opened, notSent] = ["Opened", "NotSent: connection refused"] as const
+const moved = "Rerouted: never sent to alpha, goes to beta: connection refused"
+
+describe("a payout that provably never left", () => {
+  it.effect("goes to the next provider, which alone executes it; what was held too much returns when it settles", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta", { fee: 900n })]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        expect(yield* pay("one")).toBe("pending")
+        const { transaction } = yield* onlyRecord
+        const { reference } = transaction
+        expect(transaction).toMatchObject({ provider: "beta", version: 2, fees: 900n, heldFee: 1_000n })
+        expect([alpha.executed, beta.executed]).toStrictEqual([[], [reference]])
+        expect(yield* historyOf(reference)).toStrictEqual([opened, moved, "Accepted"])
+        expect(yield* floatNow).toStrictEqual([FLOAT - 11_000n, 11_000n])
+        expect(yield* pay("one")).toBe("replayed")
+
+        yield* TestClock.adjust("1 minute")
+        yield* (yield* Reconciler).round
+        expect((yield* onlyRecord).transaction).toMatchObject({ status: "successful", provider: "beta", fees: 900n })
+        expect(yield* floatNow).toStrictEqual([FLOAT - 10_900n, 0n])
+        expect([alpha.calls, beta.calls]).toStrictEqual([
+          ["quote", "send"],
+          ["quote", "send", "ask"]
+        ])
+        expect(yield* differences).toStrictEqual([])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is found at the new provider by its handle and in its row, not only in its record", () =>
+    Effect.gen(function* () {
+      const { node } = yield* routedTo([countingProvider("alpha", neverLeft), countingProvider("beta")])
+      yield* Effect.gen(function* () {
+        yield* pay("one")
+        const { reference } = (yield* onlyRecord).transaction
+        const transactions = yield* Transactions
+        expect(Option.isSome(yield* transactions.byProviderReference("beta", "live", `beta-${reference}`))).toBe(true)
+        expect(yield* (yield* SqlClient.SqlClient)`SELECT provider FROM transactions`).toStrictEqual([{ provider: "beta" }])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("goes past every provider that cannot take it over, and fails when nobody is left", () =>
+    Effect.gen(function* () {
+      const providers = [
+        countingProvider("alpha", neverLeft),
+        countingProvider("costlier", { fee: 1_001n }),
+        countingProvider("down", { down: true }),
+        countingProvider("unwilling", { refusesQuotes: "other" }),
+        countingProvider("stingy", { worth: 9_999n }),
+        countingProvider("unable", {}, ["payouts"])
+      ]
+      const beta = countingProvider("beta")
+      const complete = yield* routedTo([...providers, beta])
+      expect(yield* Effect.provideContext(pay("one"), complete.node)).toBe("pending")
+      expect(beta.executed).toHaveLength(1)
+
+      const without = yield* routedTo(providers)
+      yield* Effect.gen(function* () {
+        expect(yield* pay("one")).toBe("provider_unavailable")
+        const { transaction } = yield* onlyRecord
+        expect(transaction).toMatchObject({ status: "failed", provider: "alpha", fees: 0n })
+        expect(yield* historyOf(transaction.reference)).toStrictEqual([opened, notSent])
+        expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+        expect(yield* differences).toStrictEqual([])
+      }).pipe(Effect.provideContext(without.node))
+      expect(providers.flatMap(({ executed }) => executed)).toStrictEqual([])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("goes on from one to the next for as long as none took it", () =>
+    Effect.gen(function* () {
+      const providers = [countingProvider("alpha", neverLeft), countingProvider("beta", neverLeft), countingProvider("gamma")]
+      const { node } = yield* routedTo(providers)
+      yield* Effect.gen(function* () {
+        expect(yield* pay("one")).toBe("pending")
+        const { transaction } = yield* onlyRecord
+        expect(transaction).toMatchObject({ provider: "gamma", version: 3 })
+        const second = "Rerouted: never sent to beta, goes to gamma: connection refused"
+        expect(yield* historyOf(transaction.reference)).toStrictEqual([opened, moved, second, "Accepted"])
+        expect(providers.map(({ executed }) => executed.length)).toStrictEqual([0, 0, 1])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is not taken over by an account that has a ceiling of its own", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        yield* (yield* Limits).setCeiling("beta", "UGX", minor(5_000_000n), auditEntry())
+        expect(yield* pay("one")).toBe("provider_unavailable")
+        expect([alpha.executed, beta.calls]).toStrictEqual([[], []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("of a deducted amount sends what was promised, by the other one's smaller fee", () =>
+    Effect.gen(function* () {
+      const beta = countingProvider("beta", { fee: 400n })
+      const { node } = yield* routedTo([countingProvider("alpha", neverLeft), beta])
+      yield* Effect.gen(function* () {
+        expect(yield* pay("one", { deduct: true })).toBe("pending")
+        expect((yield* onlyRecord).transaction).toMatchObject({
+          provider: "beta",
+          principal: 9_000n,
+          fees: 400n,
+          heldFee: 1_000n
+        })
+        expect(beta.executed).toHaveLength(1)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  for (const [promise, holder, expected] of [
+    ["goes on where the other bank knows the recipient by the same name", "JANE DOE", "pending"],
+    ["stays where the other one's bank of that code knows somebody else", "John Roe", "provider_unavailable"],
+    ["stays where the other one knows no such account", null, "provider_unavailable"]
+  ] as const)
+    it.effect(`to a bank ${promise}`, () =>
+      Effect.gen(function* () {
+        const beta = countingProvider("beta", { holder })
+        const { node } = yield* routedTo([countingProvider("alpha", neverLeft), beta])
+        expect(yield* Effect.provideContext(pay("one", { method: "bank" }), node)).toBe(expected)
+        expect(beta.executed).toHaveLength(expected === "pending" ? 1 : 0)
+      }).pipe(Effect.scoped)
+    )
+
+  it.effect("to a provider's wallet goes nowhere else: the tag is somebody else's there", () =>
+    Effect.gen(function* () {
+      const beta = countingProvider("beta")
+      const { node } = yield* routedTo([countingProvider("alpha", neverLeft), beta])
+      expect(yield* Effect.provideContext(pay("one", { method: "wallet" }), node)).toBe("provider_unavailable")
+      expect(beta.calls).toStrictEqual([])
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a payout that may have been sent", () => {
+  for (const [sending, expected] of [
+    ["executed in silence", "provider_timeout"],
+    ["garbage", "provider_bad_response"],
+    ["refused", "payout_rejected_by_provider"],
+    ["executed", "pending"]
+  ] as const)
+    it.effect(`never goes to another provider: ${sending}`, () =>
+      Effect.gen(function* () {
+        const beta = countingProvider("beta")
+        const { node } = yield* routedTo([countingProvider("alpha", { sending }), beta])
+        expect(yield* Effect.provideContext(pay("one"), node)).toBe(expected)
+        expect(beta.calls).toStrictEqual([])
+      }).pipe(Effect.scoped)
+    )
+
+  it.effect("at the new provider is not settled by anything that the first one says of it", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta", { sending: "executed in silence" })]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        expect(yield* pay("one")).toBe("provider_timeout")
+        const stored = yield* onlyRecord
+        const { reference } = stored.transaction
+        // The question was under way when the record moved: it is answered as if the first one had executed it.
+        alpha.executed.push(reference)
+        const asked = { ...stored, transaction: { ...stored.transaction, provider: "alpha" } }
+        yield* (yield* Reconciler).ask(asked, "reconciler")
+        expect(alpha.calls.at(-1)).toBe("ask")
+        expect(yield* onlyRecord).toStrictEqual(stored)
+        expect(yield* historyOf(reference)).toStrictEqual([opened, moved, "Unknown"])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+})

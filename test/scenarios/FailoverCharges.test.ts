@@ -1,0 +1,96 @@
+import { it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
+import { Circuits } from "../../src/services/Circuits.ts"
+import { CodeFlow } from "../../src/services/CodeFlow.ts"
+import { countingProvider } from "../support/CountingProvider.ts"
+import { policy } from "../support/GivenMoney.ts"
+import { caller, charge, historyOf, jane, onlyRecord, routedTo } from "../support/GivenRoutes.ts"
+
+const neverLeft = { sending: "never left" } as const
+const [opened, notSent] = ["Opened", "NotSent: connection refused"] as const
+const moved = "Rerouted: never sent to alpha, goes to beta: connection refused"
+
+describe("a charge", () => {
+  it.effect("that provably never left goes to the next provider, which alone places it", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta")]
+      const { node } = yield* routedTo([alpha, countingProvider("unable", {}, ["collections"]), beta])
+      yield* Effect.gen(function* () {
+        expect(yield* charge("one")).toBe("pending")
+        const { transaction } = yield* onlyRecord
+        expect(transaction).toMatchObject({ provider: "beta", version: 2, fees: null })
+        expect(yield* historyOf(transaction.reference)).toStrictEqual([opened, moved, "Accepted"])
+        expect([alpha.executed, beta.executed]).toStrictEqual([[], [transaction.reference]])
+        expect(yield* charge("two", jane)).toBe("duplicate_charge_in_flight")
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that nobody could be reached for fails at once", () =>
+    Effect.gen(function* () {
+      const { node } = yield* routedTo([countingProvider("alpha", neverLeft), countingProvider("beta", neverLeft)])
+      yield* Effect.gen(function* () {
+        expect(yield* charge("one")).toBe("provider_unavailable")
+        const { transaction } = yield* onlyRecord
+        expect(transaction).toMatchObject({ status: "failed", provider: "beta" })
+        expect(yield* historyOf(transaction.reference)).toStrictEqual([opened, moved, notSent])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that may have been placed never goes to another provider", () =>
+    Effect.gen(function* () {
+      const beta = countingProvider("beta")
+      const { node } = yield* routedTo([countingProvider("alpha", { sending: "executed in silence" }), beta])
+      expect(yield* Effect.provideContext(charge("one"), node)).toBe("provider_timeout")
+      expect(beta.calls).toStrictEqual([])
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a charge that needs a code", () => {
+  const otp = { pinId: "alpha-pin", pin: Redacted.make("123456") }
+  const source = { msisdn: Redacted.make(jane), network: "MTN", country: null }
+  const waiting = Effect.gen(function* () {
+    yield* (yield* SqlClient.SqlClient)`UPDATE corridors SET customer_action = 'otp' WHERE direction = 'collection'`
+    expect(yield* charge("one")).toBe("requires_action")
+    const { reference } = (yield* onlyRecord).transaction
+    return Effect.flatMap(CodeFlow, ({ authorize }) => authorize(caller, { reference, otp, source }, null)).pipe(
+      Effect.match({ onSuccess: ({ status }): string => status, onFailure: ({ _tag }): string => _tag })
+    )
+  })
+
+  it.effect("belongs to the provider that sent the code: it goes nowhere else", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        expect(yield* yield* waiting).toBe("provider_unavailable")
+        expect((yield* onlyRecord).transaction).toMatchObject({ status: "failed", provider: "alpha" })
+        expect([alpha.calls, beta.calls]).toStrictEqual([["code", "charge"], []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("spends no code on a provider that is left alone, and goes on with the same one later", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha")
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        const authorize = yield* waiting
+        const line = { provider: "alpha", mode: "live", operation: "charge" } as const
+        const failing = { call: Effect.fail("down"), hasFailed: () => true, instead: Effect.fail("held") }
+        const circuits = yield* Circuits
+        yield* Effect.forEach(Array.from({ length: policy.circuit.failures }), () => Effect.exit(circuits.through(line, failing)))
+        expect(yield* authorize).toBe("provider_error")
+        expect((yield* onlyRecord).transaction).toMatchObject({ status: "requires_action" })
+        yield* TestClock.adjust("1 second")
+        expect(yield* authorize).toBe("pending")
+        expect(alpha.calls).toStrictEqual(["code", "charge"])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,86 @@
+import { it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
+import type { Collections } from "../../src/services/Collections.ts"
+import type { Payouts } from "../../src/services/Payouts.ts"
+import type { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { Reconciler } from "../../src/services/Reconciler.ts"
+import { countingProvider } from "../support/CountingProvider.ts"
+import { charge, differences, FLOAT, floatNow, pay, records, routedTo } from "../support/GivenRoutes.ts"
+import type { Interference } from "../support/GivenServices.ts"
+
+/** Lets everything happen up to the given crossing of a step's edge, where the process stops for ever. */
+const crashing = (at: number, died: Deferred.Deferred<string>): Interference => {
+  let edges = 0
+  const edge = (name: string) =>
+    Effect.suspend(() => (edges++ >= at ? Effect.andThen(Deferred.succeed(died, name), Effect.never) : Effect.void))
+  return (step, effect) =>
+    edge(`before ${step}`).pipe(
+      Effect.andThen(effect),
+      Effect.tap(() => edge(`after ${step}`))
+    )
+}
+
+/** Up to its being opened a payout has no second provider; a charge is opened two edges earlier, because nobody quotes it. */
+const EDGES_BEFORE = 4
+const EDGES_AT_MOST = 20
+
+interface Story {
+  readonly name: string
+  readonly act: Effect.Effect<string, never, Payouts | Collections | Idempotency>
+  readonly second: "executed" | "refused"
+  readonly credited: bigint
+}
+
+const stories: ReadonlyArray<Story> = [
+  { name: "a payout that the second one takes", act: pay("one"), second: "executed", credited: -11_000n },
+  { name: "a payout that the second one refuses", act: pay("one"), second: "refused", credited: 0n },
+  { name: "a charge that the second one takes", act: charge("one"), second: "executed", credited: 50_000n }
+]
+
+describe("the process killed between every two steps of a change of providers, and started again", () => {
+  for (const { act, credited, name, second } of stories)
+    it.effect(
+      `${name}: executed at most once by at most one, and nothing lost`,
+      () =>
+        Effect.gen(function* () {
+          const edges: Array<string> = []
+          const ends = new Set<string>()
+          for (let at = EDGES_BEFORE; at < EDGES_AT_MOST; at++) {
+            const alpha = countingProvider("alpha", { sending: "never left" })
+            const beta = countingProvider("beta", { sending: second })
+            const died = yield* Deferred.make<string>()
+            const first = yield* Scope.make()
+            const { database, node } = yield* routedTo([alpha, beta], crashing(at, died)).pipe(Scope.provide(first))
+            const end = yield* Effect.raceFirst(Effect.provideContext(act, node), Deferred.await(died))
+            edges.push(end)
+            yield* Scope.close(first, Exit.void)
+
+            const restarted = yield* routedTo([alpha, beta], undefined, database)
+            yield* Effect.gen(function* () {
+              yield* TestClock.adjust("2 minutes")
+              // The tenant repeats its request with the same key: it runs for the first time, or it changes nothing.
+              yield* act
+              for (let round = 0; round < 4; round++) {
+                yield* TestClock.adjust("20 minutes")
+                yield* (yield* Reconciler).round
+              }
+              const all = yield* records
+              expect(all).toHaveLength(1)
+              const [{ transaction } = yield* Effect.die(new Error("unreachable"))] = all
+              const executed = [...alpha.executed, ...beta.executed]
+              expect(executed.length).toBe(transaction.status === "successful" ? 1 : 0)
+              expect(yield* floatNow).toStrictEqual([FLOAT + (transaction.status === "successful" ? credited : 0n), 0n])
+              expect(yield* differences).toStrictEqual([])
+              ends.add(`${transaction.provider} ${transaction.status}`)
+            }).pipe(Effect.provideContext(restarted.node))
+            if (!end.startsWith("before") && !end.startsWith("after")) break
+          }
+          expect(edges.filter((edge) => edge === "after apply").length).toBeGreaterThanOrEqual(2)
+          expect(edges.at(-1)).not.toMatch(/^(before|after)/)
+          expect(ends).toContain(second === "refused" ? "beta failed" : "beta successful")
+        }).pipe(Effect.scoped),
+      60_000
+    )
+})
