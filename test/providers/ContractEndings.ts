@@ -1,157 +1,10 @@
-import { inspect } from "node:util"
 import { expect, type Vitest } from "@effect/vitest"
-import { Effect, Logger, Option, Redacted, References, Tracer } from "effect"
-import type { Reference } from "../../src/domain/Ids.ts"
-import { type MinorUnits, minor } from "../../src/domain/Money.ts"
-import { LARGER_FEE } from "../../src/providers/simulation/Endings.ts"
-import { collectionFee } from "../../src/providers/simulation/Fees.ts"
-import type { Answer, ChargeOutcome, PayoutOutcome } from "../../src/services/ports/Provider.ts"
-import { trailed } from "../../src/services/ports/ProviderTrail.ts"
+import { Effect, Option } from "effect"
 import { eventually } from "../support/SignedClient.ts"
-import { ContractBench, collectionsOf, payoutsOf, verified } from "./ContractBench.ts"
-import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./ContractOrders.ts"
-
-type Tag<F extends { readonly _tag: string }> = F["_tag"]
-
-interface Row {
-  readonly ending: string
-  readonly promise: string
-  /** What the call itself may answer. */
-  readonly answers: ReadonlyArray<Tag<PayoutOutcome>>
-  /** What a question answers afterwards. */
-  readonly later: Tag<Answer>
-  readonly executed: "once" | "never" | "once, and sent back"
-  /** Callbacks of the provider's own, forged ones not counted; null where its manners decide. */
-  readonly callbacks: number | null
-}
-
-/** Silence becomes the truth only where the adapter looked it up. */
-const unheard = ["Unknown", "Accepted", "Succeeded"] as const
-const taken = ["Accepted", "Succeeded"] as const
-const nothing = ["Unknown"] as const
-
-const rows: ReadonlyArray<Row> = [
-  { ending: "1234", promise: "succeeds", answers: taken, later: "Succeeded", executed: "once", callbacks: 1 },
-  {
-    ending: "0002",
-    promise: "is accepted and then fails",
-    answers: ["Accepted"],
-    later: "Refused",
-    executed: "never",
-    callbacks: 1
-  },
-  { ending: "0003", promise: "is executed in silence", answers: unheard, later: "Succeeded", executed: "once", callbacks: 1 },
-  { ending: "0004", promise: "is never heard of", answers: nothing, later: "NotFound", executed: "never", callbacks: 0 },
-  { ending: "0005", promise: "is executed under HTTP 500", answers: unheard, later: "Succeeded", executed: "once", callbacks: 1 },
-  { ending: "0006", promise: "is executed under garbage", answers: unheard, later: "Succeeded", executed: "once", callbacks: 1 },
-  { ending: "0007", promise: "is reset", answers: nothing, later: "NotFound", executed: "never", callbacks: 0 },
-  { ending: "0008", promise: "succeeds without a callback", answers: taken, later: "Succeeded", executed: "once", callbacks: 0 },
-  { ending: "0009", promise: "tells of its success thrice", answers: taken, later: "Succeeded", executed: "once", callbacks: 3 },
-  { ending: "0010", promise: "stays pending", answers: ["Accepted"], later: "StillPending", executed: "never", callbacks: 0 },
-  { ending: "0011", promise: "tells in the wrong order", answers: taken, later: "Succeeded", executed: "once", callbacks: 2 },
-  {
-    ending: "0012",
-    promise: "is pending, whatever callbacks say",
-    answers: ["Accepted"],
-    later: "StillPending",
-    executed: "never",
-    callbacks: 1
-  },
-  { ending: "0014", promise: "succeeds differently", answers: taken, later: "Succeeded", executed: "once", callbacks: 1 },
-  {
-    ending: "0015",
-    promise: "succeeds and is sent back",
-    answers: taken,
-    later: "Returned",
-    executed: "once, and sent back",
-    callbacks: null
-  },
-  {
-    ending: "0017",
-    promise: "meets HTTP 503",
-    answers: ["Unknown", "NotSent"],
-    later: "NotFound",
-    executed: "never",
-    callbacks: 0
-  }
-]
-
-const refusals = [
-  { ending: "0001", promise: "is refused in the answer", answers: ["Refused"], kinds: ["party", "other", "limit"] },
-  { ending: "0013", promise: "meets an empty pool", answers: ["Refused", "Accepted"], kinds: ["pool"] },
-  { ending: "0016", promise: "has nobody at its other end", answers: ["Refused", "Accepted"], kinds: ["party"] }
-] as const
-
-/** What one payout or charge of an ending came to, and all that was said of it. */
-interface Played {
-  readonly said: string
-  readonly reference: Reference
-  readonly outcome: PayoutOutcome | ChargeOutcome
-  readonly amount: MinorUnits
-  readonly fee: MinorUnits
-  readonly ask: (providerReference: string | null) => Effect.Effect<Answer>
-}
-
-type Kind = "payout" | "charge"
-const silent = new Set(["0003", "0004"])
-
-const played = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: string) {
-  const { impatient, live } = yield* ContractBench
-  const sender = silent.has(ending) ? impatient : live
-  if (kind === "payout") {
-    const order = yield* payoutOrder(payoutsOf(live), way, ending)
-    const { outcome, said } = yield* overheard(payoutsOf(sender).send(order))
-    const { reference } = order
-    const fee = ending === "0014" ? minor(order.quote.fee + LARGER_FEE) : order.quote.fee
-    const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(live).ask)
-    return {
-      reference,
-      outcome,
-      said,
-      amount: order.quote.principal,
-      fee,
-      ask
-    } satisfies Played
-  }
-  const order = chargeOrder(way, ending)
-  const { outcome, said } = yield* overheard(collectionsOf(sender).charge(order))
-  const { reference } = order
-  const amount = ending === "0014" ? minor(order.amount - (order.amount + 9n) / 10n) : order.amount
-  const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(live).ask)
-  return {
-    reference,
-    outcome,
-    said,
-    amount,
-    fee: minor(collectionFee(amount)),
-    ask
-  } satisfies Played
-})
-
-/** All that a call says: its outcome, its log lines and spans, and what is kept of what was sent and received. */
-const overheard = Effect.fnUntraced(function* <A>(call: Effect.Effect<A>) {
-  const heard: Array<unknown> = []
-  const logger = Logger.make(({ message, fiber }) => void heard.push(message, fiber.getRef(References.CurrentLogAnnotations)))
-  const span: Tracer.Tracer["span"] = (options) => {
-    const made = new Tracer.NativeSpan(options)
-    heard.push(made.attributes)
-    return made
-  }
-  const { outcome, raw } = yield* trailed(call).pipe(
-    Effect.provide(Logger.layer([logger])),
-    Effect.provideService(Tracer.Tracer, Tracer.make({ span }))
-  )
-  expect(raw).not.toBeNull()
-  return { outcome, said: inspect([heard, outcome, raw], { depth: 9, maxStringLength: null, maxArrayLength: null }) }
-})
-
-/** Whom the money is from or for is nowhere in it; the last four digits are nobody. */
-const expectDiscreet = ({ said }: Played, way: Way, ending: string) => {
-  const party = way.party(ending)
-  const number = Redacted.value(party._tag === "momo" ? party.msisdn : party._tag === "bank" ? party.accountNumber : party.value)
-  expect(said).not.toContain(number.slice(-MASKED_LENGTH))
-}
-const MASKED_LENGTH = 7
+import { ContractBench, verified } from "./ContractBench.ts"
+import type { Abilities, Way } from "./ContractOrders.ts"
+import { expectDiscreet, idOf, type Kind, type Played, played } from "./ContractPlay.ts"
+import { type Row, refusals, rows } from "./ContractTable.ts"
 
 /** What the answer must say beside its tag. */
 const expected = (later: Row["later"], way: Way, { amount, fee }: Played, named: boolean) => {
@@ -240,9 +93,6 @@ const expectTracked = (kind: Kind, { outcome }: Played, { amount, currency }: Wa
   if (outcome.observedAmount === null) return
   expect([outcome.observedAmount, outcome.observedCurrency]).toStrictEqual([amount, currency])
 }
-
-export const idOf = (outcome: PayoutOutcome | ChargeOutcome): string | null =>
-  "providerReference" in outcome ? outcome.providerReference : null
 
 /** Genuine callbacks point at their transaction, and a forged one verifies only where nothing is signed. */
 const expectCallbacks = Effect.fnUntraced(function* (row: Row, one: Played, { webhookAuth }: Abilities) {

@@ -4,8 +4,8 @@ import type { Reference } from "../../src/domain/Ids.ts"
 import type { ChargeOutcome, PayoutOutcome, Provider, RawCallback } from "../../src/services/ports/Provider.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf, verified } from "./ContractBench.ts"
-import { idOf } from "./ContractEndings.ts"
 import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./ContractOrders.ts"
+import { idOf } from "./ContractPlay.ts"
 
 /** One movement by one provider: made as often as wanted, asked for, and asked for as what it is not. */
 interface Movement {

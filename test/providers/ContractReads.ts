@@ -7,8 +7,8 @@ import type { KnownProvider } from "../../src/providers/ProviderModule.ts"
 import { collectionFee, payoutFee } from "../../src/providers/simulation/Fees.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, openBench, payoutsOf } from "./ContractBench.ts"
-import { idOf } from "./ContractEndings.ts"
 import { type Abilities, askOrder, chargeOrder, newReference, payoutOrder, quoteOrder, type Way } from "./ContractOrders.ts"
+import { idOf } from "./ContractPlay.ts"
 
 /** Amounts, fees and everything that is only read. */
 export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownProvider, abilities: Abilities) => {

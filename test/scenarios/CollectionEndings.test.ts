@@ -80,8 +80,8 @@ const story = (ending: string, promise: string, answer: object, outcome: Outcome
 
 const stories: ReadonlyArray<Story> = [
   story("1234", "credits the amount without the fee, once", accepted, paid),
-  story("0001", "refused in the answer credits nothing", rejected("unknown"), failed("unknown")),
-  story("0002", "declined by the payer credits nothing", accepted, failed("unknown")),
+  story("0001", "refused in the answer credits nothing", rejected("provider_rejected"), failed("provider_rejected")),
+  story("0002", "declined by the payer credits nothing", accepted, failed("declined_by_payer")),
   story("0003", "executed without an answer is found and credited once", unheard("provider_timeout"), paid),
   story("0004", "neither executed nor answered expires with its window", unheard("provider_timeout"), expired),
   story("0005", "executed and answered HTTP 500 is found and credited once", unheard("provider_unavailable"), paid),

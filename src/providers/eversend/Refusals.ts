@@ -50,9 +50,24 @@ export const refusals: Readonly<Record<Kind, ReadonlyMap<number, Refusal>>> = {
   ])
 }
 
-export const failures: Readonly<Record<Kind, Refusal>> = {
+/**
+ * What a failed transaction is told as. Its status alone decides that it failed; the reason beside it, where it is word for word one of
+ * these, only chooses the code that the tenant reads.
+ */
+export const failureBy = (kind: Kind, reason: string | null | undefined): Refusal =>
+  (kind === "collection" ? reasons.get(reason?.toLowerCase() ?? "") : undefined) ?? failures[kind]
+
+const reasons: ReadonlyMap<string, Refusal> = new Map([
+  [
+    "payment was declined by the payer",
+    { kind: "party", code: "declined_by_payer", message: "The payer declined the payment.", alarm: null }
+  ],
+  ["charge was rejected", other]
+])
+
+const failures: Readonly<Record<Kind, Refusal>> = {
   payout: { kind: "other", code: "provider_rejected", message: "The provider could not deliver it.", alarm: null },
-  // Declined, no balance, no answer: Eversend does not tell them apart.
+  // Declined, no balance, no answer: most of Eversend's texts do not tell them apart.
   collection: {
     kind: "other",
     code: "unknown",

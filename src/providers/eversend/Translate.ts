@@ -4,7 +4,7 @@ import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } fr
 import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
 import { type Exchanged, exactJson } from "../Transport.ts"
 import { decoded, noAnswer, type Reading, type Refused, refusedBy, told, unread } from "./Reading.ts"
-import { failures, type Kind, refusals } from "./Refusals.ts"
+import { failureBy, type Kind, refusals } from "./Refusals.ts"
 import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
 
 type Wire = typeof Transaction.Type
@@ -153,7 +153,7 @@ const standing = (kind: Kind, wire: Wire, stored: Currency, now: number): Readin
       if (wire.isRefunded === true) return unread("refunded while pending", status)
       return told({ _tag: "StillPending", providerReference, note })
     case "failed":
-      return refusedBy(failures[kind], providerReference, note)
+      return refusedBy(failureBy(kind, wire.reason), providerReference, note)
     case "successful": {
       const sum = sumOf(wire, stored)
       const exchanged = kind === "exchange" ? broughtBy(wire.destinationAmount, wire.destinationCurrency) : null

@@ -25,9 +25,10 @@ const told = <F>(fact: F): Reading<F> => ({ fact, alarm: null })
 // These statuses prove that nothing was executed, where the error is in Tumbuka Pay's own shape; nothing else does.
 const refusing: ReadonlySet<number> = new Set([400, 401, 403, 422])
 
-const other: Refusal = ["other", "provider_rejected", "The provider refused it."]
+const other = ["other", "provider_rejected", "The provider refused it."] as const
 const notAdmitted: Refusal = ["config", "provider_rejected", "The provider does not accept the gateway's account.", "our key is refused"]
 const shared: Readonly<Record<string, Refusal>> = {
+  misrouted: ["config", "provider_rejected", "The provider does not serve it.", "a corridor leads here that is not served"],
   invalid_request: [...other, "a body of ours is refused"],
   unauthorized: notAdmitted,
   forbidden: notAdmitted
