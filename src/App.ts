@@ -19,6 +19,7 @@ import { Simulator, simulator as simulatorLayer } from "./providers/simulation/S
 import { servicesOn } from "./Services.ts"
 import { type Build, Health } from "./services/Health.ts"
 import { Ingress } from "./services/Ingress.ts"
+import { Standing } from "./services/ports/Standing.ts"
 import { Reconciler } from "./services/Reconciler.ts"
 import { Reconciliation } from "./services/Reconciliation.ts"
 import { sweeping } from "./services/Sweeper.ts"
@@ -112,9 +113,11 @@ export const gateway = (settings: ReadySettings, build: Build) =>
 
 const management = ({ host, managementPort }: Settings, draining: Effect.Effect<boolean>) =>
   Layer.unwrap(
-    Effect.map(Probe, ({ alive, openTransactions }) =>
-      Management.layer({ host, port: managementPort, draining, database: alive, openTransactions })
-    )
+    Effect.gen(function* () {
+      const { alive } = yield* Probe
+      const { read } = yield* Standing
+      return Management.layer({ host, port: managementPort, draining, database: alive, standing: read })
+    })
   )
 
 const traced = ({ telemetry }: Settings) => ({

@@ -70,6 +70,7 @@ const NONCE_MARGIN_SECONDS = 30
 const MAX_SECONDS = 3600
 const MAX_DELAY_MS = 600_000
 const LARGEST_PORT = 65_535
+const LARGEST_CROWD = 100_000
 const ASK_SCHEDULE = "15s,30s,1m,2m,5m,10m,15m,30m,1h"
 const WEBHOOK_SCHEDULE = "0s,5s,30s,2m,10m,30m,2h,5h,10h,14h,20h,24h"
 
@@ -106,6 +107,11 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     /** How often one key may ask. */
     rateLimits: { reads: read("RATE_LIMIT_READS", "500/s:1000", rate), money: read("RATE_LIMIT_MONEY", "200/s:400", rate) },
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
+    /** How many requests this process works on at once; more are shed. */
+    requestPlaces: {
+      reads: read("REQUESTS_AT_ONCE_READS", "1024", wholeNumber(1, LARGEST_CROWD)),
+      money: read("REQUESTS_AT_ONCE_MONEY", "1024", wholeNumber(1, LARGEST_CROWD))
+    },
     /** Empty: no provider is registered, unless it is simulated. */
     providers: providers(read, mistakes, {
       timeoutMs: policy.providerTimeoutMs,

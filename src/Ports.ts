@@ -16,6 +16,7 @@ import { PartyHashesPg } from "./persistence/PartyHashesPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
 import { QuotesPg } from "./persistence/QuotesPg.ts"
+import { StandingPg } from "./persistence/StandingPg.ts"
 import { TenantsPg } from "./persistence/TenantsPg.ts"
 import { TransactionsPg } from "./persistence/TransactionsPg.ts"
 import { VaultPg } from "./persistence/VaultPg.ts"
@@ -54,6 +55,7 @@ const layer = ({ databaseUrl, masterKey, policy }: DatabaseSettings) => {
     outbox,
     ProviderInboxPg,
     QuotesPg,
+    StandingPg,
     TenantsPg,
     TransactionsPg,
     WebhookDeliveriesPg,

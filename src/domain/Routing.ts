@@ -19,8 +19,12 @@ export const providersTried = (row: RoutedRow, pin: Pin, isAble: (provider: stri
   return row.method === "wallet" ? able.slice(0, 1) : able
 }
 
-/** The providers that these rows route a tenant to, each once, those of active rows first. */
+/** The providers that these rows route a tenant to, each once: its own, then those of active rows, then all others. */
 export const routedProviders = (rows: ReadonlyArray<RoutedRow>, pin: Pin): ReadonlyArray<string> => {
   const names = (active: boolean) => rows.filter((row) => row.active === active).flatMap((row) => routeOrder(row, pin))
-  return [...new Set([...names(true), ...names(false)])]
+  return [...new Set(ownFirst([...names(true), ...names(false)], pin))]
 }
+
+/** A tenant's own provider before all others, where it is among them. */
+export const ownFirst = (providers: ReadonlyArray<string>, pin: Pin): ReadonlyArray<string> =>
+  pin !== null && providers.includes(pin) ? [pin, ...providers.filter((name) => name !== pin)] : providers

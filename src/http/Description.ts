@@ -54,7 +54,8 @@ export const refusalsOf = (method: string, path: string): ReadonlyArray<Code> =>
   const own = operations[`${method} ${path}`]
   const isSent = (method === "POST" || method === "PUT") && !isCallbackPath(path)
   const all: ReadonlyArray<Code> = [
-    ...(isSignedPath(path, path) ? (["unauthorized", "rate_limited"] as const) : []),
+    ...(isSignedPath(path, path) ? (["unauthorized"] as const) : []),
+    ...(isSignedPath(path, path) || isCallbackPath(path) ? (["rate_limited"] as const) : []),
     "cross_origin_denied",
     ...(isSent ? sentRefusals : []),
     ...(isSent && own?.withoutBody !== true ? bodyRefusals : []),

@@ -11,8 +11,9 @@ import { fieldIssues } from "./Body.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
 import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
 import { asReceived } from "./NodeListener.ts"
-import { makeRequestRate, type RateSettings } from "./RequestRate.ts"
+import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { isCallbackPath, isSignedPath, type Match, matchRoute } from "./Routes.ts"
+import { type Leave, makeUnderWay } from "./UnderWay.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 /** The endpoints, once the edge let a request through. */
@@ -36,12 +37,13 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
   const requestRate = yield* makeRequestRate(settings)
   const identifiers = yield* Identifiers
+  const place = makeUnderWay(settings.requestPlaces)
 
   const admitted = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     arrival: Arrival,
     endpoints: Endpoints,
-    outlasts: EdgeRequest["outlasts"]
+    { outlasts, seated }: Held
   ) {
     const { method, path, rawHeaders, rawTarget } = arrival
     const body = yield* rawBody(request, isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES)
@@ -52,6 +54,10 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
       if (refusal !== undefined) return refused(refusal)
       if (caller !== null) yield* requestRate({ ...arrival, caller, peer: Option.getOrElse(request.remoteAddress, () => "") })
+      if (caller !== null || isCallbackPath(path))
+        yield* Effect.uninterruptible(
+          Effect.flatMap(place(caller === null ? "callbacks" : kindOf(arrival), caller?.appId ?? null), seated)
+        )
       return yield* routed(arrival, { body, caller, outlasts }, endpoints)
     }).pipe(Effect.catch((refusal) => Effect.succeed(refused(refusal))))
     return { appId: caller?.appId ?? "", response }
@@ -63,13 +69,22 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     endpoints: Endpoints
   ) {
     const going = yield* Deferred.make<Fiber.Fiber<Response>>()
-    return yield* Effect.interruptible(admitted(request, arrival, endpoints, (answer) => Deferred.succeed(going, answer))).pipe(
+    const seat = yield* Deferred.make<Leave>()
+    const held: Held = {
+      outlasts: (answer) => Deferred.succeed(going, answer),
+      seated: (leave) => Deferred.succeed(seat, leave)
+    }
+    return yield* Effect.interruptible(admitted(request, arrival, endpoints, held)).pipe(
       Effect.catchTag(
         "HttpServerError",
         () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
       ),
       Effect.catch((refusal) => Effect.succeed({ appId: "", response: refused(refusal) })),
-      Effect.catchCause((cause) => Effect.map(cutShort(cause, arrival.requestId, going), (response) => ({ appId: "", response })))
+      Effect.catchCause((cause) =>
+        Effect.map(cutShort(cause, arrival.requestId, going), (response) => ({ appId: "", response }))
+      ),
+      // Work that outlasts its client keeps its place.
+      Effect.ensuring(Effect.flatMap(Deferred.poll(seat), Option.match({ onNone: () => Effect.void, onSome: Effect.flatten })))
     )
   })
 
@@ -111,6 +126,12 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       return HttpServerResponse.setHeader(response, "x-request-id", requestId)
     })
 })
+
+/** What a request has that must not be lost when it is cut short. */
+interface Held {
+  readonly outlasts: EdgeRequest["outlasts"]
+  readonly seated: (leave: Leave) => Effect.Effect<boolean>
+}
 
 interface Answered {
   /** Empty where nobody signed. */

@@ -5,11 +5,13 @@ import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import { valuesOf } from "./BodyGuard.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import type { Match } from "./Routes.ts"
+import type { RequestPlaces } from "./UnderWay.ts"
 
 export interface RateSettings {
   readonly rateLimits: { readonly reads: RateLimit | "off"; readonly money: RateLimit | "off" }
   /** Addresses and networks whose forwarded client address is believed. */
   readonly trustedProxies: ReadonlyArray<string>
+  readonly requestPlaces: RequestPlaces
 }
 
 /** What is asked, by whom and from where. */
@@ -36,6 +38,10 @@ const moneyPosts: ReadonlyArray<string> = [
   "/v1/fx/exchange"
 ]
 
+/** Which bucket, and which place, a signed request takes. */
+export const kindOf = ({ match, method }: Pick<Asked, "match" | "method">): "money" | "reads" =>
+  method === "POST" && match._tag === "Found" && moneyPosts.includes(match.route.template) ? "money" : "reads"
+
 const MINUTE_MS = 60_000
 /** Resolving names is how account numbers are guessed (decisions.md section 8). */
 const resolution = {
@@ -45,12 +51,12 @@ const resolution = {
 } as const
 
 /** Refuses what comes too often: each key by itself and, for resolving bank accounts, each client address, too. */
-export const makeRequestRate = ({ rateLimits, trustedProxies }: RateSettings) =>
+export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ take }) => {
     const addressOf = clientAddress(trustedProxies)
     const bucketsOf = ({ caller, match, method, peer, rawHeaders }: Asked): ReadonlyArray<Bucket> => {
       const template = match._tag === "Found" ? match.route.template : ""
-      const kind = method === "POST" && moneyPosts.includes(template) ? "money" : "reads"
+      const kind = kindOf({ match, method })
       const key = `${caller.appId}:${caller.keyId}`
       const own: Bucket = { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind] }
       if (template !== resolution.route) return [own]

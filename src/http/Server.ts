@@ -21,6 +21,7 @@ import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
 import { ListenFailed } from "./ListenFailed.ts"
 import { makeListener } from "./NodeListener.ts"
+import { measured } from "./RequestMetrics.ts"
 import type { RateSettings } from "./RequestRate.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 
@@ -60,7 +61,7 @@ const serving = (settings: RateSettings) =>
     Effect.gen(function* () {
       const router = yield* HttpRouter.HttpRouter
       const edge = yield* makeEdge(settings)
-      return HttpServer.serve(edge(router.asHttpEffect()))
+      return HttpServer.serve(measured(edge(router.asHttpEffect())))
     })
   ).pipe(
     Layer.provide(Endpoints),

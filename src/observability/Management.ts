@@ -3,11 +3,18 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Exit, Layer, Option, Schema } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
+import type { Picture } from "../services/ports/Standing.ts"
+import { eventLoop } from "./EventLoop.ts"
+import { databaseText, gaugesText } from "./Gauges.ts"
 
 /** How long the database may take to answer before this node calls itself not ready. */
 const READY_TIMEOUT_MS = 1_000
 /** How long a scrape that is under way holds up the end of the process. */
 const SHUTDOWN_MS = 1_000
+/** Scrapes that come sooner see the same picture. */
+const PICTURE_KEPT_MS = 2_000
+/** How long a picture may take; a scrape waits longer than a probe. */
+const PICTURE_TIMEOUT_MS = 5_000
 
 export interface ManagementOptions {
   readonly host: string
@@ -16,8 +23,8 @@ export interface ManagementOptions {
   readonly draining: Effect.Effect<boolean>
   /** A question to the database; what it answers does not matter. */
   readonly database: Effect.Effect<unknown, unknown>
-  /** How many transactions are open, by kind; asked on each scrape. */
-  readonly openTransactions: Effect.Effect<Readonly<Record<string, number>>, unknown>
+  /** How things stand; asked by scrapes, at most once in a while however many there are. */
+  readonly standing: Effect.Effect<Picture, unknown>
 }
 
 export class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>()("management_port_taken", {
@@ -32,7 +39,14 @@ export class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>
 const layer = (options: ManagementOptions): Layer.Layer<never, ManagementPortTaken> => {
   const { host, port } = options
   const server = NodeHttpServer.layer(() => createServer(), { host, port, gracefulShutdownTimeout: SHUTDOWN_MS })
-  return HttpServer.serve(answer(options)).pipe(
+  const serving = Effect.gen(function* () {
+    // What broke is not kept: the next scrape asks again.
+    const standing = yield* Effect.cachedWithTTL(bounded(options.standing, PICTURE_TIMEOUT_MS), (exit) =>
+      Exit.isSuccess(exit) && Option.isSome(exit.value) ? PICTURE_KEPT_MS : 0
+    )
+    return HttpServer.serve(answer(options, metrics(standing, yield* eventLoop)))
+  })
+  return Layer.unwrap(serving).pipe(
     Layer.provide(server),
     // Nobody wants a trace of each scrape.
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
@@ -43,7 +57,7 @@ const layer = (options: ManagementOptions): Layer.Layer<never, ManagementPortTak
 /** `/livez`, `/readyz` and `/metrics` on a listener of their own, never public. */
 export const Management = { layer }
 
-const answer = (options: ManagementOptions) =>
+const answer = (options: ManagementOptions, page: ReturnType<typeof metrics>) =>
   Effect.gen(function* () {
     const { method, url } = yield* HttpServerRequest.HttpServerRequest
     if (method !== "GET" && method !== "HEAD") return text(405, "method not allowed")
@@ -53,7 +67,7 @@ const answer = (options: ManagementOptions) =>
       case "/readyz":
         return yield* readiness(options)
       case "/metrics":
-        return yield* metrics(options)
+        return yield* page
       default:
         return text(404, "not found")
     }
@@ -61,27 +75,25 @@ const answer = (options: ManagementOptions) =>
 
 const readiness = Effect.fnUntraced(function* ({ database, draining }: ManagementOptions) {
   if (yield* draining) return text(503, "draining")
-  const asked = yield* bounded(database)
+  const asked = yield* bounded(database, READY_TIMEOUT_MS)
   return Option.isSome(asked) ? text(200, "ok") : text(503, "the database does not answer")
 })
 
-const metrics = Effect.fnUntraced(function* ({ openTransactions }: ManagementOptions) {
-  const open = yield* bounded(openTransactions)
-  const body = (yield* PrometheusMetrics.format()) + Option.match(open, { onNone: () => "", onSome: openText })
-  return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+const metrics = Effect.fnUntraced(function* (standing: Effect.Effect<Option.Option<Picture>>, lag: Effect.Effect<string>) {
+  const picture = yield* standing
+  const body = [
+    yield* PrometheusMetrics.format({ prefix: "gateway" }),
+    yield* lag,
+    databaseText(Option.isSome(picture)),
+    Option.match(picture, { onNone: () => "", onSome: gaugesText })
+  ]
+  return HttpServerResponse.text(body.join(""), { contentType: "text/plain; version=0.0.4; charset=utf-8" })
 })
 
 /** None when it failed, broke or took too long: a management answer is about that, and never an error itself. */
-const bounded = <A>(question: Effect.Effect<A, unknown>): Effect.Effect<Option.Option<A>> =>
-  Effect.exit(Effect.timeout(question, READY_TIMEOUT_MS)).pipe(
+const bounded = <A>(question: Effect.Effect<A, unknown>, timeoutMs: number): Effect.Effect<Option.Option<A>> =>
+  Effect.exit(Effect.timeout(question, timeoutMs)).pipe(
     Effect.map((exit) => (Exit.isSuccess(exit) ? Option.some(exit.value) : Option.none()))
   )
-
-/** A gauge that cannot be read is left out, because an old number would be a lie. */
-const openText = (open: Readonly<Record<string, number>>): string =>
-  ["# HELP open_transactions Transactions without a final status.", "# TYPE open_transactions gauge"]
-    .concat(Object.entries(open).map(([kind, count]) => `open_transactions{kind="${kind}"} ${count}`))
-    .map((line) => `${line}\n`)
-    .join("")
 
 const text = (status: number, body: string) => HttpServerResponse.text(`${body}\n`, { status })

@@ -1,4 +1,4 @@
-import { Effect, Layer, Metric, Option } from "effect"
+import { Clock, Effect, Layer, Metric, Option } from "effect"
 import type { Payouts, Provider } from "../services/ports/Provider.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
@@ -8,6 +8,10 @@ import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 const providerCalls = Metric.counter("provider_calls_total", {
   description: "Calls to providers, by how they ended.",
   incremental: true
+})
+const providerSeconds = Metric.histogram("provider_call_duration_seconds", {
+  description: "How long calls to providers took.",
+  boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30]
 })
 const deliveries = Metric.counter("webhook_attempts_total", {
   description: "Webhook attempts, by what followed.",
@@ -33,7 +37,7 @@ const deliveriesLayer = Layer.effect(
   )
 )
 
-/** What `/metrics` shows beside the open transactions. Each wraps what it counts; App puts them around it. */
+/** What `/metrics` shows of calls. Each wraps what it counts; App puts them around it. */
 export const Metrics = { providers: providersLayer, deliveries: deliveriesLayer }
 
 const count = (counter: Metric.Counter<number>, labels: Readonly<Record<string, string>>): Effect.Effect<void> =>
@@ -43,7 +47,7 @@ const counted = (provider: Provider): Provider => {
   const ended = (call: string) => (outcome: string) => count(providerCalls, { provider: provider.name, call, outcome })
   const tagged = <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) => {
     const end = ended(call)
-    return (order: Order) => Effect.tap(ask(order), ({ _tag }) => end(_tag))
+    return (order: Order) => Effect.tap(timed(ask(order), provider.name, call), ({ _tag }) => end(_tag))
   }
   const { collections, exchange, payouts } = provider
   return {
@@ -52,7 +56,7 @@ const counted = (provider: Provider): Provider => {
       ? {}
       : {
           payouts: {
-            quote: quoted(payouts.quote, ended("quote")),
+            quote: quoted((order) => timed(payouts.quote(order), provider.name, "quote"), ended("quote")),
             send: tagged("send", payouts.send),
             ask: tagged("ask_payout", payouts.ask)
           }
@@ -77,6 +81,18 @@ const counted = (provider: Provider): Provider => {
         })
   }
 }
+
+const MS_PER_SECOND = 1000
+
+const timed = <A, E>(calling: Effect.Effect<A, E>, provider: string, call: string): Effect.Effect<A, E> =>
+  Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+    Effect.ensuring(
+      calling,
+      Effect.flatMap(Clock.currentTimeMillis, (endedAt) =>
+        Metric.update(Metric.withAttributes(providerSeconds, { provider, call }), (endedAt - startedAt) / MS_PER_SECOND)
+      )
+    )
+  )
 
 const quoted =
   (quote: Payouts["quote"], end: (outcome: string) => Effect.Effect<void>): Payouts["quote"] =>

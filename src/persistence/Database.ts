@@ -15,7 +15,8 @@ export type DatabaseAddress =
       readonly database: string
     }
 
-const APPLICATION_NAME = "payment-gateway"
+/** As the server knows our connections. */
+export const APPLICATION_NAME = "payment-gateway"
 const CONNECTIONS = 10
 const CONNECT_TIMEOUT = "5 seconds"
 /** A lock is waited for this long; one that is held longer belongs to something broken. */

@@ -1,4 +1,4 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Metric, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Currency } from "../domain/Currency.ts"
 import type { AppId, Mode } from "../domain/Ids.ts"
@@ -18,6 +18,7 @@ import {
 } from "../services/ports/FloatLedger.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { applyColumns, applyStatement } from "./ApplyStatement.ts"
+import { apart, wasHeld } from "./HeldRow.ts"
 import { openColumns, openStatement } from "./OpenStatement.ts"
 import { batched } from "./StepBatch.ts"
 
@@ -66,6 +67,13 @@ const position = (row: typeof PositionRow.Type): FloatPosition => ({
   ...(row.receivable_minor === 0n ? {} : { receivable: minor(row.receivable_minor) })
 })
 
+const batchSizes = Metric.histogram("money_step_batch_size", {
+  description: "How many money steps one statement held.",
+  boundaries: [1, 2, 4, 8, 16, 32, 64]
+})
+
+const measured = (step: "open" | "apply", size: number) => Metric.update(Metric.withAttributes(batchSizes, { step }), size)
+
 /** What an entry does to one account. */
 const posted = ({ postings }: Entry, account: Account): bigint =>
   postings.reduce((sum, line) => (line.account === account ? sum + line.amount : sum), 0n)
@@ -88,21 +96,33 @@ export const FloatLedgerPg = Layer.effect(
     })
 
     const openAll = (steps: ReadonlyArray<OpenStep>) =>
-      sql.unsafe(openStatement, [JSON.stringify(steps.map(openColumns))]).pipe(
+      apart(sql)(sql.unsafe(openStatement, [JSON.stringify(steps.map(openColumns))])).pipe(
         Effect.flatMap(decodeOpenRows),
         Effect.map((rows): ReadonlyArray<Opened> => rows.map(opened)),
+        Effect.tap(measured("open", steps.length)),
         Effect.withSpan("FloatLedger.open.batch", { attributes: { "gateway.batch_size": steps.length } })
       )
     const applyAll = (steps: ReadonlyArray<ApplyStep>) =>
-      sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))]).pipe(
+      apart(sql)(sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))])).pipe(
         Effect.flatMap(decodeApplyRows),
         Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
+        Effect.tap(measured("apply", steps.length)),
         Effect.withSpan("FloatLedger.apply.batch", { attributes: { "gateway.batch_size": steps.length } })
       )
 
-    const open = yield* batched(openAll, openedBefore)
-    // A fact that was applied before is decided again from the row as it is, where it changes nothing.
-    const apply = yield* batched(applyAll, (_step, result) => Effect.succeed(result))
+    const open = yield* batched({
+      statement: openAll,
+      doubted: openedBefore,
+      laneOf: ({ transaction }) => transaction.appId,
+      wasHeld
+    })
+    const apply = yield* batched({
+      statement: applyAll,
+      // A fact that was applied before is decided again from the row as it is, where it changes nothing.
+      doubted: (_step, result) => Effect.succeed(result),
+      laneOf: ({ next }) => next.appId,
+      wasHeld
+    })
 
     const lockedPosition = Effect.fnUntraced(function* ({
       appId,

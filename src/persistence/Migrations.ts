@@ -13,6 +13,7 @@ import * as codeFlow from "./migrations/0007_code_flow.ts"
 import * as retention from "./migrations/0008_retention.ts"
 import * as routing from "./migrations/0009_routing.ts"
 import * as reconciliation from "./migrations/0010_reconciliation.ts"
+import * as observability from "./migrations/0011_observability.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -36,7 +37,8 @@ export const Migrations = {
     codeFlow,
     retention,
     routing,
-    reconciliation
+    reconciliation,
+    observability
   ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */

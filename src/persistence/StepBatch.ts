@@ -1,11 +1,27 @@
-import { Array as Arr, Deferred, Effect, Exit, Option, Queue, type Scope } from "effect"
+import { Array as Arr, Deferred, Effect, Exit, Fiber, Queue, type Scope, Semaphore } from "effect"
 
 /** How many steps one statement holds at most. */
 const STEPS_A_STATEMENT = 64
-/** How many steps of a failed batch run at once. */
-const ALONE_AT_ONCE = 4
+/** A batch that takes longer than this waits for a row that somebody holds: the next one no longer waits for it. */
+const PATIENCE_MS = 100
+/** How many batches are in flight at most, all but the last of them waiting for a row. */
+const BATCHES_AT_ONCE = 4
+/** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
+const LANES_AT_ONCE = 4
+const ALONE_AT_ONCE = 2
 /** How many steps may wait; a further one waits for a place. */
 const STEPS_WAITING = 4096
+
+export interface Batching<Step, Result, E> {
+  /** Commits all of them, or none; a result a step, in the steps' order. */
+  readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
+  /** What a step's result means where an earlier statement may have committed it: looks whether the step is there. */
+  readonly doubted: (step: Step, result: Result) => Effect.Effect<Result, E>
+  /** Steps of one lane want the same rows. */
+  readonly laneOf: (step: Step) => string
+  /** Whether nothing was committed because somebody else held the rows for as long as anybody waits for them. */
+  readonly wasHeld: (error: E) => boolean
+}
 
 interface Waiting<Step, Result> {
   readonly step: Step
@@ -13,47 +29,91 @@ interface Waiting<Step, Result> {
 }
 
 /**
- * Commits steps that arrive together with one statement. One batch is in flight at a time: a step that comes alone goes at once,
- * and under load batches grow by themselves.
+ * Commits steps that arrive together with one statement. One batch is in flight at a time, unless it waits for a row: a step that comes
+ * alone goes at once, and under load batches grow by themselves.
  *
- * When a batch fails, each of its steps runs alone, so that one bad step never fails its neighbours. That is safe even where the
- * failed batch was committed after all (its connection broke during the commit): a step is guarded by its fence or its revision,
- * waits for the row's lock while the lost statement still runs, and is then refused. `doubted` says what such a refusal means: it
- * looks whether the step is there.
+ * When a batch fails, its lanes run each by itself, and where a lane fails, too, its steps do, so that neither a bad step nor a held row
+ * ever fails its neighbours. That is safe even where the failed batch was committed after all (its connection broke during the commit):
+ * a step is guarded by its fence or its revision, waits for the row's lock while the lost statement still runs, and is then refused;
+ * `doubted` says what such a refusal means.
  */
-export const batched = <Step, Result, E>(
-  statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>,
-  doubted: (step: Step, result: Result) => Effect.Effect<Result, E>
-): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
+export const batched = <Step, Result, E>({
+  doubted,
+  laneOf,
+  statement,
+  wasHeld
+}: Batching<Step, Result, E>): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    // A step that cannot even be written down breaks its own batch, never the loop.
-    const run = (steps: ReadonlyArray<Step>) => Effect.suspend(() => statement(steps))
+    type One = Waiting<Step, Result>
     const scope = yield* Effect.scope
-    const queue = yield* Queue.bounded<Waiting<Step, Result>>(STEPS_WAITING)
+    const queue = yield* Queue.bounded<One>(STEPS_WAITING)
+    const places = yield* Semaphore.make(BATCHES_AT_ONCE)
 
-    const alone = ({ done, step }: Waiting<Step, Result>): Effect.Effect<void> =>
-      run([step]).pipe(
+    // A step that cannot even be written down breaks its own batch, never the loop.
+    const run = (steps: ReadonlyArray<One>) =>
+      Effect.suspend(() => statement(steps.map(({ step }) => step))).pipe(
+        Effect.filterOrElse(
+          (results) => results.length === steps.length,
+          () => missing
+        ),
+        Effect.exit
+      )
+
+    const alone = ({ done, step }: One): Effect.Effect<void> =>
+      run([{ done, step }]).pipe(
+        Effect.flatten,
         Effect.flatMap(([result]) => (result === undefined ? missing : doubted(step, result))),
         Effect.exit,
         Effect.flatMap((exit) => (Exit.isSuccess(exit) ? Deferred.succeed(done, exit.value) : Deferred.die(done, exit.cause))),
         Effect.asVoid
       )
 
-    const together = (batch: ReadonlyArray<Waiting<Step, Result>>): Effect.Effect<void> =>
-      Effect.flatMap(Effect.exit(run(batch.map(({ step }) => step))), (exit) => {
-        if (Exit.isFailure(exit) || exit.value.length !== batch.length) {
-          // Beside the loop and each other: one tenant's locked row holds up nobody else for longer than its batch.
-          return Effect.asVoid(Effect.forkIn(Effect.forEach(batch, alone, { concurrency: ALONE_AT_ONCE, discard: true }), scope))
-        }
-        return Effect.forEach(
-          exit.value,
-          (result, index) =>
-            Option.match(Arr.get(batch, index), { onNone: () => missing, onSome: ({ done }) => Deferred.succeed(done, result) }),
-          { discard: true }
-        )
-      })
+    const held = (exit: Exit.Failure<unknown, E>): boolean =>
+      exit.cause.reasons.some((reason) => reason._tag === "Fail" && wasHeld(reason.error))
 
-    yield* Queue.takeBetween(queue, 1, STEPS_A_STATEMENT).pipe(Effect.flatMap(together), Effect.forever, Effect.forkScoped)
+    const given = (
+      steps: ReadonlyArray<One>,
+      results: ReadonlyArray<Result>,
+      seen: (step: Step, result: Result) => Effect.Effect<Result, E>
+    ) =>
+      Effect.forEach(
+        Arr.zip(steps, results),
+        ([{ done, step }, result]) =>
+          Effect.flatMap(Effect.exit(seen(step, result)), (exit) =>
+            Exit.isSuccess(exit) ? Deferred.succeed(done, exit.value) : Deferred.die(done, exit.cause)
+          ),
+        { discard: true }
+      )
+
+    const failed = (steps: ReadonlyArray<One>, { cause }: Exit.Failure<unknown, E>) =>
+      Effect.forEach(steps, ({ done }) => Deferred.die(done, cause), { discard: true })
+
+    const lane = Effect.fnUntraced(function* (steps: ReadonlyArray<One>) {
+      if (steps.length > 1) {
+        const exit = yield* run(steps)
+        if (Exit.isSuccess(exit)) return yield* given(steps, exit.value, doubted)
+        // Its steps would find the same rows held.
+        if (held(exit)) return yield* failed(steps, exit)
+      }
+      yield* Effect.forEach(steps, alone, { concurrency: ALONE_AT_ONCE, discard: true })
+    })
+
+    const together = Effect.fnUntraced(function* (batch: ReadonlyArray<One>) {
+      const exit = yield* run(batch)
+      if (Exit.isSuccess(exit)) return yield* given(batch, exit.value, (_step, result) => Effect.succeed(result))
+      const lanes = Object.values(Arr.groupBy(batch, ({ step }) => laneOf(step)))
+      if (lanes.length === 1 && held(exit)) return yield* failed(batch, exit)
+      // Beside the loop and each other.
+      yield* Effect.forkIn(Effect.forEach(lanes, lane, { concurrency: LANES_AT_ONCE, discard: true }), scope)
+    })
+
+    const next = Effect.gen(function* () {
+      yield* places.take(1)
+      const batch = yield* Queue.takeBetween(queue, 1, STEPS_A_STATEMENT)
+      const going = yield* Effect.forkIn(Effect.ensuring(together(batch), places.release(1)), scope, { startImmediately: true })
+      yield* Effect.timeoutOption(Fiber.await(going), PATIENCE_MS)
+    })
+    yield* Effect.forkScoped(Effect.forever(next))
 
     return (step) =>
       Effect.gen(function* () {

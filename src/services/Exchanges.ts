@@ -26,11 +26,12 @@ import { FloatLedger } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
-import type { ExchangeQuote, Exchanges as Port, Provider } from "./ports/Provider.ts"
+import type { ExchangeQuote, Exchanges as Port } from "./ports/Provider.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 import { trailed } from "./ports/ProviderTrail.ts"
 import { Quotes } from "./ports/Quotes.ts"
 import { Transactions } from "./ports/Transactions.ts"
+import { inTurn, Routes } from "./Routes.ts"
 import { Settlement } from "./Settlement.ts"
 
 export interface FxQuery {
@@ -79,6 +80,7 @@ export class Exchanges extends Context.Service<
     Effect.gen(function* () {
       const admission = yield* Admission
       const registry = yield* ProviderRegistry
+      const routes = yield* Routes
       const quotes = yield* Quotes
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
@@ -88,15 +90,17 @@ export class Exchanges extends Context.Service<
 
       const quote = Effect.fn("Exchanges.quote")(function* (caller: Caller, query: FxQuery) {
         yield* admission.granted(caller, "fx")
-        const first = registry.known.flatMap((name) => Option.toArray(registry.find(name, caller.mode))).find(canExchange)
-        if (first?.exchange === undefined) return yield* unsupported
-        const priced = yield* price(first.exchange, query)
+        const traders = yield* routes.anywhere(caller, ({ exchange }) => exchange)
+        if (traders.length === 0) return yield* unsupported
+        const { priced, provider } = yield* inTurn(traders, ({ part, provider: { name } }) =>
+          Effect.map(price(part, query), (quoted) => ({ priced: quoted, provider: name }))
+        )
         const made: Quote = {
           ...priced,
           id: yield* identifiers.reference,
           appId: caller.appId,
           mode: caller.mode,
-          provider: first.name,
+          provider,
           createdAt: yield* Clock.currentTimeMillis
         }
         yield* quotes.put(made)
@@ -176,8 +180,6 @@ export class Exchanges extends Context.Service<
 }
 
 const unsupported = new ProviderCapabilityUnsupported({ capability: "fx", reason: "provider_not_supported" })
-
-const canExchange = (provider: Provider): boolean => provider.exchange !== undefined
 
 const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
   const { amount, destinationCurrency, fixed, sourceCurrency: currency } = query

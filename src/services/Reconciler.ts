@@ -147,7 +147,8 @@ const believed = (
   const documented = promises.lookup === "by_client_ref"
   const grace = Math.max(policy.notFoundGraceMs, promises.notFoundGraceMs)
   const often = actor === "reconciler" && transaction.notFound + 1 >= policy.notFoundCount
-  const enough = often && now - transaction.createdAt >= grace
+  // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.
+  const enough = often && now - transaction.updatedAt >= grace
   const passed = transaction.kind === "collection" && transaction.expiresAt !== null && now >= transaction.expiresAt
   if (passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   return documented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer

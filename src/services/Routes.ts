@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
 import { availabilityOf, type Corridor, worse } from "../domain/Corridor.ts"
 import { ProviderError } from "../domain/errors/Retriable.ts"
-import { providersTried, routedProviders } from "../domain/Routing.ts"
+import { ownFirst, providersTried, routedProviders } from "../domain/Routing.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Circuits, type Operation } from "./Circuits.ts"
 import type { Provider } from "./ports/Provider.ts"
@@ -28,6 +28,8 @@ export class Routes extends Context.Service<
       rows: ReadonlyArray<Corridor>,
       part: PartOf<Part>
     ) => Effect.Effect<ReadonlyArray<Able<Part>>>
+    /** All that have the part, its own first: for what no corridor leads to. */
+    readonly anywhere: <Part>(caller: Caller, part: PartOf<Part>) => Effect.Effect<ReadonlyArray<Able<Part>>>
     /** Fails where a call would be held back: the next one is asked then. */
     readonly ready: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
     /** The first provider that the tenant routes to; the row's first where none is able. */
@@ -61,6 +63,10 @@ export class Routes extends Context.Service<
         return routedProviders(rows, yield* tenants.pinned(caller.appId)).flatMap(able(caller, part))
       })
 
+      const anywhere = Effect.fnUntraced(function* <Part>(caller: Caller, part: PartOf<Part>) {
+        return ownFirst(registry.known, yield* tenants.pinned(caller.appId)).flatMap(able(caller, part))
+      })
+
       const ready = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {
         if (yield* circuits.isOpen({ provider: name, mode, operation })) return yield* new ProviderError()
       })
@@ -82,7 +88,7 @@ export class Routes extends Context.Service<
         return worse(row.availability, availabilityOf(tried.length, open.length))
       })
 
-      return Routes.of({ along, through, ready, named, availability })
+      return Routes.of({ along, through, anywhere, ready, named, availability })
     })
   )
 }

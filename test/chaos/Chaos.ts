@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
+import { seeded } from "../support/Random.ts"
 import { type Key, send } from "./Client.ts"
 import { type Operation, perform, planner } from "./Load.ts"
-import { seeded } from "../support/Random.ts"
 import { openReceiver } from "./Receiver.ts"
-import { openStage, type Stage } from "./Stage.ts"
+import { type Actor, type Address, openStage, type Stage } from "./Stage.ts"
 import { type Evidence, type Execution, judge } from "./Verdict.ts"
 
 // Real processes under signed load, killed at random moments; afterwards three accounts are held against each other: what the provider
@@ -15,6 +15,7 @@ const TENANTS = 4
 const CREDIT = 1_000_000_000
 const SETTLE_WITHIN_MS = 180_000
 const POLLS_AT_ONCE = 8
+const LONGEST_LIFE_MS = 5_000
 
 const options = (() => {
   try {
@@ -85,23 +86,11 @@ const main = async () => {
   }
 }
 
-const play = async (stage: Stage) => {
-  const random = seeded(options.seed)
-  const heard = await openReceiver()
-  const tenants = await makeTenants(stage, heard.url, heard.learn)
-  await tellCallbacks(stage)
+/** Signed operations from every client while every process is killed again and again. */
+const load = async (stage: Stage, plan: () => Operation, any: () => Address, kills: Record<string, number>) => {
   const started = performance.now()
   const isOver = () => performance.now() - started > options.seconds * 1000
-  const plan = planner(random, tenants)
   const operations: Array<Operation> = []
-  const nonEmptyGateways = [stage.gateways[0], stage.gateways[1]]
-  const any = () => {
-    const gateway = nonEmptyGateways[Math.floor(Math.random() * 2)] ?? stage.gateways[0]
-    if (gateway === undefined) throw new Error("no gateway")
-    return gateway
-  }
-  const kills: Record<string, number> = {}
-
   const client = async () => {
     while (!isOver()) {
       const operation = plan()
@@ -109,18 +98,28 @@ const play = async (stage: Stage) => {
       await perform(operation, any, isOver)
     }
   }
-  const killer = async () => {
+  /** Each process has its own misfortune, so that some die alone and some together, also while another comes back. */
+  const haunt = async ({ kill, name, start }: Actor, index: number) => {
+    const own = seeded(options.seed * 31 + index)
     while (!isOver()) {
-      await pause(200 + random.below(1200))
-      const victims = stage.actors.filter(() => random.chance(0.3))
-      const chosen = victims.length === 0 ? [random.pick(stage.actors)] : victims
-      await Promise.all(chosen.map(({ kill }) => kill()))
-      for (const { name } of chosen) kills[name] = (kills[name] ?? 0) + 1
-      // PostgreSQL first: a gateway does not start without it.
-      for (const { start } of chosen.toReversed()) await start()
+      await pause(500 + own.below(LONGEST_LIFE_MS))
+      await kill()
+      kills[name] = (kills[name] ?? 0) + 1
+      await start()
     }
   }
-  await Promise.all([...Array.from({ length: options.clients }, client), killer()])
+  await Promise.all([...Array.from({ length: options.clients }, client), ...stage.actors.map(haunt)])
+  return operations
+}
+
+const play = async (stage: Stage) => {
+  const random = seeded(options.seed)
+  const heard = await openReceiver()
+  const tenants = await makeTenants(stage, heard.url, heard.learn)
+  await tellCallbacks(stage)
+  const kills: Record<string, number> = {}
+  const any = () => random.pick(stage.gateways)
+  const operations = await load(stage, planner(random, tenants), any, kills)
   say(`load over: ${operations.length} operations, ${total(kills)} kills; settling`)
 
   const limit = performance.now() + SETTLE_WITHIN_MS
@@ -172,7 +171,7 @@ const play = async (stage: Stage) => {
 const settle = async (
   operations: ReadonlyArray<Operation>,
   tenants: ReadonlyArray<Key>,
-  any: () => { readonly host: string; readonly url: string },
+  any: () => Address,
   executions: () => Promise<ReadonlyArray<Execution>>,
   heard: Evidence["heard"],
   tooLate: () => boolean

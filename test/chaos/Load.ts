@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises"
-import { type Answer, type Key, send } from "./Client.ts"
 import type { Random } from "../support/Random.ts"
+import { type Answer, type Key, send } from "./Client.ts"
 
 /** One money-moving operation as its tenant sees it: what was wanted, and what was answered in the end. */
 export interface Operation {

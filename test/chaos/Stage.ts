@@ -26,7 +26,7 @@ export interface Actor {
 }
 
 export interface Stage {
-  readonly gateways: ReadonlyArray<{ readonly host: string; readonly url: string }>
+  readonly gateways: readonly [Address, Address]
   readonly simulatorUrl: string
   readonly actors: readonly [Actor, ...ReadonlyArray<Actor>]
   /** A `gateway` command on this installation; its `--json` answer. */
@@ -35,6 +35,13 @@ export interface Stage {
   ) => Promise<{ readonly code: number; readonly json: unknown; readonly errors: string }>
   readonly close: () => Promise<void>
 }
+
+export interface Address {
+  readonly host: string
+  readonly url: string
+}
+
+const addressOf = (port: number | undefined): Address => ({ host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` })
 
 export const openStage = async (): Promise<Stage> => {
   const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
@@ -76,7 +83,7 @@ export const openStage = async (): Promise<Stage> => {
   await command("migrate")
   await Promise.all([first.start(), second.start()])
   return {
-    gateways: [firstPort, secondPort].map((port) => ({ host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` })),
+    gateways: [addressOf(firstPort), addressOf(secondPort)],
     simulatorUrl: `http://127.0.0.1:${simulatorPort}`,
     actors: [first, second, simulator, database],
     command,

@@ -29,6 +29,7 @@ describe("the settings", () => {
           money: { count: 200, windowMs: 1000, burst: 400 }
         },
         trustedProxies: [],
+        requestPlaces: { reads: 1024, money: 1024 },
         providers: []
       })
       expect(policy).toMatchObject({

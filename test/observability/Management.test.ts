@@ -5,6 +5,8 @@ import { Management } from "../../src/observability/Management.ts"
 import { Metrics } from "../../src/observability/Metrics.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import type { Picture } from "../../src/services/ports/Standing.ts"
+import { readExposition, sampled } from "../support/Exposition.ts"
 
 /** A port that was free a moment ago. */
 const freePort = Effect.promise(
@@ -22,12 +24,17 @@ const management = Effect.gen(function* () {
   const port = yield* freePort
   const draining = yield* Ref.make(false)
   const database = yield* Ref.make<Effect.Effect<unknown, unknown>>(Effect.void)
+  const looks = yield* Ref.make(0)
+  const standing = yield* Ref.make<Effect.Effect<Picture, unknown>>(Effect.succeed(picture))
   const options = {
     host: "127.0.0.1",
     port,
     draining: Ref.get(draining),
     database: Effect.flatten(Ref.get(database)),
-    openTransactions: Effect.succeed({ payout: 2, collection: 1 })
+    standing: Effect.andThen(
+      Ref.update(looks, (times) => times + 1),
+      Effect.flatten(Ref.get(standing))
+    )
   }
   yield* Layer.build(Management.layer(options))
   const get = (path: string) =>
@@ -35,8 +42,36 @@ const management = Effect.gen(function* () {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`)
       return { status: answer.status, body: await answer.text() }
     })
-  return { database, draining, get, options }
+  return { database, draining, get, options, looks, standing }
 })
+
+const AT = 1_000_000
+
+const picture: Picture = {
+  at: AT,
+  open: [
+    {
+      kind: "payout",
+      mode: "live",
+      provider: "eversend",
+      age: "10m",
+      count: 2,
+      unknown: 1,
+      oldestAt: AT - 120_000,
+      oldestUnknownAt: AT - 100_000
+    }
+  ],
+  reviews: { count: 0, oldestAt: null },
+  outbox: { due: 3, parked: 4, oldestAt: AT - 7_000 },
+  // Not due yet.
+  inbox: { due: 1, parked: 0, oldestAt: AT + 5_000 },
+  floats: [{ mode: "live", currency: "UGX", available: 100n, reserved: 900n, receivable: 0n }],
+  checks: [
+    { name: "ledger verify", subject: "", at: AT, differences: 0 },
+    { name: "reconcile", subject: "eversend", at: AT, differences: 2 }
+  ],
+  connections: { idle: 3 }
+}
 
 describe("Management", () => {
   it.live("is alive, and ready as long as the database answers and nothing drains", () =>
@@ -62,16 +97,43 @@ describe("Management", () => {
     })
   )
 
-  it.live("shows what was counted and what is open", () =>
+  it.live("shows what was counted and what is open, on a page that Prometheus can read", () =>
     Effect.gen(function* () {
       const { get } = yield* management
       yield* asked
-      const { body } = yield* get("/metrics")
-      expect(body).toContain('provider_calls_total{provider="eversend",call="ask_payout",outcome="StillPending"} 1\n')
-      expect(body).toContain(
-        '# TYPE open_transactions gauge\nopen_transactions{kind="payout"} 2\nopen_transactions{kind="collection"} 1\n'
-      )
+      const page = readExposition((yield* get("/metrics")).body)
+      const value = (name: string, labels: Readonly<Record<string, string>> = {}) => sampled(page, name, labels)
+      expect(value("gateway_provider_calls_total", { provider: "eversend", call: "ask_payout", outcome: "StillPending" })).toBe(1)
+      expect(value("gateway_provider_call_duration_seconds_count", { provider: "eversend", call: "ask_payout" })).toBe(1)
+      expect(value("gateway_transactions_open", { kind: "payout", age: "10m" })).toBe(2)
+      expect(value("gateway_transactions_open", { kind: "payout", age: "1m" })).toBe(0)
+      expect(value("gateway_transactions_unknown", { provider: "eversend" })).toBe(1)
+      expect(value("gateway_transactions_unknown_oldest_seconds")).toBe(100)
+      expect(value("gateway_reviews_oldest_seconds")).toBe(0)
+      expect(value("gateway_outbox_deliveries", { state: "parked" })).toBe(4)
+      expect(value("gateway_outbox_late_seconds")).toBe(7)
+      expect(value("gateway_inbox_late_seconds")).toBe(0)
+      expect(value("gateway_float_minor", { mode: "live", currency: "UGX", account: "reserved" })).toBe(900)
+      expect(value("gateway_ledger_differences")).toBe(0)
+      expect(value("gateway_reconcile_differences", { provider: "eversend" })).toBe(2)
+      expect(value("gateway_database_up")).toBe(1)
+      expect(value("gateway_event_loop_lag_seconds", { quantile: "1" })).toBeGreaterThanOrEqual(0)
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
+  it.live("asks the database once for scrapes that come together, and shows no old number when it does not answer", () =>
+    Effect.gen(function* () {
+      const { get, looks, standing } = yield* management
+      yield* Effect.all([get("/metrics"), get("/metrics"), get("/metrics")], { concurrency: "unbounded" })
+      expect(yield* Ref.get(looks)).toBe(1)
+      const broken = yield* management
+      yield* Ref.set(broken.standing, Effect.die(new Error("gone")))
+      const without = readExposition((yield* broken.get("/metrics")).body)
+      expect(sampled(without, "gateway_database_up")).toBe(0)
+      expect(without.has("gateway_transactions_open")).toBe(false)
+      yield* Ref.set(broken.standing, Effect.flatten(Ref.get(standing)))
+      expect(sampled(readExposition((yield* broken.get("/metrics")).body), "gateway_database_up")).toBe(1)
+    })
   )
 
   it.live("names the setting when its port is taken", () =>

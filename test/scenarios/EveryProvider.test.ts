@@ -1,49 +1,12 @@
 import { expect, layer } from "@effect/vitest"
-import { Clock, Context, DateTime, Effect, Layer, Schema } from "effect"
+import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import * as App from "../../src/App.ts"
-import { knownProviders } from "../../src/providers/Registry.ts"
-import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Reconciliation } from "../../src/services/Reconciliation.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
-import { type Answer, referenceOf, said } from "../support/SignedClient.ts"
-import { changeCorridor, creditOn, everyOther, executionsOf, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
+import { charge, everyProvider, finished, payout, pinned, providers, routed } from "../support/EveryProvider.ts"
+import { referenceOf, said } from "../support/SignedClient.ts"
+import { creditOn, executionsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
 
-const providers = knownProviders.map(({ name }) => name)
-
-// Ghana's mobile money is what every provider serves, some on a page and some on the handset.
-const number = (ending: string) => ({ type: "momo", msisdn: `23324412${ending}`, network: "MTN", country: "GH" })
-const ghana = { currency: "GHS", country: "GH" } as const
-const charge = (ending: string) =>
-  momoCharge(ending, { ...ghana, source: number(ending), redirect_url: "https://shop.example/back" })
-const payout = (ending: string) => momoPayout(ending, { ...ghana, destination: number(ending) })
-
-const stack = Stack.layer({}, { beside: everyOther })
-
-const routed = Effect.fnUntraced(function* (gateway: Gateway, names: ReadonlyArray<string>) {
-  for (const direction of ["collection", "payout"] as const)
-    yield* changeCorridor(gateway, "GH", "momo", { providers: names }, direction)
-})
-
-/** A tenant whose money goes to one provider wherever a corridor has it. */
-const pinned = Effect.fnUntraced(function* (gateway: Gateway, provider: string) {
-  const tenant = yield* tenantOn(gateway, 0n, { currency: "GHS" })
-  yield* Context.get(gateway.context, Tenants).pin(tenant.appId, provider, auditEntry())
-  return tenant
-})
-
-/** The payer finishes where the provider wants it: on its page, or on the handset. */
-const finished = ({ text }: Answer) => {
-  const action = decodeNextAction(text).data.next_action
-  return action === null ? Effect.void : Effect.promise(async () => (await fetch(action.redirect_url)).text())
-}
-
-const Redirect = Schema.Struct({ type: Schema.Literal("redirect"), redirect_url: Schema.String })
-const decodeNextAction = Schema.decodeUnknownSync(
-  Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ next_action: Schema.NullOr(Redirect) }) }))
-)
-
-layer(stack, { excludeTestServices: true, concurrent: true })("one tenant's story, the same at every provider:", (it) => {
+layer(everyProvider, { excludeTestServices: true, concurrent: true })("one tenant's story, the same at every provider:", (it) => {
   for (const provider of providers)
     it.effect(`${provider} collects, pays out, refuses, is found when its answer is lost, and agrees with the ledger`, () =>
       Effect.gen(function* () {
@@ -93,7 +56,7 @@ layer(stack, { excludeTestServices: true, concurrent: true })("one tenant's stor
     )
 })
 
-layer(stack, { excludeTestServices: true })("a provider that is down", (it) => {
+layer(everyProvider, { excludeTestServices: true })("a provider that is down", (it) => {
   it.effect("gives way to the next one of the corridor, whichever it is, and executes nothing itself", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack

@@ -25,8 +25,10 @@ export interface Script {
   /** What sending and charging answer; `executed` is executed and accepted. */
   sending: "executed" | "executed in silence" | "never left" | "refused" | "garbage"
   holder: string | null
+  /** Finds nothing when asked. */
+  forgetful: boolean
   countries: ReadonlyArray<PayableCountry>
-  /** What every read waits for. */
+  /** What every read and every movement waits for. */
   gate: Effect.Effect<void>
 }
 
@@ -45,6 +47,7 @@ export const countingProvider = (
     refusesQuotes: null,
     sending: "executed",
     holder: "Jane Doe",
+    forgetful: false,
     countries: [],
     gate: Effect.void,
     ...wish
@@ -55,6 +58,7 @@ export const countingProvider = (
 
   const move = Effect.fnUntraced(function* (call: string, reference: string): Effect.fn.Return<PayoutOutcome> {
     yield* called(call)
+    yield* script.gate
     if (script.down || script.sending === "never left") return { _tag: "NotSent", note: "connection refused" }
     if (script.sending === "refused") {
       const failure = { code: "provider_rejected", message: "no" } as const
@@ -70,7 +74,7 @@ export const countingProvider = (
   const ask = Effect.fnUntraced(function* ({ reference }: AskOrder): Effect.fn.Return<Answer> {
     yield* called("ask")
     if (script.down) return { ...silence, reason: "unavailable" }
-    if (!executed.includes(reference)) return { _tag: "NotFound", note: "" }
+    if (script.forgetful || !executed.includes(reference)) return { _tag: "NotFound", note: "" }
     return { _tag: "Succeeded", providerReference: `${name}-${reference}`, amount: null, currency: null, fee: null, note: "" }
   })
 

@@ -6,6 +6,7 @@ import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { Server } from "../../src/http/Server.ts"
+import type { RequestPlaces } from "../../src/http/UnderWay.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
 import { Authentication } from "../../src/services/Authentication.ts"
 import { type CollectionCommand, Collections } from "../../src/services/Collections.ts"
@@ -47,6 +48,7 @@ export interface EdgeOptions {
   readonly port?: number
   /** Of reads and of money posts alike; off if left out. The test itself is a trusted proxy. */
   readonly rate?: RateLimit
+  readonly places?: RequestPlaces
   /** Unix milliseconds; the vectors' own moment if left out. */
   readonly now?: number
 }
@@ -58,7 +60,9 @@ export const edge = (options: EdgeOptions = {}) => {
   const behind = remembering(options)
   const rate: RateLimit | "off" = options.rate ?? "off"
   const rateLimits = { reads: rate, money: rate }
-  const layer = Server.layer({ host: "127.0.0.1", port: options.port ?? 0, rateLimits, trustedProxies: ["127.0.0.1"] }).pipe(
+  const requestPlaces = options.places ?? { money: 100, reads: 100 }
+  const listener = { host: "127.0.0.1", port: options.port ?? 0 }
+  const layer = Server.layer({ ...listener, rateLimits, requestPlaces, trustedProxies: ["127.0.0.1"] }).pipe(
     Layer.provide(Layer.mergeAll(Authentication.layer, Health.layer({ release: "1.0.0", version: "1.0.0+test" }))),
     Layer.provide(Layer.mergeAll(services(behind), ports(options, behind))),
     Layer.provide(Logger.layer([Logger.make(({ message }) => void behind.logs.push(JSON.stringify(message)))])),

@@ -93,7 +93,7 @@ export const imports: ReadonlyArray<{
     packages: [
       core,
       http,
-      /^node:http$/,
+      /^node:(http|perf_hooks)$/,
       /^@effect\/platform-node\/NodeHttpServer$/,
       /^effect\/observability(\/\w+)?$/,
       /^@effect\/opentelemetry(\/\w+)?$/,

@@ -65,7 +65,8 @@ const create = Effect.fnUntraced(function* (call: Call, kind: Kind, claim: (key:
   const { account, desk, now } = call
   const asked = Option.getOrUndefined(decodeRequest(call.request.body))
   const currency = asked?.currency
-  if (asked === undefined || !isCurrency(currency) || currencies[asked.country] !== currency) return refusal(400, "invalid_request")
+  if (asked === undefined || !isCurrency(currency) || currencies[asked.country] !== currency)
+    return refusal(400, "invalid_request")
   const amount = Result.getOrUndefined(fromDecimal(asked.amount, currency))
   if (amount === undefined || amount === 0n || !/^\d{8,15}$/.test(asked.msisdn)) return refusal(400, "invalid_request")
   const ending = endingOf(asked.msisdn)

@@ -26,31 +26,32 @@ const told = <F>(fact: F): Reading<F> => ({ fact, alarm: null })
 const refusing: ReadonlySet<number> = new Set([400, 401, 403, 422])
 
 const other = ["other", "provider_rejected", "The provider refused it."] as const
-const notAdmitted: Refusal = ["config", "provider_rejected", "The provider does not accept the gateway's account.", "our key is refused"]
-const shared: Readonly<Record<string, Refusal>> = {
-  misrouted: ["config", "provider_rejected", "The provider does not serve it.", "a corridor leads here that is not served"],
-  invalid_request: [...other, "a body of ours is refused"],
-  unauthorized: notAdmitted,
-  forbidden: notAdmitted
-}
+const notAdmitted: Refusal = [
+  "config",
+  "provider_rejected",
+  "The provider does not accept the gateway's account.",
+  "our key is refused"
+]
+const shared: ReadonlyArray<readonly [code: string, refusal: Refusal]> = [
+  ["misrouted", ["config", "provider_rejected", "The provider does not serve it.", "a corridor leads here that is not served"]],
+  ["invalid_request", [...other, "a body of ours is refused"]],
+  ["unauthorized", notAdmitted],
+  ["forbidden", notAdmitted]
+]
 // By the code of an error or of a failure; a code that is not here still refuses, and is logged.
 const refusals: Readonly<Record<Kind, ReadonlyMap<string, Refusal>>> = {
-  payout: new Map<string, Refusal>(
-    Object.entries({
-      ...shared,
-      declined: other,
-      not_delivered: ["other", "provider_rejected", "The provider could not deliver it."],
-      wallet_empty: ["pool", "provider_rejected", "The provider cannot pay it out now.", "our wallet is too small"],
-      unknown_number: ["party", "invalid_destination", "The provider does not know the recipient's number."]
-    } satisfies Record<string, Refusal>)
-  ),
-  collection: new Map<string, Refusal>(
-    Object.entries({
-      ...shared,
-      declined: ["other", "declined_by_payer", "The payer declined."],
-      unknown_number: ["party", "payer_not_found", "The provider does not know the payer's number."]
-    } satisfies Record<string, Refusal>)
-  )
+  payout: new Map([
+    ...shared,
+    ["declined", other],
+    ["not_delivered", ["other", "provider_rejected", "The provider could not deliver it."]],
+    ["wallet_empty", ["pool", "provider_rejected", "The provider cannot pay it out now.", "our wallet is too small"]],
+    ["unknown_number", ["party", "invalid_destination", "The provider does not know the recipient's number."]]
+  ]),
+  collection: new Map([
+    ...shared,
+    ["declined", ["other", "declined_by_payer", "The payer declined."]],
+    ["unknown_number", ["party", "payer_not_found", "The provider does not know the payer's number."]]
+  ])
 }
 
 export const refusedBy = (kind: Kind, code: string, providerReference: string | null): Reading<Refused> => {

@@ -1,0 +1,54 @@
+import { Clock, Effect, Metric, Option, Schema } from "effect"
+import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { pathOf } from "../domain/SignedText.ts"
+import { asReceived } from "./NodeListener.ts"
+import { matchRoute } from "./Routes.ts"
+
+// Labels are templates, codes and classes: nothing that a caller can make more of.
+
+const requests = Metric.counter("http_requests_total", { description: "Requests, by route and status.", incremental: true })
+const errors = Metric.counter("http_errors_total", {
+  description: "Refused requests, by the error's code and class.",
+  incremental: true
+})
+const durations = Metric.histogram("http_request_duration_seconds", {
+  description: "How long requests took, by route.",
+  boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60]
+})
+
+const MS_PER_SECOND = 1000
+
+/** Counts what an answering effect answers, an error by what its envelope says. */
+export const measured = <E, R>(
+  answering: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest> =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const startedAt = yield* Clock.currentTimeMillis
+    const response = yield* answering
+    const seconds = ((yield* Clock.currentTimeMillis) - startedAt) / MS_PER_SECOND
+    const match = matchRoute(request.method, pathOf(asReceived(request).rawTarget))
+    const route = match._tag === "Found" ? `${match.route.method} ${match.route.template}` : "unknown"
+    yield* Metric.update(Metric.withAttributes(requests, { route, status: String(response.status) }), 1)
+    yield* Metric.update(Metric.withAttributes(durations, { route }), seconds)
+    const refused = errorOf(response)
+    if (Option.isSome(refused)) yield* Metric.update(Metric.withAttributes(errors, refused.value), 1)
+    return response
+  })
+
+const decodeRefusal = Schema.decodeUnknownOption(
+  Schema.fromJsonString(
+    Schema.Struct({ error: Schema.Struct({ code: Schema.String, terminal: Schema.Boolean, retriable: Schema.Boolean }) })
+  )
+)
+
+const FIRST_ERROR = 400
+
+/** The bytes are asked and not the refusal, because an answer that is repeated is bytes only. */
+const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
+  status < FIRST_ERROR || body._tag !== "Uint8Array"
+    ? Option.none()
+    : Option.map(decodeRefusal(Buffer.from(body.body).toString("utf8")), ({ error }) => ({
+        code: error.code,
+        class: error.terminal ? "terminal" : error.retriable ? "retriable" : "ambiguous"
+      }))

@@ -1,0 +1,153 @@
+import type { Instant } from "../domain/Instant.ts"
+import { AgeBand, COUNTED_AT_MOST, type Picture, type Queue } from "../services/ports/Standing.ts"
+
+type Labels = Readonly<Record<string, string>>
+
+interface Family {
+  readonly name: string
+  readonly help: string
+  readonly samples: ReadonlyArray<readonly [labels: Labels, value: number | bigint]>
+}
+
+const MS_PER_SECOND = 1000
+const atMost = `Counted up to ${COUNTED_AT_MOST}.`
+
+/** How things stand in the database, in the text format of Prometheus. A family without samples is there too, so that its name is known. */
+export const gaugesText = (picture: Picture): string =>
+  [...transactions(picture), ...queues(picture), ...money(picture), ...checks(picture), connections(picture)]
+    .map(familyText)
+    .join("")
+
+/** What stands there when the database does not answer: an old number would be a lie. */
+export const databaseText = (isUp: boolean): string =>
+  familyText({
+    name: "gateway_database_up",
+    help: "1 when the database answered this scrape, else 0.",
+    samples: [[{}, isUp ? 1 : 0]]
+  })
+
+export const familyText = ({ help, name, samples }: Family): string =>
+  [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} gauge`,
+    ...samples.map(([labels, value]) => `${name}${labelsText(labels)} ${value}`),
+    ""
+  ].join("\n")
+
+const labelsText = (labels: Labels): string => {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, "_")}"`)
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`
+}
+
+const ageSeconds = (at: Instant, since: Instant | null): number => (since === null ? 0 : Math.max(0, at - since) / MS_PER_SECOND)
+
+const earliest = (moments: ReadonlyArray<Instant | null>): Instant | null =>
+  moments.reduce<Instant | null>((first, at) => (at === null || (first !== null && first <= at) ? first : at), null)
+
+const transactions = ({ at, open, reviews }: Picture): ReadonlyArray<Family> => {
+  const count = (group: Partial<Picture["open"][number]>): number =>
+    open.reduce((sum, row) => (row.kind === group.kind && row.age === group.age ? sum + row.count : sum), 0)
+  const kinds = ["payout", "collection", "exchange"] as const
+  return [
+    {
+      name: "gateway_transactions_open",
+      help: `Transactions without a final status, by how long they have been open (less than this). ${atMost}`,
+      samples: kinds.flatMap((kind) => AgeBand.literals.map((age) => [{ kind, age }, count({ kind, age })] as const))
+    },
+    {
+      name: "gateway_transactions_unknown",
+      help: `Open transactions of which the last news is none. ${atMost}`,
+      samples: byProvider(open)
+    },
+    {
+      name: "gateway_transactions_unknown_oldest_seconds",
+      help: "How long ago the oldest transaction of unknown outcome was begun.",
+      samples: [[{}, ageSeconds(at, earliest(open.map(({ oldestUnknownAt }) => oldestUnknownAt)))]]
+    },
+    { name: "gateway_reviews_open", help: `Transactions that need a person. ${atMost}`, samples: [[{}, reviews.count]] },
+    {
+      name: "gateway_reviews_oldest_seconds",
+      help: "How long ago the oldest transaction that needs a person was begun.",
+      samples: [[{}, ageSeconds(at, reviews.oldestAt)]]
+    }
+  ]
+}
+
+const byProvider = (open: Picture["open"]): Family["samples"] =>
+  [...new Set(open.map(({ provider }) => provider))].map((provider) => [
+    { provider },
+    open.reduce((sum, row) => (row.provider === provider ? sum + row.unknown : sum), 0)
+  ])
+
+const queues = ({ at, inbox, outbox }: Picture): ReadonlyArray<Family> => [
+  {
+    name: "gateway_outbox_deliveries",
+    help: `Webhook deliveries that wait, or that ended without success. ${atMost}`,
+    samples: depth(outbox)
+  },
+  {
+    name: "gateway_outbox_late_seconds",
+    help: "How long the oldest due delivery of an enabled endpoint is late.",
+    samples: [[{}, ageSeconds(at, outbox.oldestAt)]]
+  },
+  {
+    name: "gateway_inbox_callbacks",
+    help: `Callbacks that wait to be looked at, or that told nothing. ${atMost}`,
+    samples: depth(inbox)
+  },
+  {
+    name: "gateway_inbox_late_seconds",
+    help: "How long the oldest due callback is late.",
+    samples: [[{}, ageSeconds(at, inbox.oldestAt)]]
+  }
+]
+
+const depth = ({ due, parked }: Queue): Family["samples"] => [
+  [{ state: "due" }, due],
+  [{ state: "parked" }, parked]
+]
+
+const money = ({ floats }: Picture): ReadonlyArray<Family> => [
+  {
+    name: "gateway_float_minor",
+    help: "What all tenants hold together, in minor units.",
+    samples: floats.flatMap(({ available, currency, mode, receivable, reserved }) =>
+      Object.entries({ available, reserved, receivable }).map(
+        ([account, amount]) => [{ mode, currency, account }, amount] as const
+      )
+    )
+  }
+]
+
+const checks = ({ checks: all }: Picture): ReadonlyArray<Family> => {
+  const verified = all.filter(({ name }) => name === "ledger verify")
+  const compared = all.filter(({ name }) => name === "reconcile")
+  return [
+    {
+      name: "gateway_ledger_differences",
+      help: "What the last ledger verify found.",
+      samples: verified.map(({ differences }) => [{}, differences])
+    },
+    {
+      name: "gateway_ledger_verified_timestamp_seconds",
+      help: "When the ledger was last verified.",
+      samples: verified.map(({ at }) => [{}, at / MS_PER_SECOND])
+    },
+    {
+      name: "gateway_reconcile_differences",
+      help: "What the last reconcile of a provider found.",
+      samples: compared.map(({ differences, subject }) => [{ provider: subject }, differences])
+    },
+    {
+      name: "gateway_reconcile_timestamp_seconds",
+      help: "When a provider was last reconciled.",
+      samples: compared.map(({ at, subject }) => [{ provider: subject }, at / MS_PER_SECOND])
+    }
+  ]
+}
+
+const connections = ({ connections: states }: Picture): Family => ({
+  name: "gateway_database_connections",
+  help: "Connections of every gateway process, by what they do.",
+  samples: Object.entries(states).map(([state, count]) => [{ state }, count])
+})

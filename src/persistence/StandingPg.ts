@@ -1,0 +1,121 @@
+import { Clock, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type Instant, iso } from "../domain/Instant.ts"
+import {
+  AgeBand,
+  Check,
+  COUNTED_AT_MOST,
+  FloatTotal,
+  OpenGroup,
+  Queue,
+  Standing,
+  Unanswered
+} from "../services/ports/Standing.ts"
+import { APPLICATION_NAME } from "./Database.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+const MINUTE_MS = 60_000
+const bands: ReadonlyArray<readonly [typeof AgeBand.Type, number]> = [
+  ["1m", MINUTE_MS],
+  ["10m", 10 * MINUTE_MS],
+  ["1h", 60 * MINUTE_MS],
+  ["24h", 24 * 60 * MINUTE_MS]
+]
+
+const groups = rowsOf(Schema.Struct({ ...OpenGroup.fields, oldestAt: Moment, oldestUnknownAt: Schema.NullOr(Moment) }))
+const queues = rowsOf(Schema.Struct({ ...Queue.fields, oldestAt: Schema.NullOr(Moment) }))
+const counts = rowsOf(Schema.Struct({ count: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
+const totals = rowsOf(FloatTotal)
+const checks = rowsOf(Schema.Struct({ ...Check.fields, at: Moment }))
+const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number }))
+const unheard = rowsOf(Schema.Struct({ ...Unanswered.fields, createdAt: Moment, heardAt: Moment }))
+
+/** Standing on PostgreSQL. What counts is read through partial indexes, which hold what is open and nothing else. */
+export const StandingPg = Layer.effect(
+  Standing,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const openRows = sql`
+      SELECT app_id, reference, kind, mode, provider, created_at FROM transactions
+      WHERE status IN ('pending', 'requires_action') ORDER BY created_at LIMIT ${COUNTED_AT_MOST}`
+    const lastLine = sql`
+      SELECT h.fact, h.at, h.note FROM transaction_history h
+      WHERE h.app_id = o.app_id AND h.reference = o.reference ORDER BY h.line DESC LIMIT 1`
+    const isUnknown = sql`l.fact IN ('Unknown', 'NotFound')`
+
+    const open = (now: Instant) =>
+      groups(sql`
+        WITH o AS MATERIALIZED (${openRows}),
+        band AS (
+          SELECT b.age, b.place, ${iso(now)}::timestamptz - b.ms * interval '1 millisecond' AS since
+          FROM unnest(${bands.map(([age]) => age)}::text[], ${bands.map(([, ms]) => ms)}::bigint[]) WITH ORDINALITY AS b(age, ms, place)
+        ),
+        aged AS (
+          SELECT o.*, coalesce((SELECT b.age FROM band b WHERE o.created_at > b.since ORDER BY b.place LIMIT 1), 'older') AS age FROM o
+        )
+        SELECT o.kind, o.mode, o.provider, o.age, count(*)::int AS count, (count(*) FILTER (WHERE ${isUnknown}))::int AS unknown,
+          min(o.created_at) AS "oldestAt", min(o.created_at) FILTER (WHERE ${isUnknown}) AS "oldestUnknownAt"
+        FROM aged o LEFT JOIN LATERAL (${lastLine}) l ON true
+        GROUP BY o.kind, o.mode, o.provider, o.age ORDER BY 1, 2, 3, min(o.created_at)`)
+
+    const reviews = counts(sql`
+      SELECT count(*)::int AS count, min(r.created_at) AS "oldestAt"
+      FROM (SELECT created_at FROM transactions WHERE needs_review ORDER BY created_at LIMIT ${COUNTED_AT_MOST}) r`)
+
+    // The oldest by each endpoint's own queue, as they are claimed: what waits for a disabled endpoint is late for nobody.
+    const outbox = queues(sql`
+      SELECT (SELECT count(*)::int FROM (SELECT FROM deliveries WHERE status = 'due' LIMIT ${COUNTED_AT_MOST}) d) AS due,
+        (SELECT count(*)::int FROM (SELECT FROM deliveries WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) p) AS parked,
+        (SELECT min(first.next_attempt_at) FROM webhook_endpoints e CROSS JOIN LATERAL (
+          SELECT d.next_attempt_at FROM deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.status = 'due'
+          ORDER BY d.next_attempt_at LIMIT 1) first WHERE e.enabled) AS "oldestAt"`)
+
+    const inbox = queues(sql`
+      SELECT (SELECT count(*)::int FROM (SELECT FROM provider_inbox WHERE status = 'due' LIMIT ${COUNTED_AT_MOST}) d) AS due,
+        (SELECT count(*)::int FROM (SELECT FROM provider_inbox WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) p) AS parked,
+        (SELECT next_look_at FROM provider_inbox WHERE status = 'due' ORDER BY next_look_at LIMIT 1) AS "oldestAt"`)
+
+    const floats = totals(sql`
+      SELECT mode, currency, sum(available_minor)::bigint AS available, sum(reserved_minor)::bigint AS reserved,
+        sum(receivable_minor)::bigint AS receivable
+      FROM float_positions GROUP BY mode, currency ORDER BY mode, currency`)
+
+    const connections = states(sql`
+      SELECT coalesce(state, 'unknown') AS state, count(*)::int AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = ${APPLICATION_NAME} GROUP BY 1 ORDER BY 1`)
+
+    const read = Effect.gen(function* () {
+      const at = yield* Clock.currentTimeMillis
+      const [review] = yield* reviews
+      const [sending] = yield* outbox
+      const [receiving] = yield* inbox
+      return {
+        at,
+        open: yield* open(at),
+        reviews: review ?? { count: 0, oldestAt: null },
+        outbox: sending ?? empty,
+        inbox: receiving ?? empty,
+        floats: yield* floats,
+        checks: yield* checks(sql`SELECT name, subject, at, differences FROM checks ORDER BY name, subject`),
+        connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count]))
+      }
+    })
+
+    const unanswered = (limit: number) =>
+      unheard(sql`
+        WITH o AS MATERIALIZED (${openRows})
+        SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.created_at AS "createdAt", l.at AS "heardAt", l.note
+        FROM o CROSS JOIN LATERAL (${lastLine}) l WHERE ${isUnknown} ORDER BY o.created_at LIMIT ${limit}`)
+
+    const checked = ({ at, differences, name, subject }: Check) =>
+      sql`
+        INSERT INTO checks (name, subject, at, differences) VALUES (${name}, ${subject}, ${iso(at)}::timestamptz, ${differences})
+        ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences
+        WHERE checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
+
+    return Standing.of({ read, unanswered, checked })
+  })
+)
+
+const empty: Queue = { due: 0, parked: 0, oldestAt: null }

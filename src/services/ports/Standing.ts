@@ -1,0 +1,84 @@
+import { Context, type Effect, Schema } from "effect"
+import { Currency } from "../../domain/Currency.ts"
+import { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import { Instant } from "../../domain/Instant.ts"
+
+/** How long something has been open: less than this. */
+export const AgeBand = Schema.Literals(["1m", "10m", "1h", "24h", "older"])
+
+/** Open transactions of one kind. `unknown`: those of which the last news is none, neither from the provider nor that it was never sent. */
+export const OpenGroup = Schema.Struct({
+  kind: Schema.Literals(["collection", "payout", "exchange"]),
+  mode: Mode,
+  provider: Schema.String,
+  age: AgeBand,
+  count: Schema.Number,
+  unknown: Schema.Number,
+  oldestAt: Instant,
+  oldestUnknownAt: Schema.NullOr(Instant)
+})
+export type OpenGroup = typeof OpenGroup.Type
+
+/** What waits in one queue. `oldestAt` is since when it should have been done; null when nothing is due. */
+export const Queue = Schema.Struct({ due: Schema.Number, parked: Schema.Number, oldestAt: Schema.NullOr(Instant) })
+export type Queue = typeof Queue.Type
+
+/** One currency of every tenant together, in minor units. */
+export const FloatTotal = Schema.Struct({
+  mode: Mode,
+  currency: Currency,
+  available: Schema.BigInt,
+  reserved: Schema.BigInt,
+  receivable: Schema.BigInt
+})
+export type FloatTotal = typeof FloatTotal.Type
+
+export const Check = Schema.Struct({
+  name: Schema.Literals(["ledger verify", "reconcile"]),
+  /** The provider that was compared; empty for the ledger. */
+  subject: Schema.String,
+  at: Instant,
+  differences: Schema.Number
+})
+export type Check = typeof Check.Type
+
+export const Unanswered = Schema.Struct({
+  reference: Reference,
+  appId: AppId,
+  kind: Schema.Literals(["collection", "payout", "exchange"]),
+  mode: Mode,
+  provider: Schema.String,
+  createdAt: Instant,
+  /** The last line of its history. */
+  heardAt: Instant,
+  note: Schema.String
+})
+export type Unanswered = typeof Unanswered.Type
+
+export interface Picture {
+  readonly at: Instant
+  readonly open: ReadonlyArray<OpenGroup>
+  readonly reviews: { readonly count: number; readonly oldestAt: Instant | null }
+  readonly outbox: Queue
+  readonly inbox: Queue
+  readonly floats: ReadonlyArray<FloatTotal>
+  readonly checks: ReadonlyArray<Check>
+  /** Connections of every gateway process to the database, by what they do. */
+  readonly connections: Readonly<Record<string, number>>
+}
+
+/** How things stand, over all tenants: for metrics and for operators. Every question is answered from what is open, never from the whole past. */
+export class Standing extends Context.Service<
+  Standing,
+  {
+    /** Counts end at `COUNTED_AT_MOST`, of which the oldest are counted first. */
+    readonly read: Effect.Effect<Picture>
+    /** At most `limit` open transactions of which the last news is none, the oldest first. */
+    readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<Unanswered>>
+    /** Keeps what a check found in the place of the one before; one that was made earlier changes nothing. */
+    readonly checked: (check: Check) => Effect.Effect<void>
+  }
+>()("gateway/services/ports/Standing") {}
+
+/** Beyond this a count says "so many at least": no scrape ever reads more rows of one kind. */
+export const COUNTED_AT_MOST = 20_000

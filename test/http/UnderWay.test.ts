@@ -1,0 +1,103 @@
+import { connect } from "node:net"
+import { Effect, Exit } from "effect"
+import { describe, expect, it } from "vitest"
+import { AppId } from "../../src/domain/Ids.ts"
+import { makeUnderWay } from "../../src/http/UnderWay.ts"
+import type { EdgeOptions } from "../support/EdgeLayers.ts"
+import { payout } from "../support/Given.ts"
+import { momoPayout } from "../support/GivenRequests.ts"
+import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+import { signed } from "../support/RawHttp.ts"
+
+const body = JSON.stringify(momoPayout("1234"))
+const headers = (key: string) =>
+  [
+    ["Idempotency-Key", key],
+    ["Content-Type", "application/json"]
+  ] as const
+const pay = ({ signed }: EdgeClient, key: string, text = body) => signed("POST", "/v1/payouts", headers(key), text)
+const shed = {
+  status: 429,
+  after: "1",
+  error: { code: "rate_limited", retriable: true, details: { scope: "server", retry_after_seconds: 1 } }
+}
+const said = (answer: { status: number; headers: Readonly<Record<string, string>>; text: string }) => ({
+  status: answer.status,
+  after: answer.headers["retry-after"],
+  error: JSON.parse(answer.text).error
+})
+
+/** A payout that goes on until the test opens the gate. */
+const gated = () => {
+  const begun = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const createPayout: EdgeOptions["createPayout"] = (_, __, claim) =>
+    Effect.promise(() => {
+      begun.resolve()
+      return gate.promise
+    }).pipe(Effect.as(payout({ reference: claim.reference })))
+  return { begun: begun.promise, open: () => gate.resolve(), createPayout }
+}
+
+describe("a request that finds no place", () => {
+  const first = gated()
+  it(
+    "is shed after its signature and before its JSON, claims nothing, and runs with the same key once there is one",
+    onEdge(
+      async (client) => {
+        const running = pay(client, "first")
+        await first.begun
+        expect(said(await pay(client, "second"))).toMatchObject(shed)
+        expect(said(await pay(client, "second", "{"))).toMatchObject(shed)
+        expect((await client.ask("POST", "/v1/payouts", undefined, "{")).status).toBe(401)
+        expect([...client.behind.claims.keys()]).toEqual(["first"])
+        // What moves no money has places of its own.
+        expect((await client.signed("GET", "/v1/float")).status).toBe(200)
+        expect((await client.ask("GET", "/health")).status).toBe(200)
+        first.open()
+        expect((await running).status).toBe(201)
+        expect((await pay(client, "second")).status).toBe(201)
+      },
+      { places: { money: 2, reads: 2 }, createPayout: first.createPayout }
+    )
+  )
+
+  const left = gated()
+  it(
+    "finds none while the work of a client that went away goes on",
+    onEdge(
+      async (client) => {
+        const lines = [...signed("POST", "/v1/payouts", body), ...headers("first"), ["Content-Length", String(body.length)]]
+        const socket = connect(client.port, "127.0.0.1", () =>
+          socket.write(
+            `POST /v1/payouts HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join("\r\n")}\r\n\r\n${body}`
+          )
+        )
+        await left.begun
+        socket.destroy()
+        expect(said(await pay(client, "second"))).toMatchObject(shed)
+        left.open()
+        while ((await pay(client, "second")).status === 429) await client.signed("GET", "/v1/float")
+        expect([...client.behind.claims.keys()]).toEqual(["first", "second"])
+      },
+      { places: { money: 2, reads: 2 }, createPayout: left.createPayout }
+    )
+  )
+})
+
+describe("the places of a process", () => {
+  const a = AppId.make("a")
+  const b = AppId.make("b")
+
+  it("leave room for others whatever one tenant does, and are given back whole", () => {
+    const place = makeUnderWay({ money: 5, reads: 4 })
+    const take = (...asked: Parameters<typeof place>) => Effect.runSync(Effect.exit(place(...asked)))
+    const given = [take("money", a), take("money", a), take("money", a), take("money", b), take("money", b), take("money", b)]
+    expect(given.map(Exit.isSuccess)).toEqual([true, true, false, true, true, false])
+    expect(Exit.isSuccess(take("money", AppId.make("c")))).toBe(true)
+    expect(Exit.isSuccess(take("money", AppId.make("d")))).toBe(false)
+    expect([1, 2, 3, 4, 5].map(() => Exit.isSuccess(take("callbacks", null)))).toEqual([true, true, true, true, false])
+    for (const exit of given) if (Exit.isSuccess(exit)) Effect.runSync(exit.value)
+    expect(Exit.isSuccess(take("money", a))).toBe(true)
+  })
+})

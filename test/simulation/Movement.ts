@@ -1,0 +1,48 @@
+export type Mode = "live" | "test"
+export type Kind = "payout" | "collection" | "exchange"
+
+/** One movement of money at a provider, as it really is; the gateway sees of it only what an answer shows. */
+export interface Movement {
+  readonly provider: string
+  readonly mode: Mode
+  readonly kind: Kind
+  readonly reference: string
+  readonly currency: string
+  /** What really moves, which need not be what was asked for. */
+  readonly amount: bigint
+  /** What the provider charges in the end, whatever it quoted. */
+  readonly fee: bigint
+  /** What an exchange brings; null for all else. */
+  readonly brings: { readonly currency: string; readonly amount: bigint } | null
+  /** From then on it can be found. */
+  readonly from: number
+  readonly settlesAt: number
+  readonly outcome: "successful" | "failed"
+  /** Null where it stays delivered. */
+  readonly returnsAt: number | null
+}
+
+/** A provider's word that something happened, true or not, waiting to be brought. */
+export interface Hint {
+  readonly provider: string
+  readonly mode: Mode
+  readonly reference: string
+  readonly at: number
+  readonly genuine: boolean
+  /** Makes the bytes of two hints differ. */
+  readonly serial: number
+}
+
+export const MINUTE = 60_000
+/** How long after the call alpha may still execute it, and its "not found" proves nothing. */
+export const GRACE_MS = 10 * MINUTE
+export const PAYOUT_FEE = 1_000n
+/** What is missing where another amount moves than was asked for. */
+export const SHORT_BY = 500n
+export const collectionFee = (amount: bigint): bigint => (amount * 15n + 999n) / 1000n
+
+/** What the tenant is debited of a payout's fee: never more than was held for it. */
+export const feeCharged = (fee: bigint): bigint => (fee < PAYOUT_FEE ? fee : PAYOUT_FEE)
+
+export const executedOf = (movements: ReadonlyArray<Movement>, reference: string | undefined): ReadonlyArray<Movement> =>
+  movements.filter((one) => one.reference === reference && one.outcome === "successful")

@@ -1,0 +1,188 @@
+import { Context, Effect, Layer, Option, Scope } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { collectionBody } from "../../src/http/CollectionBody.ts"
+import { fxExchangeBody } from "../../src/http/FxBody.ts"
+import { Idempotent } from "../../src/http/Idempotent.ts"
+import { payoutBody } from "../../src/http/PayoutBody.ts"
+import { Signed } from "../../src/http/SignedRequest.ts"
+import { Logs } from "../../src/observability/Logs.ts"
+import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
+import { servicesOn } from "../../src/Services.ts"
+import { Collections } from "../../src/services/Collections.ts"
+import { Exchanges } from "../../src/services/Exchanges.ts"
+import { Ingress } from "../../src/services/Ingress.ts"
+import { Payouts } from "../../src/services/Payouts.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { Policy } from "../../src/services/ports/Policy.ts"
+import type { Provider } from "../../src/services/ports/Provider.ts"
+import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { Quotes } from "../../src/services/ports/Quotes.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
+import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
+import { Reconciler } from "../../src/services/Reconciler.ts"
+import { Review } from "../../src/services/Review.ts"
+import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
+import type { Ready } from "./Ground.ts"
+import type { Kind } from "./Movement.ts"
+import type { Between, Node } from "./Node.ts"
+
+export type NodeServices = Effect.Success<ReturnType<typeof openServices>>
+
+interface Outside {
+  readonly ready: Ready
+  readonly providers: ReadonlyArray<Provider>
+  readonly post: WebhookSender["Service"]["post"]
+}
+
+/** The production services of one process, each of whose effects stands between two gates. */
+export const openServices = Effect.fnUntraced(function* (node: Node, { post, providers, ready }: Outside) {
+  const { between } = node
+  const foundations = {
+    providers: Layer.succeed(ProviderRegistry, registryOf(providers, between)),
+    ports: Layer.succeedContext(gatedPorts(ready, node)),
+    limits: RateLimitsMemory,
+    sender: Layer.succeed(WebhookSender, { post: (delivery) => between("deliver", post(delivery)) })
+  }
+  // Never closed: what a dead node has begun neither ends nor is waited for.
+  const life = yield* Scope.make()
+  const context = yield* Layer.buildWithScope(
+    Layer.mergeAll(Idempotent.layer, Review.layer).pipe(
+      Layer.provideMerge(servicesOn(foundations)),
+      Layer.provideMerge(Logs.layer({ format: "json", level: "None" })),
+      Layer.fresh
+    ),
+    life
+  )
+  return {
+    idempotent: Context.get(context, Idempotent),
+    payouts: Context.get(context, Payouts),
+    collections: Context.get(context, Collections),
+    exchanges: Context.get(context, Exchanges),
+    reconciler: Context.get(context, Reconciler),
+    ingress: Context.get(context, Ingress),
+    dispatcher: Context.get(context, WebhookDispatcher),
+    review: Context.get(context, Review)
+  }
+}, Effect.orDie)
+
+/** A client waits no longer than a request may take; what it does not hear any more is not held against the gateway. */
+const FOREVER_MS = 1_000 * 24 * 3_600_000
+
+const gatedPorts = (ready: Ready, node: Node): Ready => {
+  const { between } = node
+  const ledger = Context.get(ready, FloatLedger)
+  const keys = Context.get(ready, Idempotency)
+  const quotes = Context.get(ready, Quotes)
+  // Where a request asks about another charge, others of its node may wait for the same question, and nobody would let it go on.
+  const isOwn = (reference: string) => node.current?.reference === undefined || node.current.reference === reference
+  return ready.pipe(
+    Context.add(FloatLedger, {
+      ...ledger,
+      open: (step) => between("open", ledger.open(step)),
+      apply: (step) => between("apply", ledger.apply(step), isOwn(step.next.reference))
+    }),
+    Context.add(Idempotency, {
+      claim: (scope, print) =>
+        between(
+          "claim",
+          Effect.tap(keys.claim(scope, print), (taken) =>
+            Effect.sync(() => {
+              const task = node.current
+              if (taken._tag === "Fresh" && task !== undefined) task.reference = taken.claim.reference
+            })
+          )
+        ),
+      complete: (claim, answer) => between("complete", keys.complete(claim, answer)),
+      release: (claim) => between("release", keys.release(claim))
+    }),
+    Context.add(Quotes, { ...quotes, take: (quote, claim) => between("take", quotes.take(quote, claim)) }),
+    // The request's own deadline would let its work go on beside the story; the lease of its key is the ports' own.
+    Context.add(Policy, { ...Context.get(ready, Policy), idempotencyLeaseMs: FOREVER_MS }),
+    (gated) => oneByOne(gated, between)
+  )
+}
+
+/** A worker claims one item at a time: children of one round would go on in whatever order the database answers. */
+const oneByOne = (ready: Ready, between: Between): Ready => {
+  const transactions = Context.get(ready, Transactions)
+  const inbox = Context.get(ready, ProviderInbox)
+  const outbox = Context.get(ready, WebhookOutbox)
+  return ready.pipe(
+    Context.add(Transactions, { ...transactions, claimDue: (now, _, leaseMs) => transactions.claimDue(now, 1, leaseMs) }),
+    Context.add(ProviderInbox, {
+      ...inbox,
+      claimDue: (now, _, leaseMs) => inbox.claimDue(now, 1, leaseMs),
+      store: (callback) => between("store", inbox.store(callback)),
+      done: (id, reference) => between("done", inbox.done(id, reference))
+    }),
+    Context.add(WebhookOutbox, {
+      claimDue: (now, _, perEndpoint, leaseMs) => outbox.claimDue(now, 1, perEndpoint, leaseMs),
+      settle: (attempt, verdict) => between("settle", outbox.settle(attempt, verdict))
+    })
+  )
+}
+
+const registryOf = (providers: ReadonlyArray<Provider>, between: Between): ProviderRegistry["Service"] => {
+  const find: ProviderRegistry["Service"]["find"] = (name, mode) =>
+    Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === mode))
+  return {
+    known: [...new Set(providers.map(({ name }) => name))],
+    find: (name, mode) => Option.map(find(name, mode), (provider) => gatedProvider(provider, between)),
+    byRouteKey: (name, key) => Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === key)),
+    routeKey: (_, mode) => mode
+  }
+}
+
+const gatedProvider = (provider: Provider, between: Between): Provider => {
+  const { collections, exchange, payouts } = provider
+  return {
+    ...provider,
+    ...(payouts && {
+      payouts: {
+        quote: (order) => between("quote", payouts.quote(order)),
+        send: (order) => between("send", payouts.send(order)),
+        ask: (order) => between("ask", payouts.ask(order), false)
+      }
+    }),
+    ...(collections && {
+      collections: {
+        charge: (order) => between("charge", collections.charge(order)),
+        ask: (order) => between("ask", collections.ask(order), false)
+      }
+    }),
+    ...(exchange && {
+      exchange: {
+        quote: exchange.quote,
+        execute: (order) => between("execute", exchange.execute(order)),
+        ask: (order) => between("ask", exchange.ask(order), false)
+      }
+    })
+  }
+}
+
+/** A tenant's signed request, from its decoding to its answer's bytes. */
+export const request = (
+  { collections, exchanges, idempotent, payouts }: NodeServices,
+  asked: Pick<Signed["Service"], "body" | "caller" | "rawHeaders">,
+  kind: Kind
+) => {
+  const answers = {
+    payout: () => idempotent.once({ endpoint: "POST /v1/payouts", decode: payoutBody, run: payouts.create }),
+    collection: () => idempotent.once({ endpoint: "POST /v1/collections", decode: collectionBody, run: collections.create }),
+    exchange: () => idempotent.once({ endpoint: "POST /v1/fx/exchange", decode: fxExchangeBody, run: exchanges.create })
+  }
+  return answers[kind]().pipe(
+    Effect.provideService(Signed, { ...asked, requestId: "simulated", outlasts: () => Effect.void }),
+    Effect.flatMap((response) => {
+      const web = HttpServerResponse.toWeb(response)
+      const isReplay = web.headers.has("idempotency-replayed")
+      return Effect.map(
+        Effect.promise(() => web.text()),
+        (body) => ({ status: web.status, body, isReplay })
+      )
+    })
+  )
+}
