@@ -68,10 +68,13 @@ export const ports = Ports.layer
 
 /** Compares accounts; needs the providers and what is recorded, and neither listeners nor workers. */
 export const reconciliation = (settings: ReadySettings) =>
-  Reconciliation.layer.pipe(Layer.provide(providerRegistry(settings.providers)), Layer.provide(ports(settings)))
+  Reconciliation.layer.pipe(Layer.provide(providerRegistry(settings.providers)), Layer.provideMerge(ports(settings)))
 
 /** The providers alone. */
 export const providers = (settings: ReadySettings) => Layer.provide(providerRegistry(settings.providers), ports(settings))
+
+/** How things stand, and which providers can be asked about it. */
+export const standing = (settings: ReadySettings) => Layer.provideMerge(providerRegistry(settings.providers), ports(settings))
 
 /** Everything but the listeners and the workers. */
 const services = (settings: ReadySettings) =>

@@ -1,6 +1,7 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { Command } from "effect/cli"
 import { LedgerAudit } from "../services/ports/LedgerAudit.ts"
+import { Standing } from "../services/ports/Standing.ts"
 import { answer } from "./Answer.ts"
 import { operatorPorts } from "./Installation.ts"
 import { Refusal } from "./Refusal.ts"
@@ -10,7 +11,10 @@ const verify = Command.make(
   {},
   Effect.fn(function* () {
     const audit = yield* LedgerAudit
+    const { checked } = yield* Standing
+    const at = yield* Clock.currentTimeMillis
     const report = yield* audit.verify
+    yield* checked({ name: "ledger verify", subject: "", at, differences: report.differences.length })
     yield* answer(report)
     if (!report.ok) return yield* new Refusal({ message: `the ledger has ${report.differences.length} differences` })
   }, Effect.provide(operatorPorts))

@@ -20,6 +20,7 @@ import { serve } from "./Serve.ts"
 import { sign } from "./Sign.ts"
 import { simulator } from "./Simulator.ts"
 import { start } from "./Start.ts"
+import { status } from "./Status.ts"
 import { tenant } from "./Tenant.ts"
 import { transaction } from "./Transaction.ts"
 import { webhook } from "./Webhook.ts"
@@ -35,6 +36,7 @@ const gateway = Command.make("gateway").pipe(
     serve,
     simulator,
     migrate,
+    status,
     tenant,
     key,
     float,

@@ -2,6 +2,7 @@ import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
+import { Standing } from "../services/ports/Standing.ts"
 import { Reconciliation } from "../services/Reconciliation.ts"
 import { answer } from "./Answer.ts"
 import { settingsWithProviders } from "./Provider.ts"
@@ -30,7 +31,9 @@ export const reconcile = Command.make(
     const wanted = Option.getOrElse(day, () => iso(now).slice(0, DAY_LENGTH))
     const start = Option.getOrElse(startOf(wanted), () => now)
     const { of } = yield* Reconciliation
+    const { checked } = yield* Standing
     const report = yield* of(provider, start, wanted)
+    yield* checked({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
     yield* answer(report)
     if (!report.ok)
       return yield* new Refusal({ message: `the account at ${provider} and ours have ${report.differences.length} differences` })

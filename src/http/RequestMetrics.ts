@@ -18,6 +18,16 @@ const durations = Metric.histogram("http_request_duration_seconds", {
 
 const MS_PER_SECOND = 1000
 
+/** A counter that is not there yet grows from nothing, which no alert sees: those that alerts watch begin at zero. */
+export const watched = Effect.forEach(
+  [
+    { code: "internal_error", class: "ambiguous" },
+    { code: "unauthorized", class: "retriable" }
+  ],
+  (error) => Metric.update(Metric.withAttributes(errors, error), 0),
+  { discard: true }
+)
+
 /** Counts what an answering effect answers, an error by what its envelope says. */
 export const measured = <E, R>(
   answering: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>

@@ -21,7 +21,7 @@ import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
 import { ListenFailed } from "./ListenFailed.ts"
 import { makeListener } from "./NodeListener.ts"
-import { measured } from "./RequestMetrics.ts"
+import { measured, watched } from "./RequestMetrics.ts"
 import type { RateSettings } from "./RequestRate.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 
@@ -61,6 +61,7 @@ const serving = (settings: RateSettings) =>
     Effect.gen(function* () {
       const router = yield* HttpRouter.HttpRouter
       const edge = yield* makeEdge(settings)
+      yield* watched
       return HttpServer.serve(measured(edge(router.asHttpEffect())))
     })
   ).pipe(

@@ -21,9 +21,13 @@ const deliveries = Metric.counter("webhook_attempts_total", {
 /** Counts what providers answer, around whatever registry is provided. */
 const providersLayer = Layer.effect(
   ProviderRegistry,
-  Effect.map(ProviderRegistry, (registry) =>
-    ProviderRegistry.of({ ...registry, find: (name, mode) => Option.map(registry.find(name, mode), counted) })
-  )
+  Effect.gen(function* () {
+    const registry = yield* ProviderRegistry
+    // A counter that is not there yet grows from nothing, which no alert sees.
+    for (const provider of registry.known)
+      for (const call of moneyCalls) yield* count(providerCalls, { provider, call, outcome: "Unknown" }, 0)
+    return ProviderRegistry.of({ ...registry, find: (name, mode) => Option.map(registry.find(name, mode), counted) })
+  })
 )
 
 /** Counts attempts, around whatever outbox is provided. */
@@ -40,8 +44,10 @@ const deliveriesLayer = Layer.effect(
 /** What `/metrics` shows of calls. Each wraps what it counts; App puts them around it. */
 export const Metrics = { providers: providersLayer, deliveries: deliveriesLayer }
 
-const count = (counter: Metric.Counter<number>, labels: Readonly<Record<string, string>>): Effect.Effect<void> =>
-  Metric.update(Metric.withAttributes(counter, labels), 1)
+const moneyCalls = ["send", "charge", "exchange", "ask_payout", "ask_collection", "ask_exchange"] as const
+
+const count = (counter: Metric.Counter<number>, labels: Readonly<Record<string, string>>, by = 1): Effect.Effect<void> =>
+  Metric.update(Metric.withAttributes(counter, labels), by)
 
 const counted = (provider: Provider): Provider => {
   const ended = (call: string) => (outcome: string) => count(providerCalls, { provider: provider.name, call, outcome })

@@ -72,7 +72,13 @@ const batchSizes = Metric.histogram("money_step_batch_size", {
   boundaries: [1, 2, 4, 8, 16, 32, 64]
 })
 
-const measured = (step: "open" | "apply", size: number) => Metric.update(Metric.withAttributes(batchSizes, { step }), size)
+/** One statement for so many steps. */
+const asBatch =
+  (step: "open" | "apply", size: number) =>
+  <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.andThen(Metric.update(Metric.withAttributes(batchSizes, { step }), size), statement).pipe(
+      Effect.withSpan(`FloatLedger.${step}.batch`, { attributes: { "gateway.batch_size": size } })
+    )
 
 /** What an entry does to one account. */
 const posted = ({ postings }: Entry, account: Account): bigint =>
@@ -99,15 +105,13 @@ export const FloatLedgerPg = Layer.effect(
       apart(sql)(sql.unsafe(openStatement, [JSON.stringify(steps.map(openColumns))])).pipe(
         Effect.flatMap(decodeOpenRows),
         Effect.map((rows): ReadonlyArray<Opened> => rows.map(opened)),
-        Effect.tap(measured("open", steps.length)),
-        Effect.withSpan("FloatLedger.open.batch", { attributes: { "gateway.batch_size": steps.length } })
+        asBatch("open", steps.length)
       )
     const applyAll = (steps: ReadonlyArray<ApplyStep>) =>
       apart(sql)(sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))])).pipe(
         Effect.flatMap(decodeApplyRows),
         Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
-        Effect.tap(measured("apply", steps.length)),
-        Effect.withSpan("FloatLedger.apply.batch", { attributes: { "gateway.batch_size": steps.length } })
+        asBatch("apply", steps.length)
       )
 
     const open = yield* batched({

@@ -1,8 +1,8 @@
-import { Array as Arr, Deferred, Effect, Exit, Fiber, Queue, type Scope, Semaphore } from "effect"
+import { Array as Arr, Deferred, Effect, Exit, Fiber, Option, Queue, type Scope, Semaphore } from "effect"
 
 /** How many steps one statement holds at most. */
 const STEPS_A_STATEMENT = 64
-/** A batch that takes longer than this waits for a row that somebody holds: the next one no longer waits for it. */
+/** A batch that takes longer than this waits for a row that somebody holds: batches of other lanes no longer wait for it. */
 const PATIENCE_MS = 100
 /** How many batches are in flight at most, all but the last of them waiting for a row. */
 const BATCHES_AT_ONCE = 4
@@ -103,15 +103,33 @@ export const batched = <Step, Result, E>({
       if (Exit.isSuccess(exit)) return yield* given(batch, exit.value, (_step, result) => Effect.succeed(result))
       const lanes = Object.values(Arr.groupBy(batch, ({ step }) => laneOf(step)))
       if (lanes.length === 1 && held(exit)) return yield* failed(batch, exit)
-      // Beside the loop and each other.
-      yield* Effect.forkIn(Effect.forEach(lanes, lane, { concurrency: LANES_AT_ONCE, discard: true }), scope)
+      yield* Effect.forEach(lanes, lane, { concurrency: LANES_AT_ONCE, discard: true })
+    })
+
+    /** Lanes of batches that take long, with the steps that came for them meanwhile: they would wait for the same rows. */
+    const aside = new Map<string, Array<One>>()
+    const isNotAside = (one: One): boolean => {
+      const waiting = aside.get(laneOf(one.step))
+      waiting?.push(one)
+      return waiting === undefined
+    }
+
+    const outlasting = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, going: Fiber.Fiber<void>) {
+      const lanes = new Set(batch.map(({ step }) => laneOf(step)))
+      for (const name of lanes) aside.set(name, [])
+      yield* Fiber.await(going)
+      const waited = [...lanes].flatMap((name) => aside.get(name) ?? [])
+      for (const name of lanes) aside.delete(name)
+      yield* Queue.offerAll(queue, waited)
     })
 
     const next = Effect.gen(function* () {
       yield* places.take(1)
-      const batch = yield* Queue.takeBetween(queue, 1, STEPS_A_STATEMENT)
+      const batch = (yield* Queue.takeBetween(queue, 1, STEPS_A_STATEMENT)).filter(isNotAside)
+      if (batch.length === 0) return yield* places.release(1)
       const going = yield* Effect.forkIn(Effect.ensuring(together(batch), places.release(1)), scope, { startImmediately: true })
-      yield* Effect.timeoutOption(Fiber.await(going), PATIENCE_MS)
+      const ended = yield* Effect.timeoutOption(Fiber.await(going), PATIENCE_MS)
+      if (Option.isNone(ended)) yield* Effect.forkIn(outlasting(batch, going), scope, { startImmediately: true })
     })
     yield* Effect.forkScoped(Effect.forever(next))
 

@@ -88,3 +88,11 @@ export const knownNetwork = Effect.fnUntraced(function* (corridor: Corridor, cou
     return yield* new ValidationFailed({ issues: [{ path, message: `must be one of ${corridor.networks.join(", ")}` }] })
   return code
 })
+
+/** 422: a payer who finishes on a page of the provider has to be sent somewhere afterwards, where the row says so. */
+export const returnAddress = Effect.fnUntraced(function* (corridor: Corridor, redirectUrl: string | null) {
+  if (corridor.requiresRedirectUrl && redirectUrl === null)
+    return yield* new ValidationFailed({
+      issues: [{ path: "redirect_url", message: "Expected where the payer goes on afterwards" }]
+    })
+})

@@ -7,7 +7,10 @@ import { Codes } from "./ports/Codes.ts"
 import { Policy } from "./ports/Policy.ts"
 import type { Collections } from "./ports/Provider.ts"
 
-/** Codes that one number of a tenant may be sent within the window, by hand or to begin a charge (decisions.md section 6). */
+/**
+ * Codes that one number of a tenant may be sent by hand within the window (decisions.md section 6). Those that begin a charge are bounded by
+ * the caps of charges, ten an hour for one payer.
+ */
 const CODES_AT_MOST = 3
 const WINDOW_MS = 10 * 60_000
 
@@ -19,8 +22,7 @@ interface Number {
 }
 
 /**
- * Sends a code to a payer, and answers what the payer does with it. The bound is for the number, wherever the wish comes from: it is a
- * person who is spared more texts. A code is counted before it is sent, so that several at once are counted too; a sending that failed is
+ * Sends a code to a payer, and answers what the payer does with it. A code is counted before it is sent, so that several at once are counted too; a sending that failed is
  * not counted, and one that was cut off is, because it may have arrived.
  */
 export const codeSending = Effect.gen(function* () {

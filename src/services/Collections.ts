@@ -25,7 +25,7 @@ import { type MomoParty, masked, type PayerDetails } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { Collection } from "../domain/Transaction.ts"
 import { transactionView } from "../domain/View.ts"
-import { Admission, knownNetwork, withinWindow } from "./Admission.ts"
+import { Admission, knownNetwork, returnAddress, withinWindow } from "./Admission.ts"
 import type { FinalRefusal, OpenRefusal } from "./Answering.ts"
 import { ChargeGuard, type Guarded } from "./ChargeGuard.ts"
 import { type Charger, Charging, codeAction } from "./Charging.ts"
@@ -115,6 +115,7 @@ export class Collections extends Context.Service<
           })
         }
         const network = yield* knownNetwork(corridor, source.country, source.network, "source.network")
+        yield* returnAddress(corridor, command.redirectUrl)
         yield* admission.underCeiling(caller, command.amount, command.currency)
         yield* checks.payer(source, command.payer)
         yield* withinWindow(corridor, command.amount)
@@ -123,8 +124,7 @@ export class Collections extends Context.Service<
         const counters = yield* velocity.lookAhead(caller, "collection", partyHash)
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
         const code = corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, source) : null
-        const provider = first.provider.name
-        const draft = { caller, command, claim, corridor, provider, network, code, partyHash, counters }
+        const draft = { caller, command, claim, corridor, provider: first.provider.name, network, code, partyHash, counters }
         const placed = (payer: Guarded) =>
           // Nothing is recorded while nobody would take it.
           Effect.andThen(routes.ready(first.provider, "charge"), open(draft, payer)).pipe(

@@ -1,4 +1,3 @@
-import { createServer } from "node:http"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Metric, Option, Ref } from "effect"
 import { Management } from "../../src/observability/Management.ts"
@@ -7,18 +6,7 @@ import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import type { Picture } from "../../src/services/ports/Standing.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
-
-/** A port that was free a moment ago. */
-const freePort = Effect.promise(
-  () =>
-    new Promise<number>((found) => {
-      const server = createServer()
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        server.close(() => found(typeof address === "object" ? (address?.port ?? 0) : 0))
-      })
-    })
-)
+import { freePort } from "../support/FreePort.ts"
 
 const management = Effect.gen(function* () {
   const port = yield* freePort

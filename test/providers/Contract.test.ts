@@ -1,3 +1,4 @@
+import { minor } from "../../src/domain/Money.ts"
 import { eversendProvider } from "../../src/providers/eversend/Settings.ts"
 import { flutterwaveProvider } from "../../src/providers/flutterwave/Settings.ts"
 import { mtnProvider } from "../../src/providers/mtn/Settings.ts"
@@ -18,6 +19,7 @@ contract(eversendProvider, {
     momo("KE", "KES", "MPESA", "+25471200"),
     momo("GH", "GHS", "MTN", "+23324400", { redirect: true })
   ],
+  exchange: { currency: "KES", amount: minor(12_345n), destinationCurrency: "UGX" },
   namesFees: { payouts: true },
   sentBack: { payouts: "Returned", charges: "Returned" },
   webhookAuth: "hmac"

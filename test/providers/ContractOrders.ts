@@ -8,6 +8,7 @@ import type { Destination, MomoParty } from "../../src/domain/Party.ts"
 import type {
   AskOrder,
   ChargeOrder,
+  ExchangeOrder,
   Otp,
   PayoutOrder,
   PayoutQuote,
@@ -34,6 +35,8 @@ export interface Abilities {
   /** The first plays the endings; whole and two-decimal currencies, where the provider has them. */
   readonly payouts: ReadonlyArray<Way>
   readonly charges: ReadonlyArray<Way>
+  /** Absent where the provider exchanges nothing. */
+  readonly exchange?: ExchangeOrder
   /** Whether an answer names the fee that a payout cost; a charge's is always known, by the account's contract where the wire is silent. */
   readonly namesFees: { readonly payouts: boolean }
   /** What an answer says once money that arrived was sent back: that, a failure after the success (a person looks), or still success. */

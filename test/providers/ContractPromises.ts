@@ -45,10 +45,13 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
 })
 
 /** What `promises` declares, and that it is so: recovery follows the declaration. */
-export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, payouts, webhookAuth }: Abilities) => {
+export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, exchange, payouts, webhookAuth }: Abilities) => {
   it.effect("declares what its wire allows", () =>
     Effect.gen(function* () {
       const { live, test } = yield* ContractBench
+      // No part of an adapter goes without its tests.
+      const tested = [payouts.length > 0, charges.length > 0, exchange !== undefined]
+      expect([live.payouts, live.collections, live.exchange].map((part) => part !== undefined)).toStrictEqual(tested)
       expect(live.promises).toStrictEqual(test.promises)
       expect([live.mode, test.mode]).toStrictEqual(["live", "test"])
       expect(live.promises.webhookAuth).toBe(webhookAuth)

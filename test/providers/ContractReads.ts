@@ -112,42 +112,26 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownProv
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       if (live.statement === undefined) return
-      const ways = [...abilities.payouts.slice(0, 1), ...abilities.charges.slice(0, 1)]
       const day = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
-      const [paid, taken] = ways
-      const references = []
+      const [paid] = abilities.payouts
+      const [taken] = abilities.charges
+      const moved = []
       if (paid !== undefined) {
         const order = yield* payoutOrder(payoutsOf(live), paid, "1234")
         yield* payoutsOf(live).send(order)
-        yield* eventually(
-          Effect.flatMap(askOrder(paid, order.reference), payoutsOf(live).ask),
-          ({ _tag }) => _tag === "Succeeded"
-        )
-        references.push({
-          direction: "payout",
-          reference: order.reference,
-          amount: paid.amount,
-          currency: paid.currency,
-          status: "successful"
-        })
+        const ask = Effect.flatMap(askOrder(paid, order.reference), payoutsOf(live).ask)
+        yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
+        moved.push({ direction: "payout", reference: order.reference, ...sumOf(paid) })
       }
       if (taken !== undefined) {
         const order = chargeOrder(taken, "1234")
         yield* collectionsOf(live).charge(order)
-        yield* eventually(
-          Effect.flatMap(askOrder(taken, order.reference), collectionsOf(live).ask),
-          ({ _tag }) => _tag === "Succeeded"
-        )
-        references.push({
-          direction: "collection",
-          reference: order.reference,
-          amount: taken.amount,
-          currency: taken.currency,
-          status: "successful"
-        })
+        const ask = Effect.flatMap(askOrder(taken, order.reference), collectionsOf(live).ask)
+        yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
+        moved.push({ direction: "collection", reference: order.reference, ...sumOf(taken) })
       }
       const lines = yield* live.statement(day)
-      for (const one of references) expect(lines.filter(({ reference }) => reference === one.reference)).toMatchObject([one])
+      for (const one of moved) expect(lines.filter(({ reference }) => reference === one.reference)).toMatchObject([one])
       expect(yield* live.statement("2020-01-01")).toStrictEqual([])
     })
   )
@@ -186,6 +170,8 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownProv
     })
   )
 }
+
+const sumOf = ({ amount, currency }: Way) => ({ amount, currency, status: "successful" })
 
 const unasked = { _tag: "Unknown", reason: "unavailable" }
 

@@ -1,8 +1,10 @@
 import { layer } from "@effect/vitest"
+import { Layer, Logger } from "effect"
 import type { KnownProvider } from "../../src/providers/ProviderModule.ts"
 import { amounts } from "./ContractAmounts.ts"
 import { ContractBench } from "./ContractBench.ts"
 import { endings } from "./ContractEndings.ts"
+import { exchanges } from "./ContractExchanges.ts"
 import { faults } from "./ContractFaults.ts"
 import type { Abilities } from "./ContractOrders.ts"
 import { promised } from "./ContractPromises.ts"
@@ -10,10 +12,15 @@ import { reads } from "./ContractReads.ts"
 
 /** What every adapter promises, held against its own simulator over HTTP. Nothing here knows any provider's wire. */
 export const contract = (known: KnownProvider, abilities: Abilities) =>
-  layer(ContractBench.layer(known), { excludeTestServices: true, concurrent: true })(`${known.name}:`, (it) => {
-    endings(it, abilities)
-    amounts(it, abilities)
-    promised(it, abilities)
-    reads(it, known, abilities)
-    faults(it, abilities)
-  })
+  // What an adapter logs is looked at where it says too much, and nowhere printed.
+  layer(Layer.merge(ContractBench.layer(known), Logger.layer([])), { excludeTestServices: true, concurrent: true })(
+    `${known.name}:`,
+    (it) => {
+      endings(it, abilities)
+      amounts(it, abilities)
+      promised(it, abilities)
+      reads(it, known, abilities)
+      exchanges(it, abilities)
+      faults(it, abilities)
+    }
+  )

@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { type Duration, Effect, Fiber, Option } from "effect"
+import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
@@ -7,23 +7,13 @@ import { minor } from "../../src/domain/Money.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { Reconciler } from "../../src/services/Reconciler.ts"
-import { eventually } from "../providers/EversendBench.ts"
-import { type CountingProvider, countingProvider } from "../support/CountingProvider.ts"
+import { countingProvider } from "../support/CountingProvider.ts"
 import { auditEntry } from "../support/GivenDatabase.ts"
 import { differences, FLOAT, floatNow, historyOf, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
 
 const neverLeft = { sending: "never left" } as const
 const [opened, notSent] = ["Opened", "NotSent: connection refused"] as const
 const moved = "Rerouted: never sent to alpha, goes to beta: connection refused"
-
-/** The database works in real time, whatever the test's clock says. */
-const comesTo = ({ calls }: CountingProvider, call: string) =>
-  Effect.promise(() =>
-    eventually(
-      () => Promise.resolve(calls),
-      (all) => all.includes(call)
-    )
-  )
 
 describe("a payout that provably never left", () => {
   it.effect("goes to the next provider, which alone executes it; what was held too much returns when it settles", () =>
@@ -193,30 +183,6 @@ describe("a payout that may have been sent", () => {
         expect(alpha.calls.at(-1)).toBe("ask")
         expect(yield* onlyRecord).toStrictEqual(stored)
         expect(yield* historyOf(reference)).toStrictEqual([opened, moved, "Unknown"])
-      }).pipe(Effect.provideContext(node))
-    }).pipe(Effect.scoped)
-  )
-
-  it.effect("is not known as never sent before the grace has passed since it went to the new provider", () =>
-    Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { ...neverLeft, gate: Effect.sleep("9 minutes") })
-      const beta = countingProvider("beta", { sending: "executed in silence", forgetful: true })
-      const { node } = yield* routedTo([alpha, beta])
-      yield* Effect.gen(function* () {
-        const paying = yield* Effect.forkChild(pay("one"))
-        const statusAfter = (wait: Duration.Input) =>
-          TestClock.adjust(wait).pipe(
-            Effect.andThen(Effect.flatMap(Reconciler, ({ round }) => round)),
-            Effect.andThen(onlyRecord),
-            Effect.map(({ transaction }) => transaction.status)
-          )
-        yield* comesTo(alpha, "quote")
-        yield* TestClock.adjust("9 minutes")
-        yield* comesTo(alpha, "send")
-        yield* TestClock.adjust("9 minutes")
-        expect(yield* Fiber.join(paying)).toBe("provider_timeout")
-        for (let asked = 0; asked < 4; asked++) expect(yield* statusAfter("2 minutes")).toBe("pending")
-        expect(yield* statusAfter("30 minutes")).toBe("failed")
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

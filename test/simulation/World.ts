@@ -13,8 +13,19 @@ import type {
   Provider
 } from "../../src/services/ports/Provider.ts"
 import type { Random } from "../support/Random.ts"
+import {
+  collectionFee,
+  feeCharged,
+  GRACE_MS,
+  type Hint,
+  type Kind,
+  MINUTE,
+  type Mode,
+  type Movement,
+  PAYOUT_FEE,
+  SHORT_BY
+} from "./Movement.ts"
 import { brought, executed, lost, quoted, refused, succeeded, unseen } from "./ProviderWords.ts"
-import { collectionFee, feeCharged, GRACE_MS, type Hint, type Kind, MINUTE, type Mode, type Movement, PAYOUT_FEE, SHORT_BY } from "./Movement.ts"
 
 /** What is asked of a provider, whatever its kind. */
 interface Wish {

@@ -25,10 +25,8 @@ export interface Script {
   /** What sending and charging answer; `executed` is executed and accepted. */
   sending: "executed" | "executed in silence" | "never left" | "refused" | "garbage"
   holder: string | null
-  /** Finds nothing when asked. */
-  forgetful: boolean
   countries: ReadonlyArray<PayableCountry>
-  /** What every read and every movement waits for. */
+  /** What every read waits for. */
   gate: Effect.Effect<void>
 }
 
@@ -47,7 +45,6 @@ export const countingProvider = (
     refusesQuotes: null,
     sending: "executed",
     holder: "Jane Doe",
-    forgetful: false,
     countries: [],
     gate: Effect.void,
     ...wish
@@ -58,7 +55,6 @@ export const countingProvider = (
 
   const move = Effect.fnUntraced(function* (call: string, reference: string): Effect.fn.Return<PayoutOutcome> {
     yield* called(call)
-    yield* script.gate
     if (script.down || script.sending === "never left") return { _tag: "NotSent", note: "connection refused" }
     if (script.sending === "refused") {
       const failure = { code: "provider_rejected", message: "no" } as const
@@ -74,7 +70,7 @@ export const countingProvider = (
   const ask = Effect.fnUntraced(function* ({ reference }: AskOrder): Effect.fn.Return<Answer> {
     yield* called("ask")
     if (script.down) return { ...silence, reason: "unavailable" }
-    if (script.forgetful || !executed.includes(reference)) return { _tag: "NotFound", note: "" }
+    if (!executed.includes(reference)) return { _tag: "NotFound", note: "" }
     return { _tag: "Succeeded", providerReference: `${name}-${reference}`, amount: null, currency: null, fee: null, note: "" }
   })
 

@@ -1,0 +1,151 @@
+import { Effect, Layer, Option } from "effect"
+import { Command } from "effect/cli"
+import * as App from "../App.ts"
+import { Mode } from "../domain/Ids.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { type Check, type Picture, Standing, type Unanswered } from "../services/ports/Standing.ts"
+import { answer } from "./Answer.ts"
+import { settingsWithProviders } from "./Provider.ts"
+
+/** So many transactions of unknown outcome are named. */
+const NAMED = 5
+
+const standing = Layer.unwrap(Effect.map(settingsWithProviders, App.standing)).pipe(Layer.provideMerge(App.logs))
+
+export const status = Command.make(
+  "status",
+  {},
+  Effect.fn(function* () {
+    const { read, unanswered } = yield* Standing
+    const registry = yield* ProviderRegistry
+    const picture = yield* read
+    const registered = registry.known.flatMap((provider) =>
+      Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
+    )
+    yield* answer({
+      at: iso(picture.at),
+      needs_attention: attention(picture),
+      providers: providersView(picture, registered),
+      open_by_age: openView(picture),
+      oldest_unknown: (yield* unanswered(NAMED)).map((row) => unansweredView(row, picture.at)),
+      reviews: { open: picture.reviews.count, oldest: since(picture.at, picture.reviews.oldestAt) },
+      queues: [
+        {
+          queue: "outbox",
+          due: picture.outbox.due,
+          parked: picture.outbox.parked,
+          late: since(picture.at, picture.outbox.oldestAt)
+        },
+        { queue: "inbox", due: picture.inbox.due, parked: picture.inbox.parked, late: since(picture.at, picture.inbox.oldestAt) }
+      ],
+      floats: picture.floats.map(({ available, currency, mode, receivable, reserved }) => ({
+        mode,
+        currency,
+        available_minor: available,
+        reserved_minor: reserved,
+        receivable_minor: receivable
+      })),
+      checks: picture.checks.map((check) => checkView(check, picture.at))
+    })
+  }, Effect.provide(standing))
+).pipe(
+  Command.withDescription(
+    "One screen of how things stand: what is open, unknown, waiting or owed, and what the last checks found"
+  )
+)
+
+const MINUTE_MS = 60_000
+const DAY_MS = 1440 * MINUTE_MS
+/** A queue that is later than this stands still. */
+const LATE_MS = 5 * MINUTE_MS
+
+/** What a person should look at first, in the order in which it matters; "nothing" when all is well. */
+const attention = ({ at, checks, inbox, open, outbox, reviews }: Picture): ReadonlyArray<string> => {
+  const unknown = sum(open, ({ age, unknown }) => (age === "1m" ? 0 : unknown))
+  const broken = checks.filter(({ differences }) => differences > 0)
+  const isLate = ({ oldestAt }: Picture["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
+  const verified = checks.find(({ name }) => name === "ledger verify")
+  const found = [
+    ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
+    ...(reviews.count > 0 ? [`${reviews.count} reviews wait for a person`] : []),
+    ...(unknown > 0 ? [`${unknown} outcomes unknown for more than a minute`] : []),
+    ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
+    ...(isLate(outbox) ? ["webhooks are not sent"] : []),
+    ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : [])
+  ]
+  return found.length === 0 ? ["nothing"] : found
+}
+
+const sum = <A>(rows: ReadonlyArray<A>, of: (row: A) => number): number => rows.reduce((total, row) => total + of(row), 0)
+
+/** Registered accounts, and those that open transactions belong to although nobody can ask them any more. */
+const providersView = ({ at, open }: Picture, registered: ReadonlyArray<{ readonly provider: string; readonly mode: Mode }>) => {
+  const isRegistered = ({ mode, provider }: { readonly provider: string; readonly mode: Mode }) =>
+    registered.some((account) => account.provider === provider && account.mode === mode)
+  const accounts = [...registered, ...open.filter((row) => !isRegistered(row))]
+  const names = new Map(accounts.map(({ mode, provider }) => [`${provider}/${mode}`, { mode, provider }]))
+  return [...names.values()].map((account) => {
+    const own = open.filter(({ mode, provider }) => provider === account.provider && mode === account.mode)
+    const oldest = own.map(({ oldestAt }) => oldestAt).sort((a, b) => a - b)[0]
+    return {
+      ...account,
+      registered: isRegistered(account),
+      open: sum(own, ({ count }) => count),
+      unknown: sum(own, ({ unknown }) => unknown),
+      oldest: since(at, oldest ?? null)
+    }
+  })
+}
+
+const openView = ({ open }: Picture) =>
+  (["payout", "collection", "exchange"] as const).map((kind) => {
+    const counted = (age: Picture["open"][number]["age"]) =>
+      sum(open, (row) => (row.kind === kind && row.age === age ? row.count : 0))
+    return {
+      kind,
+      under_1m: counted("1m"),
+      under_10m: counted("10m"),
+      under_1h: counted("1h"),
+      under_24h: counted("24h"),
+      older: counted("older")
+    }
+  })
+
+const unansweredView = ({ appId, createdAt, heardAt, kind, mode, note, provider, reference }: Unanswered, at: Instant) => ({
+  reference,
+  app_id: appId,
+  kind,
+  mode,
+  provider,
+  age: since(at, createdAt),
+  last_asked: since(at, heardAt),
+  note
+})
+
+const checkView = ({ at, differences, name, subject }: Check, now: Instant) => ({
+  check: name,
+  subject: subject === "" ? null : subject,
+  at: iso(at),
+  ago: since(now, at),
+  differences
+})
+
+/** How long ago, in the two largest units; null for never, "0s" for what is still to come. */
+const since = (now: Instant, at: Instant | null): string | null => {
+  if (at === null) return null
+  const seconds = Math.max(0, Math.floor((now - at) / 1000))
+  const parts = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [seconds % 60, "s"]
+  ] as const
+  const first = parts.findIndex(([count]) => count > 0)
+  return first === -1
+    ? "0s"
+    : parts
+        .slice(first, first + 2)
+        .map(([count, unit]) => `${count}${unit}`)
+        .join(" ")
+}

@@ -1,0 +1,265 @@
+import { performance } from "node:perf_hooks"
+import { expect } from "@effect/vitest"
+import { Context, Effect, type Scope } from "effect"
+import { Reference } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { Settlement } from "../../src/services/Settlement.ts"
+import { payout } from "../providers/EversendBench.ts"
+import { firing, readRules } from "../support/AlertRules.ts"
+import { type Exposition, samplesOf } from "../support/Exposition.ts"
+import { momoPayout } from "../support/GivenRequests.ts"
+import type { Operated } from "../support/Operating.ts"
+import { eventually, referenceOf } from "../support/SignedClient.ts"
+import { tenantOn, webhooksOf } from "../support/Stack.ts"
+
+export const rules = readRules("deploy/prometheus/alerts.yml")
+
+/** What fires now, by counters that have grown since `before`. */
+export const fired = ({ now, page }: Operated, before: Exposition) =>
+  Effect.gen(function* () {
+    const after = yield* page
+    const atSeconds = yield* now
+    return rules.filter((rule) => firing(rule, { before, after, atSeconds }).length > 0).map(({ alert }) => alert)
+  })
+
+const fires = (operated: Operated, before: Exposition, alert: string) =>
+  eventually(fired(operated, before), (alerts) => alerts.includes(alert))
+const ends = (operated: Operated, alert: string) =>
+  Effect.flatMap(operated.page, (before) => eventually(fired(operated, before), (alerts) => !alerts.includes(alert)))
+
+const grownOlder = ({ sql }: Operated, reference: string, age: string) =>
+  sql`UPDATE transactions SET created_at = created_at - ${age}::interval WHERE reference = ${reference}`
+
+/** What a provider's support says about what it never executed. */
+const neverExecuted = ({ gateway }: Operated, reference: string) =>
+  Context.get(gateway.context, Settlement).apply(
+    Reference.make(reference),
+    {
+      _tag: "Refused",
+      kind: "other",
+      providerReference: null,
+      failure: { code: "unknown", message: "" },
+      note: "never executed"
+    },
+    "reconciler"
+  )
+
+const setDown = ({ simulator }: Operated, down: boolean) =>
+  Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down }))
+
+export interface Fault {
+  /** What goes wrong, and what ends it. */
+  readonly about: string
+  readonly alerts: ReadonlyArray<string>
+  readonly story: (operated: Operated, before: Exposition) => Effect.Effect<unknown, unknown, Scope.Scope>
+}
+
+/** Each from the alert to its mend, in an order in which one stack can bear them. */
+export const stories: ReadonlyArray<Fault> = [
+  {
+    about: "nobody verified the ledger, until somebody does; then it does not add up, until it does",
+    alerts: ["LedgerUnverified", "LedgerDifference"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { run, sql } = operated
+      const tenant = yield* tenantOn(operated.gateway)
+      expect((yield* run("ledger", "verify")).code).toBe(0)
+      yield* sql`UPDATE checks SET at = at - interval '2 days'`
+      yield* fires(operated, before, "LedgerUnverified")
+      const shift = (by: number) => sql`UPDATE float_positions SET available_minor = available_minor + ${by}::bigint,
+        collected_minor = collected_minor + ${by}::bigint WHERE app_id = ${tenant.appId}`
+      yield* shift(1)
+      expect((yield* run("ledger", "verify")).code).toBe(1)
+      yield* fires(operated, before, "LedgerDifference")
+      yield* ends(operated, "LedgerUnverified")
+      yield* shift(-1)
+      expect((yield* run("ledger", "verify")).code).toBe(0)
+      yield* ends(operated, "LedgerDifference")
+    })
+  },
+  {
+    about: "the provider executed what we never asked for",
+    alerts: ["ReconcileDifference"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { run, simulator } = operated
+      yield* Effect.promise(() => payout(simulator, "1234", "not-ours"))
+      yield* eventually(run("reconcile", "eversend", "--json"), ({ code }) => code === 1)
+      yield* fires(operated, before, "ReconcileDifference")
+    })
+  },
+  {
+    about: "a payout whose answer never comes, seen by status, until the provider tells",
+    alerts: ["OutcomeUnknown", "OpenForADay"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, run } = operated
+      const tenant = yield* tenantOn(gateway)
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0004")))
+      yield* grownOlder(operated, reference, "20 minutes")
+      yield* fires(operated, before, "OutcomeUnknown")
+      expect(JSON.parse((yield* run("status", "--json")).output)).toMatchObject({
+        needs_attention: expect.arrayContaining(["1 outcomes unknown for more than a minute"]),
+        providers: [
+          { provider: "eversend", mode: "live", registered: true, open: 1, unknown: 1, oldest: expect.stringMatching(/^20m/) }
+        ],
+        oldest_unknown: [{ reference, app_id: tenant.appId, kind: "payout", mode: "live", provider: "eversend" }]
+      })
+      const screen = (yield* run("status")).output
+      expect(screen).toContain(reference)
+      expect(screen.split("\n").length).toBeLessThan(45)
+      yield* grownOlder(operated, reference, "25 hours")
+      yield* fires(operated, before, "OpenForADay")
+      yield* neverExecuted(operated, reference)
+      yield* ends(operated, "OutcomeUnknown")
+      yield* ends(operated, "OpenForADay")
+    })
+  },
+  {
+    about: "an amount that differs, until a person has ruled",
+    alerts: ["ReviewWaiting"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, run } = operated
+      const tenant = yield* tenantOn(gateway)
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010")))
+      const short = {
+        _tag: "Succeeded",
+        providerReference: null,
+        amount: minor(9_999n),
+        currency: "UGX",
+        fee: null,
+        note: ""
+      } as const
+      yield* Context.get(gateway.context, Settlement).apply(Reference.make(reference), short, "callback")
+      yield* fires(operated, before, "ReviewWaiting")
+      const resolved = yield* run("review", "resolve", reference, "--outcome", "failed", "--evidence", "their statement")
+      expect(resolved.code).toBe(0)
+      yield* ends(operated, "ReviewWaiting")
+    })
+  },
+  {
+    about: "a correction that the float could not cover, until the tenant pays",
+    alerts: ["ReceivableOwed"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, run, sql } = operated
+      const tenant = yield* tenantOn(gateway)
+      yield* sql`UPDATE float_positions SET available_minor = available_minor + 500, receivable_minor = 500 WHERE app_id = ${tenant.appId}`
+      yield* fires(operated, before, "ReceivableOwed")
+      const credit = ["--mode", "live", "--currency", "UGX", "--amount-minor", "500", "--external-id", "paid", "--note", "paid"]
+      expect((yield* run("float", "credit", tenant.appId, ...credit)).errors).toBe("")
+      yield* ends(operated, "ReceivableOwed")
+    })
+  },
+  {
+    about: "a tenant that does not take its webhooks, until they are sent again",
+    alerts: ["WebhooksParked"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, run } = operated
+      const tenant = yield* tenantOn(gateway)
+      let isBroken = true
+      yield* webhooksOf(gateway, tenant, ["payout.pending"], () => (isBroken ? 500 : 204))
+      yield* tenant.post("/v1/payouts", momoPayout("1234"))
+      yield* fires(operated, before, "WebhooksParked")
+      isBroken = false
+      const parked = yield* run("webhook", "deliveries", tenant.appId, "--mode", "live", "--status", "parked", "--json")
+      for (const { id } of JSON.parse(parked.output)) expect((yield* run("webhook", "redeliver", id)).code).toBe(0)
+      yield* ends(operated, "WebhooksParked")
+    })
+  },
+  {
+    about: "deliveries that nobody can claim, until whoever holds them is gone",
+    alerts: ["WebhooksLate"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, holder, sql } = operated
+      const tenant = yield* tenantOn(gateway)
+      const hook = yield* webhooksOf(gateway, tenant, ["payout.pending"])
+      yield* holder`BEGIN`
+      yield* holder`SELECT pg_advisory_xact_lock(7002)`
+      yield* tenant.post("/v1/payouts", momoPayout("1234"))
+      yield* sql`UPDATE deliveries SET next_attempt_at = next_attempt_at - interval '10 minutes' WHERE app_id = ${tenant.appId}`
+      yield* fires(operated, before, "WebhooksLate")
+      yield* holder`ROLLBACK`
+      yield* hook.count(1)
+      yield* ends(operated, "WebhooksLate")
+    })
+  },
+  {
+    about: "callbacks that nobody can look at, until the table can be written; one of them tells nothing, until it does",
+    alerts: ["CallbacksLate", "CallbacksParked"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, run, sql } = operated
+      const tenant = yield* tenantOn(gateway)
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
+      yield* tenant.until(`/v1/payouts/${reference}`, ({ status }) => status === "successful")
+      const id = "0".repeat(26)
+      yield* sql`CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''read only''; END'`
+      yield* sql`CREATE TRIGGER read_only BEFORE UPDATE ON provider_inbox FOR EACH STATEMENT EXECUTE FUNCTION refuse_write()`
+      yield* sql`INSERT INTO provider_inbox (id, provider, mode, digest, received_at, provider_reference, status, next_look_at)
+        VALUES (${id}, 'eversend', 'live', sha256('unknown'), now() - interval '2 hours', 'nobody', 'due', now() - interval '10 minutes')`
+      yield* fires(operated, before, "CallbacksLate")
+      yield* sql`DROP TRIGGER read_only ON provider_inbox`
+      yield* fires(operated, before, "CallbacksParked")
+      yield* ends(operated, "CallbacksLate")
+      yield* sql`UPDATE provider_inbox SET reference = ${reference} WHERE id = ${id}`
+      expect((yield* run("inbox", "replay", id)).code).toBe(0)
+      yield* ends(operated, "CallbacksParked")
+    })
+  },
+  {
+    about: "requests that nobody signed",
+    alerts: ["SignaturesRefused"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const unsigned = Effect.promise(() => fetch(`${operated.gateway.url}/v1/float`).then((answer) => answer.text()))
+      yield* Effect.replicateEffect(unsigned, 101, { concurrency: 8 })
+      yield* fires(operated, before, "SignaturesRefused")
+    })
+  },
+  {
+    about: "an event loop that stands still",
+    alerts: ["EventLoopHeldUp"],
+    story: (operated, before) => {
+      const held = Effect.sync(() => {
+        const until = performance.now() + 1_200
+        while (performance.now() < until);
+      })
+      return eventually(Effect.andThen(held, fired(operated, before)), (alerts) => alerts.includes("EventLoopHeldUp"))
+    }
+  },
+  {
+    about: "a provider that takes payouts and says nothing",
+    alerts: ["ProviderSilent"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const tenant = yield* tenantOn(operated.gateway)
+      const silent = Array.from({ length: 5 }, (_, at) => momoPayout("0004", { amount_minor: 1_000 + at }))
+      yield* Effect.forEach(silent, (body) => tenant.post("/v1/payouts", body), { concurrency: "unbounded" })
+      yield* fires(operated, before, "ProviderSilent")
+    })
+  },
+  {
+    about: "a provider that is down, until it is back",
+    alerts: ["CircuitOpen"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const tenant = yield* tenantOn(operated.gateway)
+      yield* setDown(operated, true)
+      const tries = tenant.post("/v1/payouts", momoPayout("1234"))
+      yield* Effect.replicateEffect(tries, 20, { concurrency: 20 })
+      yield* fires(operated, before, "CircuitOpen")
+      yield* setDown(operated, false)
+      yield* eventually(tries, ({ status }) => status === 201)
+      yield* ends(operated, "CircuitOpen")
+    })
+  },
+  {
+    about: "a database that lets nobody in, until it does",
+    alerts: ["DatabaseDown", "InternalErrors"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { elsewhere, gateway, name } = operated
+      const tenant = yield* tenantOn(gateway)
+      yield* elsewhere.unsafe(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`)
+      yield* elsewhere`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${name}`
+      yield* fires(operated, before, "DatabaseDown")
+      yield* tenant.get("/v1/float").pipe(Effect.exit)
+      yield* fires(operated, before, "InternalErrors")
+      yield* elsewhere.unsafe(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`)
+      yield* ends(operated, "DatabaseDown")
+      yield* ends(operated, "InternalErrors")
+    })
+  }
+]

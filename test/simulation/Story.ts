@@ -1,0 +1,258 @@
+import { Effect, Exit } from "effect"
+import { TestClock } from "effect/testing"
+import { minor } from "../../src/domain/Money.ts"
+import { auditEntry } from "../support/GivenDatabase.ts"
+import { type Random, seeded } from "../support/Random.ts"
+import { callerOf, hear, holdsKey, MODES, type Operation, operation, wish } from "./Client.ts"
+import { Endpoint } from "./Endpoint.ts"
+import type { Ground, Ready } from "./Ground.ts"
+import { type Hint, MINUTE } from "./Movement.ts"
+import { type Fate, Node } from "./Node.ts"
+import { type NodeServices, openServices, request } from "./NodeServices.ts"
+import { hintBody, rulingOf, World } from "./World.ts"
+
+const SECOND = 1_000
+const HOUR = 60 * MINUTE
+/** A client gives up before the lease of its key ends, as the gateway's own deadline does. */
+const PATIENCE_MS = 85 * SECOND
+/** Longer than the lease of a key. */
+const OVERSLEPT_MS = 100 * SECOND
+/** Gates that a request may pass before it is held, in the story of two that come at once. */
+const HELD_WITHIN = 12
+const PAUSES = [SECOND, 5 * SECOND, 20 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 3 * HOUR] as const
+/** After the last step: past every lease, every window, every late question and the end of the schedule. */
+const CALM_PAUSES: ReadonlyArray<number> = [
+  ...[2 * MINUTE, 2 * MINUTE, 20 * MINUTE, 20 * MINUTE, HOUR, HOUR, HOUR],
+  ...[24 * HOUR, 24 * HOUR, 24 * HOUR, HOUR]
+]
+/** More than any story has open. */
+const ITEMS_AT_MOST = 1_000
+
+interface Process {
+  readonly node: Node
+  readonly services: NodeServices
+}
+
+/** What two gateways, their tenants and their providers do, chosen by a seed; `begin` once, then steps, then `end`. */
+export class Story {
+  readonly world: World
+  readonly told: Array<Operation> = []
+  readonly endpoint: Endpoint
+  /** Every choice, answer and event in its order: what has to be the same when the seed is played again. */
+  readonly log: Array<string> = []
+  crashes = 0
+  reviewed = 0
+  readonly #random: Random
+  readonly #ground: Ground
+  readonly #processes: Array<Process> = []
+  #now: number
+  #calm = false
+  #held: number | undefined
+
+  constructor(seed: number, ground: Ground, now: number) {
+    this.#random = seeded(seed)
+    this.world = new World(this.#random)
+    this.endpoint = new Endpoint(this.#random, (line) => this.log.push(line))
+    this.#ground = ground
+    this.#now = now
+  }
+
+  readonly begin = Effect.gen({ self: this }, function* () {
+    for (const ready of this.#ground.ports) this.#processes.push(yield* this.#start(ready))
+  })
+
+  readonly step: Effect.Effect<void> = Effect.suspend(() => {
+    const dice = this.#random.below(100)
+    if (dice < 30) return this.#begun((one) => this.#ask(one))
+    if (dice < 37) return this.#begun((one) => this.#together(one))
+    if (dice < 48) return this.#again
+    if (dice < 63) return this.#pass(this.#random.pick(PAUSES))
+    if (dice < 73) return this.#round((services) => services.reconciler.round)
+    if (dice < 82) return this.#callbacks
+    if (dice < 88) return this.#round((services) => services.dispatcher.round)
+    if (dice < 93) return Effect.andThen(this.#any().node.kill, this.#raiseTheDead)
+    return Effect.suspend(() => this.#any().node.resume).pipe(Effect.andThen(this.#raiseTheDead))
+  })
+
+  /** Nothing goes wrong any more: every client comes back, time passes, and a person looks at what only a person can decide. */
+  readonly end = Effect.gen({ self: this }, function* () {
+    this.#calm = true
+    this.world.calm = true
+    this.endpoint.calm = true
+    for (const { node } of this.#processes) while (node.waiting.length > 0) yield* node.resume
+    for (const pause of CALM_PAUSES) {
+      for (const one of this.told.filter(({ settled }) => settled === undefined)) yield* this.#ask(one)
+      yield* this.#pass(pause)
+      yield* this.#hints
+      yield* this.#rounds
+    }
+    yield* this.#person
+    yield* this.#rounds
+  })
+
+  #any(): Process {
+    return this.#process(this.#random.below(this.#processes.length))
+  }
+
+  #process(index: number): Process {
+    const found = this.#processes[index]
+    if (found === undefined) throw new Error(`there is no node ${index}`)
+    return found
+  }
+
+  /** Between any two effects of a request it may be left waiting or die with its node. */
+  #fate(moment: string, mayWait: boolean): Fate {
+    if (this.#calm) return "goes_on"
+    const fate = this.#choose(mayWait)
+    if (fate !== "goes_on") this.log.push(`${moment}: ${fate}`)
+    return fate
+  }
+
+  #choose(mayWait: boolean): Fate {
+    if (this.#held !== undefined) return mayWait && this.#held-- <= 0 ? "waits" : "goes_on"
+    if (this.#random.chance(0.03)) return "dies"
+    return mayWait && this.#random.chance(0.03) ? "waits" : "goes_on"
+  }
+
+  #start(ready: Ready): Effect.Effect<Process> {
+    const node = new Node((moment, mayWait) => this.#fate(moment, mayWait))
+    const providers = MODES.flatMap((mode) => this.world.providers(mode))
+    const services = openServices(node, { ready, providers, post: this.endpoint.receive })
+    return Effect.map(services, (opened) => ({ node, services: opened }))
+  }
+
+  /** A dead process is started again, knowing nothing. */
+  get #raiseTheDead(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      for (const [index, ready] of this.#ground.ports.entries()) {
+        if (!this.#process(index).node.isDead) continue
+        this.crashes++
+        this.log.push("a node died")
+        this.#processes[index] = yield* this.#start(ready)
+      }
+    })
+  }
+
+  #pass(ms: number): Effect.Effect<void> {
+    this.#now += ms
+    return TestClock.setTime(this.#now)
+  }
+
+  #work<A>(work: (services: NodeServices) => Effect.Effect<A>, heard: (answer: A) => void = () => {}): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { node, services } = this.#any()
+      // No two pieces of work at the same time, so that what is due is due in one order.
+      return this.#pass(1).pipe(Effect.andThen(node.run(work(services), heard)), Effect.andThen(this.#raiseTheDead))
+    })
+  }
+
+  /** Some of what is due, or in calm all of it. */
+  #round(round: (services: NodeServices) => Effect.Effect<number>): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const limit = this.#calm ? ITEMS_AT_MOST : 1 + this.#random.below(6)
+      let done = 1
+      for (let item = 0; item < limit && done > 0; item++) {
+        done = 0
+        yield* this.#work(round, (count) => void (done = count))
+      }
+    })
+  }
+
+  get #rounds(): Effect.Effect<void> {
+    return this.#round((services) => services.ingress.round).pipe(
+      Effect.andThen(this.#round((services) => services.reconciler.round)),
+      Effect.andThen(this.#round((services) => services.dispatcher.round))
+    )
+  }
+
+  #begun(goOn: (one: Operation) => Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const asked = wish(this.#random)
+      const key = `k${this.told.length}`
+      let quoteId = ""
+      if (asked.kind === "exchange") {
+        const terms = { sourceCurrency: "UGX", destinationCurrency: "KES", fixed: "source", amount: minor(asked.amount) } as const
+        yield* this.#work(
+          ({ exchanges }) => Effect.exit(exchanges.quote(callerOf(asked), terms)),
+          (exit) => void (quoteId = Exit.isSuccess(exit) ? exit.value.id : "")
+        )
+        if (quoteId === "") return
+      }
+      const made = operation(asked, key, quoteId)
+      this.told.push(made)
+      yield* goOn(made)
+    })
+  }
+
+  get #again(): Effect.Effect<void> {
+    const [first, ...others] = this.told
+    return first === undefined ? Effect.void : this.#ask(this.#random.pick([first, ...others]))
+  }
+
+  /** One request is held between two effects while the other node gets the same one, inside its lease or long after it. */
+  #together(one: Operation): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const index = this.#random.below(this.#processes.length)
+      const first = this.#process(index)
+      if (first.node.waiting.length > 0) return yield* this.#ask(one)
+      this.#held = this.#random.below(HELD_WITHIN)
+      yield* this.#ask(one, first)
+      this.#held = undefined
+      const moment = first.node.waiting[0]
+      if (this.#random.chance(0.4)) {
+        yield* this.#pass(OVERSLEPT_MS)
+        yield* this.#ask(one, this.#process(1 - index))
+      } else {
+        yield* this.#ask(one, this.#process(1 - index), moment !== undefined && holdsKey(moment) ? moment : null)
+      }
+      if (this.#random.chance(0.7)) yield* first.node.resume.pipe(Effect.andThen(this.#raiseTheDead))
+    })
+  }
+
+  /** The client hears the answer, or nothing at all. */
+  #ask(one: Operation, { node, services } = this.#any(), beside: string | null = null): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const askedAt = this.#now
+      const isLost = !this.#calm && this.#random.chance(0.05)
+      const work = request(
+        services,
+        { body: one.body, caller: callerOf(one), rawHeaders: ["Idempotency-Key", one.key] },
+        one.kind
+      )
+      const asked = node.run(work, (answer, { reference }) => {
+        const isHeard = !isLost && this.#now - askedAt < PATIENCE_MS
+        this.log.push(`${one.key}: ${answer.status} ${isHeard ? "" : "unheard "}${answer.body}`)
+        if (isHeard) hear(one, { ...answer, isOwn: reference !== undefined, beside })
+      })
+      return this.#pass(1).pipe(Effect.andThen(asked), Effect.andThen(this.#raiseTheDead))
+    })
+  }
+
+  get #callbacks(): Effect.Effect<void> {
+    return Effect.andThen(
+      this.#hints,
+      this.#round((services) => services.ingress.round)
+    )
+  }
+
+  get #hints(): Effect.Effect<void> {
+    return Effect.suspend(() => Effect.forEach(this.world.dueHints(this.#now), (hint) => this.#bring(hint), { discard: true }))
+  }
+
+  #bring(hint: Hint): Effect.Effect<void> {
+    const callback = { headers: {}, body: hintBody(hint), method: "POST", path: "/" } as const
+    return this.#work(({ ingress }) => Effect.exit(ingress.receive(hint.provider, hint.mode, callback)))
+  }
+
+  /** Somebody with the provider's statement in hand. */
+  get #person(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const { review } = this.#any().services
+      for (const { record } of yield* review.cases(ITEMS_AT_MOST)) {
+        this.reviewed++
+        yield* this.#pass(1)
+        yield* Effect.orDie(review.resolve(record.reference, rulingOf(this.world.moved(record.reference)), auditEntry()))
+      }
+    })
+  }
+}
