@@ -1,15 +1,15 @@
 import { Effect, Layer, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { isReference } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { recordView } from "../domain/View.ts"
-import { type Case, Review } from "../services/Review.ts"
+import { Review } from "../services/Review.ts"
 import { answer } from "./Answer.ts"
 import { Amount, AmountOrNothing, Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
+import { caseView, toDo } from "./ReviewCase.ts"
 
 const CASES_LISTED = 1000
 
@@ -20,9 +20,15 @@ const list = Command.make(
   {},
   Effect.fn(function* () {
     const review = yield* Review
-    yield* answer((yield* review.cases(CASES_LISTED)).map(caseView))
+    const reading = yield* audit("transaction raw read", "", { reason: "review list" })
+    const cases = yield* review.cases(CASES_LISTED, reading)
+    yield* answer(cases.map(caseView), toDo(cases, reading.at))
   }, Effect.provide(reviewPorts))
-).pipe(Command.withDescription("Transactions that need a person: what was sent, when, and what the provider said"))
+).pipe(
+  Command.withDescription(
+    "What needs a person, as a to-do list: why, what was sent and answered (masked; the reading is audited), what was asked, and the commands that end it"
+  )
+)
 
 const optionalAmount = (name: string, schema: typeof Amount, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(schema), Flag.optional, Flag.withDescription(description))
@@ -64,36 +70,3 @@ export const review = Command.make("review").pipe(
   Command.withDescription("Transactions whose outcome only a person can establish"),
   Command.withSubcommands([list, resolve])
 )
-
-const caseView = ({ history, record }: Case) => ({
-  app_id: record.appId,
-  reference: record.reference,
-  kind: record.kind,
-  status: record.status,
-  is_test_mode: record.mode === "test",
-  amount_minor: record.amount,
-  currency: record.currency,
-  ...sentView(record),
-  provider: record.provider,
-  provider_reference: record.providerReference,
-  sent_at: iso(record.createdAt),
-  asked: record.asked,
-  provider_said: history.findLast(({ actor, note }) => actor !== "review" && note !== "")?.note ?? null,
-  history: history.map(({ actor, at, fact, note, status }) => ({ at: iso(at), actor, fact, status, note }))
-})
-
-/** What left the float or was to come in, and to or from whom. */
-const sentView = (record: Case["record"]) => {
-  switch (record.kind) {
-    case "payout":
-      return { principal_minor: record.principal, held_fee_minor: record.heldFee, party: record.maskedDestination }
-    case "collection":
-      return {
-        observed_amount_minor: record.observedAmount,
-        observed_currency: record.observedCurrency,
-        party: record.maskedSource
-      }
-    case "exchange":
-      return { destination_amount_minor: record.destinationAmount, destination_currency: record.destinationCurrency }
-  }
-}

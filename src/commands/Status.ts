@@ -84,7 +84,7 @@ const providersView = ({ at, open }: Picture, registered: ReadonlyArray<{ readon
   const isRegistered = ({ mode, provider }: { readonly provider: string; readonly mode: Mode }) =>
     registered.some((account) => account.provider === provider && account.mode === mode)
   const accounts = [...registered, ...open.filter((row) => !isRegistered(row))]
-  const names = new Map(accounts.map(({ mode, provider }) => [`${provider}/${mode}`, { mode, provider }]))
+  const names = new Map(accounts.map(({ mode, provider }) => [`${provider}/${mode}`, { provider, mode }]))
   return [...names.values()].map((account) => {
     const own = open.filter(({ mode, provider }) => provider === account.provider && mode === account.mode)
     const oldest = own.map(({ oldestAt }) => oldestAt).sort((a, b) => a - b)[0]

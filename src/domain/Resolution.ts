@@ -17,7 +17,7 @@ export interface Resolution {
 /** What a resolution does, or one line on why it cannot. */
 export type Ruling<R> = Decision<R> | string
 
-type Way = "settle" | "release" | "collect" | "close" | "correct" | "keep"
+export type Way = "settle" | "release" | "collect" | "close" | "correct" | "keep"
 type Ways<S extends string> = { readonly [K in S]: { readonly [O in Resolution["outcome"]]: Way } }
 
 // Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. What is
@@ -45,6 +45,18 @@ export const ways = {
   readonly payout: Ways<Payout["status"]>
   readonly collection: Ways<Collection["status"]>
   readonly exchange: Ways<Exchange["status"]>
+}
+
+/** What each outcome would do to the record as it now is. */
+export const waysOf = (record: Payout | Collection | Exchange): { readonly [O in Resolution["outcome"]]: Way } => {
+  switch (record.kind) {
+    case "payout":
+      return ways.payout[record.status]
+    case "collection":
+      return ways.collection[record.status]
+    case "exchange":
+      return ways.exchange[record.status]
+  }
 }
 
 const failure = { code: "unknown", message: "A person established that no money moved." } as const
@@ -135,7 +147,7 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
   const settled = { ...exchange, needsReview: false, version: exchange.version + 1, updatedAt: at, asked: 0, notFound: 0 }
   const closed = { ...settled, completedAt: exchange.completedAt ?? at }
   if (resolution.fee !== null) return "an exchange has no fee beside its rate"
-  if (way === "keep") return ruled(settled, null, null)
+  if (way === "keep") return resolution.amount === null ? ruled(settled, null, null) : isBooked
   if (resolution.outcome === "failed") {
     const next: Exchange = { ...closed, status: "failed", failure }
     const entry = way === "release" ? release(exchange.currency, exchange.amount) : moved(exchange, -1n)
@@ -154,6 +166,8 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
   const entry = way === "settle" ? exchanged(currency, amount, destinationCurrency, destinationAmount) : moved(next, 1n)
   return ruled(next, entry, "fx.successful")
 }
+
+const isBooked = "it is booked as it is: leave --amount-minor out, and put a difference right with float credit or float debit"
 
 /** An exchange that is posted, or taken back, after it was closed: against what is available, because nothing is reserved any more. */
 const moved = ({ amount, currency, destinationAmount, destinationCurrency }: Exchange, sign: bigint): Entry => ({

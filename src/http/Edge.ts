@@ -9,8 +9,10 @@ import { Identifiers } from "../services/ports/Identifiers.ts"
 import { refused } from "./Answer.ts"
 import { fieldIssues } from "./Body.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
+import { callersTrace } from "./CallersTrace.ts"
 import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
 import { asReceived } from "./NodeListener.ts"
+import { refusedAs } from "./RequestMetrics.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { isCallbackPath, isSignedPath, type Match, matchRoute } from "./Routes.ts"
 import { type Leave, makeUnderWay } from "./UnderWay.ts"
@@ -48,7 +50,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const { method, path, rawHeaders, rawTarget } = arrival
     const body = yield* rawBody(request, isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES)
     const isSigned = isSignedPath(rawTarget, path)
-    const caller = isSigned ? yield* authentication.authenticate({ method, rawTarget, rawHeaders, body }) : null
+    const caller = isSigned ? yield* soon(authentication.authenticate({ method, rawTarget, rawHeaders, body })) : null
     const response = yield* Effect.gen(function* () {
       // What a provider sends is its own affair: it is verified over its bytes.
       const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
@@ -100,7 +102,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     yield* Effect.annotateCurrentSpan({
       "http.route": route,
       "http.response.status_code": response.status,
-      "gateway.app_id": appId
+      "gateway.app_id": appId,
+      ...refusedAs(response)
     })
     yield* Effect.logInfo("request").pipe(
       Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
@@ -116,10 +119,14 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const route = match._tag === "Found" ? match.route.template : "unknown"
       const { response } = yield* answered(request, arrival, endpoints).pipe(
         Effect.tap((answer) => logged(startedAt, arrival, route, answer)),
-        // The caller's own trace never becomes the parent of ours.
         Effect.withSpan(
           `${method} ${route}`,
-          { root: true, kind: "server", attributes: { "http.request.method": method, "gateway.request_id": requestId } },
+          {
+            root: true,
+            kind: "server",
+            links: callersTrace(arrival.rawHeaders),
+            attributes: { "http.request.method": method, "gateway.request_id": requestId }
+          },
           { captureStackTrace: false }
         )
       )
@@ -138,6 +145,15 @@ interface Answered {
   readonly appId: string
   readonly response: Response
 }
+
+/** Nothing is begun yet, and whoever signed should not wait for a database that hangs. */
+const AUTHENTICATION_MS = 5_000
+
+const soon = <A, E>(authenticated: Effect.Effect<A, E>) =>
+  Effect.timeoutOrElse(authenticated, {
+    duration: AUTHENTICATION_MS,
+    orElse: () => Effect.die(new Error("the signature could not be checked in time"))
+  })
 
 /** What comes last: route and endpoint. */
 const routed = (

@@ -23,8 +23,8 @@ import type { JsonTree } from "./StrictJson.ts"
 
 /** Both creates answer 201. */
 const CREATED = 201
-/** A request ends this long before its lease does, so that nobody else can have the key while it still answers. */
-const LEASE_MARGIN_MS = 5_000
+/** A request ends this long before its lease does, the checking of its signature included, so that nobody else can have the key meanwhile. */
+const LEASE_MARGIN_MS = 10_000
 /** Of a lease that is set so short that the margin would eat it, this part is left to the request. */
 const SHORT_LEASE_SHARE = 0.8
 /** How long an answer that went wrong is held up to say whether a transaction exists. */

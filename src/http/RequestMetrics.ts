@@ -46,6 +46,13 @@ export const measured = <E, R>(
     return response
   })
 
+/** What a span says of a refusal. */
+export const refusedAs = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
+  Option.match(errorOf(response), {
+    onNone: () => ({}),
+    onSome: ({ class: errorClass, code }) => ({ "error.type": code, "gateway.error_class": errorClass })
+  })
+
 const decodeRefusal = Schema.decodeUnknownOption(
   Schema.fromJsonString(
     Schema.Struct({ error: Schema.Struct({ code: Schema.String, terminal: Schema.Boolean, retriable: Schema.Boolean }) })

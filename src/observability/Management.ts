@@ -12,7 +12,7 @@ const READY_TIMEOUT_MS = 1_000
 /** How long a scrape that is under way holds up the end of the process. */
 const SHUTDOWN_MS = 1_000
 /** Scrapes that come sooner see the same picture. */
-const PICTURE_KEPT_MS = 2_000
+const PICTURE_KEPT_MS = 500
 /** How long a picture may take; a scrape waits longer than a probe. */
 const PICTURE_TIMEOUT_MS = 5_000
 

@@ -2,6 +2,7 @@ import { Clock, Effect, Layer, Metric, Option } from "effect"
 import type { Payouts, Provider } from "../services/ports/Provider.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
+import { annotations } from "./Attributes.ts"
 
 // Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
@@ -53,7 +54,10 @@ const counted = (provider: Provider): Provider => {
   const ended = (call: string) => (outcome: string) => count(providerCalls, { provider: provider.name, call, outcome })
   const tagged = <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) => {
     const end = ended(call)
-    return (order: Order) => Effect.tap(timed(ask(order), provider.name, call), ({ _tag }) => end(_tag))
+    return (order: Order) =>
+      Effect.tap(timed(ask(order), provider.name, call), ({ _tag }) =>
+        Effect.andThen(end(_tag), Effect.annotateCurrentSpan(annotations({ "gateway.outcome": _tag })))
+      )
   }
   const { collections, exchange, payouts } = provider
   return {

@@ -1,6 +1,7 @@
-import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, type Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
+import { makeBoundedClient } from "./BoundedClient.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { Migrations } from "./Migrations.ts"
 
@@ -22,6 +23,9 @@ const CONNECT_TIMEOUT = "5 seconds"
 /** A lock is waited for this long; one that is held longer belongs to something broken. */
 const LOCK_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 15_000
+/** What PostgreSQL has not ended by itself by then, it will not. */
+const ANSWER_MS = STATEMENT_TIMEOUT_MS + 3_000
+const FREE_CONNECTION_MS = 10_000
 /** A transaction whose node went silent gives its locks back after this. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 /** What the statements need, such as an exact `extract`, is there from 14 on; 14 itself is at the end of its support. */
@@ -30,27 +34,31 @@ const OLDEST_VERSION = 15
 /** PostgreSQL as every part of the gateway uses it: one pool, whose connections carry statements of many fibers at once. */
 export const Database = {
   /** The pool. Building it fails with one clear line when the server cannot be reached, or is too old. */
-  layer: (address: DatabaseAddress): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, DatabaseError> => {
+  layer: (address: DatabaseAddress): Layer.Layer<SqlClient.SqlClient, DatabaseError> => {
     const { password, url, ...parts } = { password: undefined, url: undefined, ...address }
-    const client = PgClient.layerFrom(
+    const client = Layer.effect(
+      SqlClient.SqlClient,
       DatabaseError.explain("use the database")(
-        PgClient.make({
-          ...parts,
-          url,
-          password,
-          applicationName: APPLICATION_NAME,
-          connectTimeout: CONNECT_TIMEOUT,
-          maxConnections: CONNECTIONS,
-          multiplex: true,
-          startupParameters: {
-            lock_timeout: `${LOCK_TIMEOUT_MS}ms`,
-            statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
-            idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
-            TimeZone: "UTC"
-          }
-        })
+        makeBoundedClient(
+          {
+            ...parts,
+            url,
+            password,
+            applicationName: APPLICATION_NAME,
+            connectTimeout: CONNECT_TIMEOUT,
+            maxConnections: CONNECTIONS,
+            multiplex: true,
+            startupParameters: {
+              lock_timeout: `${LOCK_TIMEOUT_MS}ms`,
+              statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
+              idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
+              TimeZone: "UTC"
+            }
+          },
+          { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS }
+        )
       )
-    )
+    ).pipe(Layer.provide(Reactivity.layer))
     return Layer.provideMerge(Layer.effectDiscard(reachable), client)
   },
 

@@ -1,4 +1,4 @@
-import { Effect, Layer, Metric, Option, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Currency } from "../domain/Currency.ts"
 import type { AppId, Mode } from "../domain/Ids.ts"
@@ -17,10 +17,12 @@ import {
   type Resolved
 } from "../services/ports/FloatLedger.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
+import { currentTraceparent } from "../services/ports/TraceLinks.ts"
 import { applyColumns, applyStatement } from "./ApplyStatement.ts"
 import { apart, wasHeld } from "./HeldRow.ts"
 import { openColumns, openStatement } from "./OpenStatement.ts"
 import { batched } from "./StepBatch.ts"
+import { asBatch, type Traced, traced, tracedOpen } from "./TracedStep.ts"
 
 const OpenRow = Schema.Struct({
   verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "PayerBusy", "OverCap", "ShortFloat"]),
@@ -67,18 +69,7 @@ const position = (row: typeof PositionRow.Type): FloatPosition => ({
   ...(row.receivable_minor === 0n ? {} : { receivable: minor(row.receivable_minor) })
 })
 
-const batchSizes = Metric.histogram("money_step_batch_size", {
-  description: "How many money steps one statement held.",
-  boundaries: [1, 2, 4, 8, 16, 32, 64]
-})
-
-/** One statement for so many steps. */
-const asBatch =
-  (step: "open" | "apply", size: number) =>
-  <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Effect.andThen(Metric.update(Metric.withAttributes(batchSizes, { step }), size), statement).pipe(
-      Effect.withSpan(`FloatLedger.${step}.batch`, { attributes: { "gateway.batch_size": size } })
-    )
+const openRow = (step: Traced<OpenStep>, ord: number) => ({ ...openColumns(step, ord), traceparent: step.traceparent })
 
 /** What an entry does to one account. */
 const posted = ({ postings }: Entry, account: Account): bigint =>
@@ -101,17 +92,17 @@ export const FloatLedgerPg = Layer.effect(
       return rows.length === 1 ? ({ _tag: "Opened" } satisfies Opened) : result
     })
 
-    const openAll = (steps: ReadonlyArray<OpenStep>) =>
-      apart(sql)(sql.unsafe(openStatement, [JSON.stringify(steps.map(openColumns))])).pipe(
+    const openAll = (steps: ReadonlyArray<Traced<OpenStep>>) =>
+      apart(sql)(sql.unsafe(openStatement, [JSON.stringify(steps.map(openRow))])).pipe(
         Effect.flatMap(decodeOpenRows),
         Effect.map((rows): ReadonlyArray<Opened> => rows.map(opened)),
-        asBatch("open", steps.length)
+        asBatch("open", steps)
       )
-    const applyAll = (steps: ReadonlyArray<ApplyStep>) =>
+    const applyAll = (steps: ReadonlyArray<Traced<ApplyStep>>) =>
       apart(sql)(sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))])).pipe(
         Effect.flatMap(decodeApplyRows),
         Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
-        asBatch("apply", steps.length)
+        asBatch("apply", steps)
       )
 
     const open = yield* batched({
@@ -224,7 +215,7 @@ export const FloatLedgerPg = Layer.effect(
           if (earlier.length > 0) return { _tag: "Corrected" } satisfies Resolved
         }
         const entry = step.entry?.phase === "correct" ? yield* covered(step.entry, appId, mode) : step.entry
-        const [result] = yield* applyAll([{ ...step, entry }])
+        const [result] = yield* applyAll([{ ...step, entry, traceparent: yield* currentTraceparent }])
         if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies Resolved
         yield* audited(audit)
         return result satisfies Resolved
@@ -243,6 +234,6 @@ export const FloatLedgerPg = Layer.effect(
       return (yield* decodePositions(rows)).map(position)
     }, Effect.orDie)
 
-    return FloatLedger.of({ open, apply, resolve, adjust, positions })
+    return FloatLedger.of({ open: tracedOpen(open), apply: traced(apply), resolve, adjust, positions })
   })
 )

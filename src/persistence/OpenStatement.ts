@@ -63,7 +63,7 @@ export const openStatement = `
 WITH step AS MATERIALIZED (
   SELECT * FROM json_to_recordset($1::json) AS s(
     ord int, app_id text, mode text, reference text, kind text, status text, needs_review boolean, provider text, provider_reference text,
-    record json, next_ask_at timestamptz, currency text, held bigint, credited_currency text, endpoint text, key text, fence bigint, sealed_destination text,
+    record json, next_ask_at timestamptz, traceparent text, currency text, held bigint, credited_currency text, endpoint text, key text, fence bigint, sealed_destination text,
     party_hash text, guarded boolean, payer_holder text, counters json, beneficiary json, slot text, phase text, postings json, event_id text, event_type text, event_body text, at timestamptz, actor text,
     fact text, note text)
 ),
@@ -142,9 +142,9 @@ verdict AS MATERIALIZED (
 opened AS MATERIALIZED (SELECT s.* FROM step s JOIN verdict v ON v.ord = s.ord WHERE v.verdict = 'Opened'),
 inserted AS (
   INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record,
-    party_hash, sealed_destination, next_ask_at, created_at, counted, beneficiary)
+    party_hash, sealed_destination, next_ask_at, created_at, counted, beneficiary, traceparent)
   SELECT app_id, reference, mode, kind, status, needs_review, provider, provider_reference, 1, record,
-    decode(party_hash, 'hex'), decode(sealed_destination, 'hex'), next_ask_at, at, counters, nullif(beneficiary::text, 'null')::json FROM opened
+    decode(party_hash, 'hex'), decode(sealed_destination, 'hex'), next_ask_at, at, counters, nullif(beneficiary::text, 'null')::json, traceparent FROM opened
   RETURNING app_id
 ),
 counted AS (

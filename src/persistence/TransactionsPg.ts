@@ -8,7 +8,11 @@ import { Transaction } from "../domain/Transaction.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type Span, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 
-const StoredRow = Schema.Struct({ record: Schema.toCodecJson(LedgerRecord), revision: Schema.BigInt })
+const StoredRow = Schema.Struct({
+  record: Schema.toCodecJson(LedgerRecord),
+  revision: Schema.BigInt,
+  traceparent: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
 const HistoryRow = Schema.Struct({
   at_ms: Schema.Number,
   actor: Actor,
@@ -16,37 +20,36 @@ const HistoryRow = Schema.Struct({
   note: Schema.String,
   status: Schema.String
 })
-const RawRow = Schema.Struct({
-  record: Schema.toCodecJson(Transaction),
-  rawRequest: Schema.NullOr(Schema.String),
-  rawResponse: Schema.NullOr(Schema.String)
-})
+const CallRow = Schema.Struct({ rawRequest: Schema.NullOr(Schema.String), rawResponse: Schema.NullOr(Schema.String) })
+const RawRow = Schema.Struct({ record: Schema.toCodecJson(Transaction), ...CallRow.fields })
 const SealedRow = Schema.Struct({ sealed_destination: Schema.Uint8Array })
 
 const decodeStored = Schema.decodeUnknownEffect(Schema.Array(StoredRow))
 const decodeHistory = Schema.decodeUnknownEffect(Schema.Array(HistoryRow))
 const decodeRaw = Schema.decodeUnknownEffect(Schema.Array(RawRow))
+const decodeCalls = Schema.decodeUnknownEffect(Schema.Array(CallRow))
 const decodeSealed = Schema.decodeUnknownEffect(Schema.Array(SealedRow))
 
 const stored = (rows: unknown) =>
   Effect.map(decodeStored(rows), (decoded) =>
-    decoded.map(({ record, revision }): StoredTransaction => ({ transaction: record, revision }))
+    decoded.map(({ record, ...row }): StoredTransaction => ({ transaction: record, ...row }))
   )
-/**
- * One row of a claim. What cannot be read holds up no other: it is told loudly, and its lease stays, so that nobody comes back to it
- * before the lease runs out.
- */
-const readable = ({ reference, ...row }: { readonly reference?: unknown }) =>
-  stored([row]).pipe(
-    Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
-    // What it says of the record may be somebody's, and stays out of the log.
-    Effect.catchTag("SchemaError", () =>
-      Effect.logError("a transaction that is due cannot be read, and nobody asks for it").pipe(
-        Effect.annotateLogs({ reference: String(reference) }),
-        Effect.as(Option.none<StoredTransaction>())
+/** One row of a list. What cannot be read holds up no other, and is told loudly. */
+const readable =
+  (ofWhat: string) =>
+  ({ reference, ...row }: { readonly reference?: unknown }) =>
+    stored([row]).pipe(
+      Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
+      // What it says of the record may be somebody's, and stays out of the log.
+      Effect.catchTag("SchemaError", () =>
+        Effect.logError(`a transaction that ${ofWhat} cannot be read, and is left out`).pipe(
+          Effect.annotateLogs({ reference: String(reference) }),
+          Effect.as(Option.none<StoredTransaction>())
+        )
       )
     )
-  )
+const allReadable = (ofWhat: string, rows: ReadonlyArray<object>) =>
+  Effect.map(Effect.forEach(rows, readable(ofWhat)), (all) => all.flatMap(Option.toArray))
 const first = (rows: unknown) => Effect.map(stored(rows), (all) => Option.fromUndefinedOr(all[0]))
 
 export const TransactionsPg = Layer.effect(
@@ -64,13 +67,13 @@ export const TransactionsPg = Layer.effect(
 
     const byReference = Effect.fn("Transactions.byReference")(
       (reference: Reference) =>
-        sql`SELECT record, revision FROM transactions WHERE reference = ${reference}`.pipe(Effect.flatMap(first)),
+        sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference}`.pipe(Effect.flatMap(first)),
       Effect.orDie
     )
 
     const byProviderReference = Effect.fn("Transactions.byProviderReference")(
       (provider: string, mode: Mode, providerReference: string) =>
-        sql`SELECT record, revision FROM transactions WHERE provider = ${provider} AND provider_reference = ${providerReference} AND mode = ${mode}
+        sql`SELECT record, revision, traceparent FROM transactions WHERE provider = ${provider} AND provider_reference = ${providerReference} AND mode = ${mode}
           ORDER BY created_at LIMIT 1`.pipe(Effect.flatMap(first)),
       Effect.orDie
     )
@@ -91,14 +94,16 @@ export const TransactionsPg = Layer.effect(
         )
         UPDATE transactions t SET ask_lease_until = ${iso(now + leaseMs)}::timestamptz FROM due
         WHERE t.app_id = due.app_id AND t.reference = due.reference
-        RETURNING t.reference, t.record, t.revision`
-      return (yield* Effect.forEach(rows, readable)).flatMap(Option.toArray)
+        RETURNING t.reference, t.record, t.revision, t.traceparent`
+      // The lease of one that cannot be read stays, so that nobody comes back to it before the lease runs out.
+      return yield* allReadable("is due", rows)
     }, Effect.orDie)
 
     const inReview = Effect.fn("Transactions.inReview")(
       (limit: number) =>
-        sql`SELECT record, revision FROM transactions WHERE needs_review ORDER BY created_at, reference LIMIT ${limit}`.pipe(
-          Effect.flatMap(stored)
+        sql`SELECT reference, record, revision FROM transactions
+          WHERE needs_review ORDER BY created_at, reference LIMIT ${limit}`.pipe(
+          Effect.flatMap((rows) => allReadable("needs a person", rows))
         ),
       Effect.orDie
     )
@@ -126,6 +131,14 @@ export const TransactionsPg = Layer.effect(
         : Option.some({ transaction: row.record, rawRequest: row.rawRequest, rawResponse: row.rawResponse })
     }, Effect.orDie)
 
+    const lastCall = Effect.fn("Transactions.lastCall")(function* (reference: Reference, audit: AuditEntry) {
+      const rows = yield* sql`
+        SELECT raw_request AS "rawRequest", raw_response AS "rawResponse",
+          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+        FROM transactions WHERE reference = ${reference}`
+      return Option.fromUndefinedOr((yield* decodeCalls(rows))[0])
+    }, Effect.orDie)
+
     const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
       const rows =
         yield* sql`SELECT sealed_destination FROM transactions WHERE reference = ${reference} AND sealed_destination IS NOT NULL`
@@ -142,6 +155,7 @@ export const TransactionsPg = Layer.effect(
       claimDue,
       inReview,
       raw,
+      lastCall,
       sealedDestination
     })
   })

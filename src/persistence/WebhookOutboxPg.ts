@@ -30,7 +30,8 @@ const claimed = rowsOf(
     eventType: EventType,
     body: Schema.String,
     attempts: Schema.Number,
-    createdAt: Moment
+    createdAt: Moment,
+    traceparent: Schema.NullOr(Schema.String)
   })
 )
 
@@ -93,12 +94,13 @@ export const WebhookOutboxPg = Layer.effect(
               FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id
               RETURNING d.app_id, d.mode, d.id, d.event_id, d.attempts, d.created_at, l.place, l.next_attempt_at
             )
-            SELECT l.id, l.event_id AS "eventId", v.type AS "eventType", v.body, l.attempts, l.created_at AS "createdAt",
+            SELECT l.id, l.event_id AS "eventId", v.type AS "eventType", v.body, l.attempts, l.created_at AS "createdAt", t.traceparent,
               e.app_id AS "appId", e.mode, e.url, e.events, e.enabled, e.secret_sealed AS "secretSealed",
               CASE WHEN e.previous_until > ${iso(now)}::timestamptz THEN e.previous_secret_sealed END AS "previousSealed"
             FROM leased l
             JOIN webhook_endpoints e ON e.app_id = l.app_id AND e.mode = l.mode
             JOIN events v ON v.app_id = l.app_id AND v.id = l.event_id
+            LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference
             ORDER BY l.place, l.next_attempt_at, l.app_id, l.id`)
         )
       )
@@ -110,8 +112,11 @@ export const WebhookOutboxPg = Layer.effect(
       leaseMs: number
     ) {
       const rows = yield* claim(now, limit, perEndpoint, leaseMs)
-      return yield* Effect.forEach(rows, ({ attempts, body, createdAt, eventId, eventType, id, ...rest }) =>
-        Effect.map(unsealed(rest), (to): DueDelivery => ({ id, endpoint: to, eventId, eventType, body, attempts, createdAt }))
+      return yield* Effect.forEach(rows, ({ attempts, body, createdAt, eventId, eventType, id, traceparent, ...rest }) =>
+        Effect.map(
+          unsealed(rest),
+          (to): DueDelivery => ({ id, endpoint: to, eventId, eventType, body, attempts, createdAt, traceparent })
+        )
       )
     }, Effect.orDie)
 

@@ -8,6 +8,7 @@ import { Codes } from "./ports/Codes.ts"
 import { Policy } from "./ports/Policy.ts"
 import type { Answer, Promises, Provider } from "./ports/Provider.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
+import { linked } from "./ports/TraceLinks.ts"
 import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
 import { Settlement } from "./Settlement.ts"
 import { makeWorker } from "./Worker.ts"
@@ -44,9 +45,10 @@ export class Reconciler extends Context.Service<
       const policy = yield* Policy
       const codes = yield* Codes
 
-      const ask = Effect.fn("Reconciler.ask")(function* ({ transaction }: StoredTransaction, actor: Actor) {
+      const ask = Effect.fn("Reconciler.ask")(function* ({ traceparent, transaction }: StoredTransaction, actor: Actor) {
         const { reference } = transaction
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
+        yield* linked([traceparent ?? null])
         const provider = registry.find(transaction.provider, transaction.mode)
         if (Option.isNone(provider)) {
           yield* Effect.logError("an open transaction belongs to a provider that is not registered").pipe(

@@ -12,15 +12,16 @@ import type { AuditEntry } from "./ports/AuditLog.ts"
 import { type ApplyStep, FloatLedger, type HistoryLine } from "./ports/FloatLedger.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
-import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
+import { type RawCall, type StoredTransaction, Transactions } from "./ports/Transactions.ts"
 
 /** Each time means that the provider's news moved the same record between our read and our commit. */
 const DECISIONS_AT_MOST = 16
 
-/** A record that a person has to look at, and all that happened to it. */
+/** A record that a person has to look at, all that happened to it, and what was last sent and answered for it, masked. */
 export interface Case {
   readonly record: LedgerRecord
   readonly history: ReadonlyArray<HistoryLine>
+  readonly call: RawCall
 }
 
 /** Why a resolution was not made: one line for the person. Nothing was written. */
@@ -30,8 +31,8 @@ export class NotResolved extends Data.TaggedError("NotResolved")<{ readonly mess
 export class Review extends Context.Service<
   Review,
   {
-    /** At most `limit` open cases, the oldest first. */
-    readonly cases: (limit: number) => Effect.Effect<ReadonlyArray<Case>>
+    /** At most `limit` open cases, the oldest first. That somebody read what was sent is audited for each case, with `reading`. */
+    readonly cases: (limit: number, reading: Omit<AuditEntry, "subject">) => Effect.Effect<ReadonlyArray<Case>>
     /**
      * Ends an open case: status, ledger entry, history line, event and audit row are one commit. Answers the record as it then is.
      * Refused where no case is open, so that doing it twice is refused the second time.
@@ -51,10 +52,16 @@ export class Review extends Context.Service<
       const identifiers = yield* Identifiers
       const policy = yield* Policy
 
-      const cases = Effect.fn("Review.cases")(function* (limit: number) {
+      const cases = Effect.fn("Review.cases")(function* (limit: number, reading: Omit<AuditEntry, "subject">) {
         const open = yield* transactions.inReview(limit)
-        return yield* Effect.forEach(open, ({ transaction: record }) =>
-          Effect.map(transactions.history(record.reference), (history): Case => ({ record, history }))
+        return yield* Effect.forEach(
+          open,
+          Effect.fnUntraced(function* ({ transaction: record }): Effect.fn.Return<Case> {
+            const { reference } = record
+            const history = yield* transactions.history(reference)
+            const call = yield* transactions.lastCall(reference, { ...reading, subject: reference })
+            return { record, history, call: Option.getOrElse(call, () => noCall) }
+          })
         )
       })
 
@@ -103,6 +110,8 @@ export class Review extends Context.Service<
     })
   )
 }
+
+const noCall: RawCall = { rawRequest: null, rawResponse: null }
 
 const ruled = (record: LedgerRecord, resolution: Resolution, at: Instant): Ruling<LedgerRecord> => {
   if (resolution.outcome === "failed" && (resolution.amount !== null || resolution.fee !== null))

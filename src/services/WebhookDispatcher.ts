@@ -4,6 +4,7 @@ import { nextAttempt } from "../domain/DeliverySchedule.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { type WebhookMessage, webhookHeaders, webhookKey, webhookText } from "../domain/StandardWebhook.ts"
 import { Policy } from "./ports/Policy.ts"
+import { linked } from "./ports/TraceLinks.ts"
 import { type DueDelivery, type Endpoint, type Verdict, WebhookOutbox } from "./ports/WebhookOutbox.ts"
 import { type EndpointAnswer, WebhookSender } from "./ports/WebhookSender.ts"
 import { CONNECTIONS_PER_ENDPOINT } from "./TenantConnection.ts"
@@ -57,6 +58,7 @@ export class WebhookDispatcher extends Context.Service<
       const attempt = Effect.fn("WebhookDispatcher.attempt")(
         function* (delivery: DueDelivery) {
           const at = yield* Clock.currentTimeMillis
+          yield* linked([delivery.traceparent ?? null])
           // What the endpoint answered is accounted for, also when the process is told to stop at that moment.
           yield* Effect.uninterruptibleMask((restore) =>
             restore(sender.post(signed(delivery, at))).pipe(Effect.flatMap((answer) => settle(delivery, at, answer)))

@@ -179,6 +179,9 @@ describe("a person's resolution of an exchange", () => {
       entry: { phase: "release" }
     })
     expect(resolveExchange(exchange, say("successful", undefined, 1n), NOON)).toContain("no fee")
+    expect(resolveExchange({ ...exchange, status: "successful" }, say("successful", 1n), NOON)).toContain(
+      "leave --amount-minor out"
+    )
   })
 
   it("puts what the person found in the place of the provider's figure, which was only quoted", () => {

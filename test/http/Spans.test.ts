@@ -24,6 +24,10 @@ it("gives each request one root span, named by its route's template", async () =
   expect(servers.map(({ name, parent, traceId }) => [name, parent._tag, traceId === "0af7651916cd43dd8448eb211c80319c"])).toEqual(
     [["GET /v1/payouts/{reference}", "None", false]]
   )
+  // The caller's trace is a link.
+  expect(servers[0]?.links.map(({ span }) => [span.traceId, span.spanId])).toEqual([
+    ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"]
+  ])
   expect(Object.fromEntries(servers[0]?.attributes ?? [])).toMatchObject({
     "http.request.method": "GET",
     "http.route": "/v1/payouts/{reference}",

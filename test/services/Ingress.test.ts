@@ -128,6 +128,7 @@ const ports = (world: World) => {
       claimDue: () => Effect.succeed([]),
       begunBetween: () => Effect.succeed([]),
       inReview: () => Effect.succeed([]),
+      lastCall: () => Effect.succeedNone,
       raw: () => Effect.succeed(Option.none()),
       sealedDestination: () => Effect.succeed(Option.none())
     }),

@@ -58,8 +58,8 @@ export const hear = (told: Operation, answer: Heard): void => {
 }
 
 /** Where the one who claimed the key may stand so that everybody else has to be told to wait. */
-export const holdsKey = (moment: string): boolean =>
-  !["before claim", "after apply", "after complete", "after release"].includes(moment)
+export const holdsKey = (moment: string | null): boolean =>
+  moment !== null && !["before claim", "after apply", "after complete", "after release"].includes(moment)
 
 export const callerOf = ({ appId, mode }: Pick<Operation, "appId" | "mode">) =>
   ({ appId: AppId.make(appId), keyId: "k", mode, role: "tenant" }) as const

@@ -1,5 +1,6 @@
-import { Context, Effect, Layer, Option, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Option, Scope } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { minor } from "../../src/domain/Money.ts"
 import { collectionBody } from "../../src/http/CollectionBody.ts"
 import { fxExchangeBody } from "../../src/http/FxBody.ts"
 import { Idempotent } from "../../src/http/Idempotent.ts"
@@ -25,6 +26,7 @@ import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
 import { Reconciler } from "../../src/services/Reconciler.ts"
 import { Review } from "../../src/services/Review.ts"
 import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
+import { callerOf, type Wish } from "./Client.ts"
 import type { Ready } from "./Ground.ts"
 import type { Kind } from "./Movement.ts"
 import type { Between, Node } from "./Node.ts"
@@ -185,4 +187,10 @@ export const request = (
       )
     })
   )
+}
+
+/** The id of a quote; empty where there is none. */
+export const quoteFor = ({ exchanges }: NodeServices, asked: Wish): Effect.Effect<string> => {
+  const terms = { sourceCurrency: "UGX", destinationCurrency: "KES", fixed: "source", amount: minor(asked.amount) } as const
+  return Effect.map(Effect.exit(exchanges.quote(callerOf(asked), terms)), (exit) => (Exit.isSuccess(exit) ? exit.value.id : ""))
 }

@@ -1,4 +1,4 @@
-import { Context, Effect, Option, Random, Redacted, References } from "effect"
+import { Cause, Context, Effect, Option, Random, Redacted, References } from "effect"
 import { TestClock } from "effect/testing"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
@@ -55,10 +55,16 @@ export const simulate = (seed: number, steps: number, ground: Ground): Effect.Ef
     yield* story.end
     return yield* outcomeOf(story, ground.ports[0])
   }).pipe(
+    Effect.catchCause((cause) => Effect.succeed(broken(cause))),
     Effect.provide(TestClock.layer()),
     Effect.provideService(References.MinimumLogLevel, "None"),
     Random.withSeed(`simulation ${seed}`)
   )
+
+const broken = (cause: Cause.Cause<unknown>): Outcome => {
+  const faults = [`the story broke: ${Cause.pretty(cause)}`]
+  return { faults, operations: 0, crashes: 0, movements: 0, reviewed: 0, story: "" }
+}
 
 /** Tenants with float, limits and endpoints, and corridors in an order that the seed chooses. */
 const furnish = Effect.fnUntraced(function* (ports: Ready, seed: number, at: number) {
@@ -126,14 +132,17 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, ports: Ready): Effe
     positions,
     ledger: report.differences.map((difference) => JSON.stringify(difference))
   })
-  const whole = [...log, ...[...positions].map(String), ...[...records].map(([reference, one]) => `${reference} ${one.status}`)]
+  const ends = [
+    ...[...positions].map(([name, own]) => `${name} ${Object.values(own).join(" ")}`),
+    ...[...records].map(([reference, { status }]) => `${reference} ${status}`)
+  ]
   return {
     faults,
     operations: told.length,
     crashes,
     movements: world.movements.length,
     reviewed,
-    story: withoutNames(whole.join("\n"))
+    story: withoutNames([...log, ...ends].join("\n"))
   }
 })
 

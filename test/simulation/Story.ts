@@ -1,6 +1,5 @@
-import { Effect, Exit } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { minor } from "../../src/domain/Money.ts"
 import { auditEntry } from "../support/GivenDatabase.ts"
 import { type Random, seeded } from "../support/Random.ts"
 import { callerOf, hear, holdsKey, MODES, type Operation, operation, wish } from "./Client.ts"
@@ -8,24 +7,19 @@ import { Endpoint } from "./Endpoint.ts"
 import type { Ground, Ready } from "./Ground.ts"
 import { type Hint, MINUTE } from "./Movement.ts"
 import { type Fate, Node } from "./Node.ts"
-import { type NodeServices, openServices, request } from "./NodeServices.ts"
-import { hintBody, rulingOf, World } from "./World.ts"
+import { type NodeServices, openServices, quoteFor, request } from "./NodeServices.ts"
+import { callbackOf, rulingOf, World } from "./World.ts"
 
 const SECOND = 1_000
 const HOUR = 60 * MINUTE
 /** A client gives up before the lease of its key ends, as the gateway's own deadline does. */
 const PATIENCE_MS = 85 * SECOND
-/** Longer than the lease of a key. */
 const OVERSLEPT_MS = 100 * SECOND
 /** Gates that a request may pass before it is held, in the story of two that come at once. */
 const HELD_WITHIN = 12
 const PAUSES = [SECOND, 5 * SECOND, 20 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 3 * HOUR] as const
 /** After the last step: past every lease, every window, every late question and the end of the schedule. */
-const CALM_PAUSES: ReadonlyArray<number> = [
-  ...[2 * MINUTE, 2 * MINUTE, 20 * MINUTE, 20 * MINUTE, HOUR, HOUR, HOUR],
-  ...[24 * HOUR, 24 * HOUR, 24 * HOUR, HOUR]
-]
-/** More than any story has open. */
+const CALM_MINUTES = [2, 2, 20, 20, 60, 60, 60, 24 * 60, 24 * 60, 24 * 60, 60]
 const ITEMS_AT_MOST = 1_000
 
 interface Process {
@@ -80,9 +74,9 @@ export class Story {
     this.world.calm = true
     this.endpoint.calm = true
     for (const { node } of this.#processes) while (node.waiting.length > 0) yield* node.resume
-    for (const pause of CALM_PAUSES) {
+    for (const minutes of CALM_MINUTES) {
       for (const one of this.told.filter(({ settled }) => settled === undefined)) yield* this.#ask(one)
-      yield* this.#pass(pause)
+      yield* this.#pass(minutes * MINUTE)
       yield* this.#hints
       yield* this.#rounds
     }
@@ -171,10 +165,9 @@ export class Story {
       const key = `k${this.told.length}`
       let quoteId = ""
       if (asked.kind === "exchange") {
-        const terms = { sourceCurrency: "UGX", destinationCurrency: "KES", fixed: "source", amount: minor(asked.amount) } as const
         yield* this.#work(
-          ({ exchanges }) => Effect.exit(exchanges.quote(callerOf(asked), terms)),
-          (exit) => void (quoteId = Exit.isSuccess(exit) ? exit.value.id : "")
+          (services) => quoteFor(services, asked),
+          (id) => void (quoteId = id)
         )
         if (quoteId === "") return
       }
@@ -198,19 +191,21 @@ export class Story {
       this.#held = this.#random.below(HELD_WITHIN)
       yield* this.#ask(one, first)
       this.#held = undefined
-      const moment = first.node.waiting[0]
+      const moment = first.node.waiting[0] ?? null
       if (this.#random.chance(0.4)) {
         yield* this.#pass(OVERSLEPT_MS)
         yield* this.#ask(one, this.#process(1 - index))
       } else {
-        yield* this.#ask(one, this.#process(1 - index), moment !== undefined && holdsKey(moment) ? moment : null)
+        const since = this.#now
+        const isBeside = () => first.node.waiting[0] === moment && this.#now < since + SECOND
+        yield* this.#ask(one, this.#process(1 - index), () => (isBeside() && holdsKey(moment) ? moment : null))
       }
       if (this.#random.chance(0.7)) yield* first.node.resume.pipe(Effect.andThen(this.#raiseTheDead))
     })
   }
 
   /** The client hears the answer, or nothing at all. */
-  #ask(one: Operation, { node, services } = this.#any(), beside: string | null = null): Effect.Effect<void> {
+  #ask(one: Operation, { node, services } = this.#any(), beside: () => string | null = () => null): Effect.Effect<void> {
     return Effect.suspend(() => {
       const askedAt = this.#now
       const isLost = !this.#calm && this.#random.chance(0.05)
@@ -222,7 +217,7 @@ export class Story {
       const asked = node.run(work, (answer, { reference }) => {
         const isHeard = !isLost && this.#now - askedAt < PATIENCE_MS
         this.log.push(`${one.key}: ${answer.status} ${isHeard ? "" : "unheard "}${answer.body}`)
-        if (isHeard) hear(one, { ...answer, isOwn: reference !== undefined, beside })
+        if (isHeard) hear(one, { ...answer, isOwn: reference !== undefined, beside: beside() })
       })
       return this.#pass(1).pipe(Effect.andThen(asked), Effect.andThen(this.#raiseTheDead))
     })
@@ -236,19 +231,16 @@ export class Story {
   }
 
   get #hints(): Effect.Effect<void> {
-    return Effect.suspend(() => Effect.forEach(this.world.dueHints(this.#now), (hint) => this.#bring(hint), { discard: true }))
-  }
-
-  #bring(hint: Hint): Effect.Effect<void> {
-    const callback = { headers: {}, body: hintBody(hint), method: "POST", path: "/" } as const
-    return this.#work(({ ingress }) => Effect.exit(ingress.receive(hint.provider, hint.mode, callback)))
+    const bring = (hint: Hint) =>
+      this.#work(({ ingress }) => Effect.exit(ingress.receive(hint.provider, hint.mode, callbackOf(hint))))
+    return Effect.suspend(() => Effect.forEach(this.world.dueHints(this.#now), bring, { discard: true }))
   }
 
   /** Somebody with the provider's statement in hand. */
   get #person(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { review } = this.#any().services
-      for (const { record } of yield* review.cases(ITEMS_AT_MOST)) {
+      for (const { record } of yield* review.cases(ITEMS_AT_MOST, auditEntry())) {
         this.reviewed++
         yield* this.#pass(1)
         yield* Effect.orDie(review.resolve(record.reference, rulingOf(this.world.moved(record.reference)), auditEntry()))

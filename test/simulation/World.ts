@@ -203,8 +203,12 @@ export class World {
 }
 
 const HintBody = Schema.fromJsonString(Schema.Struct({ reference: Reference, genuine: Schema.Boolean, serial: Schema.Number }))
-export const hintBody = ({ genuine, reference, serial }: Hint): Uint8Array =>
-  Buffer.from(JSON.stringify({ reference, genuine, serial }))
+export const callbackOf = ({ genuine, reference, serial }: Hint) => ({
+  method: "POST",
+  path: "/",
+  headers: {},
+  body: Buffer.from(JSON.stringify({ reference, genuine, serial }))
+})
 
 const readHint = (body: string) =>
   Schema.decodeUnknownOption(HintBody)(body).pipe(

@@ -3,7 +3,7 @@ import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { Effect } from "effect"
+import { Cause, Effect, Exit, Fiber } from "effect"
 import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
 import { makeGround } from "./Ground.ts"
 import { simulate } from "./Simulation.ts"
@@ -59,4 +59,11 @@ const play = Effect.gen(function* () {
   console.log(JSON.stringify(totals))
 })
 
-await Effect.runPromise(Effect.scoped(play))
+const playing = Effect.runFork(Effect.scoped(play))
+// Its database is stopped, however the run ends.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => Effect.runFork(Fiber.interrupt(playing)))
+const exit = await Effect.runPromise(Fiber.await(playing))
+if (Exit.isFailure(exit)) {
+  console.error(Cause.pretty(exit.cause))
+  process.exitCode = 1
+}

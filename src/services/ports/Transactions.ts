@@ -10,13 +10,18 @@ import type { HistoryLine } from "./FloatLedger.ts"
 export interface StoredTransaction {
   readonly transaction: LedgerRecord
   readonly revision: bigint
+  /** Trace context of the request that began it; absent where the reader does not need it. */
+  readonly traceparent?: string | null
 }
 
-/** A record and the last money call that was made for it, masked; null where none was made. */
-export interface RawTransaction {
-  readonly transaction: Transaction
+/** The last money call that was made for a record, masked; null where none was made. */
+export interface RawCall {
   readonly rawRequest: string | null
   readonly rawResponse: string | null
+}
+
+export interface RawTransaction extends RawCall {
+  readonly transaction: Transaction
 }
 
 export interface Span {
@@ -49,10 +54,12 @@ export class Transactions extends Context.Service<
      * cannot be read is logged and left out.
      */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
-    /** At most `limit` records that need a person, the oldest first. */
+    /** At most `limit` records that need a person, the oldest first. A record that cannot be read is logged and left out. */
     readonly inReview: (limit: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /** Any tenant's payout or collection of that mode with the last money call, masked; the read and its audit row are one commit. None leaves no row. */
     readonly raw: (mode: Mode, reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawTransaction>>
+    /** What was last sent and answered for any record, masked; the read and its audit row are one commit. None leaves no row. */
+    readonly lastCall: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawCall>>
     /** The recipient, as the Vault sealed it; none once wiped. */
     readonly sealedDestination: (reference: Reference) => Effect.Effect<Option.Option<Uint8Array>>
   }

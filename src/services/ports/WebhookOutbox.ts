@@ -26,6 +26,8 @@ export interface DueDelivery {
   /** Attempts made so far. */
   readonly attempts: number
   readonly createdAt: Instant
+  /** Trace context of the request that began the transaction that it tells of. */
+  readonly traceparent?: string | null
 }
 
 /** How one attempt ended. */

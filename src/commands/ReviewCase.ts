@@ -1,0 +1,109 @@
+import { type Instant, iso } from "../domain/Instant.ts"
+import { type Resolution, type Way, waysOf } from "../domain/Resolution.ts"
+import { lastAnswer, reasonOf } from "../domain/ReviewReason.ts"
+import type { Case } from "../services/Review.ts"
+import { plain } from "./Plain.ts"
+
+/** A case for programs. */
+export const caseView = ({ call, history, record }: Case) => ({
+  app_id: record.appId,
+  reference: record.reference,
+  kind: record.kind,
+  status: record.status,
+  is_test_mode: record.mode === "test",
+  amount_minor: record.amount,
+  currency: record.currency,
+  ...sentView(record),
+  provider: record.provider,
+  provider_reference: record.providerReference,
+  sent_at: iso(record.createdAt),
+  asked: record.asked,
+  provider_said: lastAnswer(history),
+  reason: reasonOf(record, history),
+  raw_request: call.rawRequest,
+  raw_response: call.rawResponse,
+  history: history.map(({ actor, at, fact, note, status }) => ({ at: iso(at), actor, fact, status, note }))
+})
+
+/** What left the float or was to come in, and to or from whom. */
+const sentView = (record: Case["record"]) => {
+  switch (record.kind) {
+    case "payout":
+      return { principal_minor: record.principal, held_fee_minor: record.heldFee, party: record.maskedDestination }
+    case "collection":
+      return {
+        observed_amount_minor: record.observedAmount,
+        observed_currency: record.observedCurrency,
+        party: record.maskedSource
+      }
+    case "exchange":
+      return { destination_amount_minor: record.destinationAmount, destination_currency: record.destinationCurrency }
+  }
+}
+
+/** Cases for people: a to-do list. */
+export const toDo = (cases: ReadonlyArray<Case>, now: Instant): string => {
+  if (cases.length === 0) return "nothing needs a person"
+  const count = cases.length === 1 ? "1 case needs" : `${cases.length} cases need`
+  return [`${count} a person, the oldest first`, ...cases.map((one, at) => block(one, at + 1, now))].join("\n\n")
+}
+
+const block = ({ call, history, record }: Case, place: number, now: Instant): string => {
+  const { appId, asked, createdAt, currency, kind, mode, provider, providerReference, reference, status } = record
+  const view = {
+    why: reasonOf(record, history),
+    tenant: `${appId}, ${mode}`,
+    provider: providerReference === null ? provider : `${provider}, where it is ${providerReference}`,
+    currency,
+    amount_minor: record.amount,
+    ...sentView(record),
+    sent_at: `${iso(createdAt)}, ${age(now - createdAt)} ago`,
+    sent: call.rawRequest,
+    answered: call.rawResponse,
+    asked: `${asked} times since its last news`,
+    last_answer: lastAnswer(history),
+    history: history.map(({ actor, at, fact, note }) => ({ at: iso(at), actor, fact, note }))
+  }
+  return [`${place}. ${reference}, a ${status} ${kind}`, plain(view), "to end it, one of", ...commands(record)].join("\n")
+}
+
+const commands = (record: Case["record"]): ReadonlyArray<string> => {
+  const to = waysOf(record)
+  return (["successful", "failed"] as const).map(
+    (outcome) =>
+      `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])}\n    ${meanings[to[outcome]]}`
+  )
+}
+
+const figures = ({ kind }: Case["record"], outcome: Resolution["outcome"], way: Way): string => {
+  if (outcome === "failed" || way === "keep") return ""
+  return kind === "exchange" ? " [--amount-minor N]" : " [--amount-minor N] [--fee-minor N]"
+}
+
+/** In the words of somebody who knows the float and not the code. */
+const meanings: { readonly [W in Way]: string } = {
+  settle: "money moved: what is reserved is paid",
+  release: "nothing moved: what is reserved returns to the float",
+  collect: "money came in: it is credited to the float",
+  close: "nothing came in: it is closed as failed",
+  correct: "it is booked otherwise: the difference is posted, once",
+  keep: "it is right as it stands: the case is closed and nothing is posted"
+}
+
+const MINUTE_MS = 60_000
+const units = [
+  ["d", 1440],
+  ["h", 60],
+  ["min", 1]
+] as const
+
+/** The two largest units: "3 h 20 min". */
+const age = (milliseconds: number): string => {
+  let minutes = Math.floor(milliseconds / MINUTE_MS)
+  const parts = units.flatMap(([unit, length]) => {
+    const count = Math.floor(minutes / length)
+    minutes -= count * length
+    return count === 0 ? [] : [`${count} ${unit}`]
+  })
+  return parts.length === 0 ? "less than a minute" : parts.slice(0, 2).join(" ")
+}

@@ -1,0 +1,85 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as PgPool from "@effect/sql-pg/PgPool"
+import { Effect } from "effect"
+import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
+
+export interface Bounds {
+  /** How long a statement waits for a connection. */
+  readonly connectionMs: number
+  /** How long a statement waits for its answer; the server's own bound has to be shorter. */
+  readonly answerMs: number
+}
+
+/**
+ * A client on a pool in which every wait ends, whatever became of the server: a machine that vanished closes no connection, and the
+ * kernel gives up on it after a quarter of an hour. A connection that was silent for too long is used no more. What became of its
+ * statement is not known then, as with every connection that breaks.
+ */
+export const makeBoundedClient = Effect.fnUntraced(function* (config: PgPool.Config, { answerMs, connectionMs }: Bounds) {
+  const pool = yield* PgPool.make(config)
+
+  const answered =
+    (connection: PgConnection.PgConnection) =>
+    <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
+      Effect.timeoutOrElse(statement, {
+        duration: answerMs,
+        orElse: () => Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
+      })
+
+  // No names and no rows are transformed, so that the transformations that a statement brings are none.
+  const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {
+    const bounded = answered(connection)
+    const rows = (text: string, parameters: ReadonlyArray<unknown>, isPrepared: boolean) =>
+      Effect.map(bounded(connection.query(text, parameters, isPrepared)), (result) => result.rows)
+    return {
+      execute: (text, parameters) => rows(text, parameters, true),
+      executeUnprepared: (text, parameters) => rows(text, parameters, false),
+      executeRaw: (text, parameters) => bounded(connection.query(text, parameters)),
+      executeValues: (text, parameters) => bounded(connection.queryValues(text, parameters)),
+      executeValuesUnprepared: (text, parameters) => bounded(connection.queryValues(text, parameters, false)),
+      executeStream: (text, parameters) => connection.stream(text, parameters)
+    }
+  }
+
+  const within = <R>(connection: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, R>) =>
+    Effect.map(
+      Effect.timeoutOrElse(connection, {
+        duration: connectionMs,
+        orElse: () => silent("no connection to the database became free", "connect")
+      }),
+      connectionOf
+    )
+  const acquirer = within(pool.get)
+
+  return yield* SqlClient.make({
+    driver: "pg",
+    acquirer,
+    borrower: (use) => Effect.scoped(Effect.flatMap(acquirer, use)),
+    transactionAcquirer: within(pool.reserve),
+    prepareTransactionControls: true,
+    commit,
+    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+    compiler: PgClient.makeCompiler(),
+    spanAttributes: [["db.system.name", "postgresql"]]
+  })
+})
+
+const silent = (message: string, operation: string) =>
+  Effect.fail(new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation }) }))
+
+/** PostgreSQL answers the COMMIT of a transaction that failed with ROLLBACK, and no error. */
+const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.flatMap(connection.executeRaw("COMMIT", []), (result) =>
+    typeof result === "object" && result !== null && "command" in result && result.command === "ROLLBACK"
+      ? Effect.fail(
+          new SqlError.SqlError({
+            reason: new SqlError.UnknownError({
+              cause: result.command,
+              message: "the transaction was rolled back",
+              operation: "commit"
+            })
+          })
+        )
+      : Effect.void
+  )

@@ -1,0 +1,44 @@
+import { Effect, Metric } from "effect"
+import type { CorridorKey } from "../domain/Corridor.ts"
+import type { LedgerRecord } from "../domain/Exchange.ts"
+import type { Opened, OpenStep } from "../services/ports/FloatLedger.ts"
+import { currentTraceparent, linked } from "../services/ports/TraceLinks.ts"
+
+/** A money step that knows the span that it was made in. */
+export type Traced<Step> = Step & { readonly traceparent: string | null }
+
+const batchSizes = Metric.histogram("money_step_batch_size", {
+  description: "How many money steps one statement held.",
+  boundaries: [1, 2, 4, 8, 16, 32, 64]
+})
+
+/** Hands a step on together with the span that it is made in. */
+export const traced =
+  <Step extends object, Result>(commit: (step: Traced<Step>) => Effect.Effect<Result>) =>
+  (step: Step): Effect.Effect<Result> =>
+    Effect.flatMap(currentTraceparent, (traceparent) => commit({ ...step, traceparent }))
+
+/** As `traced`, for the step that begins a transaction: its span says which. */
+export const tracedOpen = (commit: (step: Traced<OpenStep>) => Effect.Effect<Opened>) => (step: OpenStep) =>
+  Effect.andThen(Effect.annotateCurrentSpan(aboutOf(step.transaction)), traced(commit)(step))
+
+const aboutOf = (record: LedgerRecord) => ({
+  "gateway.reference": record.reference,
+  "gateway.kind": record.kind,
+  "gateway.mode": record.mode,
+  "gateway.provider": record.provider,
+  ...(record.kind === "exchange" ? {} : { "gateway.corridor": corridorName(record.corridor) })
+})
+
+const corridorName = ({ country, currency, direction, method }: CorridorKey): string =>
+  [country, currency, direction, method].join("/")
+
+/** One statement for steps of many requests: its span is nobody's child, and linked to all of theirs. */
+export const asBatch =
+  (step: "open" | "apply", steps: ReadonlyArray<{ readonly traceparent: string | null }>) =>
+  <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Metric.update(Metric.withAttributes(batchSizes, { step }), steps.length).pipe(
+      Effect.andThen(linked(steps.map(({ traceparent }) => traceparent))),
+      Effect.andThen(statement),
+      Effect.withSpan(`FloatLedger.${step}.batch`, { root: true, attributes: { "gateway.batch_size": steps.length } })
+    )

@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest"
+import { lastAnswer, reasonOf } from "../../src/domain/ReviewReason.ts"
+import { collection, payout } from "../support/Given.ts"
+
+const line = (fact: string, note = "", actor = "callback") => ({ actor, fact, note })
+const opened = [line("Opened", "", "request"), line("Accepted", "status pending", "request")]
+
+describe("why a person has to look", () => {
+  it("is the news that did not fit what the record was", () => {
+    const told = (record: Parameters<typeof reasonOf>[0], ...facts: ReadonlyArray<string>) =>
+      reasonOf(record, [...opened, ...facts.map((fact) => line(fact))])
+    expect(told(payout(), "Succeeded", "StillPending")).toMatch(/^the provider says that it succeeded, with another/)
+    expect(told(payout({ status: "failed" }), "Refused", "Succeeded")).toMatch(/^it is closed as failed, and later/)
+    expect(told(payout({ status: "successful" }), "Succeeded", "Refused")).toMatch(/^it is booked as successful, and later/)
+    expect(told(payout({ status: "successful" }), "Succeeded", "Returned")).toMatch(/what the provider says came back/)
+    expect(told(collection({ status: "successful" }), "Succeeded", "Returned")).toMatch(/it was reversed$/)
+    expect(told(collection({ status: "expired" }), "Expired", "Succeeded")).toMatch(/^it expired, and later/)
+    expect(told(collection({ status: "requires_action" }), "Returned")).toMatch(/never said that it succeeded$/)
+  })
+
+  it("is silence where no news did, whatever a person said before", () => {
+    const asked = [...opened, line("NotFound", "", "reconciler"), line("Succeeded", "", "review")]
+    expect(reasonOf(payout(), asked)).toMatch(/^it was asked for to the end of the schedule/)
+  })
+
+  it("stands beside the last words of anybody outside", () => {
+    expect(lastAnswer([...opened, line("Unknown"), line("Resolved", "successful; a statement", "review")])).toBe("status pending")
+    expect(lastAnswer([line("Opened", "", "request")])).toBe(null)
+  })
+})

@@ -1,0 +1,64 @@
+import { expect, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { describe } from "vitest"
+import { Database } from "../../src/persistence/Database.ts"
+import { databaseLine } from "../support/DatabaseLine.ts"
+import { givenDatabase } from "../support/GivenDatabase.ts"
+
+/** A client on a line that the test may strand. */
+const given = Effect.gen(function* () {
+  const line = yield* databaseLine(yield* givenDatabase)
+  const context = yield* Layer.build(Database.layer({ url: line.database }))
+  return { line, sql: Context.get(context, SqlClient.SqlClient) }
+})
+
+describe("a connection that nobody answers on", () => {
+  it.effect("fails what waits on it 18 seconds later and is used no more, while others go on", () =>
+    Effect.gen(function* () {
+      const { line, sql } = yield* given
+      const ask = sql`SELECT 1 AS one`
+      expect(yield* ask).toEqual([{ one: 1 }])
+      yield* line.strand
+      const waiting = yield* Effect.forkChild(Effect.exit(ask), { startImmediately: true })
+      yield* TestClock.adjust("17999 millis")
+      expect(waiting.pollUnsafe() === undefined).toBe(true)
+      yield* TestClock.adjust("1 millis")
+      const exit = yield* Fiber.join(waiting)
+      expect(Exit.isFailure(exit) ? String(exit.cause) : "answered").toContain("the database did not answer")
+      expect(yield* ask).toEqual([{ one: 1 }])
+      expect(yield* sql.withTransaction(ask)).toEqual([{ one: 1 }])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("ends a transaction, too, which is undone", () =>
+    Effect.gen(function* () {
+      const { line, sql } = yield* given
+      yield* sql`CREATE TABLE kept (n int)`
+      const change = sql.withTransaction(
+        sql`INSERT INTO kept VALUES (1)`.pipe(Effect.andThen(line.strand), Effect.andThen(sql`INSERT INTO kept VALUES (2)`))
+      )
+      const waiting = yield* Effect.forkChild(Effect.exit(change))
+      yield* Effect.repeat(
+        Effect.andThen(
+          TestClock.adjust("1 seconds"),
+          Effect.promise(() => new Promise(setImmediate))
+        ),
+        {
+          until: () => waiting.pollUnsafe() !== undefined
+        }
+      )
+      expect(Exit.isFailure(yield* Fiber.join(waiting))).toBe(true)
+      expect(yield* sql`SELECT n FROM kept`).toEqual([])
+    }).pipe(Effect.scoped)
+  )
+})
+
+it.effect("a transaction that failed inside is not taken for committed", () =>
+  Effect.gen(function* () {
+    const { sql } = yield* given
+    const exit = yield* Effect.exit(sql.withTransaction(Effect.ignore(sql`SELECT 1 / 0`)))
+    expect(Exit.isFailure(exit) ? String(exit.cause) : "committed").toContain("rolled back")
+  }).pipe(Effect.scoped)
+)

@@ -1,0 +1,146 @@
+import { spawn } from "node:child_process"
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { type Bug, bugs } from "./Bugs.ts"
+
+// Checks the checkers: each bug is planted in a copy of the program, and the run that guards against it has to fail there. Exits 1 where
+// one goes unnoticed, where a text to be replaced is not there any more, or where the copy without a bug fails.
+
+const usage = "npm run planted -- [--only TEXT] [--seeds N] [--steps N] [--json]"
+const ROOT = resolve(import.meta.dirname, "..", "..")
+const COPIED = ["src", "test", "package.json", "package-lock.json", "tsconfig.json", "vitest.config.ts"]
+const RUN_MS = 240_000
+/** Of what a run said, enough to name its fault. */
+const SAID_AT_MOST = 200_000
+
+const options = (() => {
+  try {
+    const { values } = parseArgs({
+      options: {
+        only: { type: "string", default: "" },
+        seeds: { type: "string", default: "150" },
+        steps: { type: "string", default: "30" },
+        json: { type: "boolean", default: false }
+      }
+    })
+    const [seeds, steps] = [values.seeds, values.steps].map(Number)
+    if (![seeds, steps].every((one) => Number.isSafeInteger(one) && Number(one) > 0))
+      throw new Error("not a whole number above 0")
+    return { ...values, seeds: seeds ?? 0, steps: steps ?? 0 }
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\nusage: ${usage}`)
+    process.exit(2)
+  }
+})()
+
+interface Result {
+  readonly name: string
+  readonly breaks: string
+  readonly outcome: "caught" | "missed" | "does not apply" | "broken"
+  readonly by: string
+  /** Seeds that were played, the failing one among them; null for a test. */
+  readonly seeds: number | null
+  readonly said: string
+  readonly seconds: number
+}
+
+interface Run {
+  readonly code: number | null
+  readonly text: string
+}
+
+const run = (folder: string, file: string, args: ReadonlyArray<string>): Promise<Run> =>
+  new Promise((done) => {
+    const child = spawn(process.execPath, [file, ...args], {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: RUN_MS
+    })
+    let text = ""
+    const hear = (chunk: Buffer) => {
+      if (text.length < SAID_AT_MOST) text += chunk.toString("utf8")
+    }
+    child.stdout.on("data", hear)
+    child.stderr.on("data", hear)
+    child.once("close", (code) => done({ code, text }))
+  })
+
+const simulate = async (folder: string): Promise<Pick<Result, "outcome" | "by" | "seeds" | "said">> => {
+  const args = ["--seed", "1", "--seeds", String(options.seeds), "--steps", String(options.steps)]
+  const { code, text } = await run(folder, join(folder, "test", "simulation", "main.ts"), args)
+  const failed = /^FAILED: .*--seed (\d+) .*\n {2}(.*)$/m.exec(text)
+  if (failed !== null) return { outcome: "caught", by: "simulation", seeds: Number(failed[1]), said: failed[2] ?? "" }
+  if (code === 0) return { outcome: "missed", by: "simulation", seeds: options.seeds, said: "" }
+  return { outcome: "broken", by: "simulation", seeds: null, said: lastLine(text) }
+}
+
+const test = async (folder: string, file: string): Promise<Pick<Result, "outcome" | "by" | "seeds" | "said">> => {
+  const args = ["run", "--no-color", file]
+  const { code, text } = await run(folder, join(ROOT, "node_modules", "vitest", "vitest.mjs"), args)
+  const failed = /^ *FAIL +(.*)$/m.exec(text)
+  if (failed !== null) return { outcome: "caught", by: "test", seeds: null, said: failed[1] ?? "" }
+  return { outcome: code === 0 ? "missed" : "broken", by: "test", seeds: null, said: code === 0 ? "" : lastLine(text) }
+}
+
+const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? ""
+
+/** False where a text is not there exactly once. */
+const plant = async (folder: string, { edits }: Pick<Bug, "edits">): Promise<boolean> => {
+  for (const { file, instead, text } of edits) {
+    const before = await readFile(join(folder, file), "utf8")
+    const parts = before.split(text)
+    if (parts.length !== 2) return false
+    await writeFile(join(folder, file), parts.join(instead))
+  }
+  return true
+}
+
+const inCopy = async <A>(work: (folder: string) => Promise<A>): Promise<A> => {
+  const folder = await mkdtemp(join(tmpdir(), "planted-"))
+  try {
+    for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+    await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"))
+    return await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const check = (bug: Bug): Promise<Result> =>
+  inCopy(async (folder) => {
+    const started = performance.now()
+    const { breaks, name } = bug
+    const isPlanted = await plant(folder, bug)
+    const found = !isPlanted
+      ? { outcome: "does not apply" as const, by: "", seeds: null, said: "" }
+      : bug.test === undefined
+        ? await simulate(folder)
+        : await test(folder, bug.test)
+    return { name, breaks, ...found, seconds: Math.round((performance.now() - started) / 1000) }
+  })
+
+const line = ({ by, name, outcome, said, seconds, seeds }: Result): string =>
+  `${name.padEnd(38)} ${outcome.padEnd(14)} ${by.padEnd(10)} ${String(seeds ?? "").padStart(5)} ${String(seconds).padStart(4)} s  ${said}`
+
+const main = async () => {
+  const untouched = await inCopy(simulate)
+  if (untouched.outcome !== "missed") {
+    console.error(`the program fails without a bug: ${untouched.said}`)
+    process.exitCode = 1
+    return
+  }
+  const results: Array<Result> = []
+  for (const bug of bugs.filter(({ name }) => name.includes(options.only))) {
+    const result = await check(bug)
+    results.push(result)
+    if (!options.json) console.log(line(result))
+  }
+  const missed = results.filter(({ outcome }) => outcome !== "caught")
+  if (options.json) console.log(JSON.stringify(results))
+  else console.log(`${results.length - missed.length} of ${results.length} caught`)
+  process.exitCode = missed.length === 0 ? 0 : 1
+}
+
+await main()

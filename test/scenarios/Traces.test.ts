@@ -1,0 +1,91 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { resolve } from "node:path"
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { isListed } from "../../src/observability/Attributes.ts"
+import { momoPayout } from "../support/GivenRequests.ts"
+import type { ReceivedSpan } from "../support/OtlpReceiver.ts"
+import { referenceOf } from "../support/SignedClient.ts"
+import { givenStack, tenantOn, webhooksOf } from "../support/Stack.ts"
+
+const TIMEOUT_MS = 30_000
+
+/** An OTLP receiver in a process of its own. */
+const receiverProcess = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const child = spawn(process.execPath, [resolve("test/support/OtlpReceiver.ts")], { stdio: ["ignore", "pipe", "inherit"] })
+    const [line] = await once(child.stdout, "data")
+    return { child, endpoint: `http://127.0.0.1:${String(line).trim()}` }
+  }),
+  ({ child }) => Effect.promise(() => new Promise<void>((ended) => void (child.once("exit", () => ended()), child.kill())))
+).pipe(
+  Effect.map(({ endpoint }) => ({
+    endpoint,
+    spans: Effect.promise(async (): Promise<ReadonlyArray<ReceivedSpan>> => JSON.parse(await (await fetch(endpoint)).text()))
+  }))
+)
+
+it.live(
+  "one payout is one story: its request, and everything later linked to the span that began it",
+  () =>
+    Effect.gen(function* () {
+      const { endpoint, spans } = yield* receiverProcess
+      const story = Effect.gen(function* () {
+        const { gateway } = yield* givenStack({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
+        const tenant = yield* tenantOn(gateway)
+        const hook = yield* webhooksOf(gateway, tenant)
+        const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
+        yield* tenant.until(`/v1/payouts/${reference}`, ({ status }) => status === "successful")
+        yield* hook.count(1)
+        return { reference, appId: tenant.appId }
+      })
+      // The last spans are sent when the gateway stops.
+      const { appId, reference } = yield* Effect.scoped(story)
+      const all = yield* spans
+      const byId = new Map(all.map((span) => [span.spanId, span]))
+      const named = (name: string) => all.filter((span) => span.name === name)
+      const lineOf = (span: ReceivedSpan | undefined): ReadonlyArray<string> =>
+        span === undefined ? [] : [...lineOf(byId.get(span.parentId)), span.name]
+
+      const [request] = named("POST /v1/payouts")
+      expect(request).toMatchObject({
+        parentId: "",
+        kind: 2,
+        resource: { "service.name": "payment-gateway" },
+        attributes: { "http.route": "/v1/payouts", "http.response.status_code": 201, "gateway.app_id": appId }
+      })
+      const own = all.filter(({ traceId }) => traceId === request?.traceId)
+      const [begun] = own.filter((span) => "gateway.kind" in span.attributes)
+      expect(lineOf(begun)[0]).toBe("POST /v1/payouts")
+      expect(begun?.attributes).toMatchObject({
+        "gateway.reference": reference,
+        "gateway.mode": "live",
+        "gateway.provider": "eversend",
+        "gateway.corridor": "UG/UGX/payout/momo"
+      })
+      // Claim, quote, reservation, provider call and settlement are in the request's own trace.
+      const steps = new Set(own.map(({ name }) => name))
+      for (const step of ["Idempotency.claim", "eversend.quote", "provider.call", "eversend.send", "Settlement.apply"])
+        expect([...steps]).toContain(step)
+
+      const origin = { traceId: begun?.traceId, spanId: begun?.spanId }
+      for (const later of ["Reconciler.ask", "WebhookDispatcher.attempt", "FloatLedger.open.batch"]) {
+        expect([later, named(later).some(({ links }) => links.some((link) => link.spanId === origin.spanId))]).toEqual([
+          later,
+          true
+        ])
+        expect(
+          named(later).map(
+            ({ links, traceId }) => traceId !== origin.traceId && links.every((link) => link.traceId === origin.traceId)
+          )
+        ).toEqual(named(later).map(() => true))
+      }
+      const callback = named("Reconciler.ask").find(({ attributes }) => attributes["gateway.actor"] === "callback")
+      expect(lineOf(callback)).toEqual(["Ingress.look", "Reconciler.ask"])
+
+      const unlisted = all.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => !isListed(name))
+      expect(unlisted).toEqual([])
+    }).pipe(Effect.scoped),
+  TIMEOUT_MS
+)
