@@ -71,6 +71,20 @@ const position = (row: typeof PositionRow.Type): FloatPosition => ({
 
 const openRow = (step: Traced<OpenStep>, ord: number) => ({ ...openColumns(step, ord), traceparent: step.traceparent })
 
+const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
+  apart(sql)(sql.unsafe(openStatement, [JSON.stringify(steps.map(openRow))])).pipe(
+    Effect.flatMap(decodeOpenRows),
+    Effect.map((rows): ReadonlyArray<Opened> => rows.map(opened)),
+    asBatch("open", steps)
+  )
+
+const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
+  apart(sql)(sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))])).pipe(
+    Effect.flatMap(decodeApplyRows),
+    Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
+    asBatch("apply", steps)
+  )
+
 /** What an entry does to one account. */
 const posted = ({ postings }: Entry, account: Account): bigint =>
   postings.reduce((sum, line) => (line.account === account ? sum + line.amount : sum), 0n)
@@ -92,27 +106,14 @@ export const FloatLedgerPg = Layer.effect(
       return rows.length === 1 ? ({ _tag: "Opened" } satisfies Opened) : result
     })
 
-    const openAll = (steps: ReadonlyArray<Traced<OpenStep>>) =>
-      apart(sql)(sql.unsafe(openStatement, [JSON.stringify(steps.map(openRow))])).pipe(
-        Effect.flatMap(decodeOpenRows),
-        Effect.map((rows): ReadonlyArray<Opened> => rows.map(opened)),
-        asBatch("open", steps)
-      )
-    const applyAll = (steps: ReadonlyArray<Traced<ApplyStep>>) =>
-      apart(sql)(sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))])).pipe(
-        Effect.flatMap(decodeApplyRows),
-        Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
-        asBatch("apply", steps)
-      )
-
     const open = yield* batched({
-      statement: openAll,
+      statement: openAll(sql),
       doubted: openedBefore,
       laneOf: ({ transaction }) => transaction.appId,
       wasHeld
     })
     const apply = yield* batched({
-      statement: applyAll,
+      statement: applyAll(sql),
       // A fact that was applied before is decided again from the row as it is, where it changes nothing.
       doubted: (_step, result) => Effect.succeed(result),
       laneOf: ({ next }) => next.appId,
@@ -215,7 +216,7 @@ export const FloatLedgerPg = Layer.effect(
           if (earlier.length > 0) return { _tag: "Corrected" } satisfies Resolved
         }
         const entry = step.entry?.phase === "correct" ? yield* covered(step.entry, appId, mode) : step.entry
-        const [result] = yield* applyAll([{ ...step, entry, traceparent: yield* currentTraceparent }])
+        const [result] = yield* applyAll(sql)([{ ...step, entry, traceparent: yield* currentTraceparent }])
         if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies Resolved
         yield* audited(audit)
         return result satisfies Resolved

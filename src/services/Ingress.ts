@@ -70,11 +70,13 @@ export class Ingress extends Context.Service<
             yield* Effect.logWarning(`a callback is parked: ${found === undefined ? "it matched nothing" : "nothing was learnt"}`)
           yield* inbox.later(callback.id, at)
         },
-        (effect, { id, mode, provider }) =>
-          effect.pipe(
-            Effect.annotateLogs({ callback_id: id, provider, mode }),
-            Effect.annotateSpans({ callback_id: id, provider, mode })
+        (effect, { id, mode, provider }) => {
+          const names = { callback_id: id, provider, mode }
+          return Effect.andThen(Effect.annotateCurrentSpan(names), effect).pipe(
+            Effect.annotateLogs(names),
+            Effect.annotateSpans(names)
           )
+        }
       )
 
       // A question that broke has told nothing, and the callback must reach its bound all the same.
@@ -95,8 +97,9 @@ export class Ingress extends Context.Service<
         const receivedAt = yield* Clock.currentTimeMillis
         const digest = createHash("sha256").update(callback.body).digest()
         const { mode, name } = account
-        const isNew = yield* inbox.store({ id: yield* identifiers.reference, provider: name, mode, receivedAt, digest, hint })
-        yield* Effect.annotateCurrentSpan({ provider: name, mode, duplicate: !isNew })
+        const id = yield* identifiers.reference
+        const isNew = yield* inbox.store({ id, provider: name, mode, receivedAt, digest, hint })
+        yield* Effect.annotateCurrentSpan({ provider: name, mode, duplicate: !isNew, ...(isNew ? { callback_id: id } : {}) })
         if (isNew) yield* worker.nudge
         return "stored" as const
       })

@@ -4,7 +4,7 @@ import type { Currency } from "../domain/Currency.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
 import { type BankAccountUnresolvable, CorridorUnsupported, type Issue, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { largestWithin } from "../domain/Fee.ts"
-import { add, type MinorUnits, ZERO } from "../domain/Money.ts"
+import { add, LARGEST_AMOUNT, type MinorUnits, ZERO } from "../domain/Money.ts"
 import type { Destination } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { AmountType } from "../domain/Transaction.ts"
@@ -205,6 +205,8 @@ const quoteIssues = {
   other: { path: "", message: "the provider refuses to quote this payout" }
 } as const satisfies Record<QuoteRefused["kind"], Issue>
 
+const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "amount and fee are more than can be counted" }
+
 const payoutsOf = ({ payouts }: Provider): Payouts | undefined => payouts
 
 /** A provider that cannot be read, or does not do this, says nothing about the next one; what it says of the amount or the party is final. */
@@ -214,7 +216,11 @@ const leadsOn = (error: ProviderError | QuoteRefused | { readonly _tag: "bank_ac
 const priceOf = (route: Route, payer: Payer, terms: PayoutTerms): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
   const quoteOf = (amount: MinorUnits) => quoteFor(route, payer, terms, amount)
   if (!terms.deductFeeFromAmount)
-    return Effect.map(quoteOf(terms.amount), (quote) => ({ quote, reachesFloor: reachesFloor(route, quote) }))
+    return Effect.flatMap(quoteOf(terms.amount), (quote) =>
+      quote.principal + quote.fee > LARGEST_AMOUNT
+        ? Effect.fail(uncountable)
+        : Effect.succeed({ quote, reachesFloor: reachesFloor(route, quote) })
+    )
   return Effect.map(
     largestWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf),
     ({ amount, quote, reachesFloor: reaches }) => ({

@@ -66,7 +66,10 @@ export class WebhookDispatcher extends Context.Service<
         },
         (effect, { endpoint, eventId, eventType, id }) => {
           const names = { app_id: endpoint.appId, mode: endpoint.mode, delivery_id: id, event_id: eventId, event_type: eventType }
-          return effect.pipe(Effect.annotateLogs(names), Effect.annotateSpans(names))
+          return Effect.andThen(Effect.annotateCurrentSpan(names), effect).pipe(
+            Effect.annotateLogs(names),
+            Effect.annotateSpans(names)
+          )
         }
       )
 

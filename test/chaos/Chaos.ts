@@ -15,7 +15,8 @@ const TENANTS = 4
 const CREDIT = 1_000_000_000
 const SETTLE_WITHIN_MS = 180_000
 const POLLS_AT_ONCE = 8
-const LONGEST_LIFE_MS = 5_000
+const SHORTEST_LIFE_MS = 1_000
+const LONGEST_LIFE_MS = 18_000
 
 const options = (() => {
   try {
@@ -102,7 +103,7 @@ const load = async (stage: Stage, plan: () => Operation, any: () => Address, kil
   const haunt = async ({ kill, name, start }: Actor, index: number) => {
     const own = seeded(options.seed * 31 + index)
     while (!isOver()) {
-      await pause(500 + own.below(LONGEST_LIFE_MS))
+      await pause(SHORTEST_LIFE_MS + own.below(LONGEST_LIFE_MS - SHORTEST_LIFE_MS))
       await kill()
       kills[name] = (kills[name] ?? 0) + 1
       await start()

@@ -100,8 +100,7 @@ export const stories: ReadonlyArray<Fault> = [
         oldest_unknown: [{ reference, app_id: tenant.appId, kind: "payout", mode: "live", provider: "eversend" }]
       })
       const screen = (yield* run("status")).output
-      expect(screen).toContain(reference)
-      expect(screen.split("\n").length).toBeLessThan(45)
+      expect([screen.includes(reference), screen.split("\n").length < 45]).toEqual([true, true])
       yield* grownOlder(operated, reference, "25 hours")
       yield* fires(operated, before, "OpenForADay")
       yield* neverExecuted(operated, reference)

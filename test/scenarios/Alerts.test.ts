@@ -33,7 +33,7 @@ describe("alerts", () => {
             const start = yield* operated.page
             expect(yield* fired(operated, start)).toEqual([])
             for (const { story } of stories) yield* story(operated, yield* operated.page)
-            const known = new Set([...(yield* operated.page).keys()])
+            const known = new Set((yield* operated.page).keys())
             const named = metricsIn([...rules.map(({ expr }) => expr), readFileSync(DASHBOARD, "utf8")].join("\n"))
             expect(named.length).toBeGreaterThan(15)
             expect(

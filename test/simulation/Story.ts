@@ -11,13 +11,12 @@ import { type NodeServices, openServices, quoteFor, request } from "./NodeServic
 import { callbackOf, rulingOf, World } from "./World.ts"
 
 const SECOND = 1_000
-const HOUR = 60 * MINUTE
 /** A client gives up before the lease of its key ends, as the gateway's own deadline does. */
 const PATIENCE_MS = 85 * SECOND
 const OVERSLEPT_MS = 100 * SECOND
 /** Gates that a request may pass before it is held, in the story of two that come at once. */
-const HELD_WITHIN = 12
-const PAUSES = [SECOND, 5 * SECOND, 20 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 3 * HOUR] as const
+const HELD_WITHIN = 8
+const PAUSES = [SECOND, 5 * SECOND, 20 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 180 * MINUTE] as const
 /** After the last step: past every lease, every window, every late question and the end of the schedule. */
 const CALM_MINUTES = [2, 2, 20, 20, 60, 60, 60, 24 * 60, 24 * 60, 24 * 60, 60]
 const ITEMS_AT_MOST = 1_000
@@ -51,15 +50,15 @@ export class Story {
     this.#now = now
   }
 
-  readonly begin = Effect.gen({ self: this }, function* () {
-    for (const ready of this.#ground.ports) this.#processes.push(yield* this.#start(ready))
-  })
+  readonly begin = Effect.suspend(() =>
+    Effect.forEach(this.#ground.ports, (ready) => Effect.map(this.#start(ready), (made) => this.#processes.push(made)))
+  )
 
   readonly step: Effect.Effect<void> = Effect.suspend(() => {
     const dice = this.#random.below(100)
-    if (dice < 30) return this.#begun((one) => this.#ask(one))
-    if (dice < 37) return this.#begun((one) => this.#together(one))
-    if (dice < 48) return this.#again
+    if (dice < 28) return this.#begun((one) => this.#ask(one))
+    if (dice < 40) return this.#begun((one) => this.#together(one))
+    if (dice < 50) return this.#again
     if (dice < 63) return this.#pass(this.#random.pick(PAUSES))
     if (dice < 73) return this.#round((services) => services.reconciler.round)
     if (dice < 82) return this.#callbacks
@@ -182,7 +181,7 @@ export class Story {
     return first === undefined ? Effect.void : this.#ask(this.#random.pick([first, ...others]))
   }
 
-  /** One request is held between two effects while the other node gets the same one, inside its lease or long after it. */
+  /** One request is held between two effects while its news arrives, or the same one comes to the other node in or after its lease. */
   #together(one: Operation): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const index = this.#random.below(this.#processes.length)
@@ -192,7 +191,11 @@ export class Story {
       yield* this.#ask(one, first)
       this.#held = undefined
       const moment = first.node.waiting[0] ?? null
-      if (this.#random.chance(0.4)) {
+      const dice = this.#random.below(10)
+      if (dice < 3) {
+        yield* this.#pass(30 * MINUTE)
+        yield* this.#callbacks
+      } else if (dice < 7) {
         yield* this.#pass(OVERSLEPT_MS)
         yield* this.#ask(one, this.#process(1 - index))
       } else {
@@ -200,7 +203,7 @@ export class Story {
         const isBeside = () => first.node.waiting[0] === moment && this.#now < since + SECOND
         yield* this.#ask(one, this.#process(1 - index), () => (isBeside() && holdsKey(moment) ? moment : null))
       }
-      if (this.#random.chance(0.7)) yield* first.node.resume.pipe(Effect.andThen(this.#raiseTheDead))
+      if (this.#random.chance(0.85)) yield* first.node.resume.pipe(Effect.andThen(this.#raiseTheDead))
     })
   }
 

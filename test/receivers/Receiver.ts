@@ -1,0 +1,126 @@
+import {
+  createServer as httpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse
+} from "node:http"
+import { createServer as httpsServer } from "node:https"
+import { createServer, type Socket } from "node:net"
+import { Webhook } from "standardwebhooks"
+import { rightful } from "./Certificates.ts"
+import type { Kind } from "./Kinds.ts"
+
+/** A tenant's receiver that fails in its own way until it is healed, and what it saw. */
+export interface Receiver {
+  readonly kind: Kind
+  readonly url: string
+  readonly heard: Heard
+  readonly learn: (secret: string) => void
+  /** From now on it works. */
+  readonly heal: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export interface Heard {
+  /** Whole events that were read, as often as they came. */
+  attempts: number
+  /** The bytes of each event. */
+  readonly bodies: Map<string, string>
+  /** Events that it said 2xx to. */
+  readonly taken: Set<string>
+  /** Most requests that it was working on at a time. */
+  busiest: number
+  /** Wrong signatures, requests where a redirect pointed. */
+  readonly faults: Array<string>
+  /** Events whose bytes were not those of the attempt before. */
+  readonly changed: Set<string>
+}
+
+const newHeard = (): Heard => ({ attempts: 0, bodies: new Map(), taken: new Set(), busiest: 0, faults: [], changed: new Set() })
+
+export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver> => {
+  const heard = newHeard()
+  const sockets = new Set<Socket>()
+  const drips = new Set<NodeJS.Timeout>()
+  let isHealed = false
+  let secret = ""
+  let turn = 0
+  let underWay = 0
+
+  const slowly = (step: () => void) => void drips.add(setInterval(step, dripMs))
+  const take = (id: string, response: ServerResponse) => {
+    if (isHealed || kind.answer === undefined) {
+      heard.taken.add(id)
+      return void response.writeHead(204).end()
+    }
+    turn++
+    if (kind.takes?.(turn) === true) heard.taken.add(id)
+    kind.answer(response, turn, slowly)
+    if (kind.dies) response.once("finish", () => void close())
+  }
+  const serve: RequestListener = async (request, response) => {
+    heard.busiest = Math.max(heard.busiest, ++underWay)
+    response.once("close", () => void underWay--)
+    const body = await textOf(request)
+    if (body === undefined) return
+    const id = String(request.headers["webhook-id"])
+    note(heard, request, body, secret)
+    take(id, response)
+  }
+  const well = listenerOf(kind.secure === true ? httpsServer(rightful, serve) : httpServer(serve))
+  const bad = kind.certificate === undefined ? well : listenerOf(httpsServer(kind.certificate, serve))
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => {}))
+    socket.once("close", () => sockets.delete(socket))
+    if (isHealed) return well(socket)
+    return kind.connected === undefined ? bad(socket) : kind.connected(socket)
+  })
+  const listen = (port: number) => new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening))
+  const close = async () => {
+    for (const drip of drips) clearInterval(drip)
+    const closed = server.listening ? new Promise((done) => server.close(done)) : Promise.resolve()
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+  await listen(0)
+  const address = server.address()
+  const port = typeof address === "object" ? (address?.port ?? 0) : 0
+  if (kind.closed) await close()
+  const heal = async () => {
+    isHealed = true
+    // What it left hanging ends with whatever was wrong with it.
+    for (const drip of drips) clearInterval(drip)
+    if (!server.listening) await listen(port)
+  }
+  const url = `${kind.secure === true ? "https" : "http"}://127.0.0.1:${port}/hook`
+  return { kind, url, heard, learn: (given) => void (secret = given), heal, close }
+}
+
+/** Serves a connection that was taken elsewhere. */
+const listenerOf = (server: Server) => (socket: Socket) => {
+  server.emit("connection", socket)
+}
+
+const textOf = async (request: IncomingMessage): Promise<string | undefined> => {
+  try {
+    let text = ""
+    for await (const chunk of request.setEncoding("utf8")) text += chunk
+    return text
+  } catch {
+    return undefined
+  }
+}
+
+const note = (heard: Heard, { headers, url }: IncomingMessage, body: string, secret: string): void => {
+  const id = String(headers["webhook-id"])
+  heard.attempts++
+  if (url !== "/hook") heard.faults.push(`${id}: came to ${url}`)
+  try {
+    new Webhook(secret).verify(body, Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])))
+  } catch (cause) {
+    heard.faults.push(`${id}: ${cause}`)
+  }
+  if ((heard.bodies.get(id) ?? body) !== body) heard.changed.add(id)
+  heard.bodies.set(id, body)
+}
