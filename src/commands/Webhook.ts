@@ -4,6 +4,7 @@ import { DeliveryStatus, deliveryView } from "../domain/Delivery.ts"
 import { ROTATION_MS } from "../domain/Endpoint.ts"
 import { defaultSubscription } from "../domain/Event.ts"
 import { type AppId, isReference, type Mode } from "../domain/Ids.ts"
+import { instantOf, iso } from "../domain/Instant.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../domain/StandardWebhook.ts"
 import { endpointUrlProblem } from "../services/EndpointAddress.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
@@ -11,6 +12,7 @@ import { Policy } from "../services/ports/Policy.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../services/ports/WebhookEndpoints.ts"
+import { EVENTS_KEPT_MS, makeRecovery } from "../services/WebhookRecovery.ts"
 import { answer } from "./Answer.ts"
 import { appId, mode } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
@@ -54,9 +56,21 @@ const redeliver = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Send one event again: the same bytes under the same id"))
 
+const recover = Command.make(
+  "recover",
+  {
+    appId,
+    mode,
+    since: Flag.String("since").pipe(Flag.withDescription("as 2026-01-31T12:00:00.000Z, at most 30 days ago"))
+  },
+  Effect.fn(function* ({ appId, mode, since }) {
+    yield* answer(yield* recoverSince(appId, mode, since))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("Send every event since then again, as its tenant could: the same bytes under the same ids"))
+
 export const webhook = Command.make("webhook").pipe(
   Command.withDescription("Webhooks to tenants"),
-  Command.withSubcommands([endpoint, deliveries, redeliver])
+  Command.withSubcommands([endpoint, deliveries, redeliver, recover])
 )
 
 const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode, url: string) {
@@ -79,18 +93,38 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
 
 const redeliverById = Effect.fn("redeliverById")(function* (id: string) {
   const outgoing = yield* WebhookDeliveries
-  const endpoints = yield* WebhookEndpoints
   const unknown = new Refusal({ message: `there is no delivery ${id}` })
   const owner = isReference(id) ? yield* outgoing.owner(id) : Option.none()
   if (!isReference(id) || Option.isNone(owner)) return yield* unknown
   const { appId, mode } = owner.value
-  const standing = yield* endpoints.find(appId, mode)
-  if (!Option.exists(standing, ({ enabled }) => enabled)) {
-    return yield* new Refusal({ message: `the tenant ${appId} has no enabled endpoint in ${mode} mode` })
-  }
+  yield* enabledEndpoint(appId, mode)
   const entry = yield* audit("webhook redeliver", appId, { mode, delivery: id })
   if (!(yield* outgoing.redeliver(appId, mode, id, entry.at, entry))) return yield* unknown
   return yield* Effect.flatMap(outgoing.find(appId, mode, id), (found) =>
     Option.isNone(found) ? unknown : Effect.succeed(found.value)
   )
+})
+
+const enabledEndpoint = Effect.fn("enabledEndpoint")(function* (appId: AppId, mode: Mode) {
+  const endpoints = yield* WebhookEndpoints
+  const standing = yield* endpoints.find(appId, mode)
+  if (!Option.exists(standing, ({ enabled }) => enabled))
+    return yield* new Refusal({ message: `the tenant ${appId} has no enabled endpoint in ${mode} mode` })
+})
+
+const recoverSince = Effect.fn("recoverSince")(function* (appId: AppId, mode: Mode, text: string) {
+  const since = Option.getOrUndefined(instantOf(text))
+  const until = yield* Clock.currentTimeMillis
+  if (since === undefined || since > until || since < until - EVENTS_KEPT_MS)
+    return yield* new Refusal({ message: "--since: expected a moment of the last 30 days, as 2026-01-31T12:00:00.000Z" })
+  yield* enabledEndpoint(appId, mode)
+  const recovery = yield* makeRecovery(Effect.void)
+  const { deliveries, resumeAt } = yield* recovery({
+    appId,
+    mode,
+    since,
+    until,
+    audit: yield* audit("webhook recover", appId, { mode, since: iso(since) })
+  })
+  return { deliveries, resume_since: resumeAt === null ? null : iso(resumeAt) }
 })

@@ -70,6 +70,9 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
   const move = payoutMoves[payout.status][fact._tag]
   const changed = { version: payout.version + 1, updatedAt: at, asked: 0, notFound: 0 }
   if (move === "track" && "providerReference" in fact) return unchanged(tracked(payout, fact.providerReference))
+  // Its float was given back because nobody knew it, and now somebody has it.
+  if (fact._tag === "Accepted" && payout.status === "failed" && payout.failure?.message === neverSent.message)
+    return reviewed(payout, at)
   if (move === "reroute" && fact._tag === "Rerouted") return unchanged(rerouted(payout, fact, at))
   if (move === "succeed" && fact._tag === "Succeeded") {
     if (contradicts(fact, payout.principal, payout.currency)) return reviewed(payout, at)
@@ -208,7 +211,6 @@ const reviewed = (transaction: Transaction, at: Instant): Decision =>
 
 const timedOut: Transaction["failure"] = { code: "timed_out", message: "The payer did not finish in time." }
 
-export const failureOf = (fact: Fact): Transaction["failure"] =>
-  fact._tag === "Refused"
-    ? fact.failure
-    : { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." }
+export const failureOf = (fact: Fact): Transaction["failure"] => (fact._tag === "Refused" ? fact.failure : neverSent)
+
+const neverSent = { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." } as const

@@ -6,12 +6,15 @@ import { matchRoute } from "./Routes.ts"
 
 // Labels are templates, codes and classes: nothing that a caller can make more of.
 
-const requests = Metric.counter("http_requests_total", { description: "Requests, by route and status.", incremental: true })
-const errors = Metric.counter("http_errors_total", {
+const requests = Metric.counter("gateway_http_requests_total", {
+  description: "Requests, by route and status.",
+  incremental: true
+})
+const errors = Metric.counter("gateway_http_errors_total", {
   description: "Refused requests, by the error's code and class.",
   incremental: true
 })
-const durations = Metric.histogram("http_request_duration_seconds", {
+const durations = Metric.histogram("gateway_http_request_duration_seconds", {
   description: "How long requests took, by route.",
   boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60]
 })

@@ -130,8 +130,8 @@ const checks = ({ checks: all }: Picture): ReadonlyArray<Family> => {
     },
     {
       name: "gateway_ledger_verified_timestamp_seconds",
-      help: "When the ledger was last verified.",
-      samples: verified.map(({ at }) => [{}, at / MS_PER_SECOND])
+      help: "When the ledger was last verified; 0 for never.",
+      samples: [[{}, (verified[0]?.at ?? 0) / MS_PER_SECOND]]
     },
     {
       name: "gateway_reconcile_differences",

@@ -82,7 +82,7 @@ const readiness = Effect.fnUntraced(function* ({ database, draining }: Managemen
 const metrics = Effect.fnUntraced(function* (standing: Effect.Effect<Option.Option<Picture>>, lag: Effect.Effect<string>) {
   const picture = yield* standing
   const body = [
-    yield* PrometheusMetrics.format({ prefix: "gateway" }),
+    yield* PrometheusMetrics.format(),
     yield* lag,
     databaseText(Option.isSome(picture)),
     Option.match(picture, { onNone: () => "", onSome: gaugesText })

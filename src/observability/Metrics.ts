@@ -6,15 +6,15 @@ import { annotations } from "./Attributes.ts"
 
 // Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
-const providerCalls = Metric.counter("provider_calls_total", {
+const providerCalls = Metric.counter("gateway_provider_calls_total", {
   description: "Calls to providers, by how they ended.",
   incremental: true
 })
-const providerSeconds = Metric.histogram("provider_call_duration_seconds", {
+const providerSeconds = Metric.histogram("gateway_provider_call_duration_seconds", {
   description: "How long calls to providers took.",
   boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30]
 })
-const deliveries = Metric.counter("webhook_attempts_total", {
+const deliveries = Metric.counter("gateway_webhook_attempts_total", {
   description: "Webhook attempts, by what followed.",
   incremental: true
 })

@@ -3,12 +3,16 @@ import type { Attributes, AttributeValue } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto"
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-base"
 import { Layer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { OtlpMetrics, OtlpSerialization } from "effect/observability"
 import { isListed } from "./Attributes.ts"
 
 /** How long spans may take to be flushed when the process stops; a dead collector must not keep it alive. */
 const SHUTDOWN_MS = 3_000
+const METRICS_EVERY = "15 seconds"
+
 export interface TelemetryOptions {
-  /** OTEL_EXPORTER_OTLP_ENDPOINT: `/v1/traces` is appended. */
+  /** OTEL_EXPORTER_OTLP_ENDPOINT: `/v1/traces` and `/v1/metrics` are appended. */
   readonly endpoint: string | undefined
   /** OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: used as it stands, before the other. */
   readonly tracesEndpoint: string | undefined
@@ -16,7 +20,12 @@ export interface TelemetryOptions {
   readonly serviceVersion: string
 }
 
-const layer = (options: TelemetryOptions): Layer.Layer<never> => {
+const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(traces(options), metrics(options))
+
+/** Traces and metrics to an OTLP/HTTP collector. Off, and free, where no endpoint is set. Sampling, batches and headers of traces follow OTEL_*. */
+export const Telemetry = { layer }
+
+const traces = (options: TelemetryOptions): Layer.Layer<never> => {
   const url = tracesUrl(options)
   if (url === undefined) return Layer.empty
   const { serviceName, serviceVersion } = options
@@ -27,12 +36,22 @@ const layer = (options: TelemetryOptions): Layer.Layer<never> => {
   }))
 }
 
-/** Spans to an OTLP/HTTP collector. Off, and free, where no endpoint is set. Sampling, batches, headers and resource follow OTEL_*. */
-export const Telemetry = { layer }
+/** What this process counts. How things stand in the database is on `/metrics` alone, where each scrape asks for it. */
+const metrics = ({ endpoint, serviceName, serviceVersion }: TelemetryOptions): Layer.Layer<never> =>
+  endpoint === undefined
+    ? Layer.empty
+    : OtlpMetrics.layer({
+        url: signalUrl(endpoint, "metrics"),
+        resource: { serviceName, serviceVersion },
+        exportInterval: METRICS_EVERY,
+        shutdownTimeout: SHUTDOWN_MS
+      }).pipe(Layer.provide([OtlpSerialization.layerProtobuf, FetchHttpClient.layer]))
+
+const signalUrl = (endpoint: string, signal: "traces" | "metrics"): string => `${endpoint.replace(/\/+$/, "")}/v1/${signal}`
 
 const tracesUrl = ({ endpoint, tracesEndpoint }: TelemetryOptions): string | undefined => {
   if (tracesEndpoint !== undefined) return tracesEndpoint
-  return endpoint === undefined ? undefined : `${endpoint.replace(/\/+$/, "")}/v1/traces`
+  return endpoint === undefined ? undefined : signalUrl(endpoint, "traces")
 }
 
 /** The allow-list is applied where spans leave, so that no library's own attributes can slip past it. */

@@ -2,7 +2,7 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
 import {
-  AgeBand,
+  type AgeBand,
   Check,
   COUNTED_AT_MOST,
   FloatTotal,

@@ -7,7 +7,7 @@ import { currentTraceparent, linked } from "../services/ports/TraceLinks.ts"
 /** A money step that knows the span that it was made in. */
 export type Traced<Step> = Step & { readonly traceparent: string | null }
 
-const batchSizes = Metric.histogram("money_step_batch_size", {
+const batchSizes = Metric.histogram("gateway_money_step_batch_size", {
   description: "How many money steps one statement held.",
   boundaries: [1, 2, 4, 8, 16, 32, 64]
 })

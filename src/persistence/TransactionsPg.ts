@@ -52,6 +52,28 @@ const allReadable = (ofWhat: string, rows: ReadonlyArray<object>) =>
   Effect.map(Effect.forEach(rows, readable(ofWhat)), (all) => all.flatMap(Option.toArray))
 const first = (rows: unknown) => Effect.map(stored(rows), (all) => Option.fromUndefinedOr(all[0]))
 
+/** Reads of what was sent and answered, each with the audit row that it leaves. */
+const auditedReads = (sql: SqlClient.SqlClient) => {
+  const audited = ({ action, actor, at, details, subject }: AuditEntry) =>
+    sql`append_audit(${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)})`
+  const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
+    const rows = yield* sql`
+      SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse", ${audited(audit)}
+      FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange'`
+    const [row] = yield* decodeRaw(rows)
+    return row === undefined
+      ? Option.none()
+      : Option.some({ transaction: row.record, rawRequest: row.rawRequest, rawResponse: row.rawResponse })
+  }, Effect.orDie)
+  const lastCall = Effect.fn("Transactions.lastCall")(function* (reference: Reference, audit: AuditEntry) {
+    const rows = yield* sql`
+      SELECT raw_request AS "rawRequest", raw_response AS "rawResponse", ${audited(audit)}
+      FROM transactions WHERE reference = ${reference}`
+    return Option.fromUndefinedOr((yield* decodeCalls(rows))[0])
+  }, Effect.orDie)
+  return { raw, lastCall }
+}
+
 export const TransactionsPg = Layer.effect(
   Transactions,
   Effect.gen(function* () {
@@ -112,32 +134,13 @@ export const TransactionsPg = Layer.effect(
       ({ from, mode, provider, to }: Span, after: LedgerRecord | null, limit: number) =>
         sql`SELECT record, revision FROM transactions
           WHERE provider = ${provider} AND mode = ${mode} AND created_at < ${iso(to)}::timestamptz
-            AND (created_at, reference) > (${iso(after?.createdAt ?? from - 1)}::timestamptz, ${after?.reference ?? ""})
+            AND (created_at, reference) > (${iso(after?.createdAt ?? from)}::timestamptz, ${after?.reference ?? ""})
           ORDER BY created_at, reference LIMIT ${limit}`.pipe(
           Effect.flatMap(stored),
           Effect.map((rows) => rows.map(({ transaction }) => transaction))
         ),
       Effect.orDie
     )
-
-    const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
-      const rows = yield* sql`
-        SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse",
-          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-        FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange'`
-      const [row] = yield* decodeRaw(rows)
-      return row === undefined
-        ? Option.none()
-        : Option.some({ transaction: row.record, rawRequest: row.rawRequest, rawResponse: row.rawResponse })
-    }, Effect.orDie)
-
-    const lastCall = Effect.fn("Transactions.lastCall")(function* (reference: Reference, audit: AuditEntry) {
-      const rows = yield* sql`
-        SELECT raw_request AS "rawRequest", raw_response AS "rawResponse",
-          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-        FROM transactions WHERE reference = ${reference}`
-      return Option.fromUndefinedOr((yield* decodeCalls(rows))[0])
-    }, Effect.orDie)
 
     const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
       const rows =
@@ -154,8 +157,7 @@ export const TransactionsPg = Layer.effect(
       begunBetween,
       claimDue,
       inReview,
-      raw,
-      lastCall,
+      ...auditedReads(sql),
       sealedDestination
     })
   })

@@ -75,6 +75,10 @@ export class BankAccounts extends Context.Service<
   )
 }
 
+/** Whose codes of banks a tenant has: the first who lists them, and where nobody does, whoever comes first. */
+export const bankCodesOf = (payers: ReadonlyArray<Provider>): Provider | undefined =>
+  payers.find(({ reference }) => reference?.banks !== undefined) ?? payers[0]
+
 /** Undefined where the provider does not know whose a number of that country is. */
 export const resolverOf = ({ promises, reference }: Provider, country: string): Resolve | undefined =>
   promises.resolvesIn?.includes(country) === false ? undefined : reference?.resolve

@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Corridor } from "../domain/Corridor.ts"
+import type { Currency } from "../domain/Currency.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Reference } from "../domain/Ids.ts"
 import type { Instant } from "../domain/Instant.ts"
@@ -36,6 +37,10 @@ export interface Placement {
 const successStatuses = { create: 201, authorize: 200 } as const
 
 export type Charger = Able<Collections>
+
+/** Those who reach the payer: not every provider of a row charges each of its networks. */
+export const reaching = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
+  chargers.filter(({ part }) => part.reaches?.(payer, currency) ?? true)
 
 /** Places charges and settles what was answered, codes among it. */
 export class Charging extends Context.Service<

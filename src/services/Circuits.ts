@@ -20,7 +20,7 @@ export interface Through<A, E> {
   readonly instead: Effect.Effect<A, E>
 }
 
-const openCircuits = Metric.gauge("provider_circuit_open", {
+const openCircuits = Metric.gauge("gateway_provider_circuit_open", {
   description: "1 while calls of this kind to this provider are held back, else 0."
 })
 

@@ -13,6 +13,7 @@ import { iso } from "../domain/Instant.ts"
 import { type MomoParty, masked } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Admission, knownNetwork } from "./Admission.ts"
+import { reaching } from "./Charging.ts"
 import { codeSending } from "./CodeSending.ts"
 import { PartyChecks } from "./PartyChecks.ts"
 import { Corridors } from "./ports/Corridors.ts"
@@ -79,9 +80,10 @@ export class CodeRequests extends Context.Service<
           return yield* new ValidationFailed({
             issues: [{ path: "source.country", message: "must be the request's own country" }]
           })
-        yield* knownNetwork(corridor, country, source.network, "source.network")
+        const network = yield* knownNetwork(corridor, country, source.network, "source.network")
         yield* checks.payer(source, null)
-        const [first] = yield* routes.along(caller, corridor, ({ collections }) => collections)
+        const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
+        const [first] = reaching(able, { ...source, network }, corridor.currency)
         if (first === undefined) return yield* new CorridorUnsupported(keyOf(corridor))
         const port = first.part
         if (port.sendCode === undefined)

@@ -28,7 +28,7 @@ import { transactionView } from "../domain/View.ts"
 import { Admission, knownNetwork, returnAddress, withinWindow } from "./Admission.ts"
 import type { FinalRefusal, OpenRefusal } from "./Answering.ts"
 import { ChargeGuard, type Guarded } from "./ChargeGuard.ts"
-import { type Charger, Charging, codeAction } from "./Charging.ts"
+import { type Charger, Charging, codeAction, reaching } from "./Charging.ts"
 import { PartyChecks } from "./PartyChecks.ts"
 import { FloatLedger, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
@@ -95,26 +95,23 @@ export class Collections extends Context.Service<
       const checks = yield* PartyChecks
 
       const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
-        const key: CorridorKey = {
-          country: command.country,
-          currency: command.currency,
-          direction: "collection",
-          method: command.method
-        }
+        const { country, currency, method } = command
+        const key: CorridorKey = { country, currency, direction: "collection", method }
         yield* admission.mayMove(caller, "collections")
         const corridor = yield* admission.corridor(key)
-        const chargers = yield* routes.along(caller, corridor, ({ collections }) => collections)
-        // A code that the payer has belongs to the provider that is asked for codes: the first.
-        const [first, ...others] = command.otp === null ? yield* byReadiness(chargers) : chargers
-        if (first === undefined) return yield* new CorridorUnsupported(key)
+        const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
         const source = command.source
-        if (source === null) return yield* new CorridorUnsupported(key)
+        if (source === null || able.length === 0) return yield* new CorridorUnsupported(key)
         if (source.country !== command.country) {
           return yield* new ValidationFailed({
             issues: [{ path: "source.country", message: "must be the charge's own country" }]
           })
         }
         const network = yield* knownNetwork(corridor, source.country, source.network, "source.network")
+        const chargers = reaching(able, { ...source, network }, command.currency)
+        // A code that the payer has belongs to the provider that is asked for codes: the first.
+        const [first, ...others] = command.otp === null ? yield* byReadiness(chargers) : chargers
+        if (first === undefined) return yield* new CorridorUnsupported(key)
         yield* returnAddress(corridor, command.redirectUrl)
         yield* admission.underCeiling(caller, command.amount, command.currency)
         yield* checks.payer(source, command.payer)

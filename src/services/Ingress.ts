@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
 import { Unauthorized } from "../domain/errors/Retriable.ts"
 import { NotFound } from "../domain/errors/Terminal.ts"
 import type { Instant } from "../domain/Instant.ts"
@@ -22,6 +22,11 @@ const IDLE_MS = 1_000
  * overtake the answer to our own request. Past the last it is parked for a person, and the reconciler goes on by its schedule.
  */
 export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+
+const forged = Metric.counter("gateway_callbacks_refused_total", {
+  description: "Callbacks whose signature was not the provider's.",
+  incremental: true
+})
 
 /** Takes callbacks of providers. They are never believed: each is a reason to ask the provider about one transaction. */
 export class Ingress extends Context.Service<
@@ -93,7 +98,10 @@ export class Ingress extends Context.Service<
         const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
         if (account === undefined) return yield* new NotFound()
         const hint = Option.getOrUndefined(yield* verified(account.callbacks, callback))
-        if (hint === undefined) return yield* new Unauthorized()
+        if (hint === undefined) {
+          yield* Metric.update(Metric.withAttributes(forged, { provider: account.name }), 1)
+          return yield* new Unauthorized()
+        }
         const receivedAt = yield* Clock.currentTimeMillis
         const digest = createHash("sha256").update(callback.body).digest()
         const { mode, name } = account

@@ -9,7 +9,7 @@ import type { Destination } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { AmountType } from "../domain/Transaction.ts"
 import { Admission, knownNetwork } from "./Admission.ts"
-import { BankAccounts } from "./BankAccounts.ts"
+import { BankAccounts, bankCodesOf } from "./BankAccounts.ts"
 import { Corridors } from "./ports/Corridors.ts"
 import type { PayoutQuote, Payouts, Provider, QuoteRefused } from "./ports/Provider.ts"
 import { type Able, inTurn, Routes } from "./Routes.ts"
@@ -133,8 +133,9 @@ export class PayoutPricing extends Context.Service<
         const offered = Effect.fnUntraced(function* (payer: Payer, index: number) {
           const { provider } = payer
           yield* routes.ready(provider, "send")
-          const note = index === 0 ? yield* accounts.confirm(provider, terms.destination) : ""
-          if (index > 0) yield* accounts.vouch(provider, terms.destination)
+          const isOwn = provider === bankCodesOf(where.payers.map((one) => one.provider))
+          const note = isOwn ? yield* accounts.confirm(provider, terms.destination) : ""
+          if (!isOwn) yield* accounts.vouch(provider, terms.destination)
           const priced = yield* priceOf(where, payer, terms)
           return { ...priced, payer, others: where.payers.slice(index + 1), note } satisfies Offer
         })

@@ -71,7 +71,9 @@ export class Reconciler extends Context.Service<
         }
         const fact = believed(transaction, answer, actor, provider.value.promises, policy, now)
         yield* settlement.heard(transaction.provider, reference, fact, actor)
-        return answer._tag !== "Unknown" && answer._tag !== "NotFound"
+        // That something closed is still open is no news: what a callback told of is not to be seen there yet.
+        const isStale = answer._tag === "StillPending" && isTerminal(transaction)
+        return answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale
       })
 
       /** Once the window of its code passed, what became of its codes says whether there is anything to ask for. */

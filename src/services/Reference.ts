@@ -84,8 +84,8 @@ export class Reference extends Context.Service<
         yield* admission.granted(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
-        const readers = yield* routes.along(caller, row, ({ reference }) => reference?.banks)
-        const found = yield* inTurn(yield* some(readers, "reference_data"), ({ part: read, provider }) =>
+        const readers = yield* routes.along(caller, row, ({ payouts: pays, reference }) => pays && reference?.banks)
+        const found = yield* inTurn(firstAlone(yield* some(readers, "reference_data")), ({ part: read, provider }) =>
           sharedBanks(`${nameOf(provider)}:${country}`, read(country))
         )
         return found.map((bank): Bank => ({ ...bank, country, currency: row.currency }))
@@ -96,7 +96,7 @@ export class Reference extends Context.Service<
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
         const readers = yield* routes.along(caller, row, (provider) => resolverOf(provider, account.country))
-        return yield* inTurn(yield* some(readers, "bank_resolution"), ({ part: read, provider }) =>
+        return yield* inTurn(firstAlone(yield* some(readers, "bank_resolution")), ({ part: read, provider }) =>
           accounts.holder(provider, read, account)
         )
       })
@@ -138,6 +138,12 @@ const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
   able.length > 0
     ? Effect.succeed(able)
     : Effect.fail(new ProviderCapabilityUnsupported({ capability, reason: "provider_not_supported" }))
+
+/**
+ * A code of a bank is the code of one provider, and a payout by it goes to the first: what another one calls the same may be somebody else's
+ * bank. While the first cannot be read nobody stands in for it.
+ */
+const firstAlone = <One>(able: ReadonlyArray<One>): ReadonlyArray<One> => able.slice(0, 1)
 
 /** What all say who can be read, in their order; fails where nobody can. */
 const everyone = Effect.fnUntraced(function* <One, A>(

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Destination } from "../domain/Party.ts"
@@ -21,6 +21,12 @@ export interface Dispatch {
   readonly claim: Claim
 }
 
+/**
+ * A payout that was recorded longer ago is not sent any more: a process that stood still cannot know whether it was taken for never sent
+ * meanwhile. Every provider's grace is longer, and so is what a call may take after it.
+ */
+const SEND_WITHIN_MS = 30_000
+
 /** Sends payouts and settles what was answered. */
 export class Sending extends Context.Service<
   Sending,
@@ -42,20 +48,22 @@ export class Sending extends Context.Service<
       const send = Effect.fn("Sending.send")(function* (dispatch: Dispatch) {
         const { claim, command, payout, route } = dispatch
         let offer = dispatch.offer
+        let recordedAt = payout.createdAt
         for (;;) {
-          const { outcome, raw } = yield* trailed(
-            offer.payer.part.send({
-              reference: payout.reference,
-              corridor: route.corridor,
-              quote: offer.quote,
-              destination: route.destination ?? command.destination,
-              narration: command.narration
-            })
-          )
+          const order = {
+            reference: payout.reference,
+            corridor: route.corridor,
+            quote: offer.quote,
+            destination: route.destination ?? command.destination,
+            narration: command.narration
+          }
+          const isLate = (yield* Clock.currentTimeMillis) - recordedAt > SEND_WITHIN_MS
+          const { outcome, raw } = isLate ? tooLate : yield* trailed(offer.payer.part.send(order))
           const moved =
             outcome._tag === "NotSent" ? yield* reroute({ ...dispatch, offer }, outcome.note) : Option.none<Dispatch["offer"]>()
           if (Option.isSome(moved)) {
             offer = moved.value
+            recordedAt = yield* Clock.currentTimeMillis
             continue
           }
           const settled = yield* settlement.apply(payout.reference, outcome, "request", claim, undefined, raw)
@@ -96,6 +104,8 @@ export class Sending extends Context.Service<
     })
   )
 }
+
+const tooLate = { outcome: { _tag: "NotSent", note: "the process stood still: too late to send" }, raw: null } as const
 
 const isCovered = (payout: Payout, quote: PayoutQuote): boolean =>
   quote.principal === payout.principal &&

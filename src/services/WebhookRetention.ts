@@ -1,7 +1,7 @@
 import { Effect, Ref } from "effect"
 import type { Instant } from "../domain/Instant.ts"
 import { type Place, WebhookDeliveries } from "./ports/WebhookDeliveries.ts"
-import { EVENTS_KEPT_MS } from "./Webhooks.ts"
+import { EVENTS_KEPT_MS } from "./WebhookRecovery.ts"
 
 /** Events live a day longer than they can be recovered, so that none goes away under a recovery. */
 const REMOVED_AFTER_MS = EVENTS_KEPT_MS + 24 * 3_600_000

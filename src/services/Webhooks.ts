@@ -14,12 +14,7 @@ import { Policy } from "./ports/Policy.ts"
 import { type Place, WebhookDeliveries } from "./ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "./ports/WebhookEndpoints.ts"
 import { WebhookDispatcher } from "./WebhookDispatcher.ts"
-
-/** Events are kept for so long, and can be recovered. */
-export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
-const RECOVERY_STEP = 1_000
-/** One recovery looks at no more than so many steps; what is left is asked for again. */
-const RECOVERY_STEPS = 100
+import { EVENTS_KEPT_MS, makeRecovery, type Recovered } from "./WebhookRecovery.ts"
 
 export interface EndpointCommand {
   readonly url: string
@@ -31,12 +26,6 @@ export interface DeliveriesQuery {
   readonly status: DeliveryStatus | null
   readonly limit: number
   readonly after: Place | null
-}
-
-export interface Recovered {
-  readonly deliveries: number
-  /** Where the next recovery has to begin when this one reached its bound; null when everything is on its way. */
-  readonly resumeAt: Instant | null
 }
 
 /** A tenant's own endpoint, what was delivered there, and asking for it again (decisions.md sections 6 and 7). Needs no grant. */
@@ -74,6 +63,7 @@ export class Webhooks extends Context.Service<
       const identifiers = yield* Identifiers
       const { webhookAllowLoopback } = yield* Policy
 
+      const recovery = yield* makeRecovery(dispatcher.nudge)
       const newSecret = Effect.map(identifiers.secret(SECRET_BYTES), (bytes) => Redacted.make(webhookSecretFrom(bytes)))
 
       const endpoint = Effect.fn("Webhooks.endpoint")(function* ({ appId, mode }: Caller) {
@@ -155,17 +145,7 @@ export class Webhooks extends Context.Service<
         if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "since", message: problem }] })
         yield* reachable(caller)
         const audit = entry(caller, until, "webhook recover", { mode, since: iso(since) })
-        let from: Place = { at: since, id: "" }
-        let made = 0
-        for (let step = 0; step < RECOVERY_STEPS; step++) {
-          const ids = yield* Effect.replicateEffect(identifiers.reference, RECOVERY_STEP)
-          const done = yield* outgoing.recover({ appId, mode, from, until, ids, audit })
-          made += done.made
-          yield* dispatcher.nudge
-          if (done.next === null) return { deliveries: made, resumeAt: null }
-          from = done.next
-        }
-        return { deliveries: made, resumeAt: from.at }
+        return yield* recovery({ appId, mode, since, until, audit })
       })
 
       return Webhooks.of({ endpoint, setEndpoint, removeEndpoint, rotateSecret, test, deliveries, redeliver, recover })

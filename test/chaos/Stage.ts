@@ -43,7 +43,8 @@ export interface Address {
 
 const addressOf = (port: number | undefined): Address => ({ host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` })
 
-export const openStage = async (): Promise<Stage> => {
+/** `more` is set for every process of it. */
+export const openStage = async (more: Variables = {}): Promise<Stage> => {
   const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
   // The account that PostgreSQL runs as must reach the cluster in it.
   chmodSync(dataDir, 0o711)
@@ -64,7 +65,8 @@ export const openStage = async (): Promise<Stage> => {
     COLLECTION_EXPIRY: "1m",
     RECONCILER_SCHEDULE: "1s,2s,4s,8s,15s",
     WEBHOOK_ALLOW_LOOPBACK: "true",
-    WEBHOOK_SCHEDULE: "0s,1s,2s,4s,8s,15s,30s,1m,2m"
+    WEBHOOK_SCHEDULE: "0s,1s,2s,4s,8s,15s,30s,1m,2m",
+    ...more
   }
   const simulator = child("simulator", ["simulator"], shared, dataDir, `http://127.0.0.1:${simulatorPort}/__simulator/ready`)
   await simulator.start()

@@ -7,6 +7,7 @@ import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { givenDatabase, givenNode, masterKey, newReference } from "../support/GivenDatabase.ts"
 import { gateway } from "./Gateway.ts"
 
+const HOUR_MS = 3_600_000
 const LEASE_MS = 1_000
 const FAR = 4_000_000_000_000
 
@@ -78,6 +79,30 @@ describe("the operators' commands for webhooks", () => {
       expect(yield* run("webhook", "redeliver", "0".repeat(26))).toMatchObject({ code: 1, output: "" })
       expect(yield* run("webhook", "redeliver", "nothing")).toMatchObject({ code: 1, errors: "there is no delivery nothing" })
       expect(yield* actions).toEqual(["webhook redeliver", "webhook endpoint", "tenant create"])
+    })
+  )
+
+  it.live("send everything since a moment again, as its tenant could, audited", () =>
+    Effect.gen(function* () {
+      const { actions, node, result, run } = yield* installation
+      yield* result("tenant", "create", "acme")
+      yield* givenParked(node)
+      const sql = Context.get(node, SqlClient.SqlClient)
+      const now = Date.now()
+      yield* sql`UPDATE events SET created_at = to_timestamp(${(now - HOUR_MS) / 1000})`
+      const since = new Date(now - 2 * HOUR_MS).toISOString()
+      const recover = ["webhook", "recover", "acme", "--mode", "live", "--since"]
+      expect(yield* run(...recover, since)).toMatchObject({
+        code: 1,
+        errors: "the tenant acme has no enabled endpoint in live mode"
+      })
+      yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://acme.example/")
+      expect(yield* result(...recover, since)).toEqual({ deliveries: 1, resume_since: null })
+      const [due] = yield* Context.get(node, WebhookOutbox).claimDue(FAR, 9, 8, LEASE_MS)
+      expect(due).toMatchObject({ eventType: "payout.failed", body: "{}", attempts: 0 })
+      for (const wrong of ["yesterday", "1970-01-01T00:00:00.000Z", "9999-01-01T00:00:00.000Z"])
+        expect((yield* run(...recover, wrong)).errors).toMatch(/^--since: expected a moment of the last 30 days/)
+      expect(yield* actions).toEqual(["webhook recover", "webhook endpoint", "tenant create"])
     })
   )
 

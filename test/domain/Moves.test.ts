@@ -191,6 +191,22 @@ describe("the table of moves", () => {
     expect([entry, next.needsReview]).toStrictEqual([null, true])
   })
 
+  it("opens a review where a payout that was taken for never sent is taken by the provider after all", () => {
+    const { next: failed } = decide(payout(), { _tag: "NotSent", note: "" }, "reconciler", LATER)
+    const accepted = {
+      _tag: "Accepted",
+      providerReference: "P1",
+      observedAmount: null,
+      observedCurrency: null,
+      note: ""
+    } as const
+    expect(decide(failed, accepted, "request", LATER)).toMatchObject({
+      next: { status: "failed", needsReview: true },
+      entry: null,
+      event: null
+    })
+  })
+
   it("never believes 'never sent' of what the provider gave a handle to", () => {
     const given = payout({ providerReference: "P1" })
     expect(decide(given, facts(10_000n).NotSent, "reconciler", LATER)).toStrictEqual({ next: given, entry: null, event: null })

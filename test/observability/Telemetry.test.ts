@@ -1,6 +1,6 @@
 import { createServer } from "node:http"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { Telemetry } from "../../src/observability/Telemetry.ts"
 
 /** An OTLP/HTTP collector that keeps the bytes. */
@@ -48,8 +48,9 @@ describe("Telemetry", () => {
     Effect.gen(function* () {
       const { endpoint, exports } = yield* collector
       yield* program.pipe(Effect.provide(Telemetry.layer({ ...options, endpoint })))
-      expect(exports.map(({ path, type }) => [path, type])).toEqual([["/v1/traces", "application/x-protobuf"]])
-      const text = exports[0]?.bytes.toString("latin1")
+      const sent = exports.filter(({ path }) => path === "/v1/traces")
+      expect(sent.map(({ type }) => type)).toEqual(["application/x-protobuf"])
+      const text = sent[0]?.bytes.toString("latin1")
       for (const expected of [
         "inner.step",
         "POST",
@@ -60,6 +61,19 @@ describe("Telemetry", () => {
         expect(text).toContain(expected)
       }
     })
+  )
+
+  it.live("sends what was counted, too", () =>
+    Effect.gen(function* () {
+      const { endpoint, exports } = yield* collector
+      const counter = Metric.counter("gateway_counted_total", { description: "Counted here.", incremental: true })
+      const counting = Metric.update(Metric.withAttributes(counter, { code: "some_code" }), 3)
+      yield* counting.pipe(Effect.provide(Telemetry.layer({ ...options, endpoint })))
+      const sent = exports.filter(({ path }) => path === "/v1/metrics")
+      expect(sent.map(({ type }) => type)).toEqual(["application/x-protobuf"])
+      const text = sent[0]?.bytes.toString("latin1")
+      for (const expected of ["gateway-under-test", "gateway_counted_total", "some_code"]) expect(text).toContain(expected)
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
   it.live("sends no attribute that is not listed, and no secret of a path", () =>

@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
-import { SqlClient, SqlError } from "effect/sql"
+import { type SqlClient, SqlError } from "effect/sql"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { givenClaim, givenLedger } from "../support/GivenMoney.ts"
 import { appId, applyStep, given, openStep, position, succeeded } from "../support/MoneySteps.ts"

@@ -10,8 +10,7 @@ export interface Bug {
   readonly name: string
   /** The promise that it breaks. */
   readonly breaks: string
-  readonly by: "simulation" | "test"
-  /** The test file, where a test has to notice it. */
+  /** The test file that has to notice it; the simulation where none is named. */
   readonly test?: string
   readonly edits: readonly [Edit, ...ReadonlyArray<Edit>]
 }
@@ -38,7 +37,6 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "skip the fence",
     breaks: "a claimant that slept past its lease opens nothing",
-    by: "simulation",
     edits: [
       { file: open, text: "WHEN c.fence IS DISTINCT FROM s.fence OR c.state IS DISTINCT FROM 'claimed'", instead: "WHEN false" },
       { file: open, text: "k.key = o.key AND k.fence = o.fence AND k.state = 'claimed'", instead: "k.key = o.key" }
@@ -47,7 +45,6 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "decide against an old revision",
     breaks: "a decision is committed only against the record that it was made for",
-    by: "simulation",
     edits: [
       {
         file: "src/persistence/ApplyStatement.ts",
@@ -59,7 +56,6 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "settle twice",
     breaks: "a transaction settles once, whoever brings the news",
-    by: "simulation",
     edits: [
       {
         file: "src/persistence/ApplyStatement.ts",
@@ -72,7 +68,6 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "release on a timeout",
     breaks: "silence never becomes a refusal",
-    by: "simulation",
     edits: [
       {
         file: moves,
@@ -84,7 +79,6 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "forget to give the reservation back",
     breaks: "a payout that failed has had its float returned",
-    by: "simulation",
     edits: [
       { file: moves, text: "entry: release(payout.currency, add(payout.principal, payout.heldFee))", instead: "entry: null" }
     ]
@@ -92,7 +86,6 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "credit twice on a late success",
     breaks: "a collection is credited once",
-    by: "simulation",
     edits: [
       {
         file: moves,
@@ -106,13 +99,11 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "believe the amount that was asked for",
     breaks: "another amount than the stored one moves nothing by itself",
-    by: "simulation",
     edits: [{ file: moves, text: "(fact.amount !== null && fact.amount !== amount) ||", instead: "" }]
   },
   {
     name: "let the tenant pay a dearer fee",
     breaks: "a tenant is debited no more than was held",
-    by: "simulation",
     edits: [
       { file: moves, text: "fees: smaller(actualFee, payout.heldFee)", instead: "fees: actualFee" },
       {
@@ -125,7 +116,6 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "count no payout",
     breaks: "no more payouts in an hour than the limit",
-    by: "simulation",
     edits: [
       { file: open, text: "counters: step.counters.map(counterColumns)", instead: "counters: []" },
       { file: "src/services/Velocity.ts", text: "if (full !== undefined) return", instead: "if (false) return" }
@@ -134,7 +124,6 @@ const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "book an exchange as it was quoted",
     breaks: "an exchange is booked as it came in",
-    by: "simulation",
     edits: [
       {
         file: "src/domain/ExchangeMoves.ts",
@@ -149,7 +138,6 @@ const providerBugs: ReadonlyArray<Bug> = [
   {
     name: "believe a callback",
     breaks: "a callback is only a reason to ask",
-    by: "simulation",
     edits: [
       {
         file: "src/services/Reconciler.ts",
@@ -162,7 +150,6 @@ const providerBugs: ReadonlyArray<Bug> = [
   {
     name: "believe every not found",
     breaks: "not found proves nothing where the question by our reference is not documented",
-    by: "simulation",
     edits: [
       { file: "src/services/Reconciler.ts", text: 'promises.lookup === "by_client_ref"', instead: 'promises.lookup !== "none"' }
     ]
@@ -170,13 +157,11 @@ const providerBugs: ReadonlyArray<Bug> = [
   {
     name: "believe not found at once",
     breaks: "not found proves nothing before the grace is over and it was heard often enough",
-    by: "simulation",
     edits: [{ file: "src/services/Reconciler.ts", text: "return documented && enough ?", instead: "return documented ?" }]
   },
   {
     name: "fail over after silence",
     breaks: "only what provably never left goes to the next provider",
-    by: "simulation",
     edits: [
       {
         file: "src/services/Sending.ts",
@@ -188,7 +173,6 @@ const providerBugs: ReadonlyArray<Bug> = [
   {
     name: "send test money from the live account",
     breaks: "the mode of the key decides the account",
-    by: "simulation",
     edits: [
       {
         file: "src/services/Routes.ts",
@@ -203,7 +187,6 @@ const clientBugs: ReadonlyArray<Bug> = [
   {
     name: "drop an event",
     breaks: "every change has its event in the same commit",
-    by: "simulation",
     edits: [
       {
         file: "src/services/Settlement.ts",
@@ -215,7 +198,6 @@ const clientBugs: ReadonlyArray<Bug> = [
   {
     name: "repeat an answer with other bytes",
     breaks: "a replay is the original answer, byte for byte",
-    by: "simulation",
     edits: [
       {
         file: "src/http/Idempotent.ts",
@@ -227,7 +209,6 @@ const clientBugs: ReadonlyArray<Bug> = [
   {
     name: "ignore a lease",
     breaks: "nobody works beside a living claim",
-    by: "simulation",
     edits: [
       {
         file: "src/persistence/IdempotencyPg.ts",
@@ -239,13 +220,11 @@ const clientBugs: ReadonlyArray<Bug> = [
   {
     name: "charge a number twice at once",
     breaks: "one live charge for each number",
-    by: "simulation",
     edits: [{ file: "src/services/ChargeGuard.ts", text: "if (Option.isSome(earlier)) return", instead: "if (false) return" }]
   },
   {
     name: "accept a nonce again",
     breaks: "a signed request is good once, at whatever node",
-    by: "test",
     test: "test/scenarios/TwoNodes.test.ts",
     edits: [{ file: "src/persistence/NoncesPg.ts", text: "return rows.length === 1", instead: "return rows.length >= 0" }]
   }

@@ -31,7 +31,7 @@ const status = (code: number, headers: Record<string, string> = {}) => ({
 })
 const raw = (text: string) => ({ answer: (response: ServerResponse) => void response.socket?.end(text) })
 const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024))
-const MEBIBYTE = Buffer.alloc(1024 * 1024, "x")
+const MUCH = Buffer.alloc(64 * 1024, "x")
 
 /** Every way to fail that was thought of, and two that never do. */
 export const kinds: ReadonlyArray<Kind> = [
@@ -81,7 +81,7 @@ export const kinds: ReadonlyArray<Kind> = [
   {
     name: "sends an endless body",
     answer: (response) => {
-      const more = () => void (response.destroyed || response.write(MEBIBYTE, more))
+      const more = () => void (response.destroyed || response.write(MUCH, more))
       response.writeHead(200)
       more()
     },

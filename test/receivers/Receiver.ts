@@ -29,15 +29,13 @@ export interface Heard {
   readonly bodies: Map<string, string>
   /** Events that it said 2xx to. */
   readonly taken: Set<string>
-  /** Most requests that it was working on at a time. */
-  busiest: number
   /** Wrong signatures, requests where a redirect pointed. */
   readonly faults: Array<string>
   /** Events whose bytes were not those of the attempt before. */
   readonly changed: Set<string>
 }
 
-const newHeard = (): Heard => ({ attempts: 0, bodies: new Map(), taken: new Set(), busiest: 0, faults: [], changed: new Set() })
+const newHeard = (): Heard => ({ attempts: 0, bodies: new Map(), taken: new Set(), faults: [], changed: new Set() })
 
 export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver> => {
   const heard = newHeard()
@@ -46,7 +44,6 @@ export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver
   let isHealed = false
   let secret = ""
   let turn = 0
-  let underWay = 0
 
   const slowly = (step: () => void) => void drips.add(setInterval(step, dripMs))
   const take = (id: string, response: ServerResponse) => {
@@ -60,8 +57,6 @@ export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver
     if (kind.dies) response.once("finish", () => void close())
   }
   const serve: RequestListener = async (request, response) => {
-    heard.busiest = Math.max(heard.busiest, ++underWay)
-    response.once("close", () => void underWay--)
     const body = await textOf(request)
     if (body === undefined) return
     const id = String(request.headers["webhook-id"])

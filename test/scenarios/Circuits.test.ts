@@ -25,7 +25,7 @@ const gauge = (provider: string, operation: string) =>
   Effect.map(Metric.snapshot, (all) => {
     const own = all.find(
       ({ attributes, id }) =>
-        id === "provider_circuit_open" && attributes?.["provider"] === provider && attributes["operation"] === operation
+        id === "gateway_provider_circuit_open" && attributes?.["provider"] === provider && attributes["operation"] === operation
     )
     return own?.type === "Gauge" ? own.state.value : undefined
   })

@@ -18,7 +18,7 @@ const countries = Effect.flatMap(Reference, (reference) => reference.countries(c
 const balances = Effect.flatMap(Reference, (reference) => reference.balances(caller))
 
 describe("what is looked up", () => {
-  it.effect("is asked of the next provider that has it when one is down, in the corridor's order", () =>
+  it.effect("is asked of the first provider of the corridor that has it, and of nobody else when that one is down", () =>
     Effect.gen(function* () {
       const unable = countingProvider("unable", {}, ["reference"])
       const [alpha, beta] = [countingProvider("alpha"), countingProvider("beta", { holder: "J. Doe" })]
@@ -27,11 +27,9 @@ describe("what is looked up", () => {
         expect(yield* banks).toMatchObject([{ code: "alpha-01" }])
         expect(Redacted.value(yield* holder)).toBe("Jane Doe")
         alpha.script.down = true
-        expect(yield* banks).toMatchObject([{ code: "beta-01" }])
-        expect(Redacted.value(yield* holder)).toBe("J. Doe")
-        beta.script.down = true
         expect(yield* Effect.flip(banks)).toMatchObject({ _tag: "provider_error" })
         expect(yield* Effect.flip(holder)).toMatchObject({ _tag: "provider_error" })
+        expect(beta.calls).toStrictEqual([])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

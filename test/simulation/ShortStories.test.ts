@@ -7,5 +7,5 @@ describe("two gateways in short stories of lost answers, crashes and repeated re
   const { holds } = givenGround()
 
   for (const first of [1, 26, 51, 76])
-    it(`loses, doubles and invents no cent from seed ${first} on`, () => holds(first, 25, 8), WITHIN_MS)
+    it(`loses, doubles and invents no cent from seed ${first} on`, () => holds(first, 20, 8), WITHIN_MS)
 })

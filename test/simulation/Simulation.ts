@@ -30,7 +30,7 @@ export interface Outcome {
 
 const CREDIT = 100_000n
 /** Payouts of tenant two in an hour of live time. */
-const CAP = 4
+const CAP = 2
 const START = 1_795_248_000_000
 const DAY = 24 * 3_600_000
 /** Stories begin this far apart, so that no cache of a port remembers the one before. */

@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { auditEntry } from "../support/GivenDatabase.ts"
 import { type Random, seeded } from "../support/Random.ts"
 import { callerOf, hear, holdsKey, MODES, type Operation, operation, wish } from "./Client.ts"
 import { Endpoint } from "./Endpoint.ts"
@@ -8,15 +7,15 @@ import type { Ground, Ready } from "./Ground.ts"
 import { type Hint, MINUTE } from "./Movement.ts"
 import { type Fate, Node } from "./Node.ts"
 import { type NodeServices, openServices, quoteFor, request } from "./NodeServices.ts"
-import { callbackOf, rulingOf, World } from "./World.ts"
+import { rule } from "./Person.ts"
+import { callbackOf, World } from "./World.ts"
 
-const SECOND = 1_000
 /** A client gives up before the lease of its key ends, as the gateway's own deadline does. */
-const PATIENCE_MS = 85 * SECOND
-const OVERSLEPT_MS = 100 * SECOND
-/** Gates that a request may pass before it is held, in the story of two that come at once. */
-const HELD_WITHIN = 8
-const PAUSES = [SECOND, 5 * SECOND, 20 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 180 * MINUTE] as const
+const PATIENCE_MS = 85_000
+const OVERSLEPT_MS = 100_000
+/** Where a request is held in the stories of two that come at once. */
+const HOLDS = ["after claim", "before open", "after open", "before money", "after money", "before apply"] as const
+const PAUSES = [1_000, 5_000, 20_000, MINUTE, 5 * MINUTE, 30 * MINUTE, 180 * MINUTE] as const
 /** After the last step: past every lease, every window, every late question and the end of the schedule. */
 const CALM_MINUTES = [2, 2, 20, 20, 60, 60, 60, 24 * 60, 24 * 60, 24 * 60, 60]
 const ITEMS_AT_MOST = 1_000
@@ -40,7 +39,7 @@ export class Story {
   readonly #processes: Array<Process> = []
   #now: number
   #calm = false
-  #held: number | undefined
+  #held: string | undefined
 
   constructor(seed: number, ground: Ground, now: number) {
     this.#random = seeded(seed)
@@ -79,7 +78,7 @@ export class Story {
       yield* this.#hints
       yield* this.#rounds
     }
-    yield* this.#person
+    this.reviewed += yield* rule(this.#any().services, this.world, this.#moment)
     yield* this.#rounds
   })
 
@@ -88,21 +87,23 @@ export class Story {
   }
 
   #process(index: number): Process {
-    const found = this.#processes[index]
-    if (found === undefined) throw new Error(`there is no node ${index}`)
-    return found
+    return this.#processes[index] ?? unknownNode(index)
   }
 
   /** Between any two effects of a request it may be left waiting or die with its node. */
   #fate(moment: string, mayWait: boolean): Fate {
     if (this.#calm) return "goes_on"
-    const fate = this.#choose(mayWait)
+    const fate = this.#choose(moment, mayWait)
     if (fate !== "goes_on") this.log.push(`${moment}: ${fate}`)
     return fate
   }
 
-  #choose(mayWait: boolean): Fate {
-    if (this.#held !== undefined) return mayWait && this.#held-- <= 0 ? "waits" : "goes_on"
+  #choose(moment: string, mayWait: boolean): Fate {
+    if (this.#held !== undefined) {
+      const isThere = mayWait && moment.replace(/send|charge|execute/, "money") === this.#held
+      if (isThere) this.#held = undefined
+      return isThere ? "waits" : "goes_on"
+    }
     if (this.#random.chance(0.03)) return "dies"
     return mayWait && this.#random.chance(0.03) ? "waits" : "goes_on"
   }
@@ -125,6 +126,8 @@ export class Story {
       }
     })
   }
+
+  readonly #moment = Effect.suspend(() => this.#pass(1))
 
   #pass(ms: number): Effect.Effect<void> {
     this.#now += ms
@@ -187,7 +190,7 @@ export class Story {
       const index = this.#random.below(this.#processes.length)
       const first = this.#process(index)
       if (first.node.waiting.length > 0) return yield* this.#ask(one)
-      this.#held = this.#random.below(HELD_WITHIN)
+      this.#held = this.#random.pick(HOLDS)
       yield* this.#ask(one, first)
       this.#held = undefined
       const moment = first.node.waiting[0] ?? null
@@ -195,12 +198,13 @@ export class Story {
       if (dice < 3) {
         yield* this.#pass(30 * MINUTE)
         yield* this.#callbacks
+        yield* this.#round((services) => services.reconciler.round)
       } else if (dice < 7) {
         yield* this.#pass(OVERSLEPT_MS)
         yield* this.#ask(one, this.#process(1 - index))
       } else {
         const since = this.#now
-        const isBeside = () => first.node.waiting[0] === moment && this.#now < since + SECOND
+        const isBeside = () => first.node.waiting[0] === moment && this.#now < since + 1_000
         yield* this.#ask(one, this.#process(1 - index), () => (isBeside() && holdsKey(moment) ? moment : null))
       }
       if (this.#random.chance(0.85)) yield* first.node.resume.pipe(Effect.andThen(this.#raiseTheDead))
@@ -238,16 +242,8 @@ export class Story {
       this.#work(({ ingress }) => Effect.exit(ingress.receive(hint.provider, hint.mode, callbackOf(hint))))
     return Effect.suspend(() => Effect.forEach(this.world.dueHints(this.#now), bring, { discard: true }))
   }
+}
 
-  /** Somebody with the provider's statement in hand. */
-  get #person(): Effect.Effect<void> {
-    return Effect.gen({ self: this }, function* () {
-      const { review } = this.#any().services
-      for (const { record } of yield* review.cases(ITEMS_AT_MOST, auditEntry())) {
-        this.reviewed++
-        yield* this.#pass(1)
-        yield* Effect.orDie(review.resolve(record.reference, rulingOf(this.world.moved(record.reference)), auditEntry()))
-      }
-    })
-  }
+const unknownNode = (index: number): never => {
+  throw new Error(`there is no node ${index}`)
 }

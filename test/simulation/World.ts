@@ -1,7 +1,6 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { Reference } from "../../src/domain/Ids.ts"
-import { minor } from "../../src/domain/Money.ts"
 import type {
   Answer,
   AskOrder,
@@ -15,7 +14,6 @@ import type {
 import type { Random } from "../support/Random.ts"
 import {
   collectionFee,
-  feeCharged,
   GRACE_MS,
   type Hint,
   type Kind,
@@ -26,6 +24,9 @@ import {
   SHORT_BY
 } from "./Movement.ts"
 import { brought, executed, lost, quoted, refused, succeeded, unseen } from "./ProviderWords.ts"
+
+/** How long those who promise no question by our reference may not find what they took. */
+const LATE_MS = 360 * MINUTE
 
 /** What is asked of a provider, whatever its kind. */
 interface Wish {
@@ -159,7 +160,7 @@ export class World {
   }
 
   #record(provider: string, { amount, brings, kind, mode, reference }: Wish, now: number): Movement {
-    const from = this.#chance(0.1) ? now + this.#random.below(GRACE_MS) : now
+    const from = this.#chance(0.1) ? now + this.#random.below(provider === "alpha" ? GRACE_MS : LATE_MS) : now
     const settlesAt = from + (this.#chance(0.3) ? 0 : this.#random.below(this.calm ? 1000 : 20 * MINUTE))
     const outcome = this.#chance(0.15) ? "failed" : "successful"
     const isShort = kind !== "exchange" && this.#chance(0.06)
@@ -215,16 +216,3 @@ const readHint = (body: string) =>
     Option.filter(({ genuine }) => genuine),
     Option.map(({ reference }) => ({ reference, providerReference: null }))
   )
-
-/** What a person reads in the provider's statement and books. */
-export const rulingOf = (movement: Movement | undefined) => {
-  const evidence = "the provider's statement"
-  if (movement === undefined) return { outcome: "failed" as const, amount: null, fee: null, evidence }
-  const { amount, brings, fee, kind } = movement
-  return {
-    outcome: "successful" as const,
-    amount: minor(brings?.amount ?? amount),
-    fee: kind === "exchange" ? null : minor(kind === "payout" ? feeCharged(fee) : fee),
-    evidence
-  }
-}

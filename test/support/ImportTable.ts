@@ -67,9 +67,19 @@ export const imports: ReadonlyArray<{
       "providers/$1/",
       "providers/Transport.ts",
       "providers/WireNumber.ts",
-      "providers/ContractFees.ts"
+      "providers/ContractFees.ts",
+      // What several wires share, and none of them owns.
+      "providers/Reading.ts",
+      "providers/Client.ts",
+      "providers/Balances.ts",
+      "providers/ContractQuote.ts"
     ],
     packages: [core, crypto, http]
+  },
+  {
+    from: /^providers\/(Reading|Client)\.ts$/,
+    files: ["domain/", "services/ports/Provider", "providers/Transport.ts"],
+    packages: [core]
   },
   { from: /^providers\//, files: ["domain/", "services/ports/Provider"], packages: [core, crypto, http] },
   {

@@ -96,9 +96,8 @@ const server = createServer(async (request, response) => {
   if (request.method === "GET") return void response.end(JSON.stringify(received))
   const chunks: Array<Buffer> = []
   for await (const chunk of request) chunks.push(Buffer.from(chunk))
-  if (request.url !== "/v1/traces" || request.headers["content-type"] !== "application/x-protobuf")
-    return void response.writeHead(415).end()
-  received.push(...spansOf(Buffer.concat(chunks)))
+  if (request.headers["content-type"] !== "application/x-protobuf") return void response.writeHead(415).end()
+  if (request.url === "/v1/traces") received.push(...spansOf(Buffer.concat(chunks)))
   response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
 })
 server.listen(0, "127.0.0.1", () => {

@@ -2,10 +2,12 @@ import { Cache, Clock, Duration, Effect, Exit, Option, type Scope } from "effect
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Mode } from "../../domain/Ids.ts"
 import type { Answer, AskOrder, Collections, PayoutOrder, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import { type Client, type Deadline, deadlineAfter } from "../Client.ts"
+import { decoded, type Reading } from "../Reading.ts"
 import { type Exchanged, openTransport } from "../Transport.ts"
-import { type Client, type EversendSettings, openClient } from "./Client.ts"
+import { type EversendSettings, openClient } from "./Client.ts"
 import { exchanging } from "./Exchanges.ts"
-import { decoded, type Reading } from "./Reading.ts"
+import { heard, NAME } from "./Reading.ts"
 import { referenceData } from "./Reference.ts"
 import type { Kind } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
@@ -14,8 +16,6 @@ import { byIdPath, chargeBody, codeBody, payoutBody, quotationBody, searchPath }
 import { QUOTE_LIFE_MS, quoteOf } from "./TranslateQuote.ts"
 import { eversendCallbacks } from "./Webhook.ts"
 import { BanksAnswer, OtpAnswer } from "./Wire.ts"
-
-const NAME = "eversend"
 
 /** Eversend does not say what a second call with one transactionRef does, nor that its search is by transactionRef. */
 const promises: Promises = {
@@ -38,7 +38,7 @@ export const eversend = Effect.fn("eversend")(function* (
   mode: Mode
 ): Effect.fn.Return<Provider, never, Scope.Scope> {
   const client = yield* openClient(settings, yield* openTransport(NAME))
-  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const deadline = deadlineAfter(settings.timeoutMs)
   const ask = asking(client, deadline)
   return {
     name: NAME,
@@ -50,13 +50,11 @@ export const eversend = Effect.fn("eversend")(function* (
     reference: referenceData(client, deadline),
     statement: statement(client, deadline),
     exchange: {
-      ...exchanging({ client, deadline, heard, search: (until, order) => search(client, until, "exchange", order) }),
+      ...exchanging({ client, deadline, search: (until, order) => search(client, until, "exchange", order) }),
       ask: ask("exchange")
     }
   }
 })
-
-type Deadline = Effect.Effect<number>
 
 const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
   Effect.fn("eversend.quote")(function* (order) {
@@ -166,7 +164,3 @@ const bankNames = Effect.fnUntraced(function* (client: Client) {
 
 /** What a name is worth waiting for. */
 const BANKS_TIMEOUT_MS = 3000
-
-/** An alarm is for the operator; the fact is the same with and without it. */
-const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
-  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

@@ -1,7 +1,5 @@
-import { Cache, Clock, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
-import { json } from "../../domain/Json.ts"
-import { maskedExchange } from "../../domain/Masking.ts"
-import { leaveTrail } from "../../services/ports/ProviderTrail.ts"
+import { Cache, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
+import { type Call, type Client, calling, left } from "../Client.ts"
 import { type Exchange, type Exchanged, exactJson, type Transport } from "../Transport.ts"
 import { TokenAnswer } from "./Wire.ts"
 
@@ -19,18 +17,6 @@ export interface EversendSettings {
   readonly timeoutMs: number
 }
 
-export interface Call {
-  readonly operation: string
-  readonly method: "GET" | "POST"
-  /** From the base URL on, query included. */
-  readonly path: string
-  /** Money in it is RawJson: a decimal to the digit. */
-  readonly body?: object
-}
-
-/** Authenticated calls. `until` is the moment at which the answer is no longer waited for. */
-export type Client = (call: Call, until: number) => Effect.Effect<Exchanged>
-
 /** How long a token is used: Eversend does not say how long it lives, and integrations that were seen work keep it this long. */
 const TOKEN_LIFE = Duration.minutes(20)
 
@@ -40,6 +26,8 @@ class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string }> {}
 export const openClient = Effect.fn("eversend.openClient")(function* (settings: EversendSettings, transport: Transport) {
   const base = settings.baseUrl.replace(/\/+$/, "")
   const origin: Readonly<Record<string, string>> = settings.origin === null ? {} : { origin: settings.origin }
+
+  const once = calling(settings.baseUrl, transport)
 
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
   const tokens = yield* Cache.makeWith<"token", string, NoToken>(() => fetchToken(settings, base, origin, transport), {
@@ -54,17 +42,7 @@ export const openClient = Effect.fn("eversend.openClient")(function* (settings: 
         orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
       })
     )
-    const body = call.body === undefined ? null : json(call.body)
-    const exchanged = yield* transport.exchange({
-      operation: call.operation,
-      method: call.method,
-      url: base + call.path,
-      headers: { ...origin, ...contentType(call), accept: "application/json", authorization: `Bearer ${token}` },
-      body,
-      timeoutMs: yield* left(until)
-    })
-    if (body !== null && exchanged._tag !== "NotSent")
-      yield* leaveTrail(maskedExchange(body, exchanged._tag === "Answered" ? exchanged.body : null))
+    const exchanged = yield* once(call, until, { ...origin, authorization: `Bearer ${token}` })
     const stale = exchanged._tag === "Answered" && exchanged.status === 401
     if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
     return { exchanged, stale }
@@ -78,11 +56,6 @@ export const openClient = Effect.fn("eversend.openClient")(function* (settings: 
     )
   return client
 })
-
-const contentType = ({ body }: Call): Readonly<Record<string, string>> =>
-  body === undefined ? {} : { "content-type": "application/json" }
-
-const left = (until: number): Effect.Effect<number> => Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, until - now))
 
 const fetchToken = Effect.fnUntraced(function* (
   { clientId, clientSecret, timeoutMs }: EversendSettings,

@@ -1,21 +1,20 @@
 import { Clock, Effect } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Answer, AskOrder, Exchanges } from "../../services/ports/Provider.ts"
-import type { Client } from "./Client.ts"
-import type { Reading } from "./Reading.ts"
+import type { Client, Deadline } from "../Client.ts"
+import type { Reading } from "../Reading.ts"
+import { heard } from "./Reading.ts"
 import { confirmed, isUnconfirmed } from "./Translate.ts"
 import { exchangeOutcome, exchangeQuotationBody, exchangeQuoteOf } from "./TranslateExchange.ts"
 
 interface Parts {
   readonly client: Client
-  /** The moment until which a call that begins now is waited for. */
-  readonly deadline: Effect.Effect<number>
+  readonly deadline: Deadline
   readonly search: (until: number, order: AskOrder) => Effect.Effect<Reading<Answer>>
-  readonly heard: <F>(reading: Reading<F>, reference: string) => Effect.Effect<F>
 }
 
 /** Exchanges between the account's own wallets. */
-export const exchanging = ({ client, deadline, heard, search }: Parts): Pick<Exchanges, "quote" | "execute"> => {
+export const exchanging = ({ client, deadline, search }: Parts): Pick<Exchanges, "quote" | "execute"> => {
   const quote: Exchanges["quote"] = Effect.fn("eversend.exchange.quote")(function* (order) {
     const askedAt = yield* Clock.currentTimeMillis
     const body = exchangeQuotationBody(order)

@@ -1,20 +1,12 @@
 import { createHmac } from "node:crypto"
 import { Clock, Effect, Option, Redacted, Schema } from "effect"
-import { CALLBACK_RETRIES } from "../simulation/Callbacks.ts"
+import { onceOnly } from "../simulation/Answers.ts"
+import { signedCallback } from "../simulation/Callbacks.ts"
 import { type PlannedCallback, playOf } from "../simulation/Endings.ts"
 import type { SimulatedTransaction } from "../simulation/Facts.ts"
-import type { Desk, SimulatedProvider, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
-import {
-  type Call,
-  type Duplicates,
-  deliver,
-  type EversendAccount,
-  PROVIDER,
-  passGate,
-  plain,
-  refuse,
-  type Stop
-} from "./SimulatorCall.ts"
+import { answering, bearerOf, lineOf, operationsOf, type Routes, routeOf } from "../simulation/Router.ts"
+import type { Desk, SimulatedProvider, WireRequest } from "../simulation/SimulatedProvider.ts"
+import { type Call, type Duplicates, deliver, type EversendAccount, PROVIDER, passGate, plain, refuse } from "./SimulatorCall.ts"
 import { checkout, collectionFees, createCollection, sendCode } from "./SimulatorCollections.ts"
 import { createExchange, quoteExchange } from "./SimulatorExchanges.ts"
 import { createPayout } from "./SimulatorPayouts.ts"
@@ -31,16 +23,7 @@ interface Options {
 
 const MOUNT = "/v1"
 
-type Endpoint = (call: Call, parameter: string) => Effect.Effect<WireAnswer, Stop>
-
-interface Route {
-  /** The name by which the control port chooses its ending; absent where a number in the call does. */
-  readonly operation?: string
-  readonly endpoint: Endpoint
-}
-
-// A trailing `*` is one path segment.
-const routes: Readonly<Record<string, Route>> = {
+const routes: Routes<Call> = {
   "POST /collections/fees": { operation: "collection_fees", endpoint: collectionFees },
   "POST /collections/otp": { operation: "otp", endpoint: sendCode },
   "POST /collections/momo": { endpoint: createCollection },
@@ -57,7 +40,7 @@ const routes: Readonly<Record<string, Route>> = {
   "GET /transactions/*": { operation: "transactions", endpoint: transactionById }
 }
 
-const operations = ["token", "exchange", ...new Set(Object.values(routes).flatMap(({ operation }) => operation ?? []))]
+const operations = ["token", "exchange", ...operationsOf(Object.values(routes))]
 
 /** Eversend as its wire shows it (README.md beside this file). */
 export const eversendSimulator = ({ accounts, duplicates }: Options): SimulatedProvider => ({
@@ -67,22 +50,17 @@ export const eversendSimulator = ({ accounts, duplicates }: Options): SimulatedP
   operations,
   callback: (transaction, planned) => callback(accounts, transaction, planned),
   handler: (desk) => {
-    const claimed = new Set<string>()
-    const claim = (key: string) => {
-      if (claimed.has(key)) return false
-      claimed.add(key)
-      return true
-    }
+    const claim = onceOnly()
     return Effect.fnUntraced(
       function* (request: WireRequest) {
         const page = /^\/checkout\/([A-Z0-9]+)$/.exec(request.path)?.[1]
         if (page !== undefined && request.method === "GET") return yield* checkout(desk, page, claim)
         const now = yield* Clock.currentTimeMillis
-        const path = request.path.replace(/\/$/, "")
-        if (request.method === "GET" && path === `${MOUNT}/auth/token`) return yield* token(accounts, desk, request, now)
+        const line = lineOf(MOUNT, request)
+        if (line === "GET /auth/token") return yield* token(accounts, desk, request, now)
         const merchant = authenticated(accounts, request, now)
         if (merchant === undefined) return yield* refuse(401, "Invalid token")
-        const found = routeOf(request.method, path)
+        const found = routeOf(routes, line)
         if (found === undefined) return yield* refuse(404, "Not found")
         return yield* answer(found, { desk, merchant, request, now, claim, duplicates })
       },
@@ -91,23 +69,7 @@ export const eversendSimulator = ({ accounts, duplicates }: Options): SimulatedP
   }
 })
 
-const routeOf = (method: string, path: string) => {
-  if (!path.startsWith(`${MOUNT}/`)) return undefined
-  const own = `${method} ${path.slice(MOUNT.length)}`
-  const exact = routes[own]
-  if (exact !== undefined) return { route: exact, parameter: "" }
-  const cut = own.lastIndexOf("/") + 1
-  const route = routes[`${own.slice(0, cut)}*`]
-  return route === undefined ? undefined : { route, parameter: own.slice(cut) }
-}
-
-const answer = Effect.fnUntraced(function* (found: { readonly route: Route; readonly parameter: string }, call: Call) {
-  const { endpoint, operation } = found.route
-  if (operation === undefined) return yield* endpoint(call, found.parameter)
-  const play = playOf("payout", call.desk.chosen(operation))
-  yield* passGate(play)
-  return deliver(play.answer, yield* endpoint(call, found.parameter))
-})
+const answer = answering({ passGate, deliver })
 
 const BearerToken = Schema.Struct({ clientId: Schema.String })
 
@@ -128,7 +90,7 @@ const token = Effect.fnUntraced(function* (
 })
 
 const authenticated = (accounts: ReadonlyArray<EversendAccount>, request: WireRequest, now: number) => {
-  const bearer = /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
+  const bearer = bearerOf(request) ?? ""
   const claimed = Option.getOrUndefined(peekToken(BearerToken, bearer))?.clientId
   const merchant = accounts.find(({ clientId }) => clientId === claimed)
   if (merchant === undefined) return undefined
@@ -138,15 +100,9 @@ const authenticated = (accounts: ReadonlyArray<EversendAccount>, request: WireRe
 const callback = (accounts: ReadonlyArray<EversendAccount>, transaction: SimulatedTransaction, planned: PlannedCallback) => {
   const body = callbackBody(transaction, planned.says)
   const secret = accounts.find(({ clientId }) => clientId === transaction.account)?.webhookSecret
-  const genuine = planned.signature === "genuine" && secret !== undefined
-  const signature = createHmac("sha512", genuine ? Redacted.value(secret) : "a forger's guess")
-    .update(body)
-    .digest("hex")
-  return {
-    body,
-    headers: { "content-type": "application/json", "x-eversend-signature": signature },
-    retries: genuine ? CALLBACK_RETRIES : 0
-  }
+  return signedCallback(secret, planned, body, (key) => ({
+    "x-eversend-signature": createHmac("sha512", key).update(body).digest("hex")
+  }))
 }
 
 // White space that no serializer would produce, so that only a check over the bytes as sent can hold.

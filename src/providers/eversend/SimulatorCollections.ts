@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto"
 import { Effect, Option, Result, Schema } from "effect"
 import { fromDecimal } from "../../domain/Money.ts"
+import { page, Stop } from "../simulation/Answers.ts"
 import { type Ending, endingOf, type Play, playOf } from "../simulation/Endings.ts"
-import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun, type SimulatedTransaction } from "../simulation/Facts.ts"
 import { collectionFee } from "../simulation/Fees.ts"
-import type { Desk, WireAnswer } from "../simulation/SimulatedProvider.ts"
+import type { Desk } from "../simulation/SimulatedProvider.ts"
 import {
   type Call,
   checkReference,
@@ -15,7 +16,6 @@ import {
   refusal,
   refuse,
   refusePhone,
-  Stop,
   success,
   transactionId
 } from "./SimulatorCall.ts"
@@ -96,23 +96,18 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
   if (play.gate !== "refused") yield* passGate(play)
   if (otp !== undefined && !call.claim(codeKey(otp.pinId))) return yield* refuse(400, "Invalid OTP")
 
-  const transaction: SimulatedTransaction = {
+  const transaction = begun(call.now, {
     provider: PROVIDER,
     account: call.merchant.clientId,
     id: transactionId(call, "BE"),
     reference: request.transactionRef ?? null,
     kind: "collection",
     ...start(play, ending, redirectTo),
-    returned: false,
     currency,
     amount,
     fee: collectionFee(amount),
-    destinationCurrency: currency,
-    destinationAmount: amount,
-    createdAt: call.now,
-    updatedAt: call.now,
     detail: { sourceCountry: request.country, phoneNumber: request.phone, redirectTo }
-  }
+  })
   const manner = yield* call.desk.accept(transaction, otp === undefined ? [] : [usedCode(otp.pinId, request.phone, call.now)])
   const answer = success(created(call.desk, transaction))
   return transaction.awaitsPayer || transaction.status === "failed" ? answer : deliver(manner, answer)
@@ -164,14 +159,9 @@ const created = (desk: Desk, transaction: SimulatedTransaction) => ({
 export const checkout = Effect.fnUntraced(function* (desk: Desk, id: string, claim: Call["claim"]) {
   const transaction = desk.account.transaction(PROVIDER, id)
   if (transaction === undefined) return yield* new Stop({ answer: refusal(404, "Not found") })
-  const done = page(transaction.detail.redirectTo ?? "")
+  const done = paidPage(transaction.detail.redirectTo ?? "")
   if (!transaction.awaitsPayer || !claim(`${PROVIDER}/checkout/${id}`)) return done
   return deliver(yield* desk.completeByPayer(transaction), done)
 })
 
-const page = (back: string): WireAnswer => ({
-  kind: "answer",
-  status: 200,
-  contentType: "text/html; charset=utf-8",
-  body: `<html><body><p>Payment completed</p><a href="${back.replace(/[&"<>]/g, "")}">Back to the shop</a></body></html>`
-})
+const paidPage = (back: string) => page(`<p>Payment completed</p><a href="${back.replace(/[&"<>]/g, "")}">Back to the shop</a>`)

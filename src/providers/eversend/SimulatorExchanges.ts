@@ -2,7 +2,7 @@ import { Effect, Option, Result, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { fromDecimal } from "../../domain/Money.ts"
 import { playOf } from "../simulation/Endings.ts"
-import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun, type SimulatedTransaction } from "../simulation/Facts.ts"
 import { bought, boughtRaw, rate } from "../simulation/Rates.ts"
 import {
   type Call,
@@ -14,6 +14,7 @@ import {
   plain,
   refusal,
   refuse,
+  spend,
   success,
   transactionId
 } from "./SimulatorCall.ts"
@@ -81,28 +82,21 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
   }
   if (amount > before.from) return yield* refuse(402, "Insufficient wallet balance")
   const used = `${PROVIDER}/exchange/${claims.once}`
-  if (account.note(used) !== undefined || !call.claim(used)) return yield* refuse(400, "Quotation token has already been used")
+  yield* spend(call, used)
 
-  const transaction: SimulatedTransaction = {
+  const transaction = begun(call.now, {
     provider: PROVIDER,
     account: call.merchant.clientId,
     id: transactionId(call, "BE"),
     reference: request.transactionRef ?? null,
     kind: "exchange",
-    status: "pending",
-    awaitsPayer: false,
-    returned: false,
     ending,
     currency: from,
     amount,
     fee: 0n,
     destinationCurrency: to,
-    destinationAmount: bought(amount, from, to),
-    reason: null,
-    createdAt: call.now,
-    updatedAt: call.now,
-    detail: {}
-  }
+    destinationAmount: bought(amount, from, to)
+  })
   const manner = yield* call.desk.accept(transaction, [{ fact: "note", key: used, value: transaction.id }])
   if (play.outcome === "failed") return refusal(400, "Exchange failed")
   // Its answer has no word for "pending".

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { endingOf, playOf } from "../simulation/Endings.ts"
-import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun, type SimulatedTransaction } from "../simulation/Facts.ts"
 import {
   type Call,
   checkReference,
@@ -10,6 +10,7 @@ import {
   passGate,
   refuse,
   refusePhone,
+  spend,
   success,
   transactionId
 } from "./SimulatorCall.ts"
@@ -38,28 +39,22 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
   const balance = account.balance(PROVIDER, call.merchant.clientId, promised.currency)
   if (promised.amount + promised.fee > balance) return yield* refuse(402, "Insufficient wallet balance")
   const used = `${PROVIDER}/quotation/${promised.once}`
-  if (account.note(used) !== undefined || !call.claim(used)) return yield* refuse(400, "Quotation token has already been used")
+  yield* spend(call, used)
 
-  const transaction: SimulatedTransaction = {
+  const transaction = begun(call.now, {
     provider: PROVIDER,
     account: call.merchant.clientId,
     id: transactionId(call, "BP"),
     reference: request.transactionRef ?? null,
     kind: "payout",
-    status: "pending",
-    awaitsPayer: false,
-    returned: false,
     ending,
     currency: promised.currency,
     amount: promised.amount,
     fee: promised.fee,
     destinationCurrency: promised.destinationCurrency,
     destinationAmount: promised.destinationAmount,
-    reason: null,
-    createdAt: call.now,
-    updatedAt: call.now,
     detail: detail(request, promised)
-  }
+  })
   const manner = yield* call.desk.accept(transaction, [{ fact: "note", key: used, value: transaction.id }])
   return deliver(manner, success(createdPayout(transaction)))
 })

@@ -5,8 +5,8 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import { fromDecimal, fromDecimalUp } from "../../domain/Money.ts"
 import type { StatementLine } from "../../domain/Reconciliation.ts"
 import type { Provider } from "../../services/ports/Provider.ts"
-import type { Client } from "./Client.ts"
-import { decoded } from "./Reading.ts"
+import type { Client, Deadline } from "../Client.ts"
+import { decoded } from "../Reading.ts"
 import { type Transaction, TransactionsAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
@@ -15,7 +15,7 @@ const MAXIMUM_PAGES = 10_000
 const DAY_MS = 86_400_000
 
 /** Every transaction of the account that was created on a UTC day. Eversend's days may have another time zone: its neighbours are read too. */
-export const statement = (client: Client, deadline: Effect.Effect<number>): NonNullable<Provider["statement"]> =>
+export const statement = (client: Client, deadline: Deadline): NonNullable<Provider["statement"]> =>
   Effect.fn("eversend.statement")(function* (day) {
     const start = DateTime.toEpochMillis(DateTime.makeUnsafe(`${day}T00:00:00Z`))
     const lines: Array<StatementLine> = []

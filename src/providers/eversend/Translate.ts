@@ -2,8 +2,9 @@ import { DateTime, Option, Result, Schema } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
+import { confirming, decoded, type Reading, type Refused, refusedBy, told, unread } from "../Reading.ts"
 import { type Exchanged, exactJson } from "../Transport.ts"
-import { decoded, noAnswer, type Reading, type Refused, refusedBy, told, unread } from "./Reading.ts"
+import { noAnswer } from "./Reading.ts"
 import { failureBy, type Kind, refusals } from "./Refusals.ts"
 import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
 
@@ -78,29 +79,7 @@ const outcomeOf = (kind: Kind, wire: Wire, order: Own): Reading<PayoutOutcome> =
 export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
   fact._tag === "Refused" && fact.providerReference === null && fact.kind !== "config"
 
-/** What such a refusal comes to: what the lookup found decides, and nothing found lets the refusal stand. */
-export const confirmed = (refused: Reading<Refused>, looked: Reading<Answer>): Reading<PayoutOutcome> => {
-  const { alarm, fact } = looked
-  switch (fact._tag) {
-    case "NotFound":
-      return refused
-    case "StillPending":
-      return {
-        fact: {
-          _tag: "Accepted",
-          providerReference: fact.providerReference,
-          observedAmount: null,
-          observedCurrency: null,
-          note: fact.note
-        },
-        alarm
-      }
-    case "Returned":
-      return unread("a refused payment is there, and refunded", fact.note)
-    default:
-      return { fact, alarm }
-  }
-}
+export const confirmed = confirming("a refused payment is there, and refunded")
 
 /** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */
 export const foundById = (kind: Kind, order: AskOrder, exchanged: Exchanged, now: number): Reading<Answer> | undefined => {

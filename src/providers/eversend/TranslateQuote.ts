@@ -1,8 +1,8 @@
 import { Option, Result } from "effect"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond, LARGEST_AMOUNT } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
+import { decoded } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import { decoded } from "./Reading.ts"
 import { PayoutQuotationAnswer } from "./Wire.ts"
 
 /** A quotation's token is signed for this long after it was issued. */

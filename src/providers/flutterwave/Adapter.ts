@@ -2,18 +2,19 @@ import { Clock, Effect, type Scope } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Mode } from "../../domain/Ids.ts"
 import type { Answer, AskOrder, ChargeOrder, Collections, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import { type Client, type Deadline, deadlineAfter, left } from "../Client.ts"
+import { type Reading, refusalOf, refusedBy } from "../Reading.ts"
 import { openTransport } from "../Transport.ts"
 import { openBranches } from "./Branches.ts"
-import { type Client, type Deadline, type FlutterwaveSettings, makeClient, type Sender } from "./Client.ts"
-import { type Reading, type Refusal, refusedBy } from "./Reading.ts"
+import { type FlutterwaveSettings, makeClient, type Sender } from "./Client.ts"
+import { duplicate, heard, isDuplicate, NAME } from "./Reading.ts"
 import { RESOLVES_IN, referenceData } from "./Reference.ts"
+import { chargeRoute } from "./Routes.ts"
 import { statement } from "./Statement.ts"
 import { chargeFound, chargeOutcome, confirmed, isUnconfirmed, payoutOutcome, transferFound } from "./Translate.ts"
 import { accountOf, chargeCall, transferBody } from "./TranslateOrder.ts"
 import { feePath, QUOTE_LIFE_MS, quoteOf, unquotable } from "./TranslateQuote.ts"
 import { flutterwaveCallbacks } from "./Webhook.ts"
-
-const NAME = "flutterwave"
 
 /**
  * Transfers are unique by our reference; charges are not, and one promise is made for both. Flutterwave answers 503 itself after about 28 s and
@@ -34,7 +35,7 @@ export const flutterwave = Effect.fn("flutterwave")(function* (
   mode: Mode
 ): Effect.fn.Return<Provider, never, Scope.Scope> {
   const client = makeClient(settings, yield* openTransport(NAME))
-  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const deadline = deadlineAfter(settings.timeoutMs)
   const askTransfer = asking(client, deadline, transferPath, transferFound)
   const askCharge = asking(client, deadline, chargePath, chargeFound)
   return {
@@ -48,6 +49,7 @@ export const flutterwave = Effect.fn("flutterwave")(function* (
       ask: (order) => Effect.flatMap(askTransfer(order), (reading) => heard(reading, order.reference))
     },
     collections: {
+      reaches: ({ country, network }) => chargeRoute(country, network) !== undefined,
       charge: charging(client, deadline),
       ask: (order) => Effect.flatMap(askCharge(order), (reading) => heard(reading, order.reference))
     },
@@ -91,7 +93,7 @@ const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline,
       destinationCurrency: null,
       sentAt
     })
-    return yield* heard(confirmed({ fact, alarm }, looked), reference)
+    return yield* heard(confirmed(isDuplicate(exchanged) ? duplicate : { fact, alarm }, looked), reference)
   })
   return send
 })
@@ -104,15 +106,13 @@ const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
     return yield* heard(chargeOutcome(exchanged, order), order.reference)
   })
 
-const left = (until: number): Effect.Effect<number> => Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, until - now))
-
 /** A corridor row leads here that this provider cannot serve. */
-const noRoute: Refusal = {
-  kind: "config",
-  code: "provider_rejected",
-  message: "The provider does not serve this country, network or recipient.",
-  alarm: "a corridor is routed to Flutterwave that it does not serve"
-}
+const noRoute = refusalOf(
+  "config",
+  "provider_rejected",
+  "The provider does not serve this country, network or recipient.",
+  "a corridor is routed to Flutterwave that it does not serve"
+)
 
 type Found = (exchanged: Parameters<typeof chargeFound>[0], order: AskOrder) => Reading<Answer>
 
@@ -125,7 +125,3 @@ const asking = (client: Client, deadline: Deadline, path: (reference: string) =>
 const chargePath = (reference: string): string =>
   `/transactions/verify_by_reference?${new URLSearchParams({ tx_ref: reference })}`
 const transferPath = (reference: string): string => `/transfers?${new URLSearchParams({ reference })}`
-
-/** An alarm is for the operator; the fact is the same with and without it. */
-const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
-  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

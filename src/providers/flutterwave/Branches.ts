@@ -1,7 +1,7 @@
 import { Cache, Clock, Duration, Effect, Exit, Option } from "effect"
 import type { PayoutOrder } from "../../services/ports/Provider.ts"
-import type { Client } from "./Client.ts"
-import { decoded } from "./Reading.ts"
+import type { Client } from "../Client.ts"
+import { decoded } from "../Reading.ts"
 import { branchCountries } from "./Routes.ts"
 import { BanksAnswer, BranchesAnswer } from "./Wire.ts"
 

@@ -1,10 +1,10 @@
-import { Effect, Redacted, Result } from "effect"
-import { isCurrency } from "../../domain/Currency.ts"
-import { ProviderError } from "../../domain/errors/Retriable.ts"
+import { Effect, Redacted } from "effect"
 import { fromDecimalDown } from "../../domain/Money.ts"
-import type { Balance, ReferenceData } from "../../services/ports/Provider.ts"
-import type { Call, Client, Deadline } from "./Client.ts"
-import { read, refusalStatus } from "./Reading.ts"
+import type { ReferenceData } from "../../services/ports/Provider.ts"
+import { balancesAt } from "../Balances.ts"
+import type { Call, Client, Deadline } from "../Client.ts"
+import { read } from "../Reading.ts"
+import { noAnswer, refusalStatus } from "./Reading.ts"
 import { payableCountries, pays } from "./Routes.ts"
 import { BalancesAnswer, BanksAnswer, ResolveAnswer } from "./Wire.ts"
 
@@ -17,7 +17,11 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
 
   const banks: Required<ReferenceData>["banks"] = Effect.fn("flutterwave.banks")(function* (country) {
     if (!pays(country, "bank")) return []
-    const { data } = yield* read(BanksAnswer, yield* ask({ operation: "banks", method: "GET", path: `/banks/${country}` }))
+    const { data } = yield* read(
+      BanksAnswer,
+      yield* ask({ operation: "banks", method: "GET", path: `/banks/${country}` }),
+      noAnswer
+    )
     return data.map(({ code, name }) => ({ code, name }))
   })
 
@@ -25,24 +29,17 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
     const body = { account_number: Redacted.value(account.accountNumber), account_bank: account.bankCode }
     const exchanged = yield* ask({ operation: "resolve", method: "POST", path: "/accounts/resolve", body })
     if (refusalStatus(exchanged) === 400) return "unresolvable"
-    const { data } = yield* read(ResolveAnswer, exchanged)
+    const { data } = yield* read(ResolveAnswer, exchanged, noAnswer)
     return Redacted.make(data.account_name)
   })
 
   const balances = Effect.fn("flutterwave.balances")(function* () {
-    const { data } = yield* read(BalancesAnswer, yield* ask({ operation: "balances", method: "GET", path: "/balances" }))
-    return (yield* Effect.forEach(data, balanceOf)).flat()
+    const exchanged = yield* ask({ operation: "balances", method: "GET", path: "/balances" })
+    const { data } = yield* read(BalancesAnswer, exchanged, noAnswer)
+    // The ledger balance holds what is not settled yet beside what is on its way out: no part of it is this.
+    const held = data.map(({ available_balance: amount, currency }) => ({ amount, currency }))
+    return yield* balancesAt("Flutterwave", held, fromDecimalDown)
   })
 
   return { banks, resolve, countries: Effect.succeed(payableCountries), balances: balances() }
 }
-
-/** A currency that the gateway does not know is not its own; digits finer than the currency cannot be paid out. */
-const balanceOf = Effect.fnUntraced(function* ({ available_balance, currency }: (typeof BalancesAnswer.Type)["data"][number]) {
-  if (!isCurrency(currency)) return []
-  const available = fromDecimalDown(available_balance, currency)
-  // The ledger balance holds what is not settled yet beside what is on its way out: no part of it is this.
-  if (Result.isSuccess(available)) return [{ currency, available: available.success, pending: null } satisfies Balance]
-  yield* Effect.logError("a balance at Flutterwave cannot be read", { currency })
-  return yield* new ProviderError()
-})

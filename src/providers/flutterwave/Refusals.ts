@@ -1,14 +1,9 @@
+import { type Reading, type Refusal, type Refused, refusalOf, refusedBy } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import { NOT_ADMITTED, type Reading, type Refusal, type Refused, refusalStatus, refusedBy } from "./Reading.ts"
+import { notAdmitted, refusalStatus } from "./Reading.ts"
 import type { Transfer } from "./Wire.ts"
 
-const notAdmitted: Refusal = {
-  kind: "config",
-  code: "provider_rejected",
-  message: "The provider does not accept the gateway's account.",
-  alarm: NOT_ADMITTED
-}
-const other: Refusal = { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
+const other = refusalOf("other", "provider_rejected", "The provider refused it.")
 
 // By HTTP status, which is all there is: v3 has no codes. A status that is not here is no refusal that can be believed.
 const refusals: ReadonlyMap<number, Refusal> = new Map([
@@ -17,24 +12,14 @@ const refusals: ReadonlyMap<number, Refusal> = new Map([
   [403, notAdmitted]
 ])
 
-const undelivered: Refusal = {
-  kind: "other",
-  code: "provider_rejected",
-  message: "The provider could not deliver it.",
-  alarm: null
-}
-const poolShort: Refusal = {
-  kind: "pool",
-  code: "provider_rejected",
-  message: "The provider cannot pay it out now.",
-  alarm: "Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?"
-}
-const unreachable: Refusal = {
-  kind: "party",
-  code: "invalid_destination",
-  message: "The provider does not know the recipient's account.",
-  alarm: null
-}
+const undelivered = refusalOf("other", "provider_rejected", "The provider could not deliver it.")
+const poolShort = refusalOf(
+  "pool",
+  "provider_rejected",
+  "The provider cannot pay it out now.",
+  "Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?"
+)
+const unreachable = refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")
 // Failed is failed, whatever the text. Why, v3 says by its text alone: these are matched whole, and what is not here is `undelivered`.
 const completeMessages: ReadonlyMap<string, Refusal> = new Map([
   ["DISBURSE FAILED: Insufficient funds in customer wallet", poolShort],
@@ -47,12 +32,7 @@ export const failureOf = ({ complete_message }: typeof Transfer.Type): Refusal =
   completeMessages.get(complete_message ?? "") ?? undelivered
 
 // Declined, no balance, no answer: v3 has a text for them, and no code.
-export const notPaid: Refusal = {
-  kind: "other",
-  code: "unknown",
-  message: "The payment was not made; the provider does not say why.",
-  alarm: null
-}
+export const notPaid = refusalOf("other", "unknown", "The payment was not made; the provider does not say why.")
 
 /** A definite refusal by its HTTP status. */
 export const refusal = (exchanged: Exchanged): Reading<Refused> | undefined => {

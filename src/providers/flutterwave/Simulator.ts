@@ -1,10 +1,12 @@
 import { Clock, Effect, Redacted } from "effect"
 import { json } from "../../domain/Json.ts"
-import { CALLBACK_RETRIES } from "../simulation/Callbacks.ts"
-import { type PlannedCallback, playOf } from "../simulation/Endings.ts"
+import { onceOnly } from "../simulation/Answers.ts"
+import { signedCallback } from "../simulation/Callbacks.ts"
+import type { PlannedCallback } from "../simulation/Endings.ts"
 import type { SimulatedTransaction } from "../simulation/Facts.ts"
-import type { SimulatedProvider, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
-import { type Call, deliver, type FlutterwaveAccount, isSame, PROVIDER, passGate, refuse, type Stop } from "./SimulatorCall.ts"
+import { answering, bearerOf, lineOf, operationsOf, type Route } from "../simulation/Router.ts"
+import type { SimulatedProvider, WireRequest } from "../simulation/SimulatedProvider.ts"
+import { type Call, deliver, type FlutterwaveAccount, isSame, PROVIDER, passGate, refuse } from "./SimulatorCall.ts"
 import { chargeData, createCharge, visitPage } from "./SimulatorCharges.ts"
 import { listBalances, listBanks, listBranches, oneBalance, resolveAccount } from "./SimulatorReference.ts"
 import { listTransactions, listTransfers, verify, verifyByReference } from "./SimulatorTransactions.ts"
@@ -12,16 +14,13 @@ import { createTransfer, transferById, transferData, transferFee } from "./Simul
 
 const MOUNT = "/v3"
 
-interface Route {
+interface PatternRoute extends Route<Call> {
   /** A group is the parameter. */
   readonly path: RegExp
-  /** The name by which the control port chooses its ending; absent where a number in the call does. */
-  readonly operation?: string
-  readonly endpoint: (call: Call, parameter: string) => Effect.Effect<WireAnswer, Stop>
 }
 
 // The first that fits counts.
-const routes: ReadonlyArray<Route> = [
+const routes: ReadonlyArray<PatternRoute> = [
   { path: /^POST \/charges$/, endpoint: createCharge },
   { path: /^GET \/transactions\/verify_by_reference$/, operation: "verify", endpoint: verifyByReference },
   { path: /^GET \/transactions\/(\d+)\/verify$/, operation: "verify", endpoint: verify },
@@ -46,15 +45,10 @@ export const flutterwaveSimulator = ({
   name: PROVIDER,
   mount: MOUNT,
   accounts,
-  operations: [...new Set(routes.flatMap(({ operation }) => operation ?? []))],
+  operations: operationsOf(routes),
   callback: (transaction, planned) => callback(accounts, transaction, planned),
   handler: (desk) => {
-    const visited = new Set<string>()
-    const claim = (id: string) => {
-      if (visited.has(id)) return false
-      visited.add(id)
-      return true
-    }
+    const claim = onceOnly()
     return Effect.fnUntraced(
       function* (request: WireRequest) {
         const page = /^\/captcha\/verify\/(\d+)$/.exec(request.path)?.[1]
@@ -62,7 +56,9 @@ export const flutterwaveSimulator = ({
         const merchant = authenticated(accounts, request)
         if (merchant === undefined) return yield* refuse(401, "Authorization required")
         const now = yield* Clock.currentTimeMillis
-        return yield* answer({ desk, merchant, request, now })
+        const found = routeOf(lineOf(MOUNT, request))
+        if (found === undefined) return yield* refuse(404, "Not found")
+        return yield* answer(found, { desk, merchant, request, now })
       },
       Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
     )
@@ -70,32 +66,24 @@ export const flutterwaveSimulator = ({
 })
 
 const authenticated = (accounts: ReadonlyArray<FlutterwaveAccount>, request: WireRequest) => {
-  const key = /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
+  const key = bearerOf(request) ?? ""
   return accounts.find(({ secretKey }) => isSame(Redacted.value(secretKey), key))
 }
 
-const answer = Effect.fnUntraced(function* (call: Call) {
-  const path = call.request.path.replace(/\/$/, "")
-  const own = path.startsWith(`${MOUNT}/`) ? `${call.request.method} ${path.slice(MOUNT.length)}` : ""
-  for (const { endpoint, operation, path: pattern } of routes) {
-    const found = pattern.exec(own)
-    if (found === null) continue
-    if (operation === undefined) return yield* endpoint(call, found[1] ?? "")
-    const play = playOf("payout", call.desk.chosen(operation))
-    yield* passGate(play)
-    return deliver(play.answer, yield* endpoint(call, found[1] ?? ""))
+const answer = answering({ passGate, deliver })
+
+const routeOf = (line: string) => {
+  for (const route of routes) {
+    const found = route.path.exec(line)
+    if (found !== null) return { route, parameter: found[1] ?? "" }
   }
-  return yield* refuse(404, "Not found")
-})
+  return undefined
+}
 
 const callback = (accounts: ReadonlyArray<FlutterwaveAccount>, transaction: SimulatedTransaction, planned: PlannedCallback) => {
   const secret = accounts.find(({ clientId }) => clientId === transaction.account)?.webhookSecretHash
-  const genuine = planned.signature === "genuine" && secret !== undefined
-  return {
-    body: callbackBody(transaction, planned.says),
-    headers: { "content-type": "application/json", "verif-hash": genuine ? Redacted.value(secret) : "a forger's guess" },
-    retries: genuine ? CALLBACK_RETRIES : 0
-  }
+  const body = callbackBody(transaction, planned.says)
+  return signedCallback(secret, planned, body, (hash) => ({ "verif-hash": hash }))
 }
 
 // White space that no serializer would produce, as everywhere in the simulator.

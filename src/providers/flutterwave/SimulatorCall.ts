@@ -1,10 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto"
-import type { Redacted } from "effect"
-import { Data, DateTime, Effect, Option, Result, Schema } from "effect"
+import { DateTime, Effect, type Redacted, Result, type Schema } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { json as exactJson, RawJson } from "../../domain/Json.ts"
 import { fromDecimal, toDecimal } from "../../domain/Money.ts"
-import type { Answer, Play } from "../simulation/Endings.ts"
+import { answered, decodedOr, delivering, exactBody, gated, Stop } from "../simulation/Answers.ts"
 import type { Desk, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
 
 /** One merchant's account at Flutterwave; live and test mode are two of them. */
@@ -27,15 +26,7 @@ export interface Call {
 
 export const PROVIDER = "flutterwave"
 
-/** The call ends here with this answer. */
-export class Stop extends Data.TaggedError("Stop")<{ readonly answer: WireAnswer }> {}
-
-const json = (status: number, body: object): WireAnswer => ({
-  kind: "answer",
-  status,
-  contentType: "application/json; charset=utf-8",
-  body: exactJson(body)
-})
+const json = (status: number, body: object): WireAnswer => answered(status, "application/json; charset=utf-8", exactJson(body))
 
 export const success = (message: string, data: unknown, more: object = {}): WireAnswer =>
   json(200, { status: "success", message, data, ...more })
@@ -46,16 +37,8 @@ export const successWithout = (message: string, more: object): WireAnswer => jso
 export const refusal = (status: number, message: string): WireAnswer => json(status, { status: "error", message, data: null })
 export const refuse = (status: number, message: string) => new Stop({ answer: refusal(status, message) })
 
-// Numbers as the text that was sent, so that a large amount keeps its last digit.
-const parsed = Option.liftThrowable((text: string): unknown =>
-  JSON.parse(text, (_key, value: unknown, { source }) => (typeof value === "number" ? (source ?? String(value)) : value))
-)
-
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> => {
-  const body = Option.getOrUndefined(parsed(request.body))
-  const decoded = Schema.decodeUnknownResult(schema)(body)
-  return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : Effect.fail(refuse(400, String(decoded.failure)))
-}
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> =>
+  decodedOr(schema, exactBody(request), (why) => refuse(400, why))
 
 /** What is asked for in major units, exactly. */
 export const moneyOf = Effect.fnUntraced(function* (amount: string, currency: string) {
@@ -73,38 +56,14 @@ export const number = (amount: bigint, currency: Currency): RawJson => {
 
 export const iso = (at: number) => DateTime.formatIso(DateTime.makeUnsafe(at))
 
-/** Lets an open ending through and stops the others in Flutterwave's own way. A wallet that is too small is no gate: that is told later. */
-export const passGate = ({ gate }: Play): Effect.Effect<void, Stop> => {
-  switch (gate) {
-    case "open":
-    case "pool_short":
-      return Effect.void
-    case "refused":
-      return Effect.fail(refuse(400, "Request could not be processed"))
-    case "no_account":
-      return Effect.fail(refuse(400, "Sorry, that account number is invalid, please check and try again"))
-    case "unavailable":
-      return Effect.fail(refuse(503, "Service unavailable"))
-    case "unheard":
-      return Effect.fail(new Stop({ answer: { kind: "silence" } }))
-    case "reset":
-      return Effect.fail(new Stop({ answer: { kind: "reset" } }))
-  }
-}
+/** A wallet that is too small is no gate: that is told later. */
+export const passGate = gated({
+  refused: refusal(400, "Request could not be processed"),
+  no_account: refusal(400, "Sorry, that account number is invalid, please check and try again"),
+  unavailable: refusal(503, "Service unavailable")
+})
 
-/** The answer as the ending lets it through. */
-export const deliver = (manner: Answer, answer: WireAnswer): WireAnswer => {
-  switch (manner) {
-    case "plain":
-      return answer
-    case "silence":
-      return { kind: "silence" }
-    case "server_error":
-      return refusal(500, "An error occurred")
-    case "not_json":
-      return { kind: "answer", status: 200, contentType: "text/html", body: "<html><body>Bad gateway</body></html>" }
-  }
-}
+export const deliver = delivering(refusal(500, "An error occurred"))
 
 /** Flutterwave's identifiers are numbers. */
 export const newId = ({ desk, now }: Call): string => `${now}${String(desk.account.sequence() % 1000).padStart(3, "0")}`

@@ -1,8 +1,9 @@
 import { Effect } from "effect"
+import { page } from "../simulation/Answers.ts"
 import { endingOf, playOf } from "../simulation/Endings.ts"
-import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun, type SimulatedTransaction } from "../simulation/Facts.ts"
 import { collectionFee } from "../simulation/Fees.ts"
-import type { Desk, WireAnswer } from "../simulation/SimulatedProvider.ts"
+import type { Desk } from "../simulation/SimulatedProvider.ts"
 import {
   type Call,
   decodeBody,
@@ -37,24 +38,17 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
 
   const ending = endingOf(phone)
   yield* passGate(playOf("collection", ending))
-  const charge: SimulatedTransaction = {
+  const charge = begun(call.now, {
     provider: PROVIDER,
     account: call.merchant.clientId,
     id: newId(call),
     reference: request.tx_ref,
     kind: "collection",
-    status: "pending",
     awaitsPayer: type.redirects,
-    returned: false,
     ending,
     currency,
     amount,
     fee: collectionFee(amount),
-    destinationCurrency: currency,
-    destinationAmount: amount,
-    reason: null,
-    createdAt: call.now,
-    updatedAt: call.now,
     detail: {
       phone,
       email: request.email,
@@ -62,7 +56,7 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
       paymentType: type.paymentType,
       redirectTo: request.redirect_url ?? null
     }
-  }
+  })
   const manner = yield* call.desk.accept(charge)
   if (type.redirects) {
     const redirect = `${call.desk.origin}/captcha/verify/${charge.id}`
@@ -76,17 +70,12 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
 export const visitPage = Effect.fnUntraced(function* (desk: Desk, id: string, claim: (key: string) => boolean) {
   const charge = desk.account.transaction(PROVIDER, id)
   if (charge === undefined) return yield* refuse(404, "Not found")
-  const done = page(charge.detail.redirectTo ?? "")
+  const done = paidPage(charge.detail.redirectTo ?? "")
   if (!charge.awaitsPayer || !claim(id)) return done
   return deliver(yield* desk.completeByPayer(charge), done)
 })
 
-const page = (back: string): WireAnswer => ({
-  kind: "answer",
-  status: 200,
-  contentType: "text/html; charset=utf-8",
-  body: `<html><body><p>Payment completed</p><a href="${back.replace(/[&"<>]/g, "")}">Back to the shop</a></body></html>`
-})
+const paidPage = (back: string) => page(`<p>Payment completed</p><a href="${back.replace(/[&"<>]/g, "")}">Back to the shop</a>`)
 
 /** One charge, as every answer and callback writes it. What the payer took back stays successful: chargebacks are told elsewhere. */
 export const chargeData = (charge: SimulatedTransaction, status = charge.status) => {

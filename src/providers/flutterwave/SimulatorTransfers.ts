@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { type Ending, endingOf, playOf } from "../simulation/Endings.ts"
-import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun, type SimulatedTransaction } from "../simulation/Facts.ts"
 import { type PayoutMethod, payoutFee } from "../simulation/Fees.ts"
 import {
   type Call,
@@ -61,24 +61,16 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
   const short = play.gate === "pool_short" || amount + fee > call.desk.account.balance(PROVIDER, call.merchant.clientId, currency)
   const nameless = method === "momo" && !request.beneficiary_name
   const failure = short ? SHORT : nameless ? NAMELESS : play.gate === "no_account" ? NOBODY : null
-  const transfer: SimulatedTransaction = {
+  const transfer = begun(call.now, {
     provider: PROVIDER,
     account: call.merchant.clientId,
     id: newId(call),
     reference: request.reference,
     kind: "payout",
-    status: "pending",
-    awaitsPayer: false,
-    returned: false,
     ending: failure === null ? chosen : FAILS_LATER,
     currency,
     amount,
     fee,
-    destinationCurrency: currency,
-    destinationAmount: amount,
-    reason: null,
-    createdAt: call.now,
-    updatedAt: call.now,
     detail: {
       accountNumber: request.account_number,
       bankCode: request.account_bank,
@@ -87,7 +79,7 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
       narration: request.narration ?? null,
       failsWith: failure ?? UNDELIVERED
     }
-  }
+  })
   const manner = yield* call.desk.accept(transfer)
   return deliver(manner, success("Transfer Queued Successfully", { ...transferData(transfer), status: "NEW" }))
 })

@@ -3,8 +3,9 @@ import { isCurrency } from "../../domain/Currency.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { Provider } from "../../services/ports/Provider.ts"
-import type { Client, Deadline } from "./Client.ts"
-import { read } from "./Reading.ts"
+import type { Client, Deadline } from "../Client.ts"
+import { read } from "../Reading.ts"
+import { noAnswer } from "./Reading.ts"
 import { chargeStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
 import { type Transaction, TransactionsAnswer, type Transfer, TransfersAnswer } from "./Wire.ts"
 
@@ -40,7 +41,8 @@ const listing = (client: Client, deadline: Deadline, start: Instant) =>
     for (let page = 1; page <= MAXIMUM_PAGES; page++) {
       const days = { from: dayOf(start - DAY_MS), to: dayOf(start + DAY_MS) }
       const path = `/${name}?${new URLSearchParams({ ...days, page: String(page) })}`
-      const { data, meta } = yield* read(schema, yield* client({ operation: name, method: "GET", path }, yield* deadline))
+      const exchanged = yield* client({ operation: name, method: "GET", path }, yield* deadline)
+      const { data, meta } = yield* read(schema, exchanged, noAnswer)
       for (const one of data) {
         const line = lineOf(one)
         if (line === undefined) {

@@ -2,8 +2,9 @@ import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
+import { confirming, decoded, type Reading, type Refusal, type Refused, refusedBy, told, unread } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import { decoded, noAnswer, type Reading, type Refusal, type Refused, refusalStatus, refusedBy, told, unread } from "./Reading.ts"
+import { noAnswer, refusalStatus } from "./Reading.ts"
 import { failureOf, notPaid, refusal } from "./Refusals.ts"
 import { ChargeAnswer, type Transaction, type Transfer, TransferAnswer, TransfersAnswer, VerifyAnswer } from "./Wire.ts"
 
@@ -87,22 +88,7 @@ const opened = (
 export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
   fact._tag === "Refused" && fact.providerReference === null && fact.kind !== "config"
 
-/** What such a refusal comes to: what the lookup found decides, and nothing found lets the refusal stand. */
-export const confirmed = (refused: Reading<Refused>, looked: Reading<Answer>): Reading<PayoutOutcome> => {
-  const { alarm, fact } = looked
-  switch (fact._tag) {
-    case "NotFound":
-      return refused
-    case "StillPending": {
-      const { note, providerReference } = fact
-      return { fact: { _tag: "Accepted", providerReference, observedAmount: null, observedCurrency: null, note }, alarm }
-    }
-    case "Returned":
-      return unread("a refused transfer is there, and came back", fact.note)
-    default:
-      return { fact, alarm }
-  }
-}
+export const confirmed = confirming("a refused transfer is there, and came back")
 
 /** GET /transactions/verify_by_reference */
 export const chargeFound = (exchanged: Exchanged, { currency, reference }: Own): Reading<Answer> => {
@@ -163,7 +149,8 @@ export const chargeSum = ({ amount, amount_settled, app_fee, currency }: Charge)
   const whole = fromDecimal(amount, currency)
   if (Result.isFailure(whole)) return undefined
   const settled = amount_settled ?? null
-  if (settled === null) return summed(amount, app_fee ?? null, currency)
+  // No fee takes everything: a charge of which nothing is left is not settled yet.
+  if (settled === null || /^0*(\.0*)?$/.test(settled)) return summed(amount, app_fee ?? null, currency)
   const left = fromDecimalDown(settled, currency)
   if (Result.isFailure(left) || left.success > whole.success) return undefined
   return { amount: whole.success, currency, fee: minor(whole.success - left.success) }

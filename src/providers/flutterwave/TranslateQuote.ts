@@ -2,8 +2,9 @@ import { Option, Result } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
+import { decoded } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import { decoded, noAnswer, refusalStatus } from "./Reading.ts"
+import { noAnswer, refusalStatus } from "./Reading.ts"
 import { feeTypes, pays } from "./Routes.ts"
 import { accountOf, plainDecimal } from "./TranslateOrder.ts"
 import { FeeAnswer } from "./Wire.ts"
@@ -27,7 +28,8 @@ export const unquotable = ({
   if (destinationCurrency !== corridor.currency) return refused("other", "Flutterwave locks no exchange rate")
   if (!pays(destinationCountry, corridor.method)) return refused("other", "Flutterwave does not pay there by this method")
   if (destination !== null && accountOf(destination) === undefined)
-    return refused("party", "Flutterwave cannot reach such a recipient")
+    // Another provider may have a word for the network; a wallet is this one's alone.
+    return refused(destination._tag === "wallet" ? "party" : "other", "Flutterwave cannot reach such a recipient")
   return undefined
 }
 

@@ -1,4 +1,4 @@
-import { Clock, Effect, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
@@ -12,21 +12,22 @@ import type {
   Promises,
   Provider
 } from "../../services/ports/Provider.ts"
+import { type Deadline, deadlineAfter } from "../Client.ts"
 import { feeOf } from "../ContractFees.ts"
+import { QUOTE_LIFE_MS } from "../ContractQuote.ts"
+import { type Reading, refusedBy, unread } from "../Reading.ts"
 import { openTransport } from "../Transport.ts"
 import { balances } from "./Balances.ts"
 import { type Branch, type Client, type MtnSettings, openClient } from "./Client.ts"
 import { places } from "./Markets.ts"
-import { QUOTE_LIFE_MS, quoteBy } from "./Quote.ts"
-import { type Reading, refusedBy, unread } from "./Reading.ts"
+import { quoteBy } from "./Quote.ts"
+import { heard, NAME } from "./Reading.ts"
 import { referenceIdOf } from "./ReferenceId.ts"
 import { misrouted } from "./Refusals.ts"
 import { found, type Own, posted, repeated } from "./Translate.ts"
 import { misfit, paymentBody, transferBody } from "./TranslateOrder.ts"
 import { mtnCallbacks } from "./Webhook.ts"
 import { moneyPath, type Product, statusPath } from "./Wire.ts"
-
-const NAME = "mtn"
 
 /** An X-Reference-Id is taken once, and its status is asked for by it; right after the 202 it may not be found yet. */
 const promises: Promises = {
@@ -51,7 +52,7 @@ export const mtn = Effect.fn("mtn")(function* (
       return { country, currency, environment, clients: { collection, disbursement } } satisfies Branch
     })
   )
-  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const deadline = deadlineAfter(settings.timeoutMs)
   const desk: Desk = { branches, deadline, settings }
   return {
     name: NAME,
@@ -63,7 +64,11 @@ export const mtn = Effect.fn("mtn")(function* (
       send: sending(desk),
       ask: asking(desk, "disbursement")
     },
-    collections: { charge: charging(desk), ask: asking(desk, "collection") },
+    collections: {
+      reaches: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
+      charge: charging(desk),
+      ask: asking(desk, "collection")
+    },
     reference: {
       countries: Effect.succeed(
         branches.map(({ country }) => {
@@ -78,7 +83,7 @@ export const mtn = Effect.fn("mtn")(function* (
 
 interface Desk {
   readonly branches: ReadonlyArray<Branch>
-  readonly deadline: Effect.Effect<number>
+  readonly deadline: Deadline
   readonly settings: MtnSettings
 }
 
@@ -138,7 +143,3 @@ const ownOf = ({ settings }: Desk, product: Product, reference: AskOrder["refere
 
 /** Nothing was sent: the corridor leads to an account that there is not. */
 const unfit = (why: string): Reading<PayoutOutcome> => refusedBy(misrouted(why), null, why)
-
-/** An alarm is for the operator; the fact is the same with and without it. */
-const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
-  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

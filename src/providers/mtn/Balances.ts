@@ -2,6 +2,7 @@ import { Effect, Option, Result } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { fromDecimalDown } from "../../domain/Money.ts"
 import type { Balance } from "../../services/ports/Provider.ts"
+import type { Deadline } from "../Client.ts"
 import type { Branch } from "./Client.ts"
 import { decoded, noAnswer } from "./Reading.ts"
 import { BalanceAnswer, balancePath, type Product } from "./Wire.ts"
@@ -12,7 +13,7 @@ const order: ReadonlyArray<Product> = ["disbursement", "collection"]
 /** Two wallets in each country. */
 export const balances = (
   branches: ReadonlyArray<Branch>,
-  deadline: Effect.Effect<number>
+  deadline: Deadline
 ): Effect.Effect<ReadonlyArray<Balance>, ProviderError> =>
   Effect.flatMap(deadline, (until) =>
     Effect.forEach(

@@ -1,7 +1,5 @@
-import { Cache, Clock, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
-import { json } from "../../domain/Json.ts"
-import { maskedExchange } from "../../domain/Masking.ts"
-import { leaveTrail } from "../../services/ports/ProviderTrail.ts"
+import { Cache, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
+import { calling, left } from "../Client.ts"
 import type { CollectionFee, PayoutFees } from "../ContractFees.ts"
 import { type Exchanged, exactJson, type Transport } from "../Transport.ts"
 import type { Market } from "./Markets.ts"
@@ -78,6 +76,8 @@ export const openClient = Effect.fn("mtn.openClient")(function* (
     return yield* tokenOf(exchanged)
   })
 
+  const once = calling(account.baseUrl, transport)
+
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
   const tokens = yield* Cache.makeWith<"token", Token, NoToken>(fetchToken, {
     capacity: 1,
@@ -91,25 +91,12 @@ export const openClient = Effect.fn("mtn.openClient")(function* (
         orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
       })
     )
-    const body = movement === undefined ? null : json(movement.body)
-    const exchanged = yield* transport.exchange({
-      operation,
-      method: movement === undefined ? "GET" : "POST",
-      url: base + path,
-      headers: {
-        ...subscription,
-        ...(movement === undefined
-          ? {}
-          : { ...callback, "content-type": "application/json", "x-reference-id": movement.referenceId }),
-        accept: "application/json",
-        authorization: `Bearer ${token.text}`,
-        "x-target-environment": account.environment
-      },
-      body,
-      timeoutMs: yield* left(until)
-    })
-    if (body !== null && exchanged._tag !== "NotSent")
-      yield* leaveTrail(maskedExchange(body, exchanged._tag === "Answered" ? exchanged.body : null))
+    const money = movement === undefined ? {} : { ...callback, "x-reference-id": movement.referenceId }
+    const exchanged = yield* once(
+      movement === undefined ? { operation, method: "GET", path } : { operation, method: "POST", path, body: movement.body },
+      until,
+      { ...subscription, ...money, authorization: `Bearer ${token.text}`, "x-target-environment": account.environment }
+    )
     const stale = exchanged._tag === "Answered" && exchanged.status === 401
     if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
     return { exchanged, stale }
@@ -126,8 +113,6 @@ export const openClient = Effect.fn("mtn.openClient")(function* (
 
 const basic = ({ apiKey, userId }: CountryAccount): string =>
   Buffer.from(`${userId}:${Redacted.value(apiKey)}`).toString("base64")
-
-const left = (until: number): Effect.Effect<number> => Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, until - now))
 
 const tokenOf = Effect.fnUntraced(function* (exchanged: Exchanged) {
   if (exchanged._tag !== "Answered") return yield* new NoToken({ note: `no token: ${exchanged.note}` })

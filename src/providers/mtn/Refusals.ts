@@ -1,22 +1,13 @@
-import type { RefusalKind } from "../../domain/Fact.ts"
-import type { FailureCode } from "../../domain/Transaction.ts"
-import type { Refusal } from "./Reading.ts"
+import { type Refusal, refusalOf } from "../Reading.ts"
 import type { Product } from "./Wire.ts"
-
-const refusal = (kind: RefusalKind, code: FailureCode, message: string, alarm: string | null = null): Refusal => ({
-  kind,
-  code,
-  message,
-  alarm
-})
 
 /** Our account, its keys, its address, or what it may do. */
 const notAdmitted = (note: string): Refusal =>
-  refusal("config", "provider_rejected", "The provider does not accept the gateway's request.", `MTN refuses a call: ${note}`)
+  refusalOf("config", "provider_rejected", "The provider does not accept the gateway's request.", `MTN refuses a call: ${note}`)
 
 /** Nothing is sent: the corridor leads to where there is no account. */
 export const misrouted = (why: string): Refusal =>
-  refusal(
+  refusalOf(
     "config",
     "provider_rejected",
     "The provider does not serve it.",
@@ -25,7 +16,7 @@ export const misrouted = (why: string): Refusal =>
 
 /** The call's headers or its body: our mistake, or a number that is none. */
 const malformed = (note: string): Refusal =>
-  refusal("other", "provider_rejected", "The provider refused it.", `MTN refuses a call: ${note}`)
+  refusalOf("other", "provider_rejected", "The provider refused it.", `MTN refuses a call: ${note}`)
 
 /** What the answer to a money call that proves that nothing was executed refuses; undefined for every other answer. */
 export const refusedCall = (status: number, code: string | null, note: string): Refusal | undefined => {
@@ -51,13 +42,13 @@ export const openWords: ReadonlySet<string> = new Set(["PENDING", "ONGOING", "DE
 export const failedWords: ReadonlySet<string> = new Set(["FAILED", "REJECTED", "EXPIRED"])
 
 const account = (what: string): Refusal =>
-  refusal("config", "provider_rejected", "The provider does not allow it.", `MTN fails a movement: ${what}`)
-const unsaid = refusal("other", "unknown", "The provider could not do it, and does not say why.")
-const declined = refusal("party", "declined_by_payer", "The payer declined.")
-const late = refusal("party", "timed_out", "The payer did not answer in time.")
-const undelivered = refusal("other", "provider_rejected", "The provider could not deliver it.")
-const unavailable = refusal("other", "destination_unavailable", "The recipient's network did not take it.")
-const unknownRecipient = refusal("party", "invalid_destination", "The provider does not know the recipient's account.")
+  refusalOf("config", "provider_rejected", "The provider does not allow it.", `MTN fails a movement: ${what}`)
+const unsaid = refusalOf("other", "unknown", "The provider could not do it, and does not say why.")
+const declined = refusalOf("party", "declined_by_payer", "The payer declined.")
+const late = refusalOf("party", "timed_out", "The payer did not answer in time.")
+const undelivered = refusalOf("other", "provider_rejected", "The provider could not deliver it.")
+const unavailable = refusalOf("other", "destination_unavailable", "The recipient's network did not take it.")
+const unknownRecipient = refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")
 
 const configured = {
   NOT_ALLOWED: account("NOT_ALLOWED"),
@@ -70,13 +61,13 @@ const configured = {
 const reasons: Readonly<Record<Product, Readonly<Record<string, Refusal>>>> = {
   collection: {
     ...configured,
-    PAYER_NOT_FOUND: refusal("party", "payer_not_found", "The provider does not know the payer."),
-    NOT_ENOUGH_FUNDS: refusal("party", "insufficient_funds", "The payer has not enough money."),
-    PAYER_LIMIT_REACHED: refusal("limit", "limit_exceeded", "The payer has reached a limit."),
+    PAYER_NOT_FOUND: refusalOf("party", "payer_not_found", "The provider does not know the payer."),
+    NOT_ENOUGH_FUNDS: refusalOf("party", "insufficient_funds", "The payer has not enough money."),
+    PAYER_LIMIT_REACHED: refusalOf("limit", "limit_exceeded", "The payer has reached a limit."),
     PAYMENT_NOT_APPROVED: declined,
     APPROVAL_REJECTED: declined,
     REJECTED: declined,
-    TRANSACTION_CANCELED: refusal("other", "provider_rejected", "The transaction was cancelled."),
+    TRANSACTION_CANCELED: refusalOf("other", "provider_rejected", "The transaction was cancelled."),
     EXPIRED: late,
     // The window for the payer's approval, five minutes.
     COULD_NOT_PERFORM_TRANSACTION: late,
@@ -90,14 +81,14 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, Refusal>>>> = {
     ...configured,
     PAYEE_NOT_FOUND: unknownRecipient,
     NOT_FOUND: unknownRecipient,
-    PAYEE_NOT_ALLOWED_TO_RECEIVE: refusal("party", "destination_unavailable", "The recipient's account may not receive."),
-    NOT_ENOUGH_FUNDS: refusal(
+    PAYEE_NOT_ALLOWED_TO_RECEIVE: refusalOf("party", "destination_unavailable", "The recipient's account may not receive."),
+    NOT_ENOUGH_FUNDS: refusalOf(
       "pool",
       "provider_rejected",
       "The provider cannot pay it out now.",
       "MTN fails a transfer: the disbursement account is empty"
     ),
-    PAYER_LIMIT_REACHED: refusal(
+    PAYER_LIMIT_REACHED: refusalOf(
       "limit",
       "limit_exceeded",
       "The provider's limit is reached.",

@@ -1,9 +1,11 @@
 import { Clock, Effect, Redacted } from "effect"
+import { onceOnly } from "../simulation/Answers.ts"
 import { endingOf, playOf } from "../simulation/Endings.ts"
-import type { Desk, SimulatedProvider, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
+import { answering, bearerOf, type Route } from "../simulation/Router.ts"
+import type { Desk, SimulatedProvider, WireRequest } from "../simulation/SimulatedProvider.ts"
 import type { MtnSettings } from "./Client.ts"
 import { balance } from "./SimulatorBalance.ts"
-import { type Call, deliver, json, type Merchant, PROVIDER, passGate, refuse, type Stop, turnAway } from "./SimulatorCall.ts"
+import { type Call, deliver, json, type Merchant, PROVIDER, passGate, refuse, turnAway } from "./SimulatorCall.ts"
 import { createMovement, readMovement } from "./SimulatorMovements.ts"
 import { callbackOf } from "./SimulatorStatus.ts"
 import { issueToken, isTokenOf, TOKEN_LIFE } from "./SimulatorTokens.ts"
@@ -30,12 +32,7 @@ export const mtnSimulator = ({ accounts }: Options): SimulatedProvider => {
     operations: ["token", "status", "balance"],
     callback: callbackOf,
     handler: (desk) => {
-      const claimed = new Set<string>()
-      const claim = (key: string) => {
-        if (claimed.has(key)) return false
-        claimed.add(key)
-        return true
-      }
+      const claim = onceOnly()
       return Effect.fnUntraced(
         function* (request: WireRequest) {
           const { product, route } = yield* addressed(request)
@@ -46,18 +43,12 @@ export const mtnSimulator = ({ accounts }: Options): SimulatedProvider => {
           const now = yield* Clock.currentTimeMillis
           if (route.operation === "token") return yield* token(desk, subscribed, product, request, now)
           const merchant = yield* authenticated(subscribed, product, request, now)
-          return yield* answer(route, { desk, merchant, product, request, now, claim })
+          return yield* answer({ route, parameter: "" }, { desk, merchant, product, request, now, claim })
         },
         Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
       )
     }
   }
-}
-
-interface Route {
-  /** The name by which the control port chooses its ending; absent where a number in the call does. */
-  readonly operation?: string
-  readonly endpoint: (call: Call) => Effect.Effect<WireAnswer, Stop>
 }
 
 const addressed = Effect.fnUntraced(function* ({ method, path }: WireRequest) {
@@ -69,7 +60,7 @@ const addressed = Effect.fnUntraced(function* ({ method, path }: WireRequest) {
   return { product, route } as const
 })
 
-const routeOf = (method: string, product: Product, rest: string): Route | undefined => {
+const routeOf = (method: string, product: Product, rest: string): Route<Call> | undefined => {
   const movement = `v1_0/${products[product]}`
   if (method === "POST" && rest === "token") return { operation: "token", endpoint: () => turnAway(404, "Resource not found") }
   if (method === "POST" && rest === movement) return { endpoint: createMovement }
@@ -81,12 +72,7 @@ const routeOf = (method: string, product: Product, rest: string): Route | undefi
   return number === undefined ? undefined : { endpoint: () => activeHolder(number) }
 }
 
-const answer = Effect.fnUntraced(function* ({ endpoint, operation }: Route, call: Call) {
-  if (operation === undefined) return yield* endpoint(call)
-  const play = playOf("payout", call.desk.chosen(operation))
-  yield* passGate(play)
-  return deliver(play.answer, yield* endpoint(call))
-})
+const answer = answering({ passGate, deliver })
 
 /** GET /{product}/v1_0/accountholder/msisdn/{number}/active */
 const activeHolder = Effect.fnUntraced(function* (number: string) {
@@ -122,7 +108,7 @@ const authenticated = Effect.fnUntraced(function* (
   request: WireRequest,
   now: number
 ) {
-  const bearer = /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
+  const bearer = bearerOf(request) ?? ""
   const own = merchants.filter(({ country }) => isTokenOf(country, product, bearer, now))
   if (own.length === 0) return yield* turnAway(401, "Unauthorized. Access token is invalid or has expired.")
   const environment = request.header("x-target-environment")

@@ -2,7 +2,7 @@ import { Effect, Result } from "effect"
 import { fromDecimal } from "../../domain/Money.ts"
 import { callbackAddress } from "../simulation/Callbacks.ts"
 import { endingOf, type Play, playOf } from "../simulation/Endings.ts"
-import type { Fact, SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun, type Fact, type SimulatedTransaction } from "../simulation/Facts.ts"
 import { collectionFee, payoutFee } from "../simulation/Fees.ts"
 import { balanceOf } from "./SimulatorBalance.ts"
 import { type Call, decodeBody, deliver, json, PROVIDER, passGate, refuse, taken } from "./SimulatorCall.ts"
@@ -38,24 +38,18 @@ export const createMovement = Effect.fnUntraced(function* (call: Call) {
   const fee = kind === "payout" ? payoutFee(currency, "momo", amount.success) : collectionFee(amount.success)
   const isShort = kind === "payout" && amount.success + fee > balanceOf(call)
   const reason = failing(play, kind, isShort)
-  const transaction: SimulatedTransaction = {
+  const transaction = begun(now, {
     provider: PROVIDER,
     account: merchant.account,
     id,
     reference: request.externalId ?? null,
     kind,
     status: reason === null ? "pending" : "failed",
-    awaitsPayer: false,
-    returned: false,
     ending,
     currency,
     amount: amount.success,
     fee,
-    destinationCurrency: currency,
-    destinationAmount: amount.success,
     reason,
-    createdAt: now,
-    updatedAt: now,
     detail: {
       partyId: party,
       payerMessage: request.payerMessage ?? null,
@@ -63,7 +57,7 @@ export const createMovement = Effect.fnUntraced(function* (call: Call) {
       financialTransactionId: `${now}${desk.account.sequence()}`,
       reason
     }
-  }
+  })
   const manner = yield* desk.accept(transaction, reason === null ? [] : [toldFailure(transaction)])
   return deliver(manner, taken)
 })

@@ -2,8 +2,9 @@ import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
 import type { Answer, AskOrder, PayoutOutcome } from "../../services/ports/Provider.ts"
+import { asMade, type Reading, refusedBy, told, unread } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import { codeOf, decoded, isOwnError, noAnswer, noteOf, type Reading, refusedBy, told, unread } from "./Reading.ts"
+import { codeOf, decoded, isOwnError, noAnswer, noteOf } from "./Reading.ts"
 import { referenceIdOf } from "./ReferenceId.ts"
 import { failedWords, failureBy, openWords, refusedCall } from "./Refusals.ts"
 import { type Product, StatusAnswer } from "./Wire.ts"
@@ -31,17 +32,8 @@ export const posted = (exchanged: Exchanged, { reference }: Own): Reading<Payout
 }
 
 /** What the status of a movement comes to that was posted a second time. */
-export const repeated = ({ alarm, fact }: Reading<Answer>): Reading<PayoutOutcome> => {
-  switch (fact._tag) {
-    case "StillPending":
-      return { fact: { ...fact, _tag: "Accepted", observedAmount: null, observedCurrency: null }, alarm }
-    case "NotFound":
-    case "Returned":
-      return unread("MTN knows an X-Reference-Id and has nothing by it", fact._tag)
-    default:
-      return { fact, alarm }
-  }
-}
+export const repeated = (looked: Reading<Answer>): Reading<PayoutOutcome> =>
+  asMade(looked, "MTN knows an X-Reference-Id and has nothing by it")
 
 /** The answer to the GET of a movement. */
 export const found = (product: Product, exchanged: Exchanged, own: Own): Reading<Answer> => {

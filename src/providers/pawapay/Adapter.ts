@@ -1,18 +1,20 @@
 import type { KeyObject } from "node:crypto"
-import { Clock, Effect, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type { Answer, AskOrder, Collections, PayoutOutcome, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import { type Client, type Deadline, deadlineAfter } from "../Client.ts"
 import { type CollectionFee, feeOf, type PayoutFees } from "../ContractFees.ts"
+import { QUOTE_LIFE_MS } from "../ContractQuote.ts"
 import { openTransport } from "../Transport.ts"
 import { openCallbackKeys } from "./CallbackKeys.ts"
-import { type Client, makeClient, type Reached } from "./Client.ts"
+import { makeClient, type Reached } from "./Client.ts"
 import { paymentId } from "./PaymentId.ts"
-import { QUOTE_LIFE_MS, quoteOf } from "./Quote.ts"
-import type { Reading } from "./Reading.ts"
+import { quoteOf } from "./Quote.ts"
+import { heard, NAME } from "./Reading.ts"
 import { referenceData } from "./Reference.ts"
 import type { Kind } from "./Refusals.ts"
 import { afterDuplicate, type FeeOf, found, initiated, isUnsure } from "./Translate.ts"
-import { depositBody, payoutBody } from "./TranslateOrder.ts"
+import { depositBody, networkOf, payoutBody } from "./TranslateOrder.ts"
 import { pawapayCallbacks } from "./Webhook.ts"
 
 /** One account at pawaPay. */
@@ -24,8 +26,6 @@ export interface PawapaySettings extends Reached {
   /** For one call. */
   readonly timeoutMs: number
 }
-
-const NAME = "pawapay"
 
 /** "Not found" is a proof 15 minutes after sending, says pawaPay. */
 const promises: Promises = {
@@ -44,7 +44,7 @@ export const pawapay = Effect.fn("pawapay")(function* (
   mode: Mode
 ): Effect.fn.Return<Provider, never, Scope.Scope> {
   const client = makeClient(settings, yield* openTransport(NAME))
-  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const deadline = deadlineAfter(settings.timeoutMs)
   const keys = yield* openCallbackKeys(settings.callbackKey, client, deadline)
   // A payout's fee was held by the contract, and the payment does not say another.
   const payouts = paying({ client, deadline, kind: "payout", feeOf: () => null })
@@ -63,15 +63,19 @@ export const pawapay = Effect.fn("pawapay")(function* (
     promises,
     callbacks: pawapayCallbacks(keys),
     payouts: { quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)), send, ask: payouts.ask },
-    collections: { charge, ask: deposits.ask },
+    collections: { reaches: reachesPayer, charge, ask: deposits.ask },
     reference: referenceData(client, deadline)
   }
 })
 
+const reachesPayer: Required<Collections>["reaches"] = (payer, currency) => {
+  const network = networkOf(payer, currency)
+  return !("fact" in network) && network.deposit !== null
+}
+
 interface Parts {
   readonly client: Client
-  /** The moment until which a call that begins now is waited for. */
-  readonly deadline: Effect.Effect<number>
+  readonly deadline: Deadline
   readonly kind: Kind
   readonly feeOf: FeeOf
 }
@@ -102,7 +106,3 @@ const paying = ({ client, deadline, feeOf, kind }: Parts) => {
 
   return { initiate, ask }
 }
-
-/** An alarm is for the operator; the fact is the same with and without it. */
-const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
-  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto"
 import { Cache, Duration, Effect, Option, type Scope } from "effect"
-import type { Client } from "./Client.ts"
+import type { Client, Deadline } from "../Client.ts"
+import { decoded } from "../Reading.ts"
 import { publicKeyOf } from "./PublicKey.ts"
-import { decoded } from "./Reading.ts"
 import { PublicKeysAnswer } from "./Wire.ts"
 
 /** What callbacks may be signed with. A key without a name stands for any. */
@@ -24,7 +24,7 @@ const PAUSE = Duration.seconds(5)
 export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* (
   pinned: KeyObject | null,
   client: Client,
-  deadline: Effect.Effect<number>
+  deadline: Deadline
 ): Effect.fn.Return<CallbackKeys, never, Scope.Scope> {
   if (pinned !== null) return { current: () => [{ id: null, key: pinned }] }
   let current: ReadonlyArray<CallbackKey> = []

@@ -1,25 +1,19 @@
-import { Effect, Option, Result, type Schema } from "effect"
-import { type Currency, isCurrency } from "../../domain/Currency.ts"
-import { ProviderError } from "../../domain/errors/Retriable.ts"
+import { Effect, type Schema } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
 import { add, fromDecimalDown, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
-import type { Client } from "./Client.ts"
+import { balancesAt } from "../Balances.ts"
+import type { Client, Deadline } from "../Client.ts"
+import { read as readAnswer } from "../Reading.ts"
 import { markets } from "./Networks.ts"
-import { decoded, noAnswer } from "./Reading.ts"
+import { noAnswer } from "./Reading.ts"
 import { ActiveConfAnswer, BalancesAnswer } from "./Wire.ts"
 
 /** pawaPay's free reads. It knows no banks. */
-export const referenceData = (
-  client: Client,
-  deadline: Effect.Effect<number>
-): Required<Pick<ReferenceData, "countries" | "balances">> => {
+export const referenceData = (client: Client, deadline: Deadline): Required<Pick<ReferenceData, "countries" | "balances">> => {
   const read = Effect.fnUntraced(function* <A>(schema: Schema.ConstraintDecoder<A>, operation: string, path: string) {
     const exchanged = yield* client({ operation, method: "GET", path }, yield* deadline)
-    const answer = decoded(schema, exchanged)
-    if (Option.isSome(answer)) return answer.value
-    const { alarm } = noAnswer(exchanged)
-    if (alarm !== null) yield* Effect.logError(alarm)
-    return yield* new ProviderError()
+    return yield* readAnswer(schema, exchanged, noAnswer)
   })
 
   const countries = Effect.fn("pawapay.countries")(function* () {
@@ -33,15 +27,10 @@ export const referenceData = (
   // A wallet is of one country; the currencies that several countries share are told together.
   const balances = Effect.fn("pawapay.balances")(function* () {
     const sums = new Map<Currency, MinorUnits>()
-    for (const { balance, currency } of (yield* read(BalancesAnswer, "wallet_balances", "/wallet-balances")).balances) {
-      if (!isCurrency(currency)) continue
-      const amount = fromDecimalDown(balance, currency)
-      if (Result.isFailure(amount)) {
-        yield* Effect.logError("a balance at pawaPay cannot be read", { currency })
-        return yield* new ProviderError()
-      }
-      sums.set(currency, add(sums.get(currency) ?? ZERO, amount.success))
-    }
+    const { balances: wallets } = yield* read(BalancesAnswer, "wallet_balances", "/wallet-balances")
+    const held = wallets.map(({ balance: amount, currency }) => ({ amount, currency }))
+    for (const { available, currency } of yield* balancesAt("pawaPay", held, fromDecimalDown))
+      sums.set(currency, add(sums.get(currency) ?? ZERO, available))
     return [...sums].map(([currency, available]) => ({ currency, available, pending: null }))
   })
 

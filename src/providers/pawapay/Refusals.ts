@@ -1,6 +1,6 @@
 import type { RefusalKind } from "../../domain/Fact.ts"
 import type { FailureCode } from "../../domain/Transaction.ts"
-import type { Reading, Refused } from "./Reading.ts"
+import type { Reading, Refused } from "../Reading.ts"
 
 export type Kind = "payout" | "collection"
 

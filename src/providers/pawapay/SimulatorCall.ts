@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto"
-import { Data, Effect, type Redacted, Result, Schema } from "effect"
+import { type Effect, type Redacted, Schema } from "effect"
+import { answered, badGateway, decodedOr, delivering, gated, Stop } from "../simulation/Answers.ts"
 import type { Answer, Play } from "../simulation/Endings.ts"
 import type { Desk, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
 
@@ -24,15 +25,7 @@ export interface Call {
 
 export const PROVIDER = "pawapay"
 
-/** The call ends here with this answer. */
-export class Stop extends Data.TaggedError("Stop")<{ readonly answer: WireAnswer }> {}
-
-export const json = (status: number, body: unknown): WireAnswer => ({
-  kind: "answer",
-  status,
-  contentType: "application/json",
-  body: JSON.stringify(body)
-})
+export const json = (status: number, body: unknown): WireAnswer => answered(status, "application/json", JSON.stringify(body))
 
 /** What the identifier is called, and the one that was sent. */
 export interface Subject {
@@ -63,51 +56,27 @@ export const reject = ({ id, member }: Subject, failureCode: string, status = 20
 /** A call that is no payment. */
 export const refuse = (status: number, failureCode: string) => new Stop({ answer: json(status, reason(failureCode)) })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> => {
-  const decoded = Schema.decodeUnknownResult(Schema.fromJsonString(schema))(request.body)
-  return Result.isSuccess(decoded)
-    ? Effect.succeed(decoded.success)
-    : Effect.fail(new Stop({ answer: json(400, { status: "REJECTED", ...reason("INVALID_INPUT") }) }))
-}
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: WireRequest): Effect.Effect<A, Stop> =>
+  decodedOr(
+    Schema.fromJsonString(schema),
+    body,
+    () => new Stop({ answer: json(400, { status: "REJECTED", ...reason("INVALID_INPUT") }) })
+  )
 
-/** Lets an open ending through and stops the others in pawaPay's own way. */
-export const passGate = ({ gate }: Play, subject: Subject): Effect.Effect<void, Stop> => {
-  switch (gate) {
-    case "open":
-      return Effect.void
-    case "refused":
-      return Effect.fail(reject(subject, "AMOUNT_OUT_OF_BOUNDS"))
-    case "pool_short":
-      return Effect.fail(reject(subject, "PAWAPAY_WALLET_OUT_OF_FUNDS"))
-    case "no_account":
-      return Effect.fail(reject(subject, "INVALID_PHONE_NUMBER"))
-    case "unavailable":
-      return Effect.fail(new Stop({ answer: page(503) }))
-    case "unheard":
-      return Effect.fail(new Stop({ answer: { kind: "silence" } }))
-    case "reset":
-      return Effect.fail(new Stop({ answer: { kind: "reset" } }))
-  }
-}
+export const passGate = (play: Play, subject: Subject): Effect.Effect<void, Stop> =>
+  gated({
+    refused: reject(subject, "AMOUNT_OUT_OF_BOUNDS").answer,
+    pool_short: reject(subject, "PAWAPAY_WALLET_OUT_OF_FUNDS").answer,
+    no_account: reject(subject, "INVALID_PHONE_NUMBER").answer,
+    unavailable: badGateway(503)
+  })(play)
 
-/** The answer as the ending lets it through; an error of pawaPay's own has no status, and the payment may exist all the same. */
+/** An error of pawaPay's own has no status, and the payment may exist all the same. */
 export const deliver = (manner: Answer, answer: WireAnswer, subject?: Subject): WireAnswer => {
-  switch (manner) {
-    case "plain":
-      return answer
-    case "silence":
-      return { kind: "silence" }
-    case "server_error":
-      return json(500, { ...(subject === undefined ? {} : { [subject.member]: subject.id }), ...reason("UNKNOWN_ERROR") })
-    case "not_json":
-      return page(200)
-  }
+  const named = subject === undefined ? {} : { [subject.member]: subject.id }
+  return delivering(json(500, { ...named, ...reason("UNKNOWN_ERROR") }))(manner, answer)
 }
 
-/** What stands before pawaPay answers by itself. */
-const page = (status: number): WireAnswer => ({
-  kind: "answer",
-  status,
-  contentType: "text/html",
-  body: "<html><body>Bad gateway</body></html>"
-})
+/** Calls that move nothing: whatever would refuse a payment is an error of theirs. */
+const invalid = json(400, reason("INVALID_INPUT"))
+export const passFree = gated({ refused: invalid, pool_short: invalid, no_account: invalid, unavailable: badGateway(503) })

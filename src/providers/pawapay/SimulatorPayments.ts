@@ -1,7 +1,7 @@
 import { DateTime, Effect, Result, Schema } from "effect"
 import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
 import { type Play, playOf } from "../simulation/Endings.ts"
-import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun, type SimulatedTransaction } from "../simulation/Facts.ts"
 import { collectionFee, payoutFee } from "../simulation/Fees.ts"
 import { type Market, markets, type Network } from "./Networks.ts"
 import { type Call, decodeBody, deliver, json, PROVIDER, passGate, refuse, reject, type Subject } from "./SimulatorCall.ts"
@@ -61,33 +61,27 @@ const create = Effect.fnUntraced(function* (call: Call, asked: Asked) {
   const balance = call.desk.account.balance(PROVIDER, call.merchant.clientId, market.currency)
   if (kind === "payout" && amount + fee > balance) return yield* reject(subject, "PAWAPAY_WALLET_OUT_OF_FUNDS")
 
-  const manner = yield* call.desk.accept({
-    provider: PROVIDER,
-    account: call.merchant.clientId,
-    id: subject.id,
-    reference: clientReferenceId,
-    kind,
-    status: "pending",
-    awaitsPayer: false,
-    returned: false,
-    ending,
-    currency: market.currency,
-    amount,
-    fee,
-    destinationCurrency: market.currency,
-    destinationAmount: amount,
-    reason: null,
-    createdAt: call.now,
-    updatedAt: call.now,
-    detail: {
-      country: market.iso3,
-      provider: asked.provider,
-      phoneNumber,
-      customerMessage,
-      failureCode,
-      metadata: JSON.stringify(Object.assign({}, ...metadata))
-    }
-  })
+  const manner = yield* call.desk.accept(
+    begun(call.now, {
+      provider: PROVIDER,
+      account: call.merchant.clientId,
+      id: subject.id,
+      reference: clientReferenceId,
+      kind,
+      ending,
+      currency: market.currency,
+      amount,
+      fee,
+      detail: {
+        country: market.iso3,
+        provider: asked.provider,
+        phoneNumber,
+        customerMessage,
+        failureCode,
+        metadata: JSON.stringify(Object.assign({}, ...metadata))
+      }
+    })
+  )
   return deliver(manner, json(200, initiated(subject, "ACCEPTED", call.now)), subject)
 })
 

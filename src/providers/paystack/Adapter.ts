@@ -1,10 +1,12 @@
-import { Clock, Effect, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type { Promises, Provider } from "../../services/ports/Provider.ts"
+import { deadlineAfter } from "../Client.ts"
+import { QUOTE_LIFE_MS } from "../ContractQuote.ts"
 import { openTransport } from "../Transport.ts"
 import { openClient, type PaystackSettings } from "./Client.ts"
 import { collections } from "./Collections.ts"
-import { payouts, QUOTE_LIFE_MS } from "./Payouts.ts"
+import { payouts } from "./Payouts.ts"
 import { resolvingCountries } from "./Reach.ts"
 import { NAME } from "./Reading.ts"
 import { referenceData } from "./Reference.ts"
@@ -27,7 +29,7 @@ export const paystack = Effect.fn("paystack")(function* (
   mode: Mode
 ): Effect.fn.Return<Provider, never, Scope.Scope> {
   const client = openClient(settings, yield* openTransport(NAME))
-  const deadline = Effect.map(Clock.currentTimeMillis, (now) => now + settings.timeoutMs)
+  const deadline = deadlineAfter(settings.timeoutMs)
   return {
     name: NAME,
     mode,

@@ -1,9 +1,12 @@
 import { Clock, Effect } from "effect"
 import type { ChargeOrder, ChargeOutcome, Collections } from "../../services/ports/Provider.ts"
+import type { Client, Deadline } from "../Client.ts"
+import { type Reading, told } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import type { Client, PaystackSettings } from "./Client.ts"
+import type { PaystackSettings } from "./Client.ts"
 import { unreachable } from "./Payouts.ts"
-import { duplicate, heard, isDuplicate, type Reading, told } from "./Reading.ts"
+import { chargedParty } from "./Reach.ts"
+import { duplicate, heard, isDuplicate } from "./Reading.ts"
 import { chargeFound, chargeLooked, chargeOutcome, type VoucherMissing, withoutVoucher } from "./TranslateCharge.ts"
 import { chargeBody, checkChargePath, submitBody, verifyChargePath } from "./TranslateOrder.ts"
 import { isUnconfirmed } from "./TranslateTransfer.ts"
@@ -11,7 +14,7 @@ import { isUnconfirmed } from "./TranslateTransfer.ts"
 /** Charges of mobile money; a network that wants a voucher gets it in a second call. */
 export const collections = (
   client: Client,
-  deadline: Effect.Effect<number>,
+  deadline: Deadline,
   { emailDomain }: Pick<PaystackSettings, "emailDomain">
 ): Collections => {
   const charge: Collections["charge"] = Effect.fn("paystack.charge")(function* (order) {
@@ -54,7 +57,7 @@ export const collections = (
     return yield* heard(chargeFound(exchanged, order, yield* Clock.currentTimeMillis), order.reference)
   })
 
-  return { charge, ask }
+  return { reaches: (payer, currency) => chargedParty(payer, currency) !== undefined, charge, ask }
 }
 
 const own = ({ corridor, reference }: ChargeOrder) => ({ reference, currency: corridor.currency })

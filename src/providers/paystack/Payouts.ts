@@ -1,39 +1,25 @@
 import { Clock, Effect } from "effect"
 import type { Payouts } from "../../services/ports/Provider.ts"
+import type { Client, Deadline } from "../Client.ts"
 import { payoutFeeOf } from "../ContractFees.ts"
-import type { Client, PaystackSettings } from "./Client.ts"
+import { contractQuote, quoteRefused } from "../ContractQuote.ts"
+import type { PaystackSettings } from "./Client.ts"
 import { isPayable, recipientBody } from "./Reach.ts"
 import { duplicate, heard, isDuplicate } from "./Reading.ts"
 import { transferBody, verifyTransferPath } from "./TranslateOrder.ts"
 import { confirmedTransfer, isUnconfirmed, recipientIn, transferFound, transferOutcome } from "./TranslateTransfer.ts"
 
-/** A contract's fee does not run out; a quote is not for ever all the same. */
-export const QUOTE_LIFE_MS = 1_800_000
-
 /** Transfers. Sending needs a recipient first; its lookup after a refusal may take as long again. */
-export const payouts = (
-  client: Client,
-  deadline: Effect.Effect<number>,
-  { payoutFees }: Pick<PaystackSettings, "payoutFees">
-): Payouts => {
+export const payouts = (client: Client, deadline: Deadline, { payoutFees }: Pick<PaystackSettings, "payoutFees">): Payouts => {
   const quote: Payouts["quote"] = Effect.fn("paystack.quote")((order) =>
     Effect.sync(() => {
       const { amount, corridor, destinationCountry, destinationCurrency } = order
       const { currency, method } = corridor
       const isAcross = destinationCurrency !== currency || destinationCountry !== corridor.country
-      if (isAcross || !isPayable(corridor))
-        return { _tag: "QuoteRefused", kind: "other", note: "Paystack does not pay there in this currency" }
+      if (isAcross || !isPayable(corridor)) return quoteRefused("Paystack does not pay there in this currency")
       const fee = payoutFeeOf(payoutFees, currency, method, amount)
-      if (fee === undefined) return { _tag: "QuoteRefused", kind: "other", note: "the contract names no fee for it" }
-      return {
-        principal: amount,
-        fee,
-        destinationAmount: amount,
-        destinationCurrency,
-        rate: null,
-        expiresInMs: QUOTE_LIFE_MS,
-        token: ""
-      }
+      if (fee === undefined) return quoteRefused("the contract names no fee for it")
+      return contractQuote(order, fee)
     })
   )
 

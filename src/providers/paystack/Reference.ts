@@ -1,19 +1,20 @@
-import { Effect, Option, Redacted, Result, type Schema } from "effect"
-import { isCurrency } from "../../domain/Currency.ts"
+import { Effect, Redacted } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
-import type { Balance, PayableBank, PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
+import type { PayableBank, PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
+import { balancesAt } from "../Balances.ts"
+import type { Call, Client, Deadline } from "../Client.ts"
+import { read } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import type { Call, Client } from "./Client.ts"
 import { countryOf, payableBy } from "./Reach.ts"
-import { decoded, errorOf, noAnswer } from "./Reading.ts"
+import { errorOf, noAnswer } from "./Reading.ts"
 import { fromSubunitsDown } from "./Subunits.ts"
 import { BalanceAnswer, BanksAnswer, CountriesAnswer, ResolveAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
 const MAXIMUM_PAGES = 20
 
-/** Paystack's free reads. `deadline` is the moment until which a read that begins now is waited for. */
-export const referenceData = (client: Client, deadline: Effect.Effect<number>): Required<ReferenceData> => {
+/** Paystack's free reads. */
+export const referenceData = (client: Client, deadline: Deadline): Required<ReferenceData> => {
   const ask = (call: Pick<Call, "operation" | "path">) =>
     Effect.flatMap(deadline, (until) => client({ ...call, method: "GET" }, until))
 
@@ -26,7 +27,7 @@ export const referenceData = (client: Client, deadline: Effect.Effect<number>): 
       const query: Record<string, string> = { country: found.name, currency: found.currency, use_cursor: "true" }
       const search = new URLSearchParams({ ...query, perPage: String(PAGE_SIZE), ...(next === null ? {} : { next }) })
       const exchanged: Exchanged = yield* ask({ operation: "banks", path: `/bank?${search}` })
-      const { data, meta }: typeof BanksAnswer.Type = yield* read(BanksAnswer, exchanged)
+      const { data, meta }: typeof BanksAnswer.Type = yield* read(BanksAnswer, exchanged, noAnswer)
       all.push(...data.filter(isPaid).map(({ code, name }) => ({ code, name })))
       next = meta?.next ?? null
       if (next === null || next === "") return all
@@ -45,12 +46,12 @@ export const referenceData = (client: Client, deadline: Effect.Effect<number>): 
     })
     const exchanged = yield* ask({ operation: "resolve", path: `/bank/resolve?${search}` })
     if (isUnresolvable(exchanged)) return "unresolvable"
-    const { data } = yield* read(ResolveAnswer, exchanged)
+    const { data } = yield* read(ResolveAnswer, exchanged, noAnswer)
     return Redacted.make(data.account_name)
   })
 
   const countries = Effect.fn("paystack.countries")(function* () {
-    const { data } = yield* read(CountriesAnswer, yield* ask({ operation: "countries", path: "/country" }))
+    const { data } = yield* read(CountriesAnswer, yield* ask({ operation: "countries", path: "/country" }), noAnswer)
     return data.flatMap(({ calling_code, iso_code: country, name }): ReadonlyArray<PayableCountry> => {
       const methods = payableBy(country)
       const prefix = calling_code ?? countryOf(country)?.prefix ?? ""
@@ -59,8 +60,9 @@ export const referenceData = (client: Client, deadline: Effect.Effect<number>): 
   })
 
   const balances = Effect.fn("paystack.balances")(function* () {
-    const { data } = yield* read(BalanceAnswer, yield* ask({ operation: "balance", path: "/balance" }))
-    return (yield* Effect.forEach(data, balanceOf)).flat()
+    const { data } = yield* read(BalanceAnswer, yield* ask({ operation: "balance", path: "/balance" }), noAnswer)
+    const held = data.map(({ balance: amount, currency }) => ({ amount, currency }))
+    return yield* balancesAt("Paystack", held, fromSubunitsDown)
   })
 
   return { banks, resolve, countries: countries(), balances: balances() }
@@ -73,20 +75,3 @@ const isPaid = ({ active, is_deleted, supports_transfer, type }: (typeof BanksAn
 /** Older answers say it with 400, newer ones with 422. */
 const isUnresolvable = (exchanged: Exchanged): boolean =>
   exchanged._tag === "Answered" && (exchanged.status === 400 || exchanged.status === 422) && errorOf(exchanged) !== undefined
-
-const read = Effect.fnUntraced(function* <A>(schema: Schema.ConstraintDecoder<A>, exchanged: Exchanged) {
-  const answer = decoded(schema, exchanged)
-  if (Option.isSome(answer)) return answer.value
-  const { alarm } = noAnswer(exchanged)
-  if (alarm !== null) yield* Effect.logError(alarm)
-  return yield* new ProviderError()
-})
-
-/** A currency that the gateway does not know is not its own. */
-const balanceOf = Effect.fnUntraced(function* ({ balance, currency }: (typeof BalanceAnswer.Type)["data"][number]) {
-  if (!isCurrency(currency)) return []
-  const available = fromSubunitsDown(balance, currency)
-  if (Result.isSuccess(available)) return [{ currency, available: available.success, pending: null } satisfies Balance]
-  yield* Effect.logError("a balance at Paystack cannot be read", { currency })
-  return yield* new ProviderError()
-})

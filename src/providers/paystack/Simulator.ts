@@ -1,35 +1,19 @@
 import { createHmac } from "node:crypto"
 import { Clock, Effect, Redacted } from "effect"
 import { json } from "../../domain/Json.ts"
-import { CALLBACK_RETRIES } from "../simulation/Callbacks.ts"
-import { type PlannedCallback, playOf } from "../simulation/Endings.ts"
+import { onceOnly } from "../simulation/Answers.ts"
+import { signedCallback } from "../simulation/Callbacks.ts"
+import type { PlannedCallback } from "../simulation/Endings.ts"
 import type { SimulatedTransaction } from "../simulation/Facts.ts"
-import type { SimulatedProvider, WireAnswer, WireRequest } from "../simulation/SimulatedProvider.ts"
-import {
-  type Call,
-  deliver,
-  type PaystackAccount,
-  PROVIDER,
-  passGate,
-  refuse,
-  refusePlainly,
-  type Stop
-} from "./SimulatorCall.ts"
+import { answering, bearerOf, lineOf, operationsOf, type Routes, routeOf } from "../simulation/Router.ts"
+import type { SimulatedProvider, WireRequest } from "../simulation/SimulatedProvider.ts"
+import { type Call, deliver, type PaystackAccount, PROVIDER, passGate, refuse, refusePlainly } from "./SimulatorCall.ts"
 import { checkCharge, createCharge, payPage, submitOtp } from "./SimulatorCharges.ts"
 import { balance, listBanks, listCountries, resolveBank } from "./SimulatorReference.ts"
 import { chargeOf, listCharges, listTransfers, transferOf, verifyCharge, verifyTransfer } from "./SimulatorTransactions.ts"
 import { createRecipient, createTransfer } from "./SimulatorTransfers.ts"
 
-type Endpoint = (call: Call, parameter: string) => Effect.Effect<WireAnswer, Stop>
-
-interface Route {
-  /** The name by which the control port chooses its ending; absent where a number in the call does. */
-  readonly operation?: string
-  readonly endpoint: Endpoint
-}
-
-// A trailing `*` is one path segment.
-const routes: Readonly<Record<string, Route>> = {
+const routes: Routes<Call> = {
   "POST /charge": { endpoint: createCharge },
   "POST /charge/submit_otp": { endpoint: submitOtp },
   "GET /charge/*": { operation: "charge_check", endpoint: checkCharge },
@@ -45,7 +29,7 @@ const routes: Readonly<Record<string, Route>> = {
   "GET /country": { operation: "countries", endpoint: listCountries }
 }
 
-const operations = Object.values(routes).flatMap(({ operation }) => operation ?? [])
+const operations = operationsOf(Object.values(routes))
 
 /** Paystack as its wire shows it (README.md beside this file). */
 export const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>): SimulatedProvider => ({
@@ -55,21 +39,15 @@ export const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>): Sim
   operations,
   callback: (transaction, planned) => callback(accounts, transaction, planned),
   handler: (desk) => {
-    const claimed = new Set<string>()
-    const claim = (key: string) => {
-      if (claimed.has(key)) return false
-      claimed.add(key)
-      return true
-    }
+    const claim = onceOnly()
     return Effect.fnUntraced(
       function* (request: WireRequest) {
-        const path = request.path.replace(/(.)\/$/, "$1")
-        const page = /^\/pay\/(\d+)$/.exec(path)?.[1]
+        const page = /^\/pay\/(\d+)\/?$/.exec(request.path)?.[1]
         if (page !== undefined && request.method === "GET") return yield* payPage(desk, page, claim)
         const now = yield* Clock.currentTimeMillis
         const merchant = authenticated(accounts, request)
         if (merchant === undefined) return yield* refuse(401, "Invalid key", "invalid_Key")
-        const found = routeOf(`${request.method} ${path}`)
+        const found = routeOf(routes, lineOf("", request))
         if (found === undefined) return yield* refusePlainly(404, "Unknown address")
         return yield* answer(found, { desk, merchant, request, now, claim })
       },
@@ -78,39 +56,19 @@ export const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>): Sim
   }
 })
 
-const routeOf = (line: string) => {
-  const exact = routes[line]
-  if (exact !== undefined) return { route: exact, parameter: "" }
-  const cut = line.lastIndexOf("/") + 1
-  const route = routes[`${line.slice(0, cut)}*`]
-  return route === undefined ? undefined : { route, parameter: line.slice(cut) }
-}
-
-const answer = Effect.fnUntraced(function* (found: { readonly route: Route; readonly parameter: string }, call: Call) {
-  const { endpoint, operation } = found.route
-  if (operation === undefined) return yield* endpoint(call, found.parameter)
-  const play = playOf("payout", call.desk.chosen(operation))
-  yield* passGate(play)
-  return deliver(play.answer, yield* endpoint(call, found.parameter))
-})
+const answer = answering({ passGate, deliver })
 
 const authenticated = (accounts: ReadonlyArray<PaystackAccount>, request: WireRequest) => {
-  const bearer = /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1]
+  const bearer = bearerOf(request)
   return accounts.find(({ secretKey }) => Redacted.value(secretKey) === bearer)
 }
 
 const callback = (accounts: ReadonlyArray<PaystackAccount>, transaction: SimulatedTransaction, planned: PlannedCallback) => {
   const body = callbackBody(transaction, planned.says)
   const secret = accounts.find(({ clientId }) => clientId === transaction.account)?.secretKey
-  const genuine = planned.signature === "genuine" && secret !== undefined
-  const signature = createHmac("sha512", genuine ? Redacted.value(secret) : "a forger's guess")
-    .update(body)
-    .digest("hex")
-  return {
-    body,
-    headers: { "content-type": "application/json", "x-paystack-signature": signature },
-    retries: genuine ? CALLBACK_RETRIES : 0
-  }
+  return signedCallback(secret, planned, body, (key) => ({
+    "x-paystack-signature": createHmac("sha512", key).update(body).digest("hex")
+  }))
 }
 
 const words = { successful: "success", failed: "failed", pending: "pending" } as const

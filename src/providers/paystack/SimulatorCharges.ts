@@ -1,21 +1,11 @@
 import { Effect, Result } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
+import { page, Stop } from "../simulation/Answers.ts"
 import { endingOf, playOf } from "../simulation/Endings.ts"
-import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun, type SimulatedTransaction } from "../simulation/Facts.ts"
 import { collectionFee } from "../simulation/Fees.ts"
-import type { Desk, WireAnswer } from "../simulation/SimulatedProvider.ts"
-import {
-  type Call,
-  decodeBody,
-  deliver,
-  numericId,
-  PROVIDER,
-  passGate,
-  refuse,
-  refusePlainly,
-  Stop,
-  success
-} from "./SimulatorCall.ts"
+import type { Desk } from "../simulation/SimulatedProvider.ts"
+import { type Call, decodeBody, deliver, numericId, PROVIDER, passGate, refuse, refusePlainly, success } from "./SimulatorCall.ts"
 import { currencyOfProvider, isPhone, promptOf } from "./SimulatorCatalogue.ts"
 import { accountReference, chargeOf, findBy, isAbandoned } from "./SimulatorTransactions.ts"
 import { fromSubunits } from "./Subunits.ts"
@@ -39,26 +29,19 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
   const ending = endingOf(request.mobile_money.phone)
   yield* passGate(playOf("collection", ending))
   if (!call.claim(`charge/${call.merchant.clientId}/${reference}`)) return yield* duplicate
-  const charge: SimulatedTransaction = {
+  const charge = begun(call.now, {
     provider: PROVIDER,
     account: call.merchant.clientId,
     id,
     reference: accountReference(reference),
     kind: "collection",
-    status: "pending",
     awaitsPayer: prompt !== "handset",
-    returned: false,
     ending,
     currency,
     amount,
     fee: collectionFee(amount),
-    destinationCurrency: currency,
-    destinationAmount: amount,
-    reason: null,
-    createdAt: call.now,
-    updatedAt: call.now,
     detail: { reference, requested: request.amount, prompt, email: request.email }
-  }
+  })
   const manner = yield* call.desk.accept(charge)
   const answer = success("Charge attempted", standing(call, charge, "pay_offline"))
   return charge.awaitsPayer ? answer : deliver(manner, answer)
@@ -114,15 +97,8 @@ export const submitOtp = Effect.fnUntraced(function* (call: Call) {
 /** GET /pay/{id}: the page that the payer is sent to. Visiting it pays, once. */
 export const payPage = Effect.fnUntraced(function* (desk: Desk, id: string, claim: Call["claim"]) {
   const charge = desk.account.transaction(PROVIDER, id)
-  if (charge === undefined || charge.detail.prompt !== "page") return yield* new Stop({ answer: page(404, "Not found") })
-  const done = page(200, "Payment completed")
+  if (charge === undefined || charge.detail.prompt !== "page") return yield* new Stop({ answer: page("<p>Not found</p>", 404) })
+  const done = page("<p>Payment completed</p>")
   if (!charge.awaitsPayer || !claim(`page/${id}`)) return done
   return deliver(yield* desk.completeByPayer(charge), done)
-})
-
-const page = (status: number, text: string): WireAnswer => ({
-  kind: "answer",
-  status,
-  contentType: "text/html; charset=utf-8",
-  body: `<html><body><p>${text}</p></body></html>`
 })

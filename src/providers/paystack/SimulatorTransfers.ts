@@ -4,7 +4,7 @@ import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { iso } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { endingOf, playOf } from "../simulation/Endings.ts"
-import type { SimulatedTransaction } from "../simulation/Facts.ts"
+import { begun } from "../simulation/Facts.ts"
 import { payoutFee } from "../simulation/Fees.ts"
 import {
   type Call,
@@ -85,26 +85,18 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
   if (amount + fee > account.balance(PROVIDER, call.merchant.clientId, currency)) return yield* refusePlainly(400, SHORT_BALANCE)
   if (!call.claim(`transfer/${call.merchant.clientId}/${reference}`)) return yield* duplicate
 
-  const transfer: SimulatedTransaction = {
+  const transfer = begun(call.now, {
     provider: PROVIDER,
     account: call.merchant.clientId,
     id: `TRF_${numeric}`,
     reference: accountReference(reference),
     kind: "payout",
-    status: "pending",
-    awaitsPayer: false,
-    returned: false,
     ending,
     currency,
     amount,
     fee,
-    destinationCurrency: currency,
-    destinationAmount: amount,
-    reason: null,
-    createdAt: call.now,
-    updatedAt: call.now,
     detail: { reference, numeric, recipient: request.recipient, reason: request.reason ?? null }
-  }
+  })
   const manner = yield* call.desk.accept(transfer)
   return deliver(manner, success("Transfer has been queued", transferOf(transfer)))
 })

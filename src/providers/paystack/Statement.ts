@@ -3,9 +3,10 @@ import { isCurrency } from "../../domain/Currency.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { iso } from "../../domain/Instant.ts"
 import type { StatementLine } from "../../domain/Reconciliation.ts"
+import type { Client, Deadline } from "../Client.ts"
+import { decoded } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import type { Client } from "./Client.ts"
-import { decoded, noAnswer } from "./Reading.ts"
+import { noAnswer } from "./Reading.ts"
 import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
 import { listedCharge } from "./TranslateCharge.ts"
 import { instant, listedTransfer } from "./TranslateTransfer.ts"
@@ -17,7 +18,7 @@ const PAGE_SIZE = 100
 const MAXIMUM_PAGES = 1000
 
 /** Charges and transfers that began on a UTC day. */
-export const statement = (client: Client, deadline: Effect.Effect<number>) => {
+export const statement = (client: Client, deadline: Deadline) => {
   const pages = Effect.fnUntraced(function* <Row>(
     path: string,
     schema: Schema.ConstraintDecoder<{ readonly data: ReadonlyArray<Row> }>,

@@ -2,21 +2,9 @@ import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOutcome } from "../../services/ports/Provider.ts"
+import { decoded, type Reading, type Refused, refusalOf, refusedBy, told, unread } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import {
-  decoded,
-  errorOf,
-  type NotFound,
-  noAnswer,
-  notAdmitted,
-  notFound,
-  type Reading,
-  type Refusal,
-  type Refused,
-  refusedBy,
-  told,
-  unread
-} from "./Reading.ts"
+import { errorOf, type NotFound, noAnswer, notAdmitted, notFound } from "./Reading.ts"
 import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
 import { refusing } from "./TranslateTransfer.ts"
 import { ChargeAnswer, type Transaction, TransactionAnswer } from "./Wire.ts"
@@ -54,30 +42,24 @@ const meanings: ReadonlyMap<string, Meaning> = new Map([
 ])
 
 // Declined, no balance, no answer: only a text tells them apart.
-const failure: Refusal = {
-  kind: "other",
-  code: "unknown",
-  message: "The payment was not made; the provider does not say why.",
-  alarm: null
-}
-const unfinished: Refusal = { kind: "other", code: "timed_out", message: "The payer did not finish in time.", alarm: null }
-const unasked: Refusal = {
-  kind: "other",
-  code: "provider_rejected",
-  message: "The provider asks the payer for something that the gateway cannot pass on.",
-  alarm: null
-}
-const other: Refusal = { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
+const failure = refusalOf("other", "unknown", "The payment was not made; the provider does not say why.")
+const unfinished = refusalOf("other", "timed_out", "The payer did not finish in time.")
+const unasked = refusalOf(
+  "other",
+  "provider_rejected",
+  "The provider asks the payer for something that the gateway cannot pass on."
+)
+const refusals = { other_code: unasked, failed: failure, abandoned: unfinished } as const
+const other = refusalOf("other", "provider_rejected", "The provider refused it.")
 
 /** A charge that waits for a voucher and got none. */
 export const withoutVoucher = (note: string): Reading<Refused> =>
   refusedBy(
-    {
-      kind: "other",
-      code: "provider_rejected",
-      message: "This network needs a voucher: the payer makes one on the phone, and it goes with a new collection as its otp.",
-      alarm: null
-    },
+    refusalOf(
+      "other",
+      "provider_rejected",
+      "This network needs a voucher: the payer makes one on the phone, and it goes with a new collection as its otp."
+    ),
     null,
     note
   )
@@ -111,7 +93,8 @@ const placed = (wire: Charge, order: Own): Reading<ChargeOutcome | VoucherMissin
   const note = `status ${status}`
   const providerReference = wire.id ?? null
   if (wire.reference !== wireReference(order.reference)) return unread("the answer is about another charge", status)
-  switch (meanings.get(status)) {
+  const meaning = meanings.get(status)
+  switch (meaning) {
     case undefined:
       return unread("the status has no meaning here", status)
     case "pending":
@@ -126,11 +109,9 @@ const placed = (wire: Charge, order: Own): Reading<ChargeOutcome | VoucherMissin
     case "paid":
       return paid(sumOf(wire), providerReference, status)
     case "other_code":
-      return refusedBy(unasked, providerReference, note)
     case "failed":
-      return refusedBy(failure, providerReference, note)
     case "abandoned":
-      return refusedBy(unfinished, providerReference, note)
+      return refusedBy(refusals[meaning], providerReference, note)
     case "returned":
       return unread("a new charge is reversed already", status)
   }
@@ -148,7 +129,8 @@ const standing = (wire: typeof Transaction.Type, order: Own, now: number): Readi
   const { id: providerReference, status } = wire
   const note = `status ${status}`
   if (wire.reference !== wireReference(order.reference)) return unread("the answer is about another charge", status)
-  switch (meanings.get(status)) {
+  const meaning = meanings.get(status)
+  switch (meaning) {
     case undefined:
       return unread("the status has no meaning here", status)
     case "pending":
@@ -158,11 +140,9 @@ const standing = (wire: typeof Transaction.Type, order: Own, now: number): Readi
     case "paid":
       return paid(sumOf(wire), providerReference, status)
     case "other_code":
-      return refusedBy(unasked, providerReference, note)
     case "failed":
-      return refusedBy(failure, providerReference, note)
     case "abandoned":
-      return refusedBy(unfinished, providerReference, note)
+      return refusedBy(refusals[meaning], providerReference, note)
     case "returned": {
       const sum = sumOf(wire)
       if (sum === undefined) return unread("the amount, the fees or the currency cannot be read", status)

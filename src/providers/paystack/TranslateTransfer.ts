@@ -2,20 +2,9 @@ import { DateTime, Option, Result } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import { ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, PayoutOutcome } from "../../services/ports/Provider.ts"
+import { confirming, decoded, type Reading, type Refusal, type Refused, refusalOf, refusedBy, told, unread } from "../Reading.ts"
 import type { Exchanged } from "../Transport.ts"
-import {
-  decoded,
-  errorOf,
-  noAnswer,
-  notAdmitted,
-  notFound,
-  type Reading,
-  type Refusal,
-  type Refused,
-  refusedBy,
-  told,
-  unread
-} from "./Reading.ts"
+import { errorOf, noAnswer, notAdmitted, notFound } from "./Reading.ts"
 import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
 import { RecipientAnswer, type Transfer, TransferAnswer } from "./Wire.ts"
 import { wireReference } from "./WireReference.ts"
@@ -38,19 +27,9 @@ const meanings: ReadonlyMap<string, "pending" | "locked" | "delivered" | "failed
 
 const LOCKED = "Paystack waits for a code before it sends transfers: switch that off in its dashboard"
 
-const failure: Refusal = {
-  kind: "other",
-  code: "provider_rejected",
-  message: "The provider could not deliver it.",
-  alarm: null
-}
+const failure = refusalOf("other", "provider_rejected", "The provider could not deliver it.")
 
-const invalidParty: Refusal = {
-  kind: "party",
-  code: "invalid_destination",
-  message: "The provider does not know the recipient's account.",
-  alarm: null
-}
+const invalidParty = refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")
 
 /** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
 export const recipientIn = (exchanged: Exchanged): string | Reading<PayoutOutcome> => {
@@ -109,13 +88,13 @@ const reasonOf = (exchanged: Exchanged): Refusal => {
   const error = errorOf(exchanged)
   if (error?.code === "invalid_transfer_recipient") return invalidParty
   if (SHORT_BALANCE.test(error?.message ?? ""))
-    return {
-      kind: "pool",
-      code: "provider_rejected",
-      message: "The provider cannot pay it out now.",
-      alarm: "Paystack refuses a transfer: the balance there is not enough"
-    }
-  return { kind: "other", code: "provider_rejected", message: "The provider refused it.", alarm: null }
+    return refusalOf(
+      "pool",
+      "provider_rejected",
+      "The provider cannot pay it out now.",
+      "Paystack refuses a transfer: the balance there is not enough"
+    )
+  return refusalOf("other", "provider_rejected", "The provider refused it.")
 }
 
 /** Refused by the call's HTTP status, and not in a transfer or charge that it names: believed once a lookup has found nothing. */
@@ -124,20 +103,7 @@ export const isUnconfirmed = ({ fact }: Reading<{ readonly _tag: string }>, exch
 
 const isRefused = (fact: { readonly _tag: string }): fact is Refused => fact._tag === "Refused"
 
-/** What such a refusal comes to: the transfer that is there decides, and nothing found lets the refusal stand. */
-export const confirmedTransfer = (refused: Reading<PayoutOutcome>, looked: Reading<Answer>): Reading<PayoutOutcome> => {
-  const { alarm, fact } = looked
-  switch (fact._tag) {
-    case "NotFound":
-      return refused
-    case "StillPending":
-      return { fact: taken(fact.providerReference, fact.note), alarm }
-    case "Returned":
-      return unread("a refused transfer is there, and came back", fact.note)
-    default:
-      return { fact, alarm }
-  }
-}
+export const confirmedTransfer = confirming("a refused transfer is there, and came back")
 
 /** The answer to GET /transfer/verify/{reference}. */
 export const transferFound = (exchanged: Exchanged, order: Own, now: number): Reading<Answer> => {

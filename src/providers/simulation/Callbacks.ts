@@ -1,5 +1,6 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import type { Account } from "./Account.ts"
+import type { PlannedCallback } from "./Endings.ts"
 import type { Job, OutgoingCallback } from "./Facts.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
@@ -13,6 +14,21 @@ type CallbackWork = Extract<Job["work"], { readonly kind: "callbacks" }>
 
 /** Where one merchant account's callbacks go: in reality a field of the provider's dashboard. */
 export const callbackAddress = (provider: string, account: string): string => `callback_address/${provider}/${account}`
+
+/** A forged one bears another secret than the account's, and is not sent again. */
+export const signedCallback = (
+  secret: Redacted.Redacted | undefined,
+  { signature }: PlannedCallback,
+  body: string,
+  headers: (secret: string) => OutgoingCallback["headers"]
+): OutgoingCallback => {
+  const genuine = signature === "genuine" && secret !== undefined
+  return {
+    body,
+    headers: { "content-type": "application/json", ...headers(genuine ? Redacted.value(secret) : "a forger's guess") },
+    retries: genuine ? CALLBACK_RETRIES : 0
+  }
+}
 
 /** One attempt at the first callback of a job. Answers what is left to do, or nothing. */
 export const attemptCallback = Effect.fnUntraced(function* (

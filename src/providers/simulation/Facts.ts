@@ -34,6 +34,25 @@ export const SimulatedTransaction = Schema.Struct({
 })
 export type SimulatedTransaction = typeof SimulatedTransaction.Type
 
+type Named = "provider" | "account" | "id" | "reference" | "kind" | "ending" | "currency" | "amount" | "fee"
+
+/** At its beginning: pending, and what arrives is what was sent, unless it is said. */
+export const begun = (
+  now: number,
+  own: Pick<SimulatedTransaction, Named> & Partial<Omit<SimulatedTransaction, Named>>
+): SimulatedTransaction => ({
+  status: "pending",
+  awaitsPayer: false,
+  returned: false,
+  destinationCurrency: own.currency,
+  destinationAmount: own.amount,
+  reason: null,
+  createdAt: now,
+  updatedAt: now,
+  detail: {},
+  ...own
+})
+
 /** One movement of money. */
 export const Execution = Schema.Struct({
   provider: Schema.String,

@@ -135,6 +135,8 @@ export interface Exchanges {
 }
 
 export interface Collections {
+  /** Whether the account charges this payer's network in this currency; absent: every network of the corridor's row. */
+  readonly reaches?: (payer: MomoParty, currency: Currency) => boolean
   readonly charge: (order: ChargeOrder) => Effect.Effect<ChargeOutcome>
   /** Texts a code to the payer; moves nothing. `pinId` is the provider's handle of it. */
   readonly sendCode?: (source: MomoParty) => Effect.Effect<{ readonly pinId: string }, ProviderError>

@@ -1,11 +1,13 @@
-import { Effect, Option, Redacted, Schema, type Scope } from "effect"
+import { Effect, Option, Redacted, type Scope } from "effect"
 import type { Corridor } from "../../../src/domain/Corridor.ts"
 import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import type { Mode, Reference } from "../../../src/domain/Ids.ts"
 import { type MinorUnits, toDecimal } from "../../../src/domain/Money.ts"
 import type { Destination } from "../../../src/domain/Party.ts"
 import { type PayoutFees, payoutFeeOf } from "../../../src/providers/ContractFees.ts"
-import { exactJson, openTransport } from "../../../src/providers/Transport.ts"
+import { contractQuote, QUOTE_LIFE_MS, quoteRefused } from "../../../src/providers/ContractQuote.ts"
+import { decoded, hearing } from "../../../src/providers/Reading.ts"
+import { openTransport } from "../../../src/providers/Transport.ts"
 import type {
   Answer,
   AskOrder,
@@ -17,7 +19,7 @@ import type {
   QuoteRefused
 } from "../../../src/services/ports/Provider.ts"
 import { type Client, makeClient, type Reached } from "./Client.ts"
-import { found, type Kind, lineOf, posted, type Reading, refusedBy, taken } from "./Translate.ts"
+import { found, type Kind, lineOf, posted, refusedBy, taken } from "./Translate.ts"
 import { sixthCallbacks } from "./Webhook.ts"
 import { StatementAnswer } from "./Wire.ts"
 
@@ -27,8 +29,7 @@ export interface SixthSettings extends Reached {
 }
 
 const NAME = "sixth"
-/** Ours to choose: the contract's fees do not change meanwhile. */
-const QUOTE_LIFE_MS = 1_800_000
+const heard = hearing(NAME)
 
 const promises: Promises = {
   clientReference: "unique_reject",
@@ -66,9 +67,8 @@ const networks: Readonly<Record<string, ReadonlyArray<string>>> = { "UG UGX": ["
 const quoteOf = ({ amount, corridor, destinationCurrency }: QuoteOrder, fees: PayoutFees): PayoutQuote | QuoteRefused => {
   const fee = payoutFeeOf(fees, corridor.currency, corridor.method, amount)
   if (corridor.method !== "momo" || fee === undefined || destinationCurrency !== corridor.currency)
-    return { _tag: "QuoteRefused", kind: "other", note: "no fee is agreed on for it" }
-  const sums = { principal: amount, fee, destinationAmount: amount, destinationCurrency, rate: null }
-  return { ...sums, expiresInMs: QUOTE_LIFE_MS, token: "" }
+    return quoteRefused("no fee is agreed on for it")
+  return contractQuote({ amount, destinationCurrency }, fee)
 }
 
 interface Order {
@@ -112,8 +112,7 @@ const moving = (client: Client, kind: Kind, path: string) => {
 const statement = (client: Client): NonNullable<Provider["statement"]> =>
   Effect.fn("sixth.statement")(function* (day) {
     const exchanged = yield* client({ operation: "statement", path: `/statement?${new URLSearchParams({ day })}` })
-    const isAnswered = exchanged._tag === "Answered" && exchanged.status === 200
-    const listed = isAnswered ? Option.flatMap(exactJson(exchanged), decodeStatement) : Option.none()
+    const listed = decoded(StatementAnswer, exchanged)
     if (Option.isNone(listed)) return yield* new ProviderError()
     const { charges, transfers } = listed.value
     const lines = [...transfers.map((one) => lineOf("payout", one)), ...charges.map((one) => lineOf("collection", one))]
@@ -122,9 +121,3 @@ const statement = (client: Client): NonNullable<Provider["statement"]> =>
     yield* Effect.logError("a line of the statement cannot be read", { provider: NAME })
     return yield* new ProviderError()
   })
-
-const decodeStatement = Schema.decodeUnknownOption(StatementAnswer)
-
-/** An alarm is for the operator; the fact is the same with and without it. */
-const heard = <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
-  alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider: NAME, reference }), fact)

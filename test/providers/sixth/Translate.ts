@@ -1,40 +1,39 @@
 import { Option, Result, Schema } from "effect"
 import { isCurrency } from "../../../src/domain/Currency.ts"
-import type { Fact, RefusalKind } from "../../../src/domain/Fact.ts"
 import { isReference, type Reference } from "../../../src/domain/Ids.ts"
 import { instantOf } from "../../../src/domain/Instant.ts"
 import { fromDecimal, ZERO } from "../../../src/domain/Money.ts"
 import type { StatementLine } from "../../../src/domain/Reconciliation.ts"
-import type { FailureCode } from "../../../src/domain/Transaction.ts"
+import {
+  asMade,
+  decoded,
+  notAdmittedBy,
+  type Reading,
+  type Refusal,
+  type Refused,
+  refusalOf,
+  refusedBy as refused,
+  told,
+  unbelieved,
+  unread
+} from "../../../src/providers/Reading.ts"
 import { type Exchanged, exactJson } from "../../../src/providers/Transport.ts"
 import type { Answer, PayoutOutcome } from "../../../src/services/ports/Provider.ts"
 import { ErrorAnswer, Movement } from "./Wire.ts"
 
-/** What an answer means. `alarm` is for the operator: Tumbuka Pay, or our account there, is not as this adapter expects. */
-export interface Reading<F> {
-  readonly fact: F
-  readonly alarm: string | null
-}
-
 export type Kind = "payout" | "collection"
-type Refused = Extract<Fact, { _tag: "Refused" }>
-type Refusal = readonly [kind: RefusalKind, code: FailureCode, message: string, alarm?: string]
-
-const told = <F>(fact: F): Reading<F> => ({ fact, alarm: null })
 
 // These statuses prove that nothing was executed, where the error is in Tumbuka Pay's own shape; nothing else does.
 const refusing: ReadonlySet<number> = new Set([400, 401, 403, 422])
 
-const other = ["other", "provider_rejected", "The provider refused it."] as const
-const notAdmitted: Refusal = [
-  "config",
-  "provider_rejected",
-  "The provider does not accept the gateway's account.",
-  "our key is refused"
-]
+const other = refusalOf("other", "provider_rejected", "The provider refused it.")
+const notAdmitted = notAdmittedBy("our key is refused")
 const shared: ReadonlyArray<readonly [code: string, refusal: Refusal]> = [
-  ["misrouted", ["config", "provider_rejected", "The provider does not serve it.", "a corridor leads here that is not served"]],
-  ["invalid_request", [...other, "a body of ours is refused"]],
+  [
+    "misrouted",
+    refusalOf("config", "provider_rejected", "The provider does not serve it.", "a corridor leads here that is not served")
+  ],
+  ["invalid_request", { ...other, alarm: "a body of ours is refused" }],
   ["unauthorized", notAdmitted],
   ["forbidden", notAdmitted]
 ]
@@ -43,23 +42,23 @@ const refusals: Readonly<Record<Kind, ReadonlyMap<string, Refusal>>> = {
   payout: new Map([
     ...shared,
     ["declined", other],
-    ["not_delivered", ["other", "provider_rejected", "The provider could not deliver it."]],
-    ["wallet_empty", ["pool", "provider_rejected", "The provider cannot pay it out now.", "our wallet is too small"]],
-    ["unknown_number", ["party", "invalid_destination", "The provider does not know the recipient's number."]]
+    ["not_delivered", refusalOf("other", "provider_rejected", "The provider could not deliver it.")],
+    ["wallet_empty", refusalOf("pool", "provider_rejected", "The provider cannot pay it out now.", "our wallet is too small")],
+    ["unknown_number", refusalOf("party", "invalid_destination", "The provider does not know the recipient's number.")]
   ]),
   collection: new Map([
     ...shared,
-    ["declined", ["other", "declined_by_payer", "The payer declined."]],
-    ["unknown_number", ["party", "payer_not_found", "The provider does not know the payer's number."]]
+    ["declined", refusalOf("other", "declined_by_payer", "The payer declined.")],
+    ["unknown_number", refusalOf("party", "payer_not_found", "The provider does not know the payer's number.")]
   ])
 }
 
-export const refusedBy = (kind: Kind, code: string, providerReference: string | null): Reading<Refused> => {
-  const known = refusals[kind].get(code)
-  const [why, failure, message, alarm = null] = known ?? [...other, `a code without a meaning here: ${named(code)}`]
-  const note = named(code)
-  return { fact: { _tag: "Refused", providerReference, kind: why, failure: { code: failure, message }, note }, alarm }
-}
+export const refusedBy = (kind: Kind, code: string, providerReference: string | null): Reading<Refused> =>
+  refused(
+    refusals[kind].get(code) ?? { ...other, alarm: `a code without a meaning here: ${named(code)}` },
+    providerReference,
+    named(code)
+  )
 
 /** A word of theirs, where it is one: it could be a sentence with a name in it. */
 const named = (text: string): string => (/^[a-z_]{1,40}$/.test(text) ? text : "not a word")
@@ -76,30 +75,25 @@ export const posted = (kind: Kind, exchanged: Exchanged, reference: Reference): 
 }
 
 /** What stands there, as the answer to the call that made it, now or before. */
-export const taken = ({ alarm, fact }: Reading<Answer>): Reading<PayoutOutcome> => {
-  switch (fact._tag) {
-    case "StillPending":
-      return { fact: { ...fact, _tag: "Accepted", observedAmount: null, observedCurrency: null }, alarm }
-    case "NotFound":
-    case "Returned":
-      return unread(`${fact._tag} of what was only just made`)
-    default:
-      return { fact, alarm }
-  }
-}
+export const taken = (looked: Reading<Answer>): Reading<PayoutOutcome> =>
+  asMade(looked, "what was only just made is not there, or came back")
 
 /** The answer to GET by our reference. */
 export const found = (kind: Kind, exchanged: Exchanged, reference: Reference): Reading<Answer> => {
-  if (exchanged._tag !== "Answered")
-    return told({ _tag: "Unknown", reason: exchanged._tag === "Lost" ? exchanged.reason : "unavailable", note: exchanged.note })
-  const { status } = exchanged
-  if (status === 404 && errorOf(exchanged) === "not_found") return told({ _tag: "NotFound", note: "not_found" })
-  const movement = Option.getOrUndefined(status < 300 ? Option.flatMap(exactJson(exchanged), decodeMovement) : Option.none())
-  if (movement !== undefined)
-    return movement.client_ref === reference ? standing(kind, movement) : unread("the answer is about another transaction")
-  if (status < 500 && status !== 429) return unread(`HTTP ${status}, and nothing that can be used`)
-  return told({ _tag: "Unknown", reason: status === 504 ? "timeout" : "unavailable", note: `HTTP ${status}` })
+  if (exchanged._tag === "Answered" && exchanged.status === 404 && errorOf(exchanged) === "not_found")
+    return told({ _tag: "NotFound", note: "not_found" })
+  const movement = Option.getOrUndefined(decoded(Movement, exchanged))
+  if (movement === undefined) return noAnswer(exchanged)
+  return movement.client_ref === reference
+    ? standing(kind, movement)
+    : unread("the answer is about another transaction", movement.status)
 }
+
+const noAnswer = (exchanged: Exchanged) =>
+  unbelieved(exchanged, ({ status }, reason) => {
+    const note = `HTTP ${status}`
+    return { note, alarm: reason === "bad_response" ? `${note}, and nothing that can be used` : null }
+  })
 
 const standing = (kind: Kind, movement: Movement): Reading<Answer> => {
   const { failure, id: providerReference, status } = movement
@@ -108,11 +102,11 @@ const standing = (kind: Kind, movement: Movement): Reading<Answer> => {
   if (status === "failed") return refusedBy(kind, failure ?? "unsaid", providerReference)
   const sum = sumOf(movement)
   const at = Option.getOrUndefined(instantOf(movement.updated_at))
-  if (sum === undefined || at === undefined) return unread("an amount, a currency or a time cannot be read")
+  if (sum === undefined || at === undefined) return unread("an amount, a currency or a time cannot be read", status)
   if (status === "succeeded") return told({ _tag: "Succeeded", providerReference, ...sum, note })
   const { amount, currency, fee: charged } = sum
   if (status === "returned") return told({ _tag: "Returned", amount, currency, fee: ZERO, charged, at, note })
-  return unread(`a status without a meaning here: ${named(status)}`)
+  return unread("a status without a meaning here", status)
 }
 
 const sumOf = ({ amount, currency, fee }: Movement) => {
@@ -138,8 +132,6 @@ export const lineOf = (direction: Kind, movement: Movement): StatementLine | und
   return { direction, providerReference, reference: isReference(ours) ? ours : null, ...sum, status, at }
 }
 
-const unread = (why: string) => ({ fact: { _tag: "Unknown", reason: "bad_response", note: why } as const, alarm: why })
-
 /** The code of an error in Tumbuka Pay's own shape; a page in between has none. */
 const errorOf = (exchanged: Exchanged): string | null =>
   exchanged._tag !== "Answered"
@@ -147,4 +139,3 @@ const errorOf = (exchanged: Exchanged): string | null =>
     : Option.match(Option.flatMap(exactJson(exchanged), decodeError), { onNone: () => null, onSome: ({ error }) => error.code })
 
 const decodeError = Schema.decodeUnknownOption(ErrorAnswer)
-const decodeMovement = Schema.decodeUnknownOption(Movement)

@@ -1,0 +1,29 @@
+import { Effect, Result } from "effect"
+import { type Currency, isCurrency } from "../domain/Currency.ts"
+import { ProviderError } from "../domain/errors/Retriable.ts"
+import type { MinorUnits } from "../domain/Money.ts"
+import type { Balance } from "../services/ports/Provider.ts"
+
+interface Held {
+  readonly amount: string
+  readonly currency: string
+}
+
+/** A currency that the gateway does not know is not its own; `down` leaves out digits finer than the currency: they cannot be paid out. */
+export const balancesAt = Effect.fnUntraced(function* (
+  provider: string,
+  held: ReadonlyArray<Held>,
+  down: (amount: string, currency: Currency) => Result.Result<MinorUnits, unknown>
+) {
+  const balances: Array<Balance> = []
+  for (const { amount, currency } of held) {
+    if (!isCurrency(currency)) continue
+    const available = down(amount, currency)
+    if (Result.isFailure(available)) {
+      yield* Effect.logError(`a balance at ${provider} cannot be read`, { currency })
+      return yield* new ProviderError()
+    }
+    balances.push({ currency, available: available.success, pending: null })
+  }
+  return balances
+})

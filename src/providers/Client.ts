@@ -1,0 +1,54 @@
+import { Clock, Effect, Redacted } from "effect"
+import { json } from "../domain/Json.ts"
+import { maskedExchange } from "../domain/Masking.ts"
+import { leaveTrail } from "../services/ports/ProviderTrail.ts"
+import type { Exchange, Exchanged, Transport } from "./Transport.ts"
+
+export interface Call {
+  readonly operation: string
+  readonly method: "GET" | "POST"
+  /** From the base URL on, query included. */
+  readonly path: string
+  /** Money in it is RawJson, or a bigint of minor units: exact to the digit. */
+  readonly body?: object
+}
+
+/** Authenticated calls. `until` is the moment at which the answer is no longer waited for. */
+export type Client = (call: Call, until: number) => Effect.Effect<Exchanged>
+
+/** The moment until which a call that begins now is waited for. */
+export type Deadline = Effect.Effect<number>
+
+export const deadlineAfter = (timeoutMs: number): Deadline => Effect.map(Clock.currentTimeMillis, (now) => now + timeoutMs)
+
+export const left = (until: number): Effect.Effect<number> =>
+  Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, until - now))
+
+/** One call in JSON, made once. What carried a body leaves its trail, masked. */
+export const calling = (baseUrl: string, transport: Transport) => {
+  const base = baseUrl.replace(/\/+$/, "")
+  return Effect.fnUntraced(function* (
+    { body: content, method, operation, path }: Call,
+    until: number,
+    headers: Exchange["headers"]
+  ) {
+    const body = content === undefined ? null : json(content)
+    const exchanged = yield* transport.exchange({
+      operation,
+      method,
+      url: base + path,
+      headers: { ...(body === null ? {} : { "content-type": "application/json" }), accept: "application/json", ...headers },
+      body,
+      timeoutMs: yield* left(until)
+    })
+    if (body !== null && exchanged._tag !== "NotSent")
+      yield* leaveTrail(maskedExchange(body, exchanged._tag === "Answered" ? exchanged.body : null))
+    return exchanged
+  })
+}
+
+/** Where one secret, sent with each call, opens the account. */
+export const bearerClient = (baseUrl: string, secret: Redacted.Redacted, transport: Transport): Client => {
+  const call = calling(baseUrl, transport)
+  return (one, until) => call(one, until, { authorization: `Bearer ${Redacted.value(secret)}` })
+}

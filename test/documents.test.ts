@@ -1,0 +1,56 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { gateway } from "./commands/Gateway.ts"
+
+const root = resolve(import.meta.dirname, "..")
+const read = (file: string) => readFileSync(join(root, file), "utf8")
+const guides = ["docs/operations.md", ...readdirSync(join(root, "docs/runbooks")).map((file) => `docs/runbooks/${file}`)]
+
+describe("SECURITY.md", () => {
+  const threats = read("SECURITY.md").split("## Who may try")[1]?.split("\n## ")[0] ?? ""
+  const rows = threats.split("\n").filter((line) => /^\| [a-z]/.test(line))
+
+  it("names a test that exists for every control", () => {
+    const offences = rows.flatMap((row) => {
+      const named = [...row.matchAll(/`([a-z]+\/\w+)`(?: “([^”]+)”)?/g)]
+      const absent = named.filter(([, file = "", title = ""]) => {
+        const path = `test/${file}.test.ts`
+        return !existsSync(join(root, path)) || !read(path).includes(title)
+      })
+      return named.length === 0 ? [row] : absent.map(([test]) => test)
+    })
+    expect(rows.length).toBeGreaterThan(10)
+    expect(offences).toEqual([])
+  })
+})
+
+describe("the operators' guides", () => {
+  it.effect("name only commands that there are", () =>
+    Effect.gen(function* () {
+      const named = guides.flatMap((file) =>
+        [...read(file).matchAll(/`gateway ([a-z]+)(?: ([a-z]+))?/g)].map(([, first = "", second = ""]) =>
+          `${first} ${second}`.trim()
+        )
+      )
+      const commands = [...new Set(named)]
+      expect(commands.length).toBeGreaterThan(8)
+      const unknown = yield* Effect.filter(commands, (command) =>
+        Effect.map(gateway({}, ...command.split(" "), "--help"), ({ code }) => code !== 0)
+      )
+      expect(unknown).toEqual([])
+      expect((yield* gateway({}, "float", "guess", "--help")).code).not.toBe(0)
+    })
+  )
+
+  it("link to pages that there are", () => {
+    const broken = [...guides, "SECURITY.md"].flatMap((file) =>
+      [...read(file).matchAll(/\]\(([^)#]+)\)/g)]
+        .map(([, target = ""]) => target)
+        .filter((target) => !/^https?:/.test(target) && !existsSync(resolve(root, file, "..", target)))
+        .map((target) => `${file}: ${target}`)
+    )
+    expect(broken).toEqual([])
+  })
+})

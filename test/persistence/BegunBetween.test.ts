@@ -1,0 +1,28 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { countingProvider } from "../support/CountingProvider.ts"
+import { onlyRecord, pay, records, routedTo } from "../support/GivenRoutes.ts"
+
+const DAY_MS = 86_400_000
+
+it.effect("a day's movements begin with its first millisecond and end before the next day's", () =>
+  Effect.gen(function* () {
+    const { node } = yield* routedTo([countingProvider("alpha")])
+    yield* Effect.gen(function* () {
+      const { begunBetween } = yield* Transactions
+      const begunOn = (day: number) => {
+        const span = { provider: "alpha", mode: "live", from: day * DAY_MS, to: (day + 1) * DAY_MS } as const
+        return Effect.map(begunBetween(span, null, 10), (all) => all.map(({ reference }) => reference))
+      }
+      yield* TestClock.setTime(DAY_MS - 1)
+      expect(yield* pay("last of a day")).toBe("pending")
+      const last = (yield* onlyRecord).transaction.reference
+      yield* TestClock.setTime(DAY_MS)
+      expect(yield* pay("first of the next")).toBe("pending")
+      const [, first] = (yield* records).map(({ transaction }) => transaction.reference)
+      expect([yield* begunOn(0), yield* begunOn(1)]).toStrictEqual([[last], [first]])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)

@@ -1,0 +1,71 @@
+import { expect, it } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Database } from "../../src/persistence/Database.ts"
+import { StandingPg } from "../../src/persistence/StandingPg.ts"
+import { type Check, Standing } from "../../src/services/ports/Standing.ts"
+import { givenDatabase } from "../support/GivenDatabase.ts"
+
+const NOW = Date.now()
+
+const given = Effect.gen(function* () {
+  const url = yield* givenDatabase
+  const context = yield* Layer.build(Layer.provideMerge(StandingPg, Database.layer({ url })))
+  return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, Standing) }
+})
+
+/** Payouts that are `status`, begun `age` ago, the last news about which is `fact`. */
+const payouts = (sql: SqlClient.SqlClient, count: number, status: string, age: string, fact: string) => sql`
+  WITH made AS (
+    INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, next_ask_at, created_at)
+    SELECT 'acme', upper(left(md5(${status + age + fact} || n), 26)), 'live', 'payout', ${status}, false, 'alpha', 1, '{}', now(),
+      ${new Date(NOW)}::timestamptz - ${age}::interval
+    FROM generate_series(1, ${count}::int) n RETURNING app_id, reference
+  )
+  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
+  SELECT app_id, reference, ${new Date(NOW)}::timestamptz, 'request', fact, '', 'pending'
+  FROM made, unnest(ARRAY['Opened', ${fact}]) fact`
+
+it.live("counts what is open by age and what nobody knows, and reads no more than that, however long the past is", () =>
+  Effect.gen(function* () {
+    const { sql, standing } = yield* given
+    yield* payouts(sql, 20_000, "successful", "2 hours", "Succeeded")
+    yield* payouts(sql, 2, "pending", "30 seconds", "Accepted")
+    yield* payouts(sql, 3, "pending", "5 minutes", "Unknown")
+    yield* payouts(sql, 1, "pending", "2 days", "NotFound")
+    yield* sql`ANALYZE`
+    const [picture, scans] = yield* sql.withTransaction(
+      Effect.all([
+        standing.read,
+        sql<{ name: string; rows: bigint }>`
+          SELECT relname AS name, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_xact_user_tables
+          WHERE relname IN ('transactions', 'transaction_history', 'deliveries', 'provider_inbox') AND seq_tup_read + idx_tup_fetch > 100`
+      ])
+    )
+    expect(scans).toEqual([])
+    const group = { kind: "payout", mode: "live", provider: "alpha" }
+    const minutes = (ago: number) => NOW - ago * 60_000
+    expect(picture.open).toEqual([
+      { ...group, age: "older", count: 1, unknown: 1, oldestAt: minutes(2880), oldestUnknownAt: minutes(2880) },
+      { ...group, age: "10m", count: 3, unknown: 3, oldestAt: minutes(5), oldestUnknownAt: minutes(5) },
+      { ...group, age: "1m", count: 2, unknown: 0, oldestAt: minutes(0.5), oldestUnknownAt: null }
+    ])
+    expect((yield* standing.unanswered(2)).map(({ createdAt }) => createdAt)).toEqual([minutes(2880), minutes(5)])
+  }).pipe(Effect.scoped)
+)
+
+it.live("keeps the newest of each check", () =>
+  Effect.gen(function* () {
+    const { standing } = yield* given
+    const verify: Check = { name: "ledger verify", subject: "", at: NOW, differences: 2 }
+    const reconcile: Check = { name: "reconcile", subject: "alpha", at: NOW, differences: 0 }
+    for (const check of [
+      verify,
+      reconcile,
+      { ...verify, at: NOW - 1, differences: 0 },
+      { ...reconcile, at: NOW + 1, differences: 7 }
+    ])
+      yield* standing.checked(check)
+    expect((yield* standing.read).checks).toEqual([verify, { ...reconcile, at: NOW + 1, differences: 7 }])
+  }).pipe(Effect.scoped)
+)

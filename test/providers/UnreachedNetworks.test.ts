@@ -1,0 +1,32 @@
+import { Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+import { simulatedPayoutFees } from "../../src/providers/ContractFees.ts"
+import { unquotable } from "../../src/providers/flutterwave/TranslateQuote.ts"
+import { marketOf } from "../../src/providers/mtn/Markets.ts"
+import { quoteBy } from "../../src/providers/mtn/Quote.ts"
+import { quoteOf } from "../../src/providers/pawapay/Quote.ts"
+import { momo, quoteOrder, wallet } from "./ContractOrders.ts"
+
+const airtelUganda = quoteOrder(momo("UG", "UGX", "AIRTEL", "25670000"), "1234")
+const airtelKenya = quoteOrder(momo("KE", "KES", "AIRTEL", "25470000"), "1234")
+const moov = quoteOrder(momo("CI", "XOF", "MOOV", "22507000"), "1234")
+
+describe("a payout to a network that a provider does not reach is not priced by it, which leaves it to the next", () => {
+  const cases = [
+    ["MTN", quoteBy({ payoutFees: simulatedPayoutFees }, [marketOf("UG")], airtelUganda)],
+    ["pawaPay", quoteOf(moov, simulatedPayoutFees)],
+    ["Flutterwave", unquotable(airtelKenya)]
+  ] as const
+  for (const [name, quoted] of cases)
+    it(name, () => {
+      expect(quoted).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+    })
+
+  it("but a wallet is nobody else's to pay", () => {
+    const destination = { _tag: "wallet", country: "UG", identifier: "email", value: Redacted.make("jane@example.org") } as const
+    expect(unquotable({ ...quoteOrder(wallet("UG", "UGX", "25670000"), "1234"), destination })).toMatchObject({
+      _tag: "QuoteRefused",
+      kind: "party"
+    })
+  })
+})

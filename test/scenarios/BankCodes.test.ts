@@ -1,0 +1,48 @@
+import { it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { describe, expect } from "vitest"
+import { Reference } from "../../src/services/Reference.ts"
+import { countingProvider } from "../support/CountingProvider.ts"
+import { caller, pay, routedTo } from "../support/GivenRoutes.ts"
+
+const account = { country: "UG", bankCode: "01", accountNumber: Redacted.make("9030001234") }
+const banks = Effect.flatMap(Reference, (reference) => reference.banks(caller, "UG"))
+const holder = Effect.flatMap(Reference, (reference) => reference.resolve(caller, account))
+
+describe("a bank's code", () => {
+  it.effect("is listed by none but the provider that a payout by it goes to first", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha", { down: true }), countingProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        expect(yield* Effect.flip(banks)).toMatchObject({ _tag: "provider_error" })
+        alpha.script.down = false
+        expect(yield* banks).toMatchObject([{ code: "alpha-01" }])
+        expect(yield* pay("one", { method: "bank" })).toBe("pending")
+        expect([alpha.executed.length, beta.calls]).toStrictEqual([1, []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is called unknown by none but the provider whose code it is", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha", { down: true }), countingProvider("beta", { holder: null })]
+      const { node } = yield* routedTo([alpha, beta])
+      expect(yield* Effect.flip(Effect.provideContext(holder, node))).toMatchObject({ _tag: "provider_error" })
+      expect(beta.calls).toStrictEqual([])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is its first lister's, whoever stands before it in the row and pays no banks", () =>
+    Effect.gen(function* () {
+      const phonesOnly = countingProvider("phones only", { refusesQuotes: "other" }, ["reference"])
+      const lister = countingProvider("lister", { holder: "John Roe" })
+      const { node } = yield* routedTo([phonesOnly, lister])
+      yield* Effect.gen(function* () {
+        expect(yield* banks).toMatchObject([{ code: "lister-01" }])
+        expect(yield* pay("one", { method: "bank" })).toBe("pending")
+      }).pipe(Effect.provideContext(node))
+      expect([phonesOnly.executed.length, lister.executed.length]).toStrictEqual([0, 1])
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,50 @@
+import { it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe, expect } from "vitest"
+import type { Provider } from "../../src/services/ports/Provider.ts"
+import { type CountingProvider, countingProvider } from "../support/CountingProvider.ts"
+import { charge, onlyRecord, records, routedTo } from "../support/GivenRoutes.ts"
+
+/** Charges no network but one that nobody here is on. */
+const elsewhere = (one: CountingProvider): CountingProvider => ({
+  ...one,
+  provider: (mode): Provider => {
+    const { collections, ...rest } = one.provider(mode)
+    return collections === undefined ? rest : { ...rest, collections: { ...collections, reaches: () => false } }
+  }
+})
+
+describe("a payer whom a provider does not reach", () => {
+  it.effect("is charged by the next that does, without a word to the first", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha"), countingProvider("beta")]
+      const { node } = yield* routedTo([elsewhere(alpha), beta])
+      yield* Effect.gen(function* () {
+        expect(yield* charge("one")).toBe("pending")
+        expect((yield* onlyRecord).transaction).toMatchObject({ provider: "beta", version: 1 })
+      }).pipe(Effect.provideContext(node))
+      expect([alpha.calls, beta.calls]).toStrictEqual([[], ["charge"]])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is never handed on to one that does not either", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [countingProvider("alpha", { sending: "never left" }), countingProvider("beta")]
+      const { node } = yield* routedTo([alpha, elsewhere(beta)])
+      expect(yield* Effect.provideContext(charge("one"), node)).toBe("provider_unavailable")
+      expect(beta.calls).toStrictEqual([])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("has no route where nobody does: nothing is recorded", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha")
+      const { node } = yield* routedTo([elsewhere(alpha)])
+      yield* Effect.gen(function* () {
+        expect(yield* charge("one")).toBe("corridor_unsupported")
+        expect(yield* records).toStrictEqual([])
+      }).pipe(Effect.provideContext(node))
+      expect(alpha.calls).toStrictEqual([])
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,36 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { countingProvider } from "../support/CountingProvider.ts"
+import { FLOAT, floatNow, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
+import type { Interference } from "../support/GivenServices.ts"
+
+/** The process stands still between the reservation's commit and the sending. */
+const standingStill =
+  (duration: "29 seconds" | "31 seconds"): Interference =>
+  (step, effect) =>
+    step === "open" ? Effect.tap(effect, () => TestClock.adjust(duration)) : effect
+
+it.effect("a payout that was recorded too long ago is not sent any more, and its float is returned", () =>
+  Effect.gen(function* () {
+    const alpha = countingProvider("alpha")
+    const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("provider_unavailable")
+      expect(alpha.calls).not.toContain("send")
+      expect((yield* onlyRecord).transaction.status).toBe("failed")
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("one that was recorded a moment ago is", () =>
+  Effect.gen(function* () {
+    const alpha = countingProvider("alpha")
+    const { node } = yield* routedTo([alpha], standingStill("29 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("pending")
+      expect(alpha.executed).toHaveLength(1)
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
