@@ -48,6 +48,7 @@ const options = (() => {
   }
 })()
 const random = seeded(options.seed)
+const BEGUN = new Date().toISOString()
 const say = (line: string) => console.error(line)
 
 const main = async () => {
@@ -208,8 +209,11 @@ const repaired = async ({ key, receiver }: Tenant, any: () => Stage["gateways"][
   const list = await send(any(), key, "GET", "/v1/webhooks/deliveries?status=parked&limit=100")
   const { items = [] }: { items?: ReadonlyArray<{ id: string }> } = JSON.parse(JSON.stringify(list?.body.data ?? {}))
   const standing = await send(any(), key, "GET", "/v1/webhooks/endpoint")
-  if (standing?.body.data?.["enabled"] === false)
+  if (standing?.body.data?.["enabled"] === false) {
     await send(any(), key, "PUT", "/v1/webhooks/endpoint", { url: receiver.url, events: EVENT_TYPES })
+    // What happened while it was disabled has no delivery yet.
+    await send(any(), key, "POST", "/v1/webhooks/recover", { since: BEGUN })
+  }
   for (const { id } of items) await send(any(), key, "POST", `/v1/webhooks/deliveries/${id}/redeliver`)
 }
 
