@@ -138,7 +138,7 @@ export const WebhookOutboxPg = Layer.effect(
           WHERE app_id = ${appId} AND id = ${delivery.id} AND status = 'due' AND (attempts = ${delivery.attempts} OR ${isTaken})
           RETURNING app_id, id
         ),
-        -- What the address answered says nothing about another one that was set meanwhile.
+        -- What the address answered says nothing about another one that was set meanwhile, nor against one that was enabled again since.
         judged AS (
           UPDATE webhook_endpoints e SET
             updated_at = CASE
@@ -153,7 +153,7 @@ export const WebhookOutboxPg = Layer.effect(
               WHEN ${isGone} THEN 'gone'
               WHEN e.failing_since <= ${iso(at - FAILING_MS)}::timestamptz THEN 'failing'
             END
-          WHERE e.app_id = ${appId} AND e.mode = ${mode} AND e.url = ${url}
+          WHERE e.app_id = ${appId} AND e.mode = ${mode} AND e.url = ${url} AND (${isTaken} OR e.updated_at <= ${iso(at)}::timestamptz)
             AND CASE WHEN ${isTaken} THEN e.failing_since IS NOT NULL
               ELSE ${isGone} OR e.failing_since IS NULL OR e.failing_since <= ${iso(at - FAILING_MS)}::timestamptz END
         )

@@ -141,4 +141,17 @@ describe("an endpoint", () => {
       expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null })
     })
   )
+
+  it.effect("is not disabled by an attempt that began before it was enabled again", () =>
+    Effect.gen(function* () {
+      const { claim, endpoints, outbox, standing, waiting } = yield* given
+      yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())
+      yield* waiting(1)
+      const asked = yield* claim(2_000)
+      if (asked === undefined) return yield* Effect.die("nothing was due")
+      yield* endpoints.put(wish, secret("one"), null, 2_500, auditEntry())
+      yield* outbox.settle({ delivery: asked, at: 2_000, durationMs: 900, status: 410, excerpt: "" }, { _tag: "Gone" })
+      expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null, updatedAt: 2_500 })
+    })
+  )
 })

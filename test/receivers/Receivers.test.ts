@@ -1,6 +1,6 @@
 import { setDefaultCACertificates } from "node:tls"
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, References } from "effect"
+import { Clock, Context, Effect, Layer, Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
@@ -93,7 +93,7 @@ describe("receivers that fail", () => {
           { appId: appIdOf(gone), mode: "live", url: receivers[gone]?.url ?? "", events: ["payout.successful"], enabled: true },
           Redacted.make("unused"),
           null,
-          1,
+          yield* Clock.currentTimeMillis,
           auditEntry()
         )
         yield* eventually(Effect.andThen(redelivered(node), waiting(sql)), (count) => count === 0)
