@@ -57,7 +57,13 @@ const count = ({ numPassedTests, numFailedTests, testResults }: VitestReport): C
 
 const execute = (program: string, options: ReadonlyArray<string>): Promise<number> =>
   new Promise((done) => {
-    const env = { ...process.env, PATH: `${programs}${delimiter}${process.env["PATH"] ?? ""}` }
+    const env = {
+      ...process.env,
+      PATH: `${programs}${delimiter}${process.env["PATH"] ?? ""}`,
+      // Every test file is a process of its own, and each would compile the same packages again.
+      NODE_COMPILE_CACHE:
+        process.env["NODE_COMPILE_CACHE"] ?? join(tmpdir(), `payment-gateway-compiled-${process.getuid?.() ?? ""}`)
+    }
     const child = spawn(join(programs, program), options, { cwd: root, env, stdio: ["ignore", "inherit", "inherit"] })
     child.once("error", (cause) => {
       console.error(cause.message)
