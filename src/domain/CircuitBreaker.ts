@@ -19,7 +19,7 @@ export interface CircuitPolicy {
 }
 
 /** However often its trials failed, it is tried again after this long. */
-export const LONGEST_OPEN_MS = 30_000
+export const LONGEST_OPEN_MS = 5_000
 
 export const closedCircuit: Circuit = { _tag: "Closed", failures: 0 }
 
