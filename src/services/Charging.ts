@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { isTooLateToSend, tooLateToSend } from "../domain/Asking.ts"
 import type { Corridor } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
@@ -122,13 +123,15 @@ export class Charging extends Context.Service<
         const { collection, corridor, otp, payer, redirectUrl, source } = placement
         const { amount, narration, reference } = collection
         const order = { reference, corridor, amount, source, redirectUrl, narration, payer, otp }
-        let at = { provider: collection.provider, port, left: others }
+        let at = { provider: collection.provider, port, left: others, recordedAt: collection.createdAt }
         for (;;) {
-          const { outcome, raw } = yield* trailed(at.port.charge(order))
+          // A charge with a code was recorded when the code was sent, and its attempt is leased.
+          const isLate = otp === null && isTooLateToSend(at.recordedAt, yield* Clock.currentTimeMillis)
+          const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(at.port.charge(order))
           const moved = outcome._tag === "NotSent" ? yield* reroute(placement, at.provider, at.left, outcome.note) : Option.none()
           if (Option.isNone(moved)) return yield* settle(placement, outcome, raw)
           const { charger, left } = moved.value
-          at = { provider: charger.provider.name, port: charger.part, left }
+          at = { provider: charger.provider.name, port: charger.part, left, recordedAt: yield* Clock.currentTimeMillis }
         }
       })
 
@@ -152,13 +155,9 @@ export class Charging extends Context.Service<
   )
 }
 
-export const codeMessage = ({ msisdn }: MomoParty): string =>
+const codeMessage = ({ msisdn }: MomoParty): string =>
   `Ask the payer for the code that was sent to ${masked(Redacted.value(msisdn))}.`
 
 /** What the payer of a charge does next: say the code that was sent. */
-export const codeAction = (source: MomoParty, pinId: string, expiresAt: Instant): NonNullable<Collection["nextAction"]> => ({
-  _tag: "otp",
-  pinId,
-  message: codeMessage(source),
-  expiresAt
-})
+export const codeAction = (source: MomoParty, pinId: string, expiresAt: Instant) =>
+  ({ _tag: "otp", pinId, message: codeMessage(source), expiresAt }) as const satisfies Collection["nextAction"]

@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { ProviderError, RateLimited } from "../domain/errors/Retriable.ts"
 import type { AppId, Mode } from "../domain/Ids.ts"
 import type { MomoParty } from "../domain/Party.ts"
-import { codeMessage } from "./Charging.ts"
+import { codeAction } from "./Charging.ts"
 import { Codes } from "./ports/Codes.ts"
 import { Policy } from "./ports/Policy.ts"
 import type { Collections } from "./ports/Provider.ts"
@@ -36,6 +36,6 @@ export const codeSending = Effect.gen(function* () {
     if (freeAt !== null)
       return yield* new RateLimited({ scope: "number", retry_after_seconds: Math.max(1, Math.ceil((freeAt - at) / 1000)) })
     const { pinId } = yield* Effect.tapError(port.sendCode(source), () => codes.unsent(number, at))
-    return { _tag: "otp", pinId, message: codeMessage(source), expiresAt: at + policy.otpExpiryMs } as const
+    return codeAction(source, pinId, at + policy.otpExpiryMs)
   })
 })

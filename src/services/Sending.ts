@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
+import { isTooLateToSend, tooLateToSend } from "../domain/Asking.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Destination } from "../domain/Party.ts"
@@ -20,12 +21,6 @@ export interface Dispatch {
   readonly offer: Pick<Offer, "payer" | "quote" | "others">
   readonly claim: Claim
 }
-
-/**
- * A payout that was recorded longer ago is not sent any more: a process that stood still cannot know whether it was taken for never sent
- * meanwhile. Every provider's grace is longer, and so is what a call may take after it.
- */
-const SEND_WITHIN_MS = 30_000
 
 /** Sends payouts and settles what was answered. */
 export class Sending extends Context.Service<
@@ -57,8 +52,8 @@ export class Sending extends Context.Service<
             destination: route.destination ?? command.destination,
             narration: command.narration
           }
-          const isLate = (yield* Clock.currentTimeMillis) - recordedAt > SEND_WITHIN_MS
-          const { outcome, raw } = isLate ? tooLate : yield* trailed(offer.payer.part.send(order))
+          const isLate = isTooLateToSend(recordedAt, yield* Clock.currentTimeMillis)
+          const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(offer.payer.part.send(order))
           const moved =
             outcome._tag === "NotSent" ? yield* reroute({ ...dispatch, offer }, outcome.note) : Option.none<Dispatch["offer"]>()
           if (Option.isSome(moved)) {
@@ -104,8 +99,6 @@ export class Sending extends Context.Service<
     })
   )
 }
-
-const tooLate = { outcome: { _tag: "NotSent", note: "the process stood still: too late to send" }, raw: null } as const
 
 const isCovered = (payout: Payout, quote: PayoutQuote): boolean =>
   quote.principal === payout.principal &&

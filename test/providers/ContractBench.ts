@@ -9,6 +9,7 @@ import type { KnownProvider } from "../../src/providers/ProviderModule.ts"
 import { Execution } from "../../src/providers/simulation/Facts.ts"
 import { simulatorServer } from "../../src/providers/simulation/SimulatorServer.ts"
 import type { Collections, Payouts, Provider, RawCallback } from "../../src/services/ports/Provider.ts"
+import { listening } from "../support/Listening.ts"
 import { eventually } from "../support/SignedClient.ts"
 
 /** How soon the simulator settles what it accepted. */
@@ -116,18 +117,6 @@ const receiver = Effect.gen(function* () {
       response.writeHead(200).end()
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
-    () =>
-      Effect.promise(
-        () =>
-          new Promise<void>((resolve) => {
-            server.close(() => resolve())
-            server.closeAllConnections()
-          })
-      )
-  )
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
+  const port = yield* listening(server)
   return { all, url: `http://127.0.0.1:${port}/callbacks` }
 })

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { Deferred, Effect, type Scope } from "effect"
+import { listening } from "../support/Listening.ts"
 
 /** One request as it came in. */
 export interface Seen {
@@ -66,19 +67,7 @@ export const stub = (behaviours: Readonly<Record<string, ReadonlyArray<Behaviour
         for (const [beginning, deferred] of waiting) if (line.startsWith(beginning)) Deferred.doneUnsafe(deferred, Effect.void)
       })
     })
-    yield* Effect.acquireRelease(
-      Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
-      () =>
-        Effect.promise(
-          () =>
-            new Promise<void>((resolve) => {
-              server.close(() => resolve())
-              server.closeAllConnections()
-            })
-        )
-    )
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
+    const port = yield* listening(server)
     const arrived = (line: string) =>
       Effect.suspend(() => {
         if (seen.some((one) => one.line.startsWith(line))) return Effect.void

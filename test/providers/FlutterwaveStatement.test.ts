@@ -3,6 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { flutterwave } from "../../src/providers/flutterwave/Adapter.ts"
+import { listening } from "../support/Listening.ts"
 
 const charge = (change: object) => ({
   id: 1,
@@ -35,19 +36,7 @@ const listing = Effect.fnUntraced(function* (...charges: ReadonlyArray<object>) 
     const meta = { page_info: { total: 1, current_page: page, total_pages: isCharges ? charges.length : 1 } }
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ status: "success", data, meta }))
   })
-  yield* Effect.acquireRelease(
-    Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
-    () =>
-      Effect.promise(
-        () =>
-          new Promise<void>((resolve) => {
-            server.close(() => resolve())
-            server.closeAllConnections()
-          })
-      )
-  )
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
+  const port = yield* listening(server)
   const key = Redacted.make("key")
   const settings = {
     baseUrl: `http://127.0.0.1:${port}/v3`,

@@ -10,6 +10,7 @@ import { mtnSimulator } from "../../src/providers/mtn/Simulator.ts"
 import type { Product } from "../../src/providers/mtn/Wire.ts"
 import { Execution } from "../../src/providers/simulation/Facts.ts"
 import { simulatorServer } from "../../src/providers/simulation/SimulatorServer.ts"
+import { listening } from "../support/Listening.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { settings, USER_ID } from "./MtnOrders.ts"
 
@@ -85,19 +86,8 @@ const callbackReceiver = Effect.gen(function* () {
       response.writeHead(503).end()
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
-    () =>
-      Effect.promise(
-        () =>
-          new Promise<void>((resolve) => {
-            server.close(() => resolve())
-            server.closeAllConnections()
-          })
-      )
-  )
-  const address = server.address()
-  const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/hook`
+  const port = yield* listening(server)
+  const url = `http://127.0.0.1:${port}/hook`
   const about = (name: string, count: number) =>
     eventually(
       Effect.sync(() => received.filter(({ body }) => body.includes(name))),

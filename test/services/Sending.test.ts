@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { countingProvider } from "../support/CountingProvider.ts"
-import { FLOAT, floatNow, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
+import { charge, FLOAT, floatNow, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
 import type { Interference } from "../support/GivenServices.ts"
 
 /** The process stands still between the reservation's commit and the sending. */
@@ -31,6 +31,18 @@ it.effect("one that was recorded a moment ago is", () =>
     yield* Effect.gen(function* () {
       expect(yield* pay("one")).toBe("pending")
       expect(alpha.executed).toHaveLength(1)
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("nor is a charge that was recorded too long ago", () =>
+  Effect.gen(function* () {
+    const alpha = countingProvider("alpha")
+    const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* charge("one")).toBe("provider_unavailable")
+      expect(alpha.executed).toEqual([])
+      expect((yield* onlyRecord).transaction.status).toBe("failed")
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
 )

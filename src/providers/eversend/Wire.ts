@@ -27,16 +27,6 @@ export const CollectionFeesRequest = Schema.Struct({
   currency: Schema.String,
   amount: WrittenAmount
 })
-export const CollectionFeesAnswer = envelope(
-  Schema.Struct({
-    currency: Schema.String,
-    min_load_amount: Schema.optionalKey(Amount),
-    max_load_amount: Schema.optionalKey(Amount),
-    charges: Amount,
-    total_to_pay: Schema.optionalKey(Amount),
-    amount: Amount
-  })
-)
 
 // POST /collections/otp
 export const OtpRequest = Schema.Struct({ phone: Schema.String })
@@ -198,7 +188,6 @@ export const ResolveWalletRequest = Schema.Struct({
   email: Schema.optionalKey(Schema.String),
   tag: Schema.optionalKey(Schema.String)
 })
-export const ResolveWalletAnswer = envelope(Schema.Struct({ accountExists: Schema.Boolean }))
 
 // GET /wallets
 export const WalletsAnswer = envelope(
