@@ -16,11 +16,11 @@ export const rawBody = (
   limit: number
 ): Effect.Effect<Uint8Array, PayloadTooLarge | HttpServerError.HttpServerError> => {
   if (bodyless.has(request.method)) return Effect.succeed(EMPTY)
-  const tooLarge = new PayloadTooLarge({ maximum_bytes: limit })
-  if (Number(request.headers["content-length"] ?? 0) > limit) return Effect.fail(tooLarge)
+  const tooLarge = Effect.suspend(() => Effect.fail(new PayloadTooLarge({ maximum_bytes: limit })))
+  if (Number(request.headers["content-length"] ?? 0) > limit) return tooLarge
   return request.arrayBuffer.pipe(
     Effect.map((buffer) => new Uint8Array(buffer)),
-    Effect.catchIf(isTooLarge, () => Effect.fail(tooLarge)),
+    Effect.catchIf(isTooLarge, () => tooLarge),
     Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit))
   )
 }

@@ -6,9 +6,21 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Denials } from "../services/ports/Denials.ts"
 import { Screening } from "../services/ports/Screening.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { readTogether } from "./ReadsTogether.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const denials = rowsOf(Schema.Struct({ ...Denial.fields, createdAt: Moment }))
+
+const decodeMatches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ ord: Schema.Number })))
+
+interface Question {
+  readonly kind: DenialKind
+  readonly hashes: ReadonlyArray<string>
+}
+
+const matchStatement = `
+SELECT DISTINCT a.ord FROM json_to_recordset($1::json) AS a(ord int, kind text, hash text)
+JOIN denials d ON d.kind = a.kind AND d.hash = decode(a.hash, 'hex')`
 
 export const DenialsPg = Layer.effect(
   Denials,
@@ -21,13 +33,20 @@ export const DenialsPg = Layer.effect(
       return vault.hash(`denial ${kind}`, Redacted.make(spelled))
     }
 
-    const matches = Effect.fn("Denials.matches")(function* (kind: DenialKind, values: ReadonlyArray<Redacted.Redacted>) {
-      for (const value of values) {
-        const rows = yield* sql`SELECT 1 FROM denials WHERE kind = ${kind} AND hash = ${hashOf(kind, value)}`
-        if (rows.length > 0) return true
-      }
-      return false
-    }, Effect.orDie)
+    const isListed = yield* readTogether((questions: ReadonlyArray<Question>) => {
+      const asked = questions.flatMap(({ hashes, kind }, ord) => hashes.map((hash) => ({ ord, kind, hash })))
+      return sql.unsafe(matchStatement, [JSON.stringify(asked)]).pipe(
+        Effect.flatMap(decodeMatches),
+        Effect.map((rows) => new Set(rows.map(({ ord }) => ord))),
+        Effect.map((found) => questions.map((_, ord) => found.has(ord)))
+      )
+    })
+
+    const matches = Effect.fn("Denials.matches")((kind: DenialKind, values: ReadonlyArray<Redacted.Redacted>) =>
+      values.length === 0
+        ? Effect.succeed(false)
+        : isListed({ kind, hashes: values.map((value) => Buffer.from(hashOf(kind, value)).toString("hex")) })
+    )
 
     const add = Effect.fn("Denials.add")(function* (
       kind: DenialKind,

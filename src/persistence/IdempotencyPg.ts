@@ -2,10 +2,12 @@ import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { KeyScope } from "../domain/Fingerprint.ts"
 import { Reference } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
 import { type Claim, type Claimed, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
+import { wasHeld } from "./HeldRow.ts"
+import { batched } from "./StepBatch.ts"
 
 /** A key can be released between losing it and reading who holds it; more often than this, somebody is simply working on it. */
 const CLAIMS_AT_MOST = 3
@@ -18,7 +20,7 @@ const KeyRow = Schema.Struct({
   answer_status: Schema.NullOr(Schema.Number),
   answer_body: Schema.NullOr(Schema.String)
 })
-const decodeFences = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ fence: Schema.BigInt })))
+const decodeFences = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ fence: Schema.NullOr(Schema.BigInt) })))
 const decodeKeys = Schema.decodeUnknownEffect(Schema.Array(KeyRow))
 
 const heldAs = (row: typeof KeyRow.Type): Claimed => {
@@ -30,7 +32,48 @@ const heldAs = (row: typeof KeyRow.Type): Claimed => {
     : { _tag: "Busy" }
 }
 
-/** Idempotency on PostgreSQL: one row a key. A claim is one statement; only a key that is held costs a second one. */
+interface Taking {
+  readonly scope: KeyScope
+  readonly fingerprint: Uint8Array
+  readonly now: Instant
+  readonly leaseUntil: Instant
+}
+
+const columns = ({ fingerprint, leaseUntil, now, scope }: Taking) => ({
+  app_id: scope.appId,
+  mode: scope.mode,
+  endpoint: scope.endpoint,
+  key: scope.key,
+  fingerprint: Buffer.from(fingerprint).toString("hex"),
+  lease_until: iso(leaseUntil),
+  at: iso(now)
+})
+
+/**
+ * Takes the keys that nobody has, and those whose claimant died before it made a transaction; of a batch, the first that asks for a key
+ * has it. Rows are written in the order of their key, as every statement locks them.
+ */
+const takeStatement = `
+WITH step AS MATERIALIZED (
+  SELECT s.*, row_number() OVER (PARTITION BY app_id, mode, endpoint, key ORDER BY ord) = 1 AS first
+  FROM ROWS FROM (json_to_recordset($1::json) AS (
+    app_id text, mode text, endpoint text, key text, fingerprint text, lease_until timestamptz, at timestamptz))
+    WITH ORDINALITY AS s(app_id, mode, endpoint, key, fingerprint, lease_until, at, ord)
+),
+taken AS (
+  INSERT INTO idempotency_keys AS k (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, created_at)
+  SELECT app_id, mode, endpoint, key, decode(fingerprint, 'hex'), nextval('fences'), 'claimed', lease_until, at FROM (
+    SELECT * FROM step WHERE first ORDER BY app_id, mode, endpoint, key
+  ) s
+  ON CONFLICT (app_id, mode, endpoint, key) DO UPDATE SET fence = EXCLUDED.fence, lease_until = EXCLUDED.lease_until
+    WHERE k.state = 'claimed' AND k.lease_until <= EXCLUDED.created_at AND k.fingerprint = EXCLUDED.fingerprint
+  RETURNING app_id, mode, endpoint, key, fence
+)
+SELECT CASE WHEN s.first THEN t.fence END AS fence
+FROM step s LEFT JOIN taken t ON t.app_id = s.app_id AND t.mode = s.mode AND t.endpoint = s.endpoint AND t.key = s.key
+ORDER BY s.ord`
+
+/** Idempotency on PostgreSQL: one row a key. A claim is one step of a statement; only a key that is held costs a second one. */
 export const IdempotencyPg = Layer.effect(
   Idempotency,
   Effect.gen(function* () {
@@ -38,17 +81,16 @@ export const IdempotencyPg = Layer.effect(
     const identifiers = yield* Identifiers
     const policy = yield* Policy
 
-    /** Takes a key that nobody has, or whose claimant died before it made a transaction. */
-    const take = Effect.fnUntraced(function* (scope: KeyScope, fingerprint: Uint8Array, now: number) {
-      const { appId, endpoint, key, mode } = scope
-      const lease = iso(now + policy.idempotencyLeaseMs)
-      const rows =
-        yield* sql`INSERT INTO idempotency_keys AS k (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, created_at)
-        VALUES (${appId}, ${mode}, ${endpoint}, ${key}, ${fingerprint}, nextval('fences'), 'claimed', ${lease}::timestamptz, ${iso(now)}::timestamptz)
-        ON CONFLICT (app_id, mode, endpoint, key) DO UPDATE SET fence = EXCLUDED.fence, lease_until = EXCLUDED.lease_until
-          WHERE k.state = 'claimed' AND k.lease_until <= ${iso(now)}::timestamptz AND k.fingerprint = EXCLUDED.fingerprint
-        RETURNING fence`
-      return Option.fromUndefinedOr((yield* decodeFences(rows))[0])
+    const take = yield* batched({
+      statement: (steps: ReadonlyArray<Taking>) =>
+        sql.unsafe(takeStatement, [JSON.stringify(steps.map(columns))]).pipe(
+          Effect.flatMap(decodeFences),
+          Effect.map((rows) => rows.map(({ fence }) => fence))
+        ),
+      // Perhaps taken by this very step, whose answer was lost: it is busy then until its lease ends, and nothing has moved.
+      doubted: (_step, fence) => Effect.succeed(fence),
+      laneOf: ({ scope }) => scope.appId,
+      wasHeld
     })
 
     const held = Effect.fnUntraced(function* ({ appId, endpoint, key, mode }: KeyScope, fingerprint: Uint8Array, now: number) {
@@ -62,10 +104,10 @@ export const IdempotencyPg = Layer.effect(
     const claim = Effect.fn("Idempotency.claim")(function* (scope: KeyScope, fingerprint: Uint8Array) {
       for (let attempt = 0; attempt < CLAIMS_AT_MOST; attempt++) {
         const now = yield* Clock.currentTimeMillis
-        const taken = yield* take(scope, fingerprint, now)
-        if (Option.isSome(taken)) {
+        const fence = yield* take({ scope, fingerprint, now, leaseUntil: now + policy.idempotencyLeaseMs })
+        if (fence !== null) {
           const reference = yield* identifiers.reference
-          return { _tag: "Fresh", claim: { scope, fence: taken.value.fence, reference } } satisfies Claimed
+          return { _tag: "Fresh", claim: { scope, fence, reference } } satisfies Claimed
         }
         const row = yield* held(scope, fingerprint, now)
         if (Option.isSome(row)) return heldAs(row.value)

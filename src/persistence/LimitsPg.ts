@@ -8,6 +8,8 @@ import { type Counter, type Limit, Window } from "../domain/Limits.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Limits } from "../services/ports/Limits.ts"
+import { wasHeld } from "./HeldRow.ts"
+import { batched } from "./StepBatch.ts"
 
 /** A change is seen by every node within this time. */
 const FRESH_FOR = Duration.millis(500)
@@ -25,6 +27,23 @@ const columns = ({ appId, mode, name, startsAt, subject }: Counter) => ({
   subject,
   starts_at: iso(startsAt)
 })
+
+/** The insert does not see its own rows through the join: a window that was missing is unused. */
+const prepareStatement = `
+WITH wanted AS MATERIALIZED (
+  SELECT * FROM ROWS FROM (json_to_recordset($1::json) AS (app_id text, mode text, name text, subject text, starts_at timestamptz))
+    WITH ORDINALITY AS w(app_id, mode, name, subject, starts_at, ord)
+),
+made AS (
+  INSERT INTO counters (app_id, mode, name, subject, starts_at)
+  SELECT w.app_id, w.mode, w.name, w.subject, w.starts_at FROM wanted w
+  WHERE NOT EXISTS (SELECT FROM counters c WHERE c.app_id = w.app_id AND c.mode = w.mode AND c.name = w.name
+    AND c.subject = w.subject AND c.starts_at = w.starts_at)
+  ORDER BY w.app_id, w.mode, w.name, w.subject, w.starts_at ON CONFLICT DO NOTHING
+)
+SELECT coalesce(c.used, 0) AS used FROM wanted w
+LEFT JOIN counters c ON c.app_id = w.app_id AND c.mode = w.mode AND c.name = w.name AND c.subject = w.subject AND c.starts_at = w.starts_at
+ORDER BY w.ord`
 
 export const LimitsPg = Layer.effect(
   Limits,
@@ -46,28 +65,27 @@ export const LimitsPg = Layer.effect(
     }, Effect.orDie)
     const ceilings = yield* Cache.make({ lookup: ceilingOf, capacity: CACHED_AT_MOST, timeToLive: FRESH_FOR })
 
-    // The insert does not see its own rows through the join: a window that was missing is unused.
-    const prepare = Effect.fn("Limits.prepare")(function* (counters: ReadonlyArray<Counter>) {
-      if (counters.length === 0) return []
-      const rows = yield* sql.unsafe(
-        `WITH wanted AS MATERIALIZED (
-          SELECT * FROM ROWS FROM (json_to_recordset($1::json) AS (app_id text, mode text, name text, subject text, starts_at timestamptz))
-            WITH ORDINALITY AS w(app_id, mode, name, subject, starts_at, ord)
+    const prepareOne = yield* batched({
+      statement: (questions: ReadonlyArray<ReadonlyArray<Counter>>) =>
+        sql.unsafe(prepareStatement, [JSON.stringify(questions.flat().map(columns))]).pipe(
+          Effect.flatMap(decodeUsed),
+          Effect.map((rows) => {
+            let next = 0
+            return questions.map((counters) => {
+              const first = next
+              next += counters.length
+              return rows.slice(first, next).map(({ used }) => used)
+            })
+          })
         ),
-        made AS (
-          INSERT INTO counters (app_id, mode, name, subject, starts_at)
-          SELECT w.app_id, w.mode, w.name, w.subject, w.starts_at FROM wanted w
-          WHERE NOT EXISTS (SELECT FROM counters c WHERE c.app_id = w.app_id AND c.mode = w.mode AND c.name = w.name
-            AND c.subject = w.subject AND c.starts_at = w.starts_at)
-          ORDER BY w.app_id, w.mode, w.name, w.subject, w.starts_at ON CONFLICT DO NOTHING
-        )
-        SELECT coalesce(c.used, 0) AS used FROM wanted w
-        LEFT JOIN counters c ON c.app_id = w.app_id AND c.mode = w.mode AND c.name = w.name AND c.subject = w.subject AND c.starts_at = w.starts_at
-        ORDER BY w.ord`,
-        [JSON.stringify(counters.map(columns))]
-      )
-      return (yield* decodeUsed(rows)).map(({ used }) => used)
-    }, Effect.orDie)
+      // A window that is there already is as good as one that was made.
+      doubted: (_counters, used) => Effect.succeed(used),
+      laneOf: ([counter]) => counter?.appId ?? "",
+      wasHeld
+    })
+    const prepare = Effect.fn("Limits.prepare")((counters: ReadonlyArray<Counter>) =>
+      counters.length === 0 ? Effect.succeed([]) : prepareOne(counters)
+    )
 
     const audited = ({ action, actor, at, details, subject }: AuditEntry) =>
       sql`SELECT append_audit(${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)})`

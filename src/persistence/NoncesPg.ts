@@ -3,10 +3,40 @@ import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Nonces } from "../services/ports/Nonces.ts"
+import { wasHeld } from "./HeldRow.ts"
 import { rowsOf } from "./Rows.ts"
+import { batched } from "./StepBatch.ts"
 
-const spent = rowsOf(Schema.Struct({ nonce: Schema.String }))
+interface Spending {
+  readonly caller: Caller
+  readonly nonce: string
+  readonly expiresAt: Instant
+}
+
+const decodeSpent = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ spent: Schema.Boolean })))
 const swept = rowsOf(Schema.Struct({ swept: Schema.Number }))
+
+const columns = ({ caller, expiresAt, nonce }: Spending) => ({
+  app_id: caller.appId,
+  key_id: caller.keyId,
+  nonce,
+  expires_at: iso(expiresAt)
+})
+
+/** The first of a batch that brings a nonce spends it; rows are written in one order, so that two nodes never wait for each other. */
+const spendStatement = `
+WITH step AS MATERIALIZED (
+  SELECT s.*, row_number() OVER (PARTITION BY app_id, key_id, nonce ORDER BY ord) = 1 AS first
+  FROM ROWS FROM (json_to_recordset($1::json) AS (app_id text, key_id text, nonce text, expires_at timestamptz))
+    WITH ORDINALITY AS s(app_id, key_id, nonce, expires_at, ord)
+),
+written AS (
+  INSERT INTO nonces (app_id, key_id, nonce, expires_at) SELECT app_id, key_id, nonce, expires_at FROM step WHERE first
+  ORDER BY app_id, key_id, nonce ON CONFLICT (app_id, key_id, nonce) DO NOTHING
+  RETURNING app_id, key_id, nonce
+)
+SELECT s.first AND w.nonce IS NOT NULL AS spent
+FROM step s LEFT JOIN written w ON w.app_id = s.app_id AND w.key_id = s.key_id AND w.nonce = s.nonce ORDER BY s.ord`
 
 /** Nonces on PostgreSQL, hence shared by all nodes: the primary key decides who was first. */
 export const NoncesPg = Layer.effect(
@@ -14,13 +44,20 @@ export const NoncesPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const spend = Effect.fn("Nonces.spend")(function* ({ appId, keyId }: Caller, nonce: string, expiresAt: Instant) {
-      const rows = yield* spent(sql`
-        INSERT INTO nonces (app_id, key_id, nonce, expires_at) VALUES (${appId}, ${keyId}, ${nonce}, ${iso(expiresAt)}::timestamptz)
-        ON CONFLICT (app_id, key_id, nonce) DO NOTHING
-        RETURNING nonce`)
-      return rows.length === 1
+    const spendOne = yield* batched({
+      statement: (steps: ReadonlyArray<Spending>) =>
+        sql.unsafe(spendStatement, [JSON.stringify(steps.map(columns))]).pipe(
+          Effect.flatMap(decodeSpent),
+          Effect.map((rows) => rows.map(({ spent }) => spent))
+        ),
+      // Who spent it cannot be told: perhaps this request's own statement, whose answer was lost.
+      doubted: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
+      laneOf: ({ caller }) => caller.appId,
+      wasHeld
     })
+    const spend = Effect.fn("Nonces.spend")((caller: Caller, nonce: string, expiresAt: Instant) =>
+      spendOne({ caller, nonce, expiresAt })
+    )
 
     const sweep = Effect.fn("Nonces.sweep")(function* (now: Instant, limit: number) {
       const [row] = yield* swept(sql`

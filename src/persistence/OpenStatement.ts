@@ -153,7 +153,7 @@ counted AS (
     SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
     FROM counter_need n JOIN opened o ON o.ord = n.ord GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
   ) u JOIN counter l ON l.app_id = u.app_id AND l.mode = u.mode AND l.name = u.name AND l.subject = u.subject AND l.starts_at = u.starts_at
-  WHERE c.app_id = u.app_id AND c.mode = u.mode AND c.name = u.name AND c.subject = u.subject AND c.starts_at = u.starts_at
+  WHERE c.app_id = u.app_id AND c.mode = u.mode AND c.name = u.name AND c.subject = u.subject AND c.starts_at BETWEEN u.starts_at AND u.starts_at
 ),
 charging AS (
   UPDATE payer_locks l SET reference = o.reference, at = o.at FROM opened o

@@ -6,6 +6,7 @@ import { Caller, type Capability, type NewTenant, Role, Tenant } from "../domain
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { readTogether } from "./ReadsTogether.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** A revoked key is refused, and a pin followed, within a second by every node: what is kept in memory is younger than this. */
@@ -53,12 +54,16 @@ export const TenantsPg = Layer.effect(
       return rows.length === 1
     })
 
-    const find = Effect.fn("Tenants.find")(function* (appId: AppId) {
-      const rows = yield* tenants(
-        sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants WHERE app_id = ${appId}`
+    const findOne = yield* readTogether((appIds: ReadonlyArray<AppId>) =>
+      tenants(
+        sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants
+          WHERE app_id = ANY (${appIds})`
+      ).pipe(
+        Effect.map((rows) => new Map(rows.map((row) => [row.appId, row]))),
+        Effect.map((byId) => appIds.map((appId) => Option.fromUndefinedOr(byId.get(appId))))
       )
-      return Option.fromUndefinedOr(rows[0])
-    })
+    )
+    const find = Effect.fn("Tenants.find")((appId: AppId) => findOne(appId))
 
     const list = tenants(
       sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants ORDER BY app_id`

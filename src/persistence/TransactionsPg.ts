@@ -7,6 +7,7 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { Transaction } from "../domain/Transaction.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type Span, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
+import { readTogether } from "./ReadsTogether.ts"
 
 const StoredRow = Schema.Struct({
   record: Schema.toCodecJson(LedgerRecord),
@@ -74,16 +75,30 @@ const auditedReads = (sql: SqlClient.SqlClient) => {
   return { raw, lastCall }
 }
 
+interface Name {
+  readonly app_id: AppId
+  readonly mode: Mode
+  readonly reference: Reference
+}
+
+const findStatement = `
+SELECT a.ord, t.record, t.revision FROM json_to_recordset($1::json) AS a(ord int, app_id text, mode text, reference text)
+JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference AND t.mode = a.mode`
+
 export const TransactionsPg = Layer.effect(
   Transactions,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
+    const findOne = yield* readTogether((names: ReadonlyArray<Name>) =>
+      sql.unsafe<{ readonly ord: number }>(findStatement, [JSON.stringify(names.map((name, ord) => ({ ord, ...name })))]).pipe(
+        Effect.map((rows) => new Map(rows.map((row) => [row.ord, row]))),
+        Effect.map((found) => names.map((_, ord) => found.get(ord)))
+      )
+    )
     const find = Effect.fn("Transactions.find")(
       (appId: AppId, mode: Mode, reference: Reference) =>
-        sql`SELECT record, revision FROM transactions WHERE app_id = ${appId} AND mode = ${mode} AND reference = ${reference}`.pipe(
-          Effect.flatMap(first)
-        ),
+        Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) => first(row === undefined ? [] : [row])),
       Effect.orDie
     )
 

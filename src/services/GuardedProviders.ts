@@ -22,7 +22,7 @@ const guarding =
   (provider: Provider): Provider => {
     const line = (operation: Operation) => ({ provider: provider.name, mode: provider.mode, operation })
     const read = <A>(operation: Operation, call: Effect.Effect<A, ProviderError>): Effect.Effect<A, ProviderError> =>
-      circuits.through(line(operation), { call, hasFailed: isUnread, instead: Effect.fail(new ProviderError()) })
+      circuits.through(line(operation), { call, hasFailed: isUnread, instead: unreadable })
     const moving = <Order, Outcome extends { readonly _tag: string }>(
       operation: Operation,
       move: (order: Order) => Effect.Effect<Outcome | NotSent>
@@ -68,6 +68,8 @@ const guardedReads = (
   ...(countries && { countries: read(countries) }),
   ...(balances && { balances: read(balances) })
 })
+
+const unreadable = Effect.suspend(() => Effect.fail(new ProviderError()))
 
 const circuitOpen: NotSent = { _tag: "NotSent", note: "circuit open" }
 

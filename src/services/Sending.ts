@@ -10,6 +10,7 @@ import type { Claim } from "./ports/Idempotency.ts"
 import { Limits } from "./ports/Limits.ts"
 import type { PayoutQuote } from "./ports/Provider.ts"
 import { trailed } from "./ports/ProviderTrail.ts"
+import { FIRST_REVISION, type StoredTransaction } from "./ports/Transactions.ts"
 import { inTurn } from "./Routes.ts"
 import { Settlement } from "./Settlement.ts"
 
@@ -44,6 +45,7 @@ export class Sending extends Context.Service<
         const { claim, command, payout, route } = dispatch
         let offer = dispatch.offer
         let recordedAt = payout.createdAt
+        let last: StoredTransaction | undefined = { transaction: payout, revision: FIRST_REVISION }
         for (;;) {
           const order = {
             reference: payout.reference,
@@ -58,10 +60,11 @@ export class Sending extends Context.Service<
             outcome._tag === "NotSent" ? yield* reroute({ ...dispatch, offer }, outcome.note) : Option.none<Dispatch["offer"]>()
           if (Option.isSome(moved)) {
             offer = moved.value
+            last = undefined
             recordedAt = yield* Clock.currentTimeMillis
             continue
           }
-          const settled = yield* settlement.apply(payout.reference, outcome, "request", claim, undefined, raw)
+          const settled = yield* settlement.apply(payout.reference, outcome, "request", claim, undefined, raw, last)
           return yield* Effect.fromResult(answerTo(settled, outcome))
         }
       })

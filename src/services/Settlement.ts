@@ -42,7 +42,9 @@ export class Settlement extends Context.Service<
       /** The status of the stored answer where the operation succeeded. */
       successStatus?: number,
       /** What was sent and received, where the fact is the answer to a money call. */
-      raw?: RawExchange | null
+      raw?: RawExchange | null,
+      /** The record as the caller has just committed it. Where it has moved on since, that is found out and read. */
+      last?: StoredTransaction
     ) => Effect.Effect<LedgerRecord>
     /** As `apply`, for what a provider says when it is asked: once the record is at another one this is no news, and leaves nothing. */
     readonly heard: (provider: string, reference: Reference, fact: Fact, actor: Actor) => Effect.Effect<LedgerRecord>
@@ -110,11 +112,13 @@ export class Settlement extends Context.Service<
         actor: Actor,
         claim?: Claim,
         successStatus = CREATED,
-        raw: RawExchange | null = null
+        raw: RawExchange | null = null,
+        last?: StoredTransaction
       ) {
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.fact": fact._tag, "gateway.actor": actor })
         for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
-          const stored = yield* transactions.byReference(reference)
+          const known = attempt === 0 ? Option.fromUndefinedOr(last) : Option.none()
+          const stored = Option.isSome(known) ? known : yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
           if (from !== null && stored.value.transaction.provider !== from) {
             yield* Effect.logWarning("a provider spoke of what is at another one by now").pipe(

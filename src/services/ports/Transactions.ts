@@ -14,6 +14,9 @@ export interface StoredTransaction {
   readonly traceparent?: string | null
 }
 
+/** Of a record as `FloatLedger.open` wrote it. */
+export const FIRST_REVISION = 1n
+
 /** The last money call that was made for a record, masked; null where none was made. */
 export interface RawCall {
   readonly rawRequest: string | null
