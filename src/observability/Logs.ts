@@ -1,4 +1,4 @@
-import { Cause, type Fiber, Layer, Logger, type LogLevel, Redactable, References } from "effect"
+import { Cause, Console, Effect, type Fiber, Layer, Logger, type LogLevel, Redactable, References } from "effect"
 import { isListed } from "./Attributes.ts"
 
 export interface LogsOptions {
@@ -19,9 +19,36 @@ interface Line {
 
 const layer = (options: LogsOptions): Layer.Layer<never> =>
   Layer.merge(
-    Logger.layer([Logger.withConsoleError(options.format === "json" ? jsonLines : prettyLines)]),
+    Logger.layer([gathered(options.format === "json" ? jsonLines : prettyLines)]),
     Layer.succeed(References.MinimumLogLevel, options.level)
   )
+
+/**
+ * Writes the lines of one turn of the event loop with one call: under load each line would be a system call of its own. A process that
+ * ends writes what it still holds first, also when it ends by an error that nobody caught.
+ */
+const gathered = (lines: Logger.Logger<unknown, string>) =>
+  Effect.gen(function* () {
+    const console = yield* Console.Console
+    let waiting: Array<string> = []
+    const write = () => {
+      if (waiting.length === 0) return
+      const text = waiting.join("\n")
+      waiting = []
+      console.error(text)
+    }
+    yield* Effect.acquireRelease(
+      Effect.sync(() => process.on("exit", write)),
+      () =>
+        Effect.sync(() => {
+          process.off("exit", write)
+          write()
+        })
+    )
+    return Logger.make<unknown, void>((entry) => {
+      if (waiting.push(lines.log(entry)) === 1) setImmediate(write)
+    })
+  })
 
 /** The log, on standard error: standard output belongs to the results of commands. */
 export const Logs = { layer }

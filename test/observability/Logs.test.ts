@@ -12,7 +12,8 @@ const logged = (format: "json" | "pretty", program: Effect.Effect<unknown>) =>
   Effect.gen(function* () {
     yield* program.pipe(Effect.provide(Logs.layer({ format, level: "Info" })))
     expect(yield* TestConsole.logLines).toEqual([])
-    return (yield* TestConsole.errorLines).map(String)
+    // What a line says of an error is set in under it.
+    return (yield* TestConsole.errorLines).flatMap((text) => String(text).split(/\n(?! )/))
   })
 
 describe("Logs", () => {
