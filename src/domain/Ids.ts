@@ -17,7 +17,10 @@ const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const REFERENCE_LENGTH = 26
 
 /** A reference from at least 26 random bytes; five bits of each are used. */
-export const referenceFrom = (bytes: Uint8Array): Reference =>
-  Reference.make(Array.from(bytes.subarray(0, REFERENCE_LENGTH), (byte) => ALPHABET.charAt(byte & 31)).join(""))
+export const referenceFrom = (bytes: Uint8Array): Reference => {
+  let text = ""
+  for (const byte of bytes.subarray(0, REFERENCE_LENGTH)) text += ALPHABET.charAt(byte & 31)
+  return Reference.make(text)
+}
 
 export const isReference = Schema.is(Reference)

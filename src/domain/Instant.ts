@@ -5,7 +5,7 @@ export const Instant = Schema.Number.check(Schema.isInt())
 export type Instant = typeof Instant.Type
 
 /** ISO-8601 UTC with milliseconds, the only form of a moment on the wire. */
-export const iso = (at: Instant): string => DateTime.formatIso(DateTime.makeUnsafe(at))
+export const iso = (at: Instant): string => new Date(at).toISOString()
 
 const UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/
 const SECONDS_LENGTH = "2026-01-31T12:00:00".length

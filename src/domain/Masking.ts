@@ -27,8 +27,12 @@ const EMAIL = /(?<![^\s"'<>,;:@])[^\s"'<>,;:@]+@[^\s"'<>,;:@]+/g
 /** In a text that is not JSON: a name, and what is said for it. */
 const ASSIGNED = /(?<![\w-])([A-Za-z][\w-]*)(["']?\s*[:=]\s*["']?)([^\s"'&,;<>}]+)/g
 
+/** Without either of them there is neither a number nor an address to mask. */
+const SUSPECT = /\d(?:[ ().-]{0,2}\d){6}|@/
+
 /** A text for people without numbers and e-mail addresses. */
 export const maskedText = (text: string): string => {
+  if (!SUSPECT.test(text)) return text
   const instants: Array<string> = []
   const held = text.replace(EMAIL, masked).replace(INSTANT, (instant) => `\uE000${instants.push(instant) - 1}\uE001`)
   return held
@@ -74,10 +78,11 @@ class Literal {
 }
 
 const walked = (value: unknown, name: string, known: Set<string>): unknown => {
-  if (value !== null && value !== undefined && SECRET.test(snake(name))) return REMOVED
+  const kind = kindOf(name)
+  if (value !== null && value !== undefined && kind.isSecret) return REMOVED
   if (Array.isArray(value)) return value.map((item) => walked(item, name, known))
-  if (value instanceof Literal) return FIGURE.test(snake(name)) ? value : maskedLiteral(value)
-  if (typeof value === "string") return maskedString(value, name, known)
+  if (value instanceof Literal) return kind.isFigure ? value : maskedLiteral(value)
+  if (typeof value === "string") return maskedString(value, kind, known)
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [maskedText(key), walked(member, key, known)]))
 }
@@ -87,14 +92,13 @@ const maskedLiteral = (literal: Literal): unknown => {
   return text === literal.text ? literal : text
 }
 
-const maskedString = (text: string, name: string, known: Set<string>): string => {
-  const key = snake(name)
-  if (ACCOUNT.test(key) && !/^[A-Z]{2,3}$/.test(text)) return masked(text)
-  if (PERSON.test(key)) {
+const maskedString = (text: string, kind: MemberKind, known: Set<string>): string => {
+  if (kind.isAccount && !/^[A-Z]{2,3}$/.test(text)) return masked(text)
+  if (kind.isPerson) {
     if (text.length >= SHORTEST_PERSON) known.add(text)
     return masked(text)
   }
-  return FIGURE.test(key) && /^-?\d+(\.\d+)?$/.test(text) ? text : maskedText(text)
+  return kind.isFigure && /^-?\d+(\.\d+)?$/.test(text) ? text : maskedText(text)
 }
 /** A shorter word is in too many others. */
 const SHORTEST_PERSON = 4
@@ -102,11 +106,38 @@ const SHORTEST_PERSON = 4
 const plainText = (text: string): string =>
   maskedText(
     text.replace(ASSIGNED, (whole, name: string, between: string, value: string) => {
-      const key = snake(name)
-      if (SECRET.test(key)) return `${name}${between}${REMOVED}`
-      return PERSON.test(key) || ACCOUNT.test(key) ? `${name}${between}${masked(value)}` : whole
+      const { isAccount, isPerson, isSecret } = kindOf(name)
+      if (isSecret) return `${name}${between}${REMOVED}`
+      return isPerson || isAccount ? `${name}${between}${masked(value)}` : whole
     })
   )
+
+/** What the name of a member says of its value. */
+interface MemberKind {
+  readonly isSecret: boolean
+  readonly isAccount: boolean
+  readonly isPerson: boolean
+  readonly isFigure: boolean
+}
+
+/** Providers use few names, again and again. */
+const NAMES_KEPT = 1000
+const kinds = new Map<string, MemberKind>()
+
+const kindOf = (name: string): MemberKind => {
+  const known = kinds.get(name)
+  if (known !== undefined) return known
+  const key = snake(name)
+  const kind = {
+    isSecret: SECRET.test(key),
+    isAccount: ACCOUNT.test(key),
+    isPerson: PERSON.test(key),
+    isFigure: FIGURE.test(key)
+  }
+  if (kinds.size < NAMES_KEPT && name.length <= LONGEST_NAME) kinds.set(name, kind)
+  return kind
+}
+const LONGEST_NAME = 64
 
 const snake = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/[- ]/g, "_")
 

@@ -12,10 +12,20 @@ export const guardedProviders = Layer.effect(
   ProviderRegistry,
   Effect.gen(function* () {
     const registry = yield* ProviderRegistry
-    const guard = guarding(yield* Circuits)
+    const guard = once(guarding(yield* Circuits))
     return ProviderRegistry.of({ ...registry, find: (name, mode) => Option.map(registry.find(name, mode), guard) })
   })
 )
+
+/** Every step of a request looks its provider up: the guard of each is built the first time. */
+const once = (guard: (provider: Provider) => Provider) => {
+  const built = new WeakMap<Provider, Provider>()
+  return (provider: Provider): Provider => {
+    const known = built.get(provider) ?? guard(provider)
+    built.set(provider, known)
+    return known
+  }
+}
 
 const guarding =
   (circuits: Circuits["Service"]) =>

@@ -97,7 +97,8 @@ export class Payouts extends Context.Service<
         if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
           yield* withinWindow(route.corridor, command.amount)
 
-        const counters = yield* velocity.lookAhead(caller, "payout", partyHashOf(command.destination))
+        const partyHash = vault.hash("party", identityOf(command.destination))
+        const counters = yield* velocity.lookAhead(caller, "payout", partyHash)
 
         const priced = yield* pricing.price(route, command)
         if (!priced.reachesFloor) {
@@ -110,7 +111,7 @@ export class Payouts extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const payout = opening(caller, command, claim, route, priced, now)
         const counted = yield* velocity.withCeiling(counters, caller, payout.provider, command.currency, total)
-        const opened = yield* open(payout, command.destination, claim, counted, priced.note)
+        const opened = yield* open(payout, command.destination, claim, counted, priced.note, partyHash)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
         if (opened._tag === "ClaimLost") return yield* new RequestInProgress({})
@@ -119,14 +120,13 @@ export class Payouts extends Context.Service<
         return yield* sending.send({ payout, command, route, offer: priced, claim })
       })
 
-      const partyHashOf = (destination: Destination) => vault.hash("party", identityOf(destination))
-
       const open = Effect.fnUntraced(function* (
         payout: Payout,
         destination: Destination,
         claim: Claim,
         counters: ReadonlyArray<Counter>,
-        note: string
+        note: string,
+        partyHash: Uint8Array
       ) {
         const { appId, createdAt: at, heldFee, mode, principal, reference, status } = payout
         return yield* ledger.open({
@@ -147,7 +147,7 @@ export class Payouts extends Context.Service<
             payout.destinationCurrency,
             at
           ),
-          partyHash: partyHashOf(destination)
+          partyHash
         })
       })
 
