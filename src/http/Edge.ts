@@ -2,6 +2,7 @@ import { Cause, Clock, Deferred, Effect, Fiber, Option, type Scope } from "effec
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
+import { RateLimited } from "../domain/errors/Retriable.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { pathOf } from "../domain/SignedText.ts"
 import { Authentication } from "../services/Authentication.ts"
@@ -146,13 +147,18 @@ interface Answered {
   readonly response: Response
 }
 
-/** Nothing is begun yet, and whoever signed should not wait for a database that hangs. */
+/** Whoever signed should not wait for a database that hangs, or for a process that is overrun: nothing is begun yet, and so it is shed. */
 const AUTHENTICATION_MS = 5_000
+const SHED_RETRY_AFTER_SECONDS = 1
 
 const soon = <A, E>(authenticated: Effect.Effect<A, E>) =>
   Effect.timeoutOrElse(authenticated, {
     duration: AUTHENTICATION_MS,
-    orElse: () => Effect.die(new Error("the signature could not be checked in time"))
+    orElse: () =>
+      Effect.andThen(
+        Effect.logWarning("the signature could not be checked in time"),
+        Effect.suspend(() => Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })))
+      )
   })
 
 /** What comes last: route and endpoint. */
