@@ -1,14 +1,55 @@
+import { globSync, readFileSync } from "node:fs"
+import { join, relative } from "node:path"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+const TESTS = "test/**/*.test.ts"
+/** A test that replaces a module, listens to the console, or reads what the whole process counts or traces. */
+const OWN_PROCESS = /vi\.mock\(|spyOn\(console|\bMetric\b|givenOperated|\bOTEL_/
+const apart = globSync(TESTS, { cwd: import.meta.dirname }).filter((file) =>
+  OWN_PROCESS.test(readFileSync(join(import.meta.dirname, file), "utf8"))
+)
+
+/** What waits the longest, so that none of them is left alone at the end. */
+const first = [
+  "test/commands/Start.test.ts",
+  "test/simulation/LongStories.test.ts",
+  "test/scenarios/Pressure.test.ts",
+  "test/simulation/ShortStories.test.ts",
+  "test/scenarios/CrashPoints.test.ts",
+  "test/scenarios/FailoverCrashes.test.ts",
+  "test/persistence/EmbeddedPostgres.test.ts",
+  "test/scenarios/EveryProviderEndings.test.ts",
+  "test/providers/Contract.test.ts",
+  "test/scenarios/FxEndings.test.ts",
+  "test/scenarios/CollectionEndings.test.ts",
+  "test/scenarios/PayoutEndings.test.ts"
+]
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      if (project.config.isolate) return -1
+      const at = first.indexOf(relative(import.meta.dirname, moduleId))
+      return at < 0 ? first.length : at
+    }
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other))
+  }
+}
+
+const bounds = { testTimeout: 30_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/Postgres.ts"],
     pool: "forks",
     // One more than the cores that it has to do with: many tests wait for something.
     maxWorkers: 3,
-    fileParallelism: true,
-    testTimeout: 30_000,
-    hookTimeout: 60_000
+    sequence: { sequencer: LongFirst },
+    projects: [
+      { test: { ...bounds, name: "apart", include: apart } },
+      // Files of one process, one after another, share the modules that it has loaded: loading them for each is a third of the run.
+      { test: { ...bounds, name: "together", include: [TESTS], exclude: apart, isolate: false } }
+    ]
   }
 })

@@ -1,6 +1,8 @@
 import { Context, Effect, Layer, type Redacted, Ref, Schema } from "effect"
 import * as Config from "./Config.ts"
 import { Server } from "./http/Server.ts"
+import { eventLoop } from "./observability/EventLoop.ts"
+import { gauges, pictures } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management } from "./observability/Management.ts"
 import { Telemetry } from "./observability/Telemetry.ts"
@@ -104,22 +106,40 @@ const workers = Layer.effectDiscard(
 export const gateway = (settings: ReadySettings, build: Build) =>
   Layer.unwrap(
     Effect.map(Ref.make(false), (draining) =>
-      Layer.effectDiscard(Effect.addFinalizer(() => Ref.set(draining, true))).pipe(
+      Layer.effectDiscard(
+        Effect.addFinalizer(() =>
+          Effect.andThen(Ref.set(draining, true), Effect.logInfo("the process was told to stop: it drains"))
+        )
+      ).pipe(
         Layer.provideMerge(Server.layer(settings)),
         Layer.provideMerge(Layer.mergeAll(workers, Health.layer(build))),
-        Layer.provideMerge(management(settings, Ref.get(draining))),
+        Layer.provideMerge(management(settings, Ref.get(draining), build.version)),
         Layer.provideMerge(services(settings)),
         Layer.provideMerge(Telemetry.layer({ ...traced(settings), serviceVersion: build.version }))
       )
     )
   ).pipe(Layer.provideMerge(logs))
 
-const management = ({ host, managementPort }: Settings, draining: Effect.Effect<boolean>) =>
+/** How things stand, to whoever scrapes it and to the collector. */
+const management = (settings: Settings, draining: Effect.Effect<boolean>, version: string) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const { alive } = yield* Probe
       const { read } = yield* Standing
-      return Management.layer({ host, port: managementPort, draining, database: alive, standing: read })
+      const process = yield* eventLoop
+      const picture = yield* pictures(read)
+      const families = Effect.zipWith(process, picture, (own, standing) => [own, ...gauges(standing)])
+      return Layer.merge(
+        Management.layer({
+          host: settings.host,
+          port: settings.managementPort,
+          draining,
+          database: alive,
+          standing: read,
+          process
+        }),
+        Telemetry.gauges({ ...traced(settings), serviceVersion: version }, families)
+      )
     })
   )
 

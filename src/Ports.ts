@@ -12,6 +12,7 @@ import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
 import { LedgerAuditPg } from "./persistence/LedgerAuditPg.ts"
 import { LimitsPg } from "./persistence/LimitsPg.ts"
 import { NoncesPg } from "./persistence/NoncesPg.ts"
+import { PartitionsPg } from "./persistence/PartitionsPg.ts"
 import { PartyHashesPg } from "./persistence/PartyHashesPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
@@ -50,6 +51,7 @@ const layer = ({ databaseUrl, masterKey, policy }: DatabaseSettings) => {
     IdempotencyPg,
     LedgerAuditPg,
     LimitsPg,
+    PartitionsPg,
     PartyHashesPg,
     NoncesPg,
     outbox,

@@ -2,8 +2,10 @@ import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
+import { maskedText } from "../domain/Masking.ts"
 import { type CallbackRow, CallbackStatus, ProviderInbox } from "../services/ports/ProviderInbox.ts"
 import { answer } from "./Answer.ts"
+import { Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
@@ -32,9 +34,25 @@ const replay = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Have a callback looked into again: its transaction is looked for and asked for once more"))
 
+const close = Command.make(
+  "close",
+  {
+    id: Argument.String("ID"),
+    reason: Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("whose it is, for the audit"))
+  },
+  Effect.fn(function* ({ id, reason }) {
+    const callbacks = yield* ProviderInbox
+    const closed = isReference(id)
+      ? yield* callbacks.close(id, yield* audit("inbox close", id, { reason: maskedText(reason) }))
+      : Option.none()
+    if (Option.isNone(closed)) return yield* new Refusal({ message: `there is no parked callback ${id}` })
+    yield* answer(rowView(closed.value))
+  }, Effect.provide(operatorPorts))
+).pipe(Command.withDescription("End a parked callback that is about nothing of ours: nothing is asked and nothing is booked"))
+
 export const inbox = Command.make("inbox").pipe(
   Command.withDescription("Callbacks of providers, as they were stored"),
-  Command.withSubcommands([list, replay])
+  Command.withSubcommands([list, replay, close])
 )
 
 const rowView = ({ hint, id, matched, mode, nextLookAt, provider, receivedAt, status }: CallbackRow) => ({

@@ -35,7 +35,8 @@ export const untilStopped: Effect.Effect<never> = Effect.suspend(() => {
   return Effect.never
 })
 
-const reachable = (host: string): string => {
+/** Where a listener on this host is reached from this machine. */
+export const reachable = (host: string): string => {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1"
   return host.includes(":") ? `[${host}]` : host
 }

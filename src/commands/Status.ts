@@ -7,8 +7,9 @@ import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { type Check, type Picture, Standing, type Unanswered } from "../services/ports/Standing.ts"
 import { answer } from "./Answer.ts"
 import { settingsWithProviders } from "./Provider.ts"
+import { reachable } from "./Serve.ts"
 
-/** So many transactions of unknown outcome are named. */
+/** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 5
 
 const standing = Layer.unwrap(Effect.map(settingsWithProviders, App.standing)).pipe(Layer.provideMerge(App.logs))
@@ -17,17 +18,20 @@ export const status = Command.make(
   "status",
   {},
   Effect.fn(function* () {
-    const { read, unanswered } = yield* Standing
+    const { read, tenants, unanswered } = yield* Standing
     const registry = yield* ProviderRegistry
     const picture = yield* read
+    const { owing, parked } = yield* tenants(NAMED)
+    const node = yield* nodeHere(yield* App.settings)
     const registered = registry.known.flatMap((provider) =>
       Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
     )
     yield* answer({
       at: iso(picture.at),
-      needs_attention: attention(picture),
+      needs_attention: attention(picture, node.circuits_open),
       providers: providersView(picture, registered),
       open_by_age: openView(picture),
+      node_here: node,
       oldest_unknown: (yield* unanswered(NAMED)).map((row) => unansweredView(row, picture.at)),
       reviews: { open: picture.reviews.count, oldest: since(picture.at, picture.reviews.oldestAt) },
       queues: [
@@ -46,6 +50,13 @@ export const status = Command.make(
         reserved_minor: reserved,
         receivable_minor: receivable
       })),
+      webhooks_parked: parked.map(({ appId, ...row }) => ({ app_id: appId, ...row })),
+      owing: owing.map(({ appId, currency, mode, receivable }) => ({
+        app_id: appId,
+        mode,
+        currency,
+        receivable_minor: receivable
+      })),
       checks: picture.checks.map((check) => checkView(check, picture.at))
     })
   }, Effect.provide(standing))
@@ -61,21 +72,53 @@ const DAY_MS = 1440 * MINUTE_MS
 const LATE_MS = 5 * MINUTE_MS
 
 /** What a person should look at first, in the order in which it matters; "nothing" when all is well. */
-const attention = ({ at, checks, inbox, open, outbox, reviews }: Picture): ReadonlyArray<string> => {
+const attention = (
+  { at, checks, floats, inbox, open, outbox, reviews, unparted }: Picture,
+  circuits: ReadonlyArray<string>
+): ReadonlyArray<string> => {
   const unknown = sum(open, ({ age, unknown }) => (age === "1m" ? 0 : unknown))
   const broken = checks.filter(({ differences }) => differences > 0)
   const isLate = ({ oldestAt }: Picture["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
   const verified = checks.find(({ name }) => name === "ledger verify")
   const found = [
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
-    ...(reviews.count > 0 ? [`${reviews.count} reviews wait for a person`] : []),
-    ...(unknown > 0 ? [`${unknown} outcomes unknown for more than a minute`] : []),
+    ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
+    ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
+    ...circuits.map((circuit) => `held back by this node: ${circuit}`),
     ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
     ...(isLate(outbox) ? ["webhooks are not sent"] : []),
+    ...unparted.map((table) => `rows of ${table} lie in no month's partition`),
+    ...(inbox.parked > 0 ? [`callbacks that told nothing: ${inbox.parked}`] : []),
+    ...(outbox.parked > 0 ? [`webhooks that were never taken: ${outbox.parked}`] : []),
+    ...(floats.some(({ receivable }) => receivable > 0n) ? ["a tenant owes more than its float"] : []),
     ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : [])
   ]
   return found.length === 0 ? ["nothing"] : found
 }
+
+const NODE_TIMEOUT = "2 seconds"
+const OPEN_CIRCUIT = /^gateway_provider_circuit_open\{provider="([^"]+)",mode="([^"]+)",operation="([^"]+)"\} [1-9]/gm
+
+/** The node of this machine by its management port. Circuits are each process's own: those of other nodes are on their pages and in the alert. */
+const nodeHere = Effect.fnUntraced(function* ({ host, managementPort }: App.Settings) {
+  const address = `http://${reachable(host)}:${managementPort}`
+  const asked = (path: string) =>
+    Effect.tryPromise((signal) =>
+      fetch(`${address}${path}`, { signal }).then(async (answer) => ({ ok: answer.ok, text: await answer.text() }))
+    ).pipe(Effect.timeout(NODE_TIMEOUT), Effect.option)
+  const ready = yield* asked("/readyz")
+  const page = yield* asked("/metrics")
+  const circuits = Option.match(page, {
+    onNone: () => [],
+    onSome: ({ text }) =>
+      [...text.matchAll(OPEN_CIRCUIT)].map(([, provider, mode, operation]) => `${provider} ${mode} ${operation}`)
+  })
+  return {
+    address,
+    readyz: Option.match(ready, { onNone: () => "no answer", onSome: ({ text }) => text.trim() }),
+    circuits_open: circuits
+  }
+})
 
 const sum = <A>(rows: ReadonlyArray<A>, of: (row: A) => number): number => rows.reduce((total, row) => total + of(row), 0)
 

@@ -215,5 +215,5 @@ const broken = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<R
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(internal)
   const misfit = cause.reasons.find(isMisfit)
   if (misfit !== undefined) return Effect.succeed(refused(misfitRefusal(misfit.defect)))
-  return Effect.as(Effect.logError("the request broke", cause), internal)
+  return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(internal))
 }

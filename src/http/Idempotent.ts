@@ -1,4 +1,4 @@
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
+import { type Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
@@ -109,7 +109,7 @@ export class Idempotent extends Context.Service<
           // A defect leaves the claim to its lease: whether money moved is not known here.
           Effect.catchCause((cause) =>
             Effect.andThen(
-              Effect.logError("a money step broke", cause),
+              told(cause, request, step.about ?? claim.reference),
               Effect.map(broken(request, step.about ?? claim.reference), sent)
             )
           )
@@ -119,7 +119,7 @@ export class Idempotent extends Context.Service<
         (step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())).pipe(
           Effect.match({ onSuccess: (record) => sent(succeeded(step, record)), onFailure: refused }),
           Effect.catchCause((cause) =>
-            Effect.andThen(Effect.logError("a money step broke", cause), Effect.map(broken(request, step.about ?? ""), sent))
+            Effect.andThen(told(cause, request, step.about ?? ""), Effect.map(broken(request, step.about ?? ""), sent))
           )
         )
 
@@ -130,6 +130,9 @@ export class Idempotent extends Context.Service<
         else if (classOf(error) === "retriable") yield* idempotency.release(claim)
         else if (classOf(error) === "terminal" && !namesTransaction(error)) yield* idempotency.complete(claim, refusal(error))
       })
+
+      const told = (cause: Cause.Cause<unknown>, { requestId }: Signed["Service"], reference: string) =>
+        Effect.logError("a money step broke", cause).pipe(Effect.annotateLogs({ request_id: requestId, reference }))
 
       const broken = Effect.fnUntraced(function* ({ caller, requestId }: Signed["Service"], reference: string) {
         if (!isReference(reference)) return refusal(new InternalError({ request_id: requestId }))

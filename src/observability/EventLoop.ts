@@ -1,34 +1,46 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { Effect } from "effect"
-import { familyText } from "./Gauges.ts"
+import { Clock, Effect } from "effect"
+import type { Family } from "./Gauges.ts"
 
 const RESOLUTION_MS = 20
+/** What happened is seen for one to two of these, by whoever asks: no question takes anything from another's answer. */
+const WINDOW_MS = 15_000
 const NS_PER_SECOND = 1e9
 
-/** How long this process's event loop was held up since the last question, while the scope lives. */
-export const eventLoop = Effect.map(
-  Effect.acquireRelease(
+const quantiles = ["0.5", "0.99", "1"] as const
+type Lags = { readonly [Q in (typeof quantiles)[number]]: number }
+const none: Lags = { "0.5": 0, "0.99": 0, "1": 0 }
+
+/** How long this process's event loop was held up of late, while the scope lives. */
+export const eventLoop = Effect.gen(function* () {
+  const delays = yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
-      delays.enable()
-      return delays
+      const monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+      monitor.enable()
+      return monitor
     }),
-    (delays) => Effect.sync(() => delays.disable())
-  ),
-  (delays) =>
-    Effect.sync(() => {
-      // The sampling itself is part of each delay.
-      const seconds = (ns: number) => (Number.isFinite(ns) ? Math.max(0, ns / NS_PER_SECOND - RESOLUTION_MS / 1000) : 0)
-      const text = familyText({
-        name: "gateway_event_loop_lag_seconds",
-        help: "How long the event loop was held up since the scrape before.",
-        samples: [
-          [{ quantile: "0.5" }, seconds(delays.percentile(50))],
-          [{ quantile: "0.99" }, seconds(delays.percentile(99))],
-          [{ quantile: "1" }, delays.count === 0 ? 0 : seconds(delays.max)]
-        ]
-      })
+    (monitor) => Effect.sync(() => monitor.disable())
+  )
+  let since = yield* Clock.currentTimeMillis
+  let before = none
+  // The sampling itself is part of each delay.
+  const seconds = (ns: number) => (Number.isFinite(ns) ? Math.max(0, ns / NS_PER_SECOND - RESOLUTION_MS / 1000) : 0)
+  const lagsNow = (): Lags =>
+    delays.count === 0
+      ? none
+      : { "0.5": seconds(delays.percentile(50)), "0.99": seconds(delays.percentile(99)), "1": seconds(delays.max) }
+  return Effect.map(Clock.currentTimeMillis, (now): Family => {
+    const lags = lagsNow()
+    const samples = quantiles.map((quantile) => [{ quantile }, Math.max(before[quantile], lags[quantile])] as const)
+    if (now - since >= WINDOW_MS) {
+      before = lags
+      since = now
       delays.reset()
-      return text
-    })
-)
+    }
+    return {
+      name: "gateway_event_loop_lag_seconds",
+      help: "How long the event loop was held up lately: in the last 15 seconds at least.",
+      samples
+    }
+  })
+})

@@ -1,9 +1,10 @@
+import { Effect, Exit } from "effect"
 import type { Instant } from "../domain/Instant.ts"
 import { AgeBand, COUNTED_AT_MOST, type Picture, type Queue } from "../services/ports/Standing.ts"
 
 type Labels = Readonly<Record<string, string>>
 
-interface Family {
+export interface Family {
   readonly name: string
   readonly help: string
   readonly samples: ReadonlyArray<readonly [labels: Labels, value: number | bigint]>
@@ -12,21 +13,35 @@ interface Family {
 const MS_PER_SECOND = 1000
 const atMost = `Counted up to ${COUNTED_AT_MOST}.`
 
-/** How things stand in the database, in the text format of Prometheus. A family without samples is there too, so that its name is known. */
-export const gaugesText = (picture: Picture): string =>
-  [...transactions(picture), ...queues(picture), ...money(picture), ...checks(picture), connections(picture)]
-    .map(familyText)
-    .join("")
+/** Questions that come sooner see the same picture. */
+const KEPT_MS = 500
+/** How long a picture may take; a scrape waits longer than a probe. */
+const TIMEOUT_MS = 5_000
 
-/** What stands there when the database does not answer: an old number would be a lie. */
-export const databaseText = (isUp: boolean): string =>
-  familyText({
+/** Pictures for whoever asks, null for one that did not come: the database is asked at most once in a while, however many ask. */
+export const pictures = (read: Effect.Effect<Picture, unknown>): Effect.Effect<Effect.Effect<Picture | null>> =>
+  Effect.cachedWithTTL(
+    Effect.map(Effect.exit(Effect.timeout(read, TIMEOUT_MS)), (exit) => (Exit.isSuccess(exit) ? exit.value : null)),
+    // What broke is not kept: the next question asks again.
+    (exit) => (Exit.isSuccess(exit) && exit.value !== null ? KEPT_MS : 0)
+  )
+
+/** How things stand in the database; null when it did not answer, and then nothing else: an old number would be a lie. */
+export const gauges = (picture: Picture | null): ReadonlyArray<Family> => [
+  {
     name: "gateway_database_up",
     help: "1 when the database answered this scrape, else 0.",
-    samples: [[{}, isUp ? 1 : 0]]
-  })
+    samples: [[{}, picture === null ? 0 : 1]]
+  },
+  ...(picture === null
+    ? []
+    : [...transactions(picture), ...queues(picture), ...money(picture), ...checks(picture), connections(picture)])
+]
 
-export const familyText = ({ help, name, samples }: Family): string =>
+/** Families in the text format of Prometheus. One without samples is there too, so that its name is known. */
+export const familiesText = (families: ReadonlyArray<Family>): string => families.map(familyText).join("")
+
+const familyText = ({ help, name, samples }: Family): string =>
   [
     `# HELP ${name} ${help}`,
     `# TYPE ${name} gauge`,

@@ -2,10 +2,11 @@ import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
 import type { Attributes, AttributeValue } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto"
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-base"
-import { Layer } from "effect"
+import { Effect, Layer, Metric, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { OtlpMetrics, OtlpSerialization } from "effect/observability"
 import { isListed } from "./Attributes.ts"
+import type { Family } from "./Gauges.ts"
 
 /** How long spans may take to be flushed when the process stops; a dead collector must not keep it alive. */
 const SHUTDOWN_MS = 3_000
@@ -22,8 +23,12 @@ export interface TelemetryOptions {
 
 const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(traces(options), metrics(options))
 
+/** What is read and not counted, to the same collector: `families` are asked for before each export. */
+const gauges = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> =>
+  options.endpoint === undefined ? Layer.empty : Layer.unwrap(Effect.sync(() => gaugesOn(options, families)))
+
 /** Traces and metrics to an OTLP/HTTP collector. Off, and free, where no endpoint is set. Sampling, batches and headers of traces follow OTEL_*. */
-export const Telemetry = { layer }
+export const Telemetry = { layer, gauges }
 
 const traces = (options: TelemetryOptions): Layer.Layer<never> => {
   const url = tracesUrl(options)
@@ -36,7 +41,29 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
   }))
 }
 
-/** What this process counts. How things stand in the database is on `/metrics` alone, where each scrape asks for it. */
+/** A registry of their own: `/metrics` reads the same families where it is asked, and what is no more must not stand there. */
+const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> => {
+  const registry: typeof Metric.MetricRegistry.Service = new Map()
+  const own = Layer.succeed(Metric.MetricRegistry, registry)
+  const refilled = Effect.gen(function* () {
+    const all = yield* families
+    registry.clear()
+    for (const { help, name, samples } of all) for (const [labels, value] of samples) yield* set(name, help, labels, value)
+  }).pipe(Effect.provideService(Metric.MetricRegistry, registry))
+  const filling = Effect.gen(function* () {
+    // The last export, which the exporter makes when the process stops, has the last look.
+    yield* Effect.addFinalizer(() => refilled)
+    yield* Effect.forkScoped(Effect.repeat(refilled, Schedule.spaced(METRICS_EVERY)))
+  })
+  return Layer.provideMerge(Layer.effectDiscard(filling), Layer.provide(metrics(options), own))
+}
+
+const set = (name: string, description: string, labels: Readonly<Record<string, string>>, value: number | bigint) =>
+  typeof value === "bigint"
+    ? Metric.update(Metric.withAttributes(Metric.gauge(name, { description, bigint: true }), labels), value)
+    : Metric.update(Metric.withAttributes(Metric.gauge(name, { description }), labels), value)
+
+/** What the registry around it holds: what this process counts, or its gauges. */
 const metrics = ({ endpoint, serviceName, serviceVersion }: TelemetryOptions): Layer.Layer<never> =>
   endpoint === undefined
     ? Layer.empty

@@ -3,5 +3,7 @@ export const advisoryLocks = {
   /** One node migrates, the others wait for it. */
   migrations: 7001,
   /** One node claims deliveries at a time, so that the limit of each endpoint is counted over all nodes. */
-  deliveryClaims: 7002
+  deliveryClaims: 7002,
+  /** One node makes or retires partitions; the others leave it to that one. */
+  partitions: 7003
 } as const

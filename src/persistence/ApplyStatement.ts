@@ -1,37 +1,43 @@
 import type { ApplyStep } from "../services/ports/FloatLedger.ts"
-import { entryColumns, eventColumns, lineColumns, recordColumns } from "./StepColumns.ts"
+import { columnsOf, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
+import type { Traced } from "./TracedStep.ts"
 
-/** One apply step as the statement's JSON parameter holds it. */
-export const applyColumns = (step: ApplyStep, ord: number) => ({
-  ord,
-  ...recordColumns(step.next, step.nextAskAt),
-  expected_revision: step.expectedRevision.toString(),
-  wipe: step.wipe,
-  raw_request: step.raw?.request ?? null,
-  raw_response: step.raw?.response ?? null,
-  give_back: step.giveBack,
-  accepted: step.accepted,
-  endpoint: step.answer?.claim.scope.endpoint ?? null,
-  key: step.answer?.claim.scope.key ?? null,
-  fence: step.answer?.claim.fence.toString() ?? null,
-  answer_status: step.answer?.answer.status ?? null,
-  answer_body: step.answer?.answer.body ?? null,
-  ...entryColumns(step.entry),
-  ...eventColumns(step.event),
-  ...lineColumns(step.line)
-})
+type Step = Traced<ApplyStep>
+
+const steps = columnsOf<Step>(
+  {
+    ...keyColumns,
+    ...writtenColumns,
+    expected_revision: { type: "bigint", of: ({ expectedRevision }) => expectedRevision },
+    wipe: { type: "boolean", of: ({ wipe }) => wipe },
+    raw_request: { type: "text", of: ({ raw }) => raw?.request ?? null },
+    raw_response: { type: "text", of: ({ raw }) => raw?.response ?? null },
+    give_back: { type: "boolean", of: ({ giveBack }) => giveBack },
+    accepted: { type: "boolean", of: ({ accepted }) => accepted },
+    endpoint: { type: "text", of: ({ answer }) => answer?.claim.scope.endpoint ?? null },
+    key: { type: "text", of: ({ answer }) => answer?.claim.scope.key ?? null },
+    fence: { type: "bigint", of: ({ answer }) => answer?.claim.fence ?? null },
+    answer_status: { type: "int", of: ({ answer }) => answer?.answer.status ?? null },
+    answer_body: { type: "text", of: ({ answer }) => answer?.answer.body ?? null }
+  },
+  1
+)
+
+const lines = columnsOf(lineColumns, steps.next)
+
+/** The statement's parameters for these steps. */
+export const applyParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => [
+  ...steps.parameters(all),
+  ...lines.parameters(linesOf(all))
+]
 
 /**
  * Applies a batch of facts, each to exactly the revision that it was decided against. Of two steps on one transaction in a batch only
- * the first in order is applied; the other is Stale and is decided again.
+ * the first in order is applied; the other is Stale and is decided again. A window is found as in the open statement.
  */
 export const applyStatement = `
 WITH step AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1::json) AS s(
-    ord int, app_id text, mode text, reference text, provider text, status text, needs_review boolean, provider_reference text, record json,
-    next_ask_at timestamptz, expected_revision bigint, wipe boolean, raw_request text, raw_response text, give_back boolean, accepted boolean, endpoint text, key text, fence bigint, answer_status int,
-    answer_body text, slot text, phase text, postings json, event_id text, event_type text, event_body text, at timestamptz,
-    actor text, fact text, note text)
+  SELECT * FROM ${steps.rows("s", ["app_id", "mode", "reference", "expected_revision", "wipe", "give_back", "accepted", "endpoint", "key", "fence"])}
 ),
 locked AS MATERIALIZED (
   SELECT t.app_id, t.reference, t.revision FROM transactions t
@@ -43,7 +49,7 @@ applied AS MATERIALIZED (
   WHERE l.revision = s.expected_revision ORDER BY s.app_id, s.reference, s.ord
 ),
 claim AS MATERIALIZED (
-  SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
+  SELECT k.app_id, k.mode, k.endpoint, k.key, a.ord FROM idempotency_keys k
   JOIN applied a ON k.app_id = a.app_id AND k.mode = a.mode AND k.endpoint = a.endpoint AND k.key = a.key
   WHERE k.state = 'pinned' AND k.fence = a.fence
   ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
@@ -56,19 +62,19 @@ given AS MATERIALIZED (
   WHERE a.give_back GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
 ),
 counter AS MATERIALIZED (
-  SELECT c.app_id, c.mode, c.name, c.subject, c.starts_at, c.used FROM counters c
-  WHERE (c.app_id, c.mode, c.name, c.subject, c.starts_at) IN (SELECT app_id, mode, name, subject, starts_at FROM given)
-    AND (SELECT count(*) FROM claim) >= 0
+  SELECT c.app_id, c.mode, c.name, c.subject, c.starts_at, c.used, g.amount
+  FROM given g JOIN counters c ON c.app_id = g.app_id AND c.mode = g.mode AND c.name = g.name AND c.subject = g.subject
+    AND c.starts_at BETWEEN g.starts_at AND g.starts_at
+  WHERE (SELECT count(*) FROM claim) >= 0
   ORDER BY c.app_id, c.mode, c.name, c.subject, c.starts_at FOR UPDATE OF c
 ),
 uncounted AS (
-  UPDATE counters c SET used = greatest(l.used - g.amount, 0)
-  FROM given g JOIN counter l ON l.app_id = g.app_id AND l.mode = g.mode AND l.name = g.name AND l.subject = g.subject AND l.starts_at = g.starts_at
-  WHERE c.app_id = g.app_id AND c.mode = g.mode AND c.name = g.name AND c.subject = g.subject AND c.starts_at = g.starts_at
+  UPDATE counters c SET used = greatest(l.used - l.amount, 0) FROM counter l
+  WHERE c.app_id = l.app_id AND c.mode = l.mode AND c.name = l.name AND c.subject = l.subject AND c.starts_at BETWEEN l.starts_at AND l.starts_at
 ),
 line AS MATERIALIZED (
-  SELECT a.app_id, a.reference, a.slot, a.mode, p.currency, p.account, p.amount
-  FROM applied a CROSS JOIN LATERAL json_to_recordset(a.postings) AS p(currency text, account text, amount bigint)
+  SELECT a.app_id, a.reference, ${steps.value("slot", "a.ord")} AS slot, a.mode, p.currency, p.account, p.amount, ${steps.value("at", "a.ord")} AS at
+  FROM ${lines.rows("p", Object.keys(lineColumns))} JOIN applied a ON a.ord = p.step
 ),
 delta AS MATERIALIZED (
   SELECT app_id, mode, currency,
@@ -107,10 +113,11 @@ moved AS (
   RETURNING p.app_id
 ),
 written AS (
-  UPDATE transactions t SET provider = a.provider, status = a.status, needs_review = a.needs_review, provider_reference = a.provider_reference,
-    raw_request = CASE WHEN a.raw_request IS NULL THEN t.raw_request ELSE a.raw_request END,
-    raw_response = CASE WHEN a.raw_request IS NULL THEN t.raw_response ELSE a.raw_response END,
-    revision = t.revision + 1, record = a.record, next_ask_at = a.next_ask_at, ask_lease_until = NULL,
+  UPDATE transactions t SET provider = ${steps.value("provider", "a.ord")}, status = ${steps.value("status", "a.ord")},
+    needs_review = ${steps.value("needs_review", "a.ord")}, provider_reference = ${steps.value("provider_reference", "a.ord")},
+    raw_request = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_request ELSE ${steps.value("raw_request", "a.ord")} END,
+    raw_response = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_response ELSE ${steps.value("raw_response", "a.ord")} END,
+    revision = t.revision + 1, record = ${steps.value("record", "a.ord")}::json, next_ask_at = ${steps.value("next_ask_at", "a.ord")}, ask_lease_until = NULL,
     beneficiary = CASE WHEN a.accepted OR a.wipe THEN NULL ELSE t.beneficiary END,
     sealed_destination = CASE WHEN a.wipe THEN NULL ELSE t.sealed_destination END
   FROM applied a WHERE t.app_id = a.app_id AND t.reference = a.reference
@@ -121,7 +128,7 @@ befriended AS (
   INSERT INTO beneficiaries (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
     masked_destination, created_at, last_used_at)
   SELECT DISTINCT ON (t.app_id, t.mode, t.party_hash) t.app_id, b.id, t.mode, t.party_hash, b.type, b.country, b.currency, b.network,
-    b."bankCode", b."bankName", b."accountName", b."maskedDestination", a.at, a.at
+    b."bankCode", b."bankName", b."accountName", b."maskedDestination", ${steps.value("at", "a.ord")}, ${steps.value("at", "a.ord")}
   FROM applied a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference
   CROSS JOIN LATERAL json_to_record(t.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
     "bankName" text, "accountName" text, "maskedDestination" text)
@@ -130,24 +137,30 @@ befriended AS (
   ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = EXCLUDED.last_used_at
 ),
 answered AS (
-  UPDATE idempotency_keys k SET state = 'done', answer_status = a.answer_status, answer_body = convert_to(a.answer_body, 'UTF8')
-  FROM applied a JOIN claim c ON c.app_id = a.app_id AND c.mode = a.mode AND c.endpoint = a.endpoint AND c.key = a.key
-  WHERE k.app_id = a.app_id AND k.mode = a.mode AND k.endpoint = a.endpoint AND k.key = a.key
+  UPDATE idempotency_keys k SET state = 'done', answer_status = ${steps.value("answer_status", "c.ord")},
+    answer_body = convert_to(${steps.value("answer_body", "c.ord")}, 'UTF8')
+  FROM claim c WHERE k.app_id = c.app_id AND k.mode = c.mode AND k.endpoint = c.endpoint AND k.key = c.key
 ),
 noted AS (
   INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
-  SELECT app_id, reference, at, actor, fact, note, status FROM applied
+  SELECT app_id, reference, ${steps.value("at", "ord")}, ${steps.value("actor", "ord")}, ${steps.value("fact", "ord")}, ${steps.value("note", "ord")},
+    ${steps.value("status", "ord")}
+  FROM applied
 ),
 journaled AS (
-  INSERT INTO journal (app_id, reference, slot, mode, phase, at) SELECT app_id, reference, slot, mode, phase, at FROM applied WHERE slot IS NOT NULL
+  INSERT INTO journal (app_id, reference, slot, mode, phase, at)
+  SELECT app_id, reference, ${steps.value("slot", "ord")}, mode, ${steps.value("phase", "ord")}, ${steps.value("at", "ord")}
+  FROM applied WHERE ${steps.value("slot", "ord")} IS NOT NULL
 ),
 posted AS (
-  INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor)
-  SELECT app_id, reference, slot, currency, account, mode, amount FROM line
+  INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
+  SELECT app_id, reference, slot, currency, account, mode, amount, at FROM line
 ),
 told AS (
   INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-  SELECT app_id, event_id, mode, event_type, reference, event_body, at FROM applied WHERE event_id IS NOT NULL
+  SELECT app_id, ${steps.value("event_id", "ord")}, mode, ${steps.value("event_type", "ord")}, reference, ${steps.value("event_body", "ord")},
+    ${steps.value("at", "ord")}
+  FROM applied WHERE ${steps.value("event_id", "ord")} IS NOT NULL
   RETURNING app_id, id, mode, type, created_at
 ),
 queued AS (

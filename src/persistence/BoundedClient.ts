@@ -1,7 +1,7 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 
 export interface Bounds {
@@ -10,6 +10,9 @@ export interface Bounds {
   /** How long a statement waits for its answer; the server's own bound has to be shorter. */
   readonly answerMs: number
 }
+
+/** How long statements wait for their answers where the server's own bound was raised for them; null is the client's bound. */
+export const AnswerBoundMs = Context.Reference<number | null>("gateway/persistence/AnswerBoundMs", { defaultValue: () => null })
 
 /**
  * A client on a pool in which every wait ends, whatever became of the server: a machine that vanished closes no connection, and the
@@ -22,10 +25,12 @@ export const makeBoundedClient = Effect.fnUntraced(function* (config: PgPool.Con
   const answered =
     (connection: PgConnection.PgConnection) =>
     <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
-      Effect.timeoutOrElse(statement, {
-        duration: answerMs,
-        orElse: () => Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
-      })
+      Effect.flatMap(AnswerBoundMs, (raised) =>
+        Effect.timeoutOrElse(statement, {
+          duration: raised ?? answerMs,
+          orElse: () => Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
+        })
+      )
 
   // No names and no rows are transformed, so that the transformations that a statement brings are none.
   const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {

@@ -18,9 +18,9 @@ import {
 } from "../services/ports/FloatLedger.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { currentTraceparent } from "../services/ports/TraceLinks.ts"
-import { applyColumns, applyStatement } from "./ApplyStatement.ts"
+import { applyParameters, applyStatement } from "./ApplyStatement.ts"
 import { apart, wasHeld } from "./HeldRow.ts"
-import { openColumns, openStatement } from "./OpenStatement.ts"
+import { openParameters, openStatement } from "./OpenStatement.ts"
 import { batched } from "./StepBatch.ts"
 import { asBatch, type Traced, traced, tracedOpen } from "./TracedStep.ts"
 
@@ -69,17 +69,15 @@ const position = (row: typeof PositionRow.Type): FloatPosition => ({
   ...(row.receivable_minor === 0n ? {} : { receivable: minor(row.receivable_minor) })
 })
 
-const openRow = (step: Traced<OpenStep>, ord: number) => ({ ...openColumns(step, ord), traceparent: step.traceparent })
-
 const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
-  apart(sql)(sql.unsafe(openStatement, [JSON.stringify(steps.map(openRow))])).pipe(
+  apart(sql)(sql.unsafe(openStatement, openParameters(steps))).pipe(
     Effect.flatMap(decodeOpenRows),
     Effect.map((rows): ReadonlyArray<Opened> => rows.map(opened)),
     asBatch("open", steps)
   )
 
 const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
-  apart(sql)(sql.unsafe(applyStatement, [JSON.stringify(steps.map(applyColumns))])).pipe(
+  apart(sql)(sql.unsafe(applyStatement, applyParameters(steps))).pipe(
     Effect.flatMap(decodeApplyRows),
     Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
     asBatch("apply", steps)
@@ -154,8 +152,8 @@ export const FloatLedgerPg = Layer.effect(
       yield* sql`INSERT INTO journal (app_id, reference, slot, mode, phase, at)
         VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${mode}, ${entry.phase}, ${at}::timestamptz)`
       for (const line of entry.postings) {
-        yield* sql`INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor)
-          VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${line.currency}, ${line.account}, ${mode}, ${line.amount})`
+        yield* sql`INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
+          VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${line.currency}, ${line.account}, ${mode}, ${line.amount}, ${at}::timestamptz)`
       }
       yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)
         VALUES (${appId}, ${mode}, ${externalId}, ${reference}, ${direction}, ${currency}, ${amount}, ${note}, ${at}::timestamptz,

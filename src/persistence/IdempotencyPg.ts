@@ -130,6 +130,20 @@ export const IdempotencyPg = Layer.effect(
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'`
     }, Effect.orDie)
 
-    return Idempotency.of({ claim, complete, release })
+    // A key that somebody works with is held, and is left for the next round.
+    const sweep = Effect.fn("Idempotency.sweep")(function* (before: Instant, limit: number) {
+      const rows = yield* sql`WITH old AS MATERIALIZED (
+          SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
+          WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz AND NOT EXISTS (
+            SELECT FROM transactions t WHERE t.app_id = k.app_id AND t.reference = k.reference
+              AND (t.needs_review OR t.status IN ('requires_action', 'pending')))
+          ORDER BY k.created_at LIMIT ${limit} FOR UPDATE OF k SKIP LOCKED
+        )
+        DELETE FROM idempotency_keys k USING old o
+        WHERE k.app_id = o.app_id AND k.mode = o.mode AND k.endpoint = o.endpoint AND k.key = o.key RETURNING 1 AS swept`
+      return rows.length
+    }, Effect.orDie)
+
+    return Idempotency.of({ claim, complete, release, sweep })
   })
 )

@@ -14,6 +14,8 @@ import * as retention from "./migrations/0008_retention.ts"
 import * as routing from "./migrations/0009_routing.ts"
 import * as reconciliation from "./migrations/0010_reconciliation.ts"
 import * as observability from "./migrations/0011_observability.ts"
+import * as partitions from "./migrations/0012_partitions.ts"
+import * as keysByAge from "./migrations/0013_keys_by_age.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -38,7 +40,9 @@ export const Migrations = {
     retention,
     routing,
     reconciliation,
-    observability
+    observability,
+    partitions,
+    keysByAge
   ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */

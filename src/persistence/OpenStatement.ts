@@ -2,9 +2,10 @@ import type { LedgerRecord } from "../domain/Exchange.ts"
 import { iso } from "../domain/Instant.ts"
 import type { Counter } from "../domain/Limits.ts"
 import type { OpenStep } from "../services/ports/FloatLedger.ts"
-import { entryColumns, eventColumns, lineColumns, recordColumns } from "./StepColumns.ts"
+import { columnsOf, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
+import type { Traced } from "./TracedStep.ts"
 
-const hex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString("hex"))
+type Step = Traced<OpenStep>
 
 const heldBy = (record: LedgerRecord): bigint => {
   switch (record.kind) {
@@ -21,54 +22,112 @@ const heldBy = (record: LedgerRecord): bigint => {
 const creditedBy = (record: LedgerRecord): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
-/** One open step as the statement's JSON parameter holds it. */
-export const openColumns = (step: OpenStep, ord: number) => ({
-  ord,
-  ...recordColumns(step.transaction, step.nextAskAt),
-  kind: step.transaction.kind,
-  currency: step.transaction.currency,
-  held: heldBy(step.transaction).toString(),
-  credited_currency: creditedBy(step.transaction),
-  endpoint: step.claim.scope.endpoint,
-  key: step.claim.scope.key,
-  fence: step.claim.fence.toString(),
-  sealed_destination: hex(step.sealedDestination),
-  party_hash: hex(step.partyHash),
-  guarded: step.payer !== undefined,
-  payer_holder: step.payer?.holder ?? null,
-  counters: step.counters.map(counterColumns),
-  beneficiary: step.beneficiary,
-  ...entryColumns(step.entry),
-  ...eventColumns(step.event),
-  ...lineColumns(step.line)
-})
+const countersOf = ({ counters }: Step): ReadonlyArray<Counter> => counters
 
-const counterColumns = ({ amount, appId, bound, mode, name, startsAt, subject }: Counter) => ({
+/** A window as its transaction keeps it, so that it can be given back. */
+const kept = ({ amount, appId, mode, name, startsAt, subject }: Counter) => ({
   app_id: appId,
   mode,
   name,
   subject,
   starts_at: iso(startsAt),
-  amount: amount.toString(),
-  bound: bound.toString()
+  amount: amount.toString()
 })
+
+const steps = columnsOf<Step>(
+  {
+    ...keyColumns,
+    ...writtenColumns,
+    kind: { type: "text", of: ({ transaction }) => transaction.kind },
+    currency: { type: "text", of: ({ transaction }) => transaction.currency },
+    held: { type: "bigint", of: ({ transaction }) => heldBy(transaction) },
+    credited_currency: { type: "text", of: ({ transaction }) => creditedBy(transaction) },
+    endpoint: { type: "text", of: ({ claim }) => claim.scope.endpoint },
+    key: { type: "text", of: ({ claim }) => claim.scope.key },
+    fence: { type: "bigint", of: ({ claim }) => claim.fence },
+    sealed_destination: { type: "bytea", of: ({ sealedDestination }) => sealedDestination },
+    party_hash: { type: "bytea", of: ({ partyHash }) => partyHash },
+    guarded: { type: "boolean", of: ({ payer }) => payer !== undefined },
+    payer_holder: { type: "text", of: ({ payer }) => payer?.holder ?? null },
+    counted: { type: "text", of: (step) => JSON.stringify(countersOf(step).map(kept)) },
+    beneficiary: { type: "text", of: ({ beneficiary }) => (beneficiary === null ? null : JSON.stringify(beneficiary)) },
+    traceparent: { type: "text", of: ({ traceparent }) => traceparent }
+  },
+  1
+)
+
+const lines = columnsOf(lineColumns, steps.next)
+
+const windows = columnsOf<Counter>(
+  {
+    app_id: { type: "text", of: ({ appId }) => appId },
+    mode: { type: "text", of: ({ mode }) => mode },
+    name: { type: "text", of: ({ name }) => name },
+    subject: { type: "text", of: ({ subject }) => subject },
+    starts_at: { type: "timestamptz", of: ({ startsAt }) => startsAt }
+  },
+  lines.next
+)
+
+/** What a step needs of a window: both are named by their numbers in the batch, `pos` is its place in the order of refusals. */
+interface Need {
+  readonly step: number
+  readonly pos: number
+  readonly counter: number
+  readonly amount: bigint
+  readonly bound: bigint
+}
+
+const needs = columnsOf<Need>(
+  {
+    step: { type: "int", of: ({ step }) => step },
+    pos: { type: "int", of: ({ pos }) => pos },
+    counter: { type: "int", of: ({ counter }) => counter },
+    amount: { type: "bigint", of: ({ amount }) => amount },
+    bound: { type: "bigint", of: ({ bound }) => bound }
+  },
+  windows.next
+)
+
+/** The windows of a batch, each once, and what is needed of them. */
+const windowsOf = (all: ReadonlyArray<Step>) => {
+  const numbers = new Map<string, number>()
+  const found: Array<Counter> = []
+  const needed = all.flatMap((step, index) =>
+    countersOf(step).map((counter, place): Need => {
+      const { amount, appId, bound, mode, name, startsAt, subject } = counter
+      const window = [appId, mode, name, subject, startsAt].join("|")
+      const known = numbers.get(window) ?? found.push(counter)
+      numbers.set(window, known)
+      return { step: index + 1, pos: place + 1, counter: known, amount, bound }
+    })
+  )
+  return { found, needed }
+}
+
+/** The statement's parameters for these steps. */
+export const openParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => {
+  const { found, needed } = windowsOf(all)
+  return [...steps.parameters(all), ...lines.parameters(linesOf(all)), ...windows.parameters(found), ...needs.parameters(needed)]
+}
 
 /**
  * Opens a batch of transactions as if they had come one after another in the order of `ord`: each checks its key's fence and its
  * tenant, and then all of its windows and its float are folded over the steps in order, so that a step that does not fit leaves room for
  * the next.
  * Only rows read through the locks are fresh; that is why the verdicts read nothing else.
+ *
+ * Its plan is made once, for batches of any size, and PostgreSQL expects few rows of a batch: that finds rows by their keys, also while
+ * a table is small, and would compare the parts of a large batch each row with each. So these are matched by numbers, through NOT IN and
+ * FULL JOIN, which hash. `starts_at BETWEEN x AND x` is `starts_at = x`, said so that no plan looks a window up by its hour, which it has in
+ * common with all the others: in a table that was never analysed that index looks as good as the key.
  */
 export const openStatement = `
 WITH step AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1::json) AS s(
-    ord int, app_id text, mode text, reference text, kind text, status text, needs_review boolean, provider text, provider_reference text,
-    record json, next_ask_at timestamptz, traceparent text, currency text, held bigint, credited_currency text, endpoint text, key text, fence bigint, sealed_destination text,
-    party_hash text, guarded boolean, payer_holder text, counters json, beneficiary json, slot text, phase text, postings json, event_id text, event_type text, event_body text, at timestamptz, actor text,
-    fact text, note text)
+  SELECT * FROM ${steps.rows("s", ["app_id", "mode", "reference", "currency", "held", "endpoint", "key", "fence", "party_hash", "guarded", "payer_holder"])}
 ),
 claim AS MATERIALIZED (
-  SELECT k.app_id, k.mode, k.endpoint, k.key, k.fence, k.state
+  SELECT s.ord, k.fence, k.state
   FROM idempotency_keys k JOIN step s ON k.app_id = s.app_id AND k.mode = s.mode AND k.endpoint = s.endpoint AND k.key = s.key
   ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
 ),
@@ -80,21 +139,16 @@ tenant AS MATERIALIZED (
 -- The newest charge of each number that is to be charged: the guard's last word (decisions.md section 2).
 payer AS MATERIALIZED (
   SELECT l.app_id, l.mode, l.party_hash, l.reference FROM payer_locks l
-  WHERE (l.app_id, l.mode, l.party_hash) IN (SELECT app_id, mode, decode(party_hash, 'hex') FROM step WHERE guarded)
+  WHERE (l.app_id, l.mode, l.party_hash) IN (SELECT app_id, mode, party_hash FROM step WHERE guarded)
     AND (SELECT count(*) FROM tenant) >= 0
   ORDER BY l.app_id, l.mode, l.party_hash FOR UPDATE OF l
 ),
--- What each step needs of which window; "pos" is its place in the order of refusals, and the float comes last.
-counter_need AS MATERIALIZED (
-  SELECT s.ord, n.pos, n.app_id, n.mode, n.name, n.subject, n.starts_at, n.amount, n.bound
-  FROM step s CROSS JOIN LATERAL ROWS FROM (json_to_recordset(s.counters) AS (
-    app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint, bound bigint)) WITH ORDINALITY
-    AS n(app_id, mode, name, subject, starts_at, amount, bound, pos)
-),
 counter AS MATERIALIZED (
-  SELECT c.app_id, c.mode, c.name, c.subject, c.starts_at, c.used FROM counters c
-  WHERE (c.app_id, c.mode, c.name, c.subject, c.starts_at) IN (SELECT app_id, mode, name, subject, starts_at FROM counter_need)
-    AND (SELECT count(*) FROM payer) >= 0
+  SELECT w.ord AS number, c.app_id, c.mode, c.name, c.subject, c.starts_at, c.used
+  FROM ${windows.rows("w", ["app_id", "mode", "name", "subject", "starts_at"])}
+  JOIN counters c ON c.app_id = w.app_id AND c.mode = w.mode AND c.name = w.name AND c.subject = w.subject
+    AND c.starts_at BETWEEN w.starts_at AND w.starts_at
+  WHERE (SELECT count(*) FROM payer) >= 0
   ORDER BY c.app_id, c.mode, c.name, c.subject, c.starts_at FOR UPDATE OF c
 ),
 position AS MATERIALIZED (
@@ -112,26 +166,28 @@ judged AS MATERIALIZED (
       WHEN s.guarded AND row_number() OVER (PARTITION BY s.app_id, s.mode, s.guarded, s.party_hash ORDER BY s.ord) > 1 THEN 'PayerBusy'
     END AS refusal
   FROM step s
-  LEFT JOIN claim c ON c.app_id = s.app_id AND c.mode = s.mode AND c.endpoint = s.endpoint AND c.key = s.key
+  LEFT JOIN claim c ON c.ord = s.ord
   LEFT JOIN tenant t ON t.app_id = s.app_id
-  LEFT JOIN payer l ON l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = decode(s.party_hash, 'hex')
+  LEFT JOIN payer l ON l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = s.party_hash
   LEFT JOIN position p ON p.app_id = s.app_id AND p.mode = s.mode AND p.currency = s.currency
 ),
+-- What each step that is not refused yet needs, of a window or, after its windows, of its position: places in "used" below.
 need AS MATERIALIZED (
-  SELECT n.ord, n.pos, concat_ws('|', 'counter', n.app_id, n.mode, n.name, n.subject, n.starts_at) AS resource, c.used, n.amount, n.bound
-  FROM counter_need n JOIN judged j ON j.ord = n.ord AND j.refusal IS NULL
-  LEFT JOIN counter c ON c.app_id = n.app_id AND c.mode = n.mode AND c.name = n.name AND c.subject = n.subject AND c.starts_at = n.starts_at
+  SELECT n.step, n.pos, n.counter AS resource, n.amount, n.bound
+  FROM ${needs.rows("n", ["step", "pos", "counter", "amount", "bound"])}
+  WHERE n.step NOT IN (SELECT ord FROM judged WHERE refusal IS NOT NULL)
   UNION ALL
-  SELECT ord, 1000, concat_ws('|', 'position', app_id, mode, currency), 0, held, available FROM judged WHERE refusal IS NULL AND held > 0
+  SELECT ord::int, 1000, (${windows.count} + dense_rank() OVER (ORDER BY app_id, mode, currency))::int, held, available
+  FROM judged WHERE refusal IS NULL AND held > 0
 ),
-numbered AS MATERIALIZED (SELECT ord, pos, dense_rank() OVER (ORDER BY resource) AS resource, used, amount, bound FROM need),
 fold AS MATERIALIZED (
   SELECT f.step, f.remaining, a.poses[f.failed] AS failed
   FROM (
-    SELECT array_agg(ord ORDER BY ord, pos) AS steps, array_agg(resource::int ORDER BY ord, pos) AS resources,
-      array_agg(amount ORDER BY ord, pos) AS amounts, array_agg(bound ORDER BY ord, pos) AS bounds, array_agg(pos ORDER BY ord, pos) AS poses,
-      (SELECT array_agg(used ORDER BY resource) FROM (SELECT DISTINCT resource, used FROM numbered) AS used_now) AS used
-    FROM numbered
+    SELECT array_agg(step ORDER BY step, pos) AS steps, array_agg(resource ORDER BY step, pos) AS resources,
+      array_agg(amount ORDER BY step, pos) AS amounts, array_agg(bound ORDER BY step, pos) AS bounds, array_agg(pos ORDER BY step, pos) AS poses,
+      (SELECT array_agg(coalesce(c.used, 0) ORDER BY r.number)
+        FROM generate_series(1, ${windows.count} + ${steps.count}) r(number) FULL JOIN counter c ON c.number = r.number) AS used
+    FROM need
   ) a CROSS JOIN LATERAL fold_needs(a.used, a.steps, a.resources, a.amounts, a.bounds) f
 ),
 verdict AS MATERIALIZED (
@@ -139,25 +195,32 @@ verdict AS MATERIALIZED (
     CASE WHEN f.failed = 1000 THEN f.remaining ELSE j.available END AS available, coalesce(f.failed, 0)::int AS failed
   FROM judged j LEFT JOIN fold f ON f.step = j.ord
 ),
-opened AS MATERIALIZED (SELECT s.* FROM step s JOIN verdict v ON v.ord = s.ord WHERE v.verdict = 'Opened'),
+opened AS MATERIALIZED (SELECT * FROM step WHERE ord NOT IN (SELECT ord FROM verdict WHERE verdict <> 'Opened')),
 inserted AS (
   INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record,
     party_hash, sealed_destination, next_ask_at, created_at, counted, beneficiary, traceparent)
-  SELECT app_id, reference, mode, kind, status, needs_review, provider, provider_reference, 1, record,
-    decode(party_hash, 'hex'), decode(sealed_destination, 'hex'), next_ask_at, at, counters, nullif(beneficiary::text, 'null')::json, traceparent FROM opened
+  SELECT app_id, reference, mode, ${steps.value("kind", "ord")}, ${steps.value("status", "ord")}, ${steps.value("needs_review", "ord")},
+    ${steps.value("provider", "ord")}, ${steps.value("provider_reference", "ord")}, 1, ${steps.value("record", "ord")}::json,
+    party_hash, ${steps.value("sealed_destination", "ord")}, ${steps.value("next_ask_at", "ord")}, ${steps.value("at", "ord")},
+    ${steps.value("counted", "ord")}::json, ${steps.value("beneficiary", "ord")}::json, ${steps.value("traceparent", "ord")}
+  FROM opened
   RETURNING app_id
 ),
+taken AS MATERIALIZED (
+  SELECT c.*, t.amount
+  FROM counter c FULL JOIN (
+    SELECT resource, sum(amount) AS amount FROM need
+    WHERE pos < 1000 AND step NOT IN (SELECT ord FROM verdict WHERE verdict <> 'Opened') GROUP BY resource
+  ) t ON t.resource = c.number
+),
 counted AS (
-  UPDATE counters c SET used = l.used + u.amount
-  FROM (
-    SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
-    FROM counter_need n JOIN opened o ON o.ord = n.ord GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
-  ) u JOIN counter l ON l.app_id = u.app_id AND l.mode = u.mode AND l.name = u.name AND l.subject = u.subject AND l.starts_at = u.starts_at
-  WHERE c.app_id = u.app_id AND c.mode = u.mode AND c.name = u.name AND c.subject = u.subject AND c.starts_at BETWEEN u.starts_at AND u.starts_at
+  UPDATE counters c SET used = t.used + t.amount FROM taken t
+  WHERE c.app_id = t.app_id AND c.mode = t.mode AND c.name = t.name AND c.subject = t.subject AND c.starts_at BETWEEN t.starts_at AND t.starts_at
+    AND t.amount IS NOT NULL
 ),
 charging AS (
-  UPDATE payer_locks l SET reference = o.reference, at = o.at FROM opened o
-  WHERE o.guarded AND l.app_id = o.app_id AND l.mode = o.mode AND l.party_hash = decode(o.party_hash, 'hex')
+  UPDATE payer_locks l SET reference = o.reference, at = ${steps.value("at", "o.ord")} FROM opened o
+  WHERE o.guarded AND l.app_id = o.app_id AND l.mode = o.mode AND l.party_hash = o.party_hash
 ),
 linked AS (
   UPDATE idempotency_keys k SET state = 'pinned', reference = o.reference FROM opened o
@@ -166,18 +229,24 @@ linked AS (
 ),
 noted AS (
   INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
-  SELECT app_id, reference, at, actor, fact, note, status FROM opened ORDER BY ord
+  SELECT app_id, reference, ${steps.value("at", "ord")}, ${steps.value("actor", "ord")}, ${steps.value("fact", "ord")}, ${steps.value("note", "ord")},
+    ${steps.value("status", "ord")}
+  FROM opened ORDER BY ord
 ),
 journaled AS (
-  INSERT INTO journal (app_id, reference, slot, mode, phase, at) SELECT app_id, reference, slot, mode, phase, at FROM opened WHERE slot IS NOT NULL
+  INSERT INTO journal (app_id, reference, slot, mode, phase, at)
+  SELECT app_id, reference, ${steps.value("slot", "ord")}, mode, ${steps.value("phase", "ord")}, ${steps.value("at", "ord")}
+  FROM opened WHERE ${steps.value("slot", "ord")} IS NOT NULL
 ),
 line AS MATERIALIZED (
-  SELECT o.app_id, o.reference, o.slot, o.mode, p.currency, p.account, p.amount
-  FROM opened o CROSS JOIN LATERAL json_to_recordset(o.postings) AS p(currency text, account text, amount bigint)
+  SELECT ${steps.value("app_id", "step")} AS app_id, ${steps.value("reference", "step")} AS reference, ${steps.value("slot", "step")} AS slot,
+    ${steps.value("mode", "step")} AS mode, currency, account, amount, ${steps.value("at", "step")} AS at
+  FROM ${lines.rows("p", ["step", "currency", "account", "amount"])}
+  WHERE step NOT IN (SELECT ord FROM verdict WHERE verdict <> 'Opened')
 ),
 posted AS (
-  INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor)
-  SELECT app_id, reference, slot, currency, account, mode, amount FROM line
+  INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
+  SELECT app_id, reference, slot, currency, account, mode, amount, at FROM line
 ),
 delta AS (
   SELECT app_id, mode, currency, sum(amount) FILTER (WHERE account = 'available') AS available,
@@ -206,12 +275,14 @@ moved AS (
 -- A collection and an exchange credit a position when they settle: its row has to be there by then.
 prepared AS (
   INSERT INTO float_positions (app_id, mode, currency)
-  SELECT DISTINCT app_id, mode, credited_currency FROM opened WHERE credited_currency IS NOT NULL
-  ORDER BY app_id, mode, credited_currency ON CONFLICT DO NOTHING
+  SELECT DISTINCT app_id, mode, ${steps.value("credited_currency", "ord")} FROM opened
+  WHERE ${steps.value("credited_currency", "ord")} IS NOT NULL ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING
 ),
 told AS (
   INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-  SELECT app_id, event_id, mode, event_type, reference, event_body, at FROM opened WHERE event_id IS NOT NULL
+  SELECT app_id, ${steps.value("event_id", "ord")}, mode, ${steps.value("event_type", "ord")}, reference, ${steps.value("event_body", "ord")},
+    ${steps.value("at", "ord")}
+  FROM opened WHERE ${steps.value("event_id", "ord")} IS NOT NULL
   RETURNING app_id, id, mode, type, created_at
 ),
 queued AS (
@@ -221,7 +292,7 @@ queued AS (
 )
 SELECT v.ord, v.verdict, v.available, v.failed,
   CASE
-    WHEN EXISTS (SELECT FROM need WHERE used IS NULL) THEN refuse_commit('a window was not prepared')
+    WHEN EXISTS (SELECT FROM taken WHERE number IS NULL) THEN refuse_commit('a window was not prepared')
     WHEN (SELECT count(*) FROM linked) <> (SELECT count(*) FROM inserted) THEN refuse_commit('a key was not linked')
     WHEN (SELECT count(*) FROM moved) <> (SELECT count(*) FROM delta) THEN refuse_commit('a position was not moved')
   END AS proof

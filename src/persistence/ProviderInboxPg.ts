@@ -1,5 +1,5 @@
 import { Effect, Layer, Option, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
@@ -7,6 +7,7 @@ import { type Callback, type CallbackRow, CallbackStatus, ProviderInbox } from "
 import { Moment, rowsOf } from "./Rows.ts"
 
 const stored = rowsOf(Schema.Struct({ id: Reference }))
+const swept = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
  * The same bytes within this time are the same news: a provider that repeats a callback because our answer was lost does so at once. It is
@@ -86,22 +87,41 @@ export const ProviderInboxPg = Layer.effect(
       return rows.map(rowOf)
     })
 
-    const replay = Effect.fn("ProviderInbox.replay")(function* (id: Reference, at: Instant, audit: AuditEntry) {
+    const changed = Effect.fnUntraced(function* (set: Statement.Fragment, audit: AuditEntry) {
       const [row] = yield* listed(sql`
-        WITH replayed AS (
-          UPDATE provider_inbox SET status = 'due', next_look_at = ${iso(at)}::timestamptz, matched_reference = NULL WHERE id = ${id}
+        WITH changed AS (
+          UPDATE provider_inbox ${set}
           RETURNING id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference
         ),
         logged AS (
           SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-          FROM replayed
+          FROM changed
         )
-        SELECT r.id, r.provider, r.mode, r.received_at, r.digest, r.reference, r.provider_reference, r.status, r.next_look_at, r.matched_reference
-        FROM replayed r CROSS JOIN logged`)
+        SELECT c.id, c.provider, c.mode, c.received_at, c.digest, c.reference, c.provider_reference, c.status, c.next_look_at, c.matched_reference
+        FROM changed c CROSS JOIN logged`)
       return Option.map(Option.fromUndefinedOr(row), rowOf)
     })
 
-    return ProviderInbox.of({ store, claimDue, done, later, list, replay })
+    const replay = Effect.fn("ProviderInbox.replay")((id: Reference, at: Instant, audit: AuditEntry) =>
+      changed(sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, matched_reference = NULL WHERE id = ${id}`, audit)
+    )
+
+    const close = Effect.fn("ProviderInbox.close")((id: Reference, audit: AuditEntry) =>
+      changed(sql`SET status = 'done' WHERE id = ${id} AND status = 'parked'`, audit)
+    )
+
+    const sweep = Effect.fn("ProviderInbox.sweep")(function* (before: Instant, limit: number) {
+      const [row] = yield* swept(sql`
+        WITH old AS MATERIALIZED (
+          SELECT id FROM provider_inbox WHERE status = 'done' AND received_at < ${iso(before)}::timestamptz
+          ORDER BY received_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ),
+        removed AS (DELETE FROM provider_inbox i USING old o WHERE i.id = o.id RETURNING i.id)
+        SELECT count(*)::int AS swept FROM removed`)
+      return row?.swept ?? 0
+    })
+
+    return ProviderInbox.of({ store, claimDue, done, later, list, replay, close, sweep })
   })
 )
 

@@ -7,6 +7,8 @@ import {
   COUNTED_AT_MOST,
   FloatTotal,
   OpenGroup,
+  OwingTenant,
+  ParkedTenant,
   Queue,
   Standing,
   Unanswered
@@ -27,7 +29,10 @@ const queues = rowsOf(Schema.Struct({ ...Queue.fields, oldestAt: Schema.NullOr(M
 const counts = rowsOf(Schema.Struct({ count: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
 const totals = rowsOf(FloatTotal)
 const checks = rowsOf(Schema.Struct({ ...Check.fields, at: Moment }))
+const names = rowsOf(Schema.Struct({ name: Schema.String }))
 const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number }))
+const parkedTenants = rowsOf(ParkedTenant)
+const owingTenants = rowsOf(OwingTenant)
 const unheard = rowsOf(Schema.Struct({ ...Unanswered.fields, createdAt: Moment, heardAt: Moment }))
 
 /** Standing on PostgreSQL. What counts is read through partial indexes, which hold what is open and nothing else. */
@@ -41,7 +46,8 @@ export const StandingPg = Layer.effect(
       WHERE status IN ('pending', 'requires_action') ORDER BY created_at LIMIT ${COUNTED_AT_MOST}`
     const lastLine = sql`
       SELECT h.fact, h.at, h.note FROM transaction_history h
-      WHERE h.app_id = o.app_id AND h.reference = o.reference ORDER BY h.line DESC LIMIT 1`
+      -- Nothing is told of a transaction before it is there; a day is for clocks that differ. Older partitions are not looked into.
+      WHERE h.app_id = o.app_id AND h.reference = o.reference AND h.at >= o.created_at - interval '1 day' ORDER BY h.line DESC LIMIT 1`
     const isUnknown = sql`l.fact IN ('Unknown', 'NotFound')`
 
     const open = (now: Instant) =>
@@ -98,6 +104,7 @@ export const StandingPg = Layer.effect(
         inbox: receiving ?? empty,
         floats: yield* floats,
         checks: yield* checks(sql`SELECT name, subject, at, differences FROM checks ORDER BY name, subject`),
+        unparted: (yield* unparted(sql)).map(({ name }) => name),
         connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count]))
       }
     })
@@ -108,14 +115,40 @@ export const StandingPg = Layer.effect(
         SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.created_at AS "createdAt", l.at AS "heardAt", l.note
         FROM o CROSS JOIN LATERAL (${lastLine}) l WHERE ${isUnknown} ORDER BY o.created_at LIMIT ${limit}`)
 
+    const tenants = Effect.fnUntraced(function* (limit: number) {
+      const parked = yield* parkedTenants(sql`
+        SELECT p.app_id AS "appId", p.mode, p.parked,
+          CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint
+        FROM (
+          SELECT d.app_id, d.mode, count(*)::int AS parked
+          FROM (SELECT app_id, mode FROM deliveries WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) d GROUP BY 1, 2
+        ) p LEFT JOIN webhook_endpoints e ON e.app_id = p.app_id AND e.mode = p.mode
+        ORDER BY p.parked DESC, 1, 2 LIMIT ${limit}`)
+      const owing = yield* owingTenants(sql`
+        SELECT app_id AS "appId", mode, currency, receivable_minor AS receivable FROM float_positions
+        WHERE receivable_minor > 0 ORDER BY 1, 2, 3 LIMIT ${limit}`)
+      return { parked, owing }
+    })
+
     const checked = ({ at, differences, name, subject }: Check) =>
       sql`
         INSERT INTO checks (name, subject, at, differences) VALUES (${name}, ${subject}, ${iso(at)}::timestamptz, ${differences})
         ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences
         WHERE checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
 
-    return Standing.of({ read, unanswered, checked })
+    return Standing.of({ read, unanswered, tenants, checked })
   })
 )
+
+/** What the default partitions hold. */
+const unparted = (sql: SqlClient.SqlClient) =>
+  names(sql`
+    SELECT t.name FROM (VALUES
+      ('postings', EXISTS (SELECT FROM postings_default)),
+      ('transaction_history', EXISTS (SELECT FROM transaction_history_default)),
+      ('events', EXISTS (SELECT FROM events_default)),
+      ('deliveries', EXISTS (SELECT FROM deliveries_default)),
+      ('delivery_attempts', EXISTS (SELECT FROM delivery_attempts_default))
+    ) AS t(name, has_rows) WHERE t.has_rows`)
 
 const empty: Queue = { due: 0, parked: 0, oldestAt: null }

@@ -1,7 +1,7 @@
 import { Array as Arr, Deferred, Effect, Exit, Fiber, Option, Queue, type Scope, Semaphore } from "effect"
 
 /** How many steps one statement holds at most. */
-const STEPS_A_STATEMENT = 64
+const STEPS_A_STATEMENT = 256
 /** A batch that takes longer than this waits for a row that somebody holds: batches of other lanes no longer wait for it. */
 const PATIENCE_MS = 100
 /** How many batches are in flight at most, all but the last of them waiting for a row. */

@@ -9,7 +9,7 @@ export type Traced<Step> = Step & { readonly traceparent: string | null }
 
 const batchSizes = Metric.histogram("gateway_money_step_batch_size", {
   description: "How many money steps one statement held.",
-  boundaries: [1, 2, 4, 8, 16, 32, 64]
+  boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256]
 })
 
 /** Hands a step on together with the span that it is made in. */

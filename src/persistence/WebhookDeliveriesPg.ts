@@ -110,7 +110,9 @@ export const WebhookDeliveriesPg = Layer.effect(
         WITH asked AS (
           UPDATE deliveries SET status = 'due', attempts = CASE WHEN status = 'due' THEN attempts ELSE 0 END,
             next_attempt_at = least(next_attempt_at, ${iso(at)}::timestamptz), completed_at = NULL
+          -- Whatever makes a delivery due reads its event, so that no month of events goes meanwhile.
           WHERE app_id = ${appId} AND id = ${id} AND mode = ${mode}
+            AND EXISTS (SELECT FROM events v WHERE v.app_id = deliveries.app_id AND v.id = deliveries.event_id)
           RETURNING id
         )
         SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
@@ -171,21 +173,24 @@ export const WebhookDeliveriesPg = Layer.effect(
         ),
         locked AS MATERIALIZED (
           -- Locked, so that nobody asks for one again meanwhile.
-          SELECT d.app_id, d.id, d.event_id, d.status FROM deliveries d JOIN old o ON d.app_id = o.app_id AND d.event_id = o.id
+          SELECT d.app_id, d.id, d.created_at, d.event_id, d.status FROM deliveries d JOIN old o ON d.app_id = o.app_id AND d.event_id = o.id
           ORDER BY d.app_id, d.id FOR UPDATE OF d
         ),
         free AS MATERIALIZED (
-          SELECT o.app_id, o.id FROM old o WHERE NOT EXISTS (
+          SELECT o.app_id, o.id, o.created_at FROM old o WHERE NOT EXISTS (
             SELECT FROM locked l WHERE l.app_id = o.app_id AND l.event_id = o.id AND l.status <> 'delivered')
         ),
         arrived AS (
           DELETE FROM deliveries d USING locked l JOIN free f ON f.app_id = l.app_id AND f.id = l.event_id
-          WHERE d.app_id = l.app_id AND d.id = l.id RETURNING d.app_id, d.id
+          WHERE d.app_id = l.app_id AND d.id = l.id AND d.created_at = l.created_at RETURNING d.app_id, d.id, d.created_at
         ),
         attempted AS (
           DELETE FROM delivery_attempts a USING arrived d WHERE a.app_id = d.app_id AND a.delivery_id = d.id
         ),
-        removed AS (DELETE FROM events e USING free f WHERE e.app_id = f.app_id AND e.id = f.id RETURNING e.id),
+        removed AS (
+          DELETE FROM events e USING free f WHERE e.app_id = f.app_id AND e.id = f.id AND e.created_at = f.created_at RETURNING e.id
+        ),
+        since AS (UPDATE events_kept SET since = ${iso(before)}::timestamptz WHERE since < ${iso(before)}::timestamptz AND EXISTS (SELECT FROM removed)),
         last AS (SELECT created_at, id FROM old ORDER BY created_at DESC, id DESC LIMIT 1)
         SELECT (SELECT count(*)::int FROM old) AS seen, (SELECT count(*)::int FROM removed) AS changed,
           (SELECT created_at FROM last) AS at, (SELECT id FROM last) AS id`)

@@ -63,10 +63,10 @@ export const WebhookOutboxPg = Layer.effect(
           claimed(sql`
             WITH turn AS (
               -- Each endpoint's oldest, as many as it may still have in flight.
-              SELECT e.app_id, e.mode, waiting.id, waiting.place, waiting.next_attempt_at
+              SELECT e.app_id, e.mode, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
               FROM webhook_endpoints e
               CROSS JOIN LATERAL (
-                SELECT d.id, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at, d.id) AS place
+                SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at, d.id) AS place
                 FROM deliveries d
                 WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.status = 'due' AND d.next_attempt_at <= ${iso(now)}::timestamptz
                   AND (d.lease_until IS NULL OR d.lease_until <= ${iso(now)}::timestamptz)
@@ -79,19 +79,20 @@ export const WebhookOutboxPg = Layer.effect(
             ),
             chosen AS MATERIALIZED (
               -- Every endpoint's first comes before anybody's second, so that a long queue delays nobody else.
-              SELECT app_id, id, place, next_attempt_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT ${limit}
+              SELECT app_id, id, created_at, place, next_attempt_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT ${limit}
             ),
             locked AS MATERIALIZED (
-              -- One row at a time by its key: whatever the statistics say, the table is never read as a whole.
-              SELECT c.app_id, c.id, c.place, c.next_attempt_at
+              -- One row at a time by its key: whatever the statistics say, no partition is ever read as a whole.
+              SELECT c.app_id, c.id, c.created_at, c.place, c.next_attempt_at
               FROM chosen c
               CROSS JOIN LATERAL (
-                SELECT d.id FROM deliveries d WHERE d.app_id = c.app_id AND d.id = c.id AND d.status = 'due' FOR UPDATE SKIP LOCKED
+                SELECT d.id FROM deliveries d
+                WHERE d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at AND d.status = 'due' FOR UPDATE SKIP LOCKED
               ) d
             ),
             leased AS (
               UPDATE deliveries d SET lease_until = ${iso(now + leaseMs)}::timestamptz
-              FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id
+              FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id AND d.created_at = l.created_at
               RETURNING d.app_id, d.mode, d.id, d.event_id, d.attempts, d.created_at, l.place, l.next_attempt_at
             )
             SELECT l.id, l.event_id AS "eventId", v.type AS "eventType", v.body, l.attempts, l.created_at AS "createdAt", t.traceparent,
@@ -130,12 +131,16 @@ export const WebhookOutboxPg = Layer.effect(
       const { appId, mode, url } = delivery.endpoint
       const next = verdict._tag === "Again" ? iso(verdict.at) : null
       const completed = verdict._tag === "Again" ? null : iso(at)
+      // The instant holds the milliseconds of the row's own time, which says in which partition it lies.
+      const from = iso(delivery.createdAt)
+      const to = iso(delivery.createdAt + 1)
       // A claimant that slept past its lease still tells of a success, but it does not undo what the next one did.
       yield* sql`
         WITH settled AS (
           UPDATE deliveries SET status = ${settled[verdict._tag]}, attempts = attempts + 1, next_attempt_at = ${next}::timestamptz,
             lease_until = NULL, completed_at = ${completed}::timestamptz
-          WHERE app_id = ${appId} AND id = ${delivery.id} AND status = 'due' AND (attempts = ${delivery.attempts} OR ${isTaken})
+          WHERE app_id = ${appId} AND id = ${delivery.id} AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz
+            AND status = 'due' AND (attempts = ${delivery.attempts} OR ${isTaken})
           RETURNING app_id, id
         ),
         -- What the address answered says nothing about another one that was set meanwhile, nor against one that was enabled again since.

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto"
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Option, Redacted } from "effect"
 import { Unauthorized } from "../domain/errors/Retriable.ts"
 import { inWindow, isNonce, parseKeyHeader, parseSignature, signedText } from "../domain/SignedText.ts"
 import type { Caller } from "../domain/Tenant.ts"
@@ -8,6 +8,18 @@ import { Policy } from "./ports/Policy.ts"
 import { Tenants } from "./ports/Tenants.ts"
 import { Vault } from "./ports/Vault.ts"
 import { bodyHash, signature } from "./Signature.ts"
+
+// The caller learns nothing of why; whoever runs the gateway has to.
+const refusals = Metric.counter("gateway_signatures_refused_total", {
+  description: "Requests without an acceptable signature, by what was wrong.",
+  incremental: true
+})
+
+/** In the order in which they are looked at. */
+type Wrong = "headers" | "host" | "timestamp" | "unknown_key" | "signature" | "api_key" | "nonce"
+
+const refused = (reason: Wrong) =>
+  Effect.andThen(Metric.update(Metric.withAttributes(refusals, { reason }), 1), new Unauthorized())
 
 /** A request as it came in, before anything was decoded. */
 export interface RawRequest {
@@ -42,22 +54,34 @@ export class Authentication extends Context.Service<
 
       const authenticate = Effect.fn("Authentication.authenticate")(function* (request: RawRequest) {
         const claims = claimsOf(request)
-        if (Option.isNone(claims)) return yield* new Unauthorized()
+        if (Option.isNone(claims)) return yield* refused("headers")
         const { key, host, timestamp, nonce, sent, text } = claims.value
-        if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* new Unauthorized()
+        if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* refused("host")
         const now = yield* Clock.currentTimeMillis
-        if (!inWindow(timestamp, now, window)) return yield* new Unauthorized()
+        if (!inWindow(timestamp, now, window)) return yield* refused("timestamp")
         const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
         const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
         const keyed = timingSafeEqual(vault.hash("api_key", Redacted.make(key.apiKey)), found?.apiKeyHash ?? noHash)
-        if (found === undefined || !signed || !keyed) return yield* new Unauthorized()
-        if (!(yield* nonces.spend(found.caller, nonce, now + policy.nonceKeptSeconds * 1000))) return yield* new Unauthorized()
+        if (found === undefined) return yield* refused("unknown_key")
+        const kept = now + policy.nonceKeptSeconds * 1000
+        const wrong = !signed
+          ? "signature"
+          : !keyed
+            ? "api_key"
+            : (yield* nonces.spend(found.caller, nonce, kept))
+              ? null
+              : "nonce"
+        if (wrong !== null) return yield* Effect.andThen(told(wrong, found.caller), refused(wrong))
         return found.caller
       })
       return Authentication.of({ authenticate })
     })
   )
 }
+
+/** A tenant's own mistake is told by its name; what a stranger claims to be is not written down. */
+const told = (reason: Wrong, { appId, keyId }: Caller) =>
+  Effect.logWarning("a known key's request was refused").pipe(Effect.annotateLogs({ app_id: appId, key_id: keyId, note: reason }))
 
 /** What the signing headers claim; none when one is missing, doubled or malformed. */
 const claimsOf = (request: RawRequest) =>

@@ -31,6 +31,8 @@ export interface Placement {
   readonly payer: PayerDetails | null
   /** The request's key; null where it sent none. */
   readonly claim: Claim | null
+  /** When the record was made, or taken for its code: what stood still since then is not sent any more. */
+  readonly takenAt: Instant
   /** `create` keeps a wrong code as its answer; `authorize` forgets its key, because another code may be tried with it. */
   readonly by: "create" | "authorize"
 }
@@ -120,18 +122,17 @@ export class Charging extends Context.Service<
         placement: Placement,
         others: ReadonlyArray<Charger> = []
       ) {
-        const { collection, corridor, otp, payer, redirectUrl, source } = placement
+        const { collection, corridor, otp, payer, redirectUrl, source, takenAt } = placement
         const { amount, narration, reference } = collection
         const order = { reference, corridor, amount, source, redirectUrl, narration, payer, otp }
-        let at = { provider: collection.provider, port, left: others, recordedAt: collection.createdAt }
+        let at = { provider: collection.provider, port, left: others, takenAt }
         for (;;) {
-          // A charge with a code was recorded when the code was sent, and its attempt is leased.
-          const isLate = otp === null && isTooLateToSend(at.recordedAt, yield* Clock.currentTimeMillis)
+          const isLate = isTooLateToSend(at.takenAt, yield* Clock.currentTimeMillis)
           const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(at.port.charge(order))
           const moved = outcome._tag === "NotSent" ? yield* reroute(placement, at.provider, at.left, outcome.note) : Option.none()
           if (Option.isNone(moved)) return yield* settle(placement, outcome, raw)
           const { charger, left } = moved.value
-          at = { provider: charger.provider.name, port: charger.part, left, recordedAt: yield* Clock.currentTimeMillis }
+          at = { provider: charger.provider.name, port: charger.part, left, takenAt: yield* Clock.currentTimeMillis }
         }
       })
 

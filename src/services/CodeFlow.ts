@@ -10,6 +10,7 @@ import {
   TenantFrozen,
   ValidationFailed
 } from "../domain/errors/Terminal.ts"
+import type { Instant } from "../domain/Instant.ts"
 import { msisdnOf } from "../domain/Msisdn.ts"
 import { type MomoParty, masked } from "../domain/Party.ts"
 import type { Caller } from "../domain/Tenant.ts"
@@ -53,7 +54,10 @@ export type AuthorizeRefusal =
   | FinalRefusal
   | OpenRefusal
 
-type Begun = Exclude<Attempted, { readonly _tag: "PayerBusy" }> | { readonly _tag: "Expired" }
+type Begun =
+  | Exclude<Attempted, { readonly _tag: "PayerBusy" | "Leased" }>
+  | { readonly _tag: "Leased"; readonly takenAt: Instant }
+  | { readonly _tag: "Expired" }
 
 /** The second half of the code flow (interface.md, "POST /v1/collections/{reference}/authorize"). */
 export class CodeFlow extends Context.Service<
@@ -160,13 +164,14 @@ export class CodeFlow extends Context.Service<
             const now = yield* Clock.currentTimeMillis
             if (now >= action.expiresAt) return Option.some({ _tag: "Expired" })
             const result = yield* codes.begin({ ...attempt, at: now, holder })
-            return result._tag === "PayerBusy" ? Option.none() : Option.some(result)
+            if (result._tag === "PayerBusy") return Option.none()
+            return Option.some(result._tag === "Leased" ? { ...result, takenAt: now } : result)
           })
         )
         switch (attempted._tag) {
           case "Leased": {
             const payment = { collection, corridor, source, partyHash, otp, redirectUrl: null, payer: null, claim }
-            return yield* charging.place(port, { ...payment, by: "authorize" })
+            return yield* charging.place(port, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
           }
           case "Expired":
             return yield* expired(caller, collection)

@@ -136,7 +136,8 @@ export class Collections extends Context.Service<
         if (code !== null) return yield* settlement.apply(claim.reference, { _tag: "CodeSent", note: "" }, "request", claim)
 
         const { otp, payer, redirectUrl } = command
-        const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer }
+        const takenAt = collection.createdAt
+        const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, takenAt }
         return yield* charging.place(first.part, { ...payment, collection, claim, by: "create" }, others)
       })
 

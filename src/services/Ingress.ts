@@ -2,11 +2,13 @@ import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
 import { Unauthorized } from "../domain/errors/Retriable.ts"
 import { NotFound } from "../domain/errors/Terminal.ts"
+import type { Reference } from "../domain/Ids.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import type { Callbacks, RawCallback } from "./ports/Provider.ts"
 import { type Callback, type Hint, ProviderInbox } from "./ports/ProviderInbox.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
+import { currentTraceparent, linked } from "./ports/TraceLinks.ts"
 import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
 import { Reconciler } from "./Reconciler.ts"
 import { makeWorker } from "./Worker.ts"
@@ -22,6 +24,9 @@ const IDLE_MS = 1_000
  * overtake the answer to our own request. Past the last it is parked for a person, and the reconciler goes on by its schedule.
  */
 export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+
+/** Callbacks of which it is remembered where they came in; beyond that the oldest are forgotten. */
+const ARRIVALS_KEPT = 1_000
 
 const forged = Metric.counter("gateway_callbacks_refused_total", {
   description: "Callbacks whose signature was not the provider's.",
@@ -52,6 +57,18 @@ export class Ingress extends Context.Service<
       const transactions = yield* Transactions
       const reconciler = yield* Reconciler
       const identifiers = yield* Identifiers
+      // A counter that is not there yet grows from nothing, which no alert sees.
+      for (const provider of registry.known) yield* Metric.update(Metric.withAttributes(forged, { provider }), 0)
+
+      /** The spans in which callbacks came in here, until they are first looked into. What another node looks into has no such link. */
+      const arrivals = new Map<Reference, string>()
+
+      const arrived = Effect.fnUntraced(function* (id: Reference) {
+        const traceparent = yield* currentTraceparent
+        const [oldest] = arrivals.keys()
+        if (oldest !== undefined && arrivals.size >= ARRIVALS_KEPT) arrivals.delete(oldest)
+        if (traceparent !== null) arrivals.set(id, traceparent)
+      })
 
       const claim = Effect.fnUntraced(function* (free: number) {
         return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, LEASE_MS)
@@ -67,6 +84,8 @@ export class Ingress extends Context.Service<
 
       const look = Effect.fn("Ingress.look")(
         function* (callback: Callback) {
+          yield* linked([arrivals.get(callback.id) ?? null])
+          arrivals.delete(callback.id)
           const found = Option.getOrUndefined(yield* find(callback))
           const learnt = found === undefined ? false : yield* ask(found)
           if (found !== undefined && learnt) return yield* inbox.done(callback.id, found.transaction.reference)
@@ -108,7 +127,7 @@ export class Ingress extends Context.Service<
         const id = yield* identifiers.reference
         const isNew = yield* inbox.store({ id, provider: name, mode, receivedAt, digest, hint })
         yield* Effect.annotateCurrentSpan({ provider: name, mode, duplicate: !isNew, ...(isNew ? { callback_id: id } : {}) })
-        if (isNew) yield* worker.nudge
+        if (isNew) yield* Effect.andThen(arrived(id), worker.nudge)
         return "stored" as const
       })
 

@@ -4,7 +4,7 @@ import { type Place, WebhookDeliveries } from "./ports/WebhookDeliveries.ts"
 import { EVENTS_KEPT_MS } from "./WebhookRecovery.ts"
 
 /** Events live a day longer than they can be recovered, so that none goes away under a recovery. */
-const REMOVED_AFTER_MS = EVENTS_KEPT_MS + 24 * 3_600_000
+export const REMOVED_AFTER_MS = EVENTS_KEPT_MS + 24 * 3_600_000
 /** Events that one statement looks at, and statements of one round. */
 const STEP = 1_000
 const STEPS = 10

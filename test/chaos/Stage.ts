@@ -14,6 +14,8 @@ import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
 const MAIN = resolve(import.meta.dirname, "..", "..", "src", "main.ts")
 const POLL_MS = 50
 const UP_WITHIN_MS = 60_000
+/** The exit code of a run that a signal ended. */
+const SIGNALLED = 130
 
 type Variables = Readonly<Record<string, string>>
 
@@ -29,10 +31,13 @@ export interface Stage {
   readonly gateways: readonly [Address, Address]
   readonly simulatorUrl: string
   readonly actors: readonly [Actor, ...ReadonlyArray<Actor>]
+  /** The settings of its gateways, for commands that run in this process. */
+  readonly variables: Variables
   /** A `gateway` command on this installation; its `--json` answer. */
   readonly command: (
     ...args: ReadonlyArray<string>
   ) => Promise<{ readonly code: number; readonly json: unknown; readonly errors: string }>
+  /** Ends every process of it, and none starts again. A signal that ends this process does it too. */
   readonly close: () => Promise<void>
 }
 
@@ -43,14 +48,36 @@ export interface Address {
 
 const addressOf = (port: number | undefined): Address => ({ host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` })
 
+/** What has begun; once it is over nothing starts any more. */
+interface Life {
+  isOver: boolean
+  readonly ends: Array<() => Promise<void>>
+}
+
 /** `more` is set for every process of it. */
 export const openStage = async (more: Variables = {}): Promise<Stage> => {
   const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
   // The account that PostgreSQL runs as must reach the cluster in it.
   chmodSync(dataDir, 0o711)
+  const life: Life = { isOver: false, ends: [] }
+  const close = async () => {
+    life.isOver = true
+    for (const end of life.ends.toReversed()) await end()
+  }
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => void close().finally(() => process.exit(SIGNALLED)))
+  try {
+    return { ...(await opened(dataDir, life, more)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const opened = async (dataDir: string, life: Life, more: Variables): Promise<Omit<Stage, "close">> => {
   const ports = await freePorts(5)
   const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = ports
-  const database = await postgres(dataDir)
+  const database = await postgres(dataDir, life)
   const shared: Variables = {
     DATABASE_URL: database.url,
     MASTER_KEY: randomBytes(32).toString("base64"),
@@ -68,15 +95,19 @@ export const openStage = async (more: Variables = {}): Promise<Stage> => {
     WEBHOOK_SCHEDULE: "0s,1s,2s,4s,8s,15s,30s,1m,2m",
     ...more
   }
-  const simulator = child("simulator", ["simulator"], shared, dataDir, `http://127.0.0.1:${simulatorPort}/__simulator/ready`)
+  const actor = (name: string, args: ReadonlyArray<string>, variables: Variables, ready: string) => {
+    const made = child(name, args, variables, dataDir, ready, life)
+    life.ends.push(made.kill)
+    return made
+  }
+  const simulator = actor("simulator", ["simulator"], shared, `http://127.0.0.1:${simulatorPort}/__simulator/ready`)
   await simulator.start()
   const provided = { ...shared, ...(await accounts(`http://127.0.0.1:${simulatorPort}`)) }
   const gateway = (name: string, port: number | undefined, management: number | undefined) =>
-    child(
+    actor(
       name,
       ["serve"],
       { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management) },
-      dataDir,
       `http://127.0.0.1:${port}/health`
     )
   const first = gateway("gateway one", firstPort, firstManagement)
@@ -88,11 +119,8 @@ export const openStage = async (more: Variables = {}): Promise<Stage> => {
     gateways: [addressOf(firstPort), addressOf(secondPort)],
     simulatorUrl: `http://127.0.0.1:${simulatorPort}`,
     actors: [first, second, simulator, database],
-    command,
-    close: async () => {
-      await Promise.all([first.kill(), second.kill(), simulator.kill()])
-      await Effect.runPromise(EmbeddedPostgres.stop(dataDir))
-    }
+    variables: provided,
+    command
   }
 }
 
@@ -111,7 +139,14 @@ const accounts = async (control: string): Promise<Variables> => {
   return { EVERSEND_BASE_URL: providers["eversend"]?.base_url ?? "", ...Object.fromEntries(modes) }
 }
 
-const child = (name: string, args: ReadonlyArray<string>, variables: Variables, dataDir: string, ready: string): Actor => {
+const child = (
+  name: string,
+  args: ReadonlyArray<string>,
+  variables: Variables,
+  dataDir: string,
+  ready: string,
+  life: Life
+): Actor => {
   let running: ChildProcess | undefined
   const log = openSync(join(dataDir, `${name.replace(" ", "-")}.log`), "a")
   const answers = () =>
@@ -122,6 +157,7 @@ const child = (name: string, args: ReadonlyArray<string>, variables: Variables, 
   const start = async () => {
     const limit = performance.now() + UP_WITHIN_MS
     while (performance.now() < limit) {
+      if (life.isOver) return
       if (running === undefined || running.exitCode !== null || running.signalCode !== null)
         running = spawn(process.execPath, [MAIN, ...args], {
           env: { PATH: process.env["PATH"], ...variables },
@@ -143,8 +179,9 @@ const child = (name: string, args: ReadonlyArray<string>, variables: Variables, 
   return { name, kill, start }
 }
 
-const postgres = async (dataDir: string): Promise<Actor & { readonly url: string }> => {
+const postgres = async (dataDir: string, life: Life): Promise<Actor & { readonly url: string }> => {
   const ensure = () => Effect.runPromise(EmbeddedPostgres.ensureRunning(dataDir))
+  life.ends.push(() => Effect.runPromise(EmbeddedPostgres.stop(dataDir)))
   const url = Redacted.value(EmbeddedPostgres.url(await ensure()))
   const pidFile = join(dataDir, "postgres", "postmaster.pid")
   return {
@@ -155,6 +192,7 @@ const postgres = async (dataDir: string): Promise<Actor & { readonly url: string
       process.kill(pid, "SIGKILL")
     },
     start: async () => {
+      if (life.isOver) return
       const again = Redacted.value(EmbeddedPostgres.url(await ensure()))
       if (again !== url) throw new Error("PostgreSQL came back at another address")
     }

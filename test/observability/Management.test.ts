@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Metric, Option, Ref } from "effect"
+import { eventLoop } from "../../src/observability/EventLoop.ts"
 import { Management } from "../../src/observability/Management.ts"
 import { Metrics } from "../../src/observability/Metrics.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
@@ -19,6 +20,7 @@ const management = Effect.gen(function* () {
     port,
     draining: Ref.get(draining),
     database: Effect.flatten(Ref.get(database)),
+    process: yield* eventLoop,
     standing: Effect.andThen(
       Ref.update(looks, (times) => times + 1),
       Effect.flatten(Ref.get(standing))
@@ -58,6 +60,7 @@ const picture: Picture = {
     { name: "ledger verify", subject: "", at: AT, differences: 0 },
     { name: "reconcile", subject: "eversend", at: AT, differences: 2 }
   ],
+  unparted: [],
   connections: { idle: 3 }
 }
 

@@ -4,6 +4,8 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { Database } from "../../src/persistence/Database.ts"
+import { LedgerAuditPg } from "../../src/persistence/LedgerAuditPg.ts"
+import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { databaseLine } from "../support/DatabaseLine.ts"
 import { givenDatabase } from "../support/GivenDatabase.ts"
 
@@ -54,6 +56,19 @@ describe("a connection that nobody answers on", () => {
     }).pipe(Effect.scoped)
   )
 })
+
+it.effect("a ledger that takes longer to read than a request may is read to its end", () =>
+  Effect.gen(function* () {
+    const { line, sql } = yield* given
+    const audit = yield* Effect.provideService(Layer.build(LedgerAuditPg), SqlClient.SqlClient, sql)
+    yield* sql.withTransaction(sql`SELECT 1 AS one`)
+    yield* line.hold
+    const reading = yield* Effect.forkChild(Context.get(audit, LedgerAudit).verify, { startImmediately: true })
+    yield* TestClock.adjust("10 minutes")
+    yield* line.letGo
+    expect(yield* Fiber.join(reading)).toMatchObject({ ok: true, differences: [] })
+  }).pipe(Effect.scoped)
+)
 
 it.effect("a transaction that failed inside is not taken for committed", () =>
   Effect.gen(function* () {

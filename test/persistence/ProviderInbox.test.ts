@@ -80,6 +80,25 @@ describe("the provider's inbox", () => {
     })
   )
 
+  it.effect("loses what was done long ago, so many at a time, and never what waits", () =>
+    Effect.gen(function* () {
+      const inbox = Context.get(yield* givenNode(yield* givenDatabase), ProviderInbox)
+      const callbacks = yield* Effect.forEach([1, 2, 3, 4, 5], (fill) =>
+        givenCallback({ digest: new Uint8Array(32).fill(fill), receivedAt: fill })
+      )
+      yield* Effect.forEach(callbacks, (callback) => inbox.store(callback))
+      const reference = yield* newReference
+      for (const { id, receivedAt } of callbacks) if (receivedAt !== 2 && receivedAt !== 3) yield* inbox.done(id, reference)
+      yield* inbox.later(callbacks[1]?.id ?? reference, null)
+      expect([yield* inbox.sweep(5, 1), yield* inbox.sweep(5, 9), yield* inbox.sweep(5, 9)]).toEqual([1, 1, 0])
+      expect((yield* inbox.list(null, 9)).map(({ receivedAt, status }) => [receivedAt, status])).toEqual([
+        [5, "done"],
+        [3, "due"],
+        [2, "parked"]
+      ])
+    })
+  )
+
   it.effect("looks again into bytes that came long ago, handled or parked, and at most once in a while", () =>
     Effect.gen(function* () {
       const inbox = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), ProviderInbox)

@@ -92,6 +92,8 @@ describe("old events", () => {
         [idOf(5), idOf(6), idOf(7), "again"].map((id) => ({ id }))
       )
       expect(yield* sql`SELECT count(*)::int AS count FROM delivery_attempts`).toEqual([{ count: 3 }])
+      // Nobody asks the ledger for older ones.
+      expect(yield* sql`SELECT since FROM events_kept`).toEqual([{ since: new Date(9 * DAY_MS) }])
     })
   )
 

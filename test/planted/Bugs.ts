@@ -1,142 +1,9 @@
-/** One exact text of one file, and what stands there instead. */
-interface Edit {
-  readonly file: string
-  readonly text: string
-  readonly instead: string
-}
-
-/** A mistake that somebody could make, and the run that has to notice it. */
-export interface Bug {
-  readonly name: string
-  /** The promise that it breaks. */
-  readonly breaks: string
-  /** The test file that has to notice it; the simulation where none is named. */
-  readonly test?: string
-  readonly edits: readonly [Edit, ...ReadonlyArray<Edit>]
-}
-
-const open = "src/persistence/OpenStatement.ts"
-const moves = "src/domain/Moves.ts"
-const money = "src/persistence/migrations/0001_money.ts"
-
-// Without these the database itself refuses a second entry, and the bug above it would be harmless.
-const noSlots: ReadonlyArray<Edit> = [
-  {
-    file: money,
-    text: "  at timestamptz NOT NULL,\n  PRIMARY KEY (app_id, reference, slot)\n",
-    instead: "  at timestamptz NOT NULL\n"
-  },
-  {
-    file: money,
-    text: "  amount_minor bigint NOT NULL CHECK (amount_minor <> 0),\n  PRIMARY KEY (app_id, reference, slot, currency, account)\n",
-    instead: "  amount_minor bigint NOT NULL CHECK (amount_minor <> 0)\n"
-  }
-]
-
-const ledgerBugs: ReadonlyArray<Bug> = [
-  {
-    name: "skip the fence",
-    breaks: "a claimant that slept past its lease opens nothing",
-    edits: [
-      { file: open, text: "WHEN c.fence IS DISTINCT FROM s.fence OR c.state IS DISTINCT FROM 'claimed'", instead: "WHEN false" },
-      { file: open, text: "k.key = o.key AND k.fence = o.fence AND k.state = 'claimed'", instead: "k.key = o.key" }
-    ]
-  },
-  {
-    name: "decide against an old revision",
-    breaks: "a decision is committed only against the record that it was made for",
-    edits: [
-      {
-        file: "src/persistence/ApplyStatement.ts",
-        text: "l.revision = s.expected_revision",
-        instead: "l.revision >= s.expected_revision"
-      }
-    ]
-  },
-  {
-    name: "settle twice",
-    breaks: "a transaction settles once, whoever brings the news",
-    edits: [
-      {
-        file: "src/persistence/ApplyStatement.ts",
-        text: "l.revision = s.expected_revision",
-        instead: "l.revision >= s.expected_revision"
-      },
-      ...noSlots
-    ]
-  },
-  {
-    name: "release on a timeout",
-    breaks: "silence never becomes a refusal",
-    edits: [
-      {
-        file: moves,
-        text: '    NotSent: "fail",\n    Rerouted: "reroute"\n  },\n  successful',
-        instead: '    NotSent: "fail",\n    Unknown: "fail",\n    Rerouted: "reroute"\n  },\n  successful'
-      }
-    ]
-  },
-  {
-    name: "forget to give the reservation back",
-    breaks: "a payout that failed has had its float returned",
-    edits: [
-      { file: moves, text: "entry: release(payout.currency, add(payout.principal, payout.heldFee))", instead: "entry: null" }
-    ]
-  },
-  {
-    name: "credit twice on a late success",
-    breaks: "a collection is credited once",
-    edits: [
-      {
-        file: moves,
-        text: '  successful: { Returned: "review", Refused: "review" },\n  failed: { Succeeded: "succeed" }',
-        instead:
-          '  successful: { Returned: "review", Refused: "review", Succeeded: "succeed" },\n  failed: { Succeeded: "succeed" }'
-      },
-      ...noSlots
-    ]
-  },
-  {
-    name: "believe the amount that was asked for",
-    breaks: "another amount than the stored one moves nothing by itself",
-    edits: [{ file: moves, text: "(fact.amount !== null && fact.amount !== amount) ||", instead: "" }]
-  },
-  {
-    name: "let the tenant pay a dearer fee",
-    breaks: "a tenant is debited no more than was held",
-    edits: [
-      { file: moves, text: "fees: smaller(actualFee, payout.heldFee)", instead: "fees: actualFee" },
-      {
-        file: "src/domain/Ledger.ts",
-        text: "const charged = actualFee < heldFee ? actualFee : heldFee\n  const excess = actualFee > heldFee ? actualFee - heldFee : 0n",
-        instead: "const charged = actualFee\n  const excess = 0n"
-      }
-    ]
-  },
-  {
-    name: "count no payout",
-    breaks: "no more payouts in an hour than the limit",
-    edits: [
-      { file: open, text: "counters: step.counters.map(counterColumns)", instead: "counters: []" },
-      { file: "src/services/Velocity.ts", text: "if (full !== undefined) return", instead: "if (false) return" }
-    ]
-  },
-  {
-    name: "book an exchange as it was quoted",
-    breaks: "an exchange is booked as it came in",
-    edits: [
-      {
-        file: "src/domain/ExchangeMoves.ts",
-        text: "const brought = exchanged ??",
-        instead: "const brought = exchanged === null ? exchanged :"
-      }
-    ]
-  }
-]
+import type { Bug } from "./Bug.ts"
+import { ledgerBugs } from "./LedgerBugs.ts"
 
 const providerBugs: ReadonlyArray<Bug> = [
   {
-    name: "believe a callback",
+    name: "believe the callback",
     breaks: "a callback is only a reason to ask",
     edits: [
       {
@@ -212,8 +79,8 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/persistence/IdempotencyPg.ts",
-        text: "k.lease_until <= ${iso(now)}::timestamptz AND k.fingerprint",
-        instead: "k.fingerprint"
+        text: "AND k.lease_until <= EXCLUDED.created_at AND",
+        instead: "AND"
       }
     ]
   },
@@ -223,11 +90,82 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [{ file: "src/services/ChargeGuard.ts", text: "if (Option.isSome(earlier)) return", instead: "if (false) return" }]
   },
   {
-    name: "accept a nonce again",
+    name: "lose the nonce",
     breaks: "a signed request is good once, at whatever node",
     test: "test/scenarios/TwoNodes.test.ts",
-    edits: [{ file: "src/persistence/NoncesPg.ts", text: "return rows.length === 1", instead: "return rows.length >= 0" }]
+    edits: [
+      {
+        file: "src/persistence/NoncesPg.ts",
+        text: "ON CONFLICT (app_id, key_id, nonce) DO NOTHING",
+        instead: "ON CONFLICT (app_id, key_id, nonce) DO UPDATE SET expires_at = EXCLUDED.expires_at"
+      }
+    ]
   }
 ]
 
-export const bugs: ReadonlyArray<Bug> = [...ledgerBugs, ...providerBugs, ...clientBugs]
+const codeBugs: ReadonlyArray<Bug> = [
+  {
+    name: "charge without the code",
+    breaks: "a charge that needs a code moves with it only",
+    edits: [
+      {
+        file: "src/services/Collections.ts",
+        text: 'corridor.customerAction === "otp" && command.otp === null ?',
+        instead: 'corridor.customerAction === "otp" && command.otp === null && command.amount > 4_000n ?'
+      }
+    ]
+  },
+  {
+    name: "say a code again after silence",
+    breaks: "a code whose answer nobody heard is not said again",
+    edits: [
+      {
+        file: "src/persistence/CodesPg.ts",
+        text: 'if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies Attempted',
+        instead: 'if (codes.sent && codes.leased) return { _tag: "Busy" } satisfies Attempted'
+      }
+    ]
+  },
+  {
+    name: "hear wrong codes without end",
+    breaks: "a transaction hears five wrong codes",
+    edits: [{ file: "src/services/Charging.ts", text: "WRONG_CODES_AT_MOST = 5", instead: "WRONG_CODES_AT_MOST = 50" }]
+  },
+  {
+    name: "text a number without end",
+    breaks: "a number is sent three codes in ten minutes",
+    edits: [{ file: "src/services/CodeSending.ts", text: "CODES_AT_MOST = 3", instead: "CODES_AT_MOST = 30" }]
+  }
+]
+
+const refusalBugs: ReadonlyArray<Bug> = [
+  {
+    name: "refuse the last payout of a limit",
+    breaks: "what a limit allows is not refused",
+    edits: [
+      {
+        file: "src/services/Velocity.ts",
+        text: "(used[index] ?? 0n) + amount > bound",
+        instead: "(used[index] ?? 0n) + amount >= bound"
+      }
+    ]
+  },
+  {
+    name: "guard a number after its charge ended",
+    breaks: "only a live charge refuses the next one",
+    edits: [
+      {
+        file: "src/services/ChargeGuard.ts",
+        text: 'status === "successful" && completedAt !== null && completedAt < since',
+        instead: 'status === "successful" && completedAt !== null && completedAt < since - 300_000'
+      }
+    ]
+  },
+  {
+    name: "count no ceiling",
+    breaks: "not more through a provider's account in a day than its ceiling",
+    edits: [{ file: "src/services/Velocity.ts", text: "return [...counters, counter]", instead: "return counters" }]
+  }
+]
+
+export const bugs: ReadonlyArray<Bug> = [...ledgerBugs, ...providerBugs, ...clientBugs, ...codeBugs, ...refusalBugs]

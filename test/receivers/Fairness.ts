@@ -15,12 +15,17 @@ import { TenantConnection } from "../../src/services/TenantConnection.ts"
 import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
 import { newSecret, policy, receiver } from "../services/WebhookBench.ts"
 
-// How late other tenants' events are while one tenant's endpoint hangs with 50,000 events waiting, beside how late they are without it.
+// How late other tenants' events are while one tenant has 50,000 events waiting for an endpoint that hangs, or for one that is slow, beside
+// how late they are without it.
 
 const WAITING = 50_000
 const OTHERS = 20
 const BURSTS = 100
 const BURST_EVERY_MS = 100
+/** What the slow endpoint needs for each event. */
+const SLOW_MS = 2_000
+/** The exit code of a run that a signal ended. */
+const SIGNALLED = 130
 
 const ports = (url: Redacted.Redacted) =>
   Layer.mergeAll(WebhookOutboxPg, WebhookEndpointsPg).pipe(
@@ -73,24 +78,37 @@ const bench = Effect.gen(function* () {
   yield* Effect.forkScoped(dispatcher.run)
   yield* phase("warm")
   const without = yield* phase("without")
-  const sql = yield* SqlClient.SqlClient
-  const { url } = yield* receiver(() => {})
-  yield* due(sql, ["dead"], WAITING)
-  yield* sql`ANALYZE deliveries`
-  yield* endpoint("dead", url)
-  const beside = yield* phase("beside")
-  const [dead] = yield* sql`SELECT count(*)::int AS waiting FROM deliveries WHERE app_id = 'dead' AND status = 'due'`
-  return { without, beside, dead }
+  const dead = yield* beside("dead", () => {})
+  const slow = yield* beside("slow", (response) => void setTimeout(() => response.writeHead(204).end(), SLOW_MS))
+  return { without, beside_dead: dead, beside_slow: slow }
 })
+
+/** With `WAITING` events of one more tenant due, whose receiver is no good. */
+const beside = Effect.fnUntraced(function* (name: string, answer: Parameters<typeof receiver>[0]) {
+  const sql = yield* SqlClient.SqlClient
+  const { url } = yield* receiver(answer)
+  yield* due(sql, [name], WAITING)
+  yield* sql`ANALYZE deliveries`
+  yield* endpoint(name, url)
+  const others = yield* phase(`beside-${name}`)
+  const [row] = yield* sql<{
+    count: number
+  }>`SELECT count(*)::int AS count FROM deliveries WHERE app_id = ${name} AND status = 'due'`
+  yield* sql`DELETE FROM webhook_endpoints WHERE app_id = ${name}`
+  return { ...others, still_waiting: row?.count }
+}, Effect.scoped)
 
 const dataDir = mkdtempSync(join(tmpdir(), "fairness-"))
 // The account that PostgreSQL runs as must reach the cluster in it.
 chmodSync(dataDir, 0o711)
 const url = EmbeddedPostgres.url(await Effect.runPromise(EmbeddedPostgres.ensureRunning(dataDir)))
+const stop = () => Effect.runPromise(EmbeddedPostgres.stop(dataDir))
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => void stop().finally(() => process.exit(SIGNALLED)))
 try {
   await Effect.runPromise(Effect.provide(Database.migrate, Database.layer({ url })))
   const ran = bench.pipe(Effect.provide(ports(url)), Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
   console.log(JSON.stringify(await Effect.runPromise(ran), null, 1))
 } finally {
-  await Effect.runPromise(EmbeddedPostgres.stop(dataDir))
+  await stop()
 }

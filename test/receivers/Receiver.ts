@@ -25,6 +25,9 @@ export interface Receiver {
 export interface Heard {
   /** Whole events that were read, as often as they came. */
   attempts: number
+  /** Requests under way now, and at most so far. */
+  underWay: number
+  mostUnderWay: number
   /** The bytes of each event. */
   readonly bodies: Map<string, string>
   /** Events that it said 2xx to. */
@@ -35,7 +38,15 @@ export interface Heard {
   readonly changed: Set<string>
 }
 
-const newHeard = (): Heard => ({ attempts: 0, bodies: new Map(), taken: new Set(), faults: [], changed: new Set() })
+const newHeard = (): Heard => ({
+  attempts: 0,
+  underWay: 0,
+  mostUnderWay: 0,
+  bodies: new Map(),
+  taken: new Set(),
+  faults: [],
+  changed: new Set()
+})
 
 export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver> => {
   const heard = newHeard()
@@ -57,6 +68,8 @@ export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver
     if (kind.dies) response.once("finish", () => void close())
   }
   const serve: RequestListener = async (request, response) => {
+    heard.mostUnderWay = Math.max(heard.mostUnderWay, ++heard.underWay)
+    response.once("close", () => void heard.underWay--)
     const body = await textOf(request)
     if (body === undefined) return
     const id = String(request.headers["webhook-id"])

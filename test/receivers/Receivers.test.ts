@@ -105,7 +105,15 @@ describe("receivers that fail", () => {
           Object.fromEntries(
             kinds.map(({ name }) => [
               name,
-              { events: EVENTS, attempts: expect.any(Number), lost: 0, changed: 0, faults: [], stale: 0 }
+              {
+                events: EVENTS,
+                attempts: expect.any(Number),
+                lost: 0,
+                changed: 0,
+                faults: [],
+                overtaken: expect.any(Number),
+                stale: 0
+              }
             ])
           )
         )

@@ -3,10 +3,11 @@ import { expect } from "@effect/vitest"
 import { Context, Effect, type Scope } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Settlement } from "../../src/services/Settlement.ts"
 import { payout } from "../providers/EversendBench.ts"
-import { firing, readRules } from "../support/AlertRules.ts"
-import type { Exposition } from "../support/Exposition.ts"
+import { evaluations, firing, readRules } from "../support/AlertRules.ts"
+import { type Exposition, sampled } from "../support/Exposition.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
 import type { Operated } from "../support/Operating.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
@@ -22,10 +23,19 @@ export const fired = ({ now, page }: Operated, before: Exposition) =>
     return rules.filter((rule) => firing(rule, { before, after, atSeconds }).length > 0).map(({ alert }) => alert)
   })
 
-const fires = (operated: Operated, before: Exposition, alert: string) =>
-  eventually(fired(operated, before), (alerts) => alerts.includes(alert))
+/** As in deploy/prometheus/prometheus.yml. */
+const EVALUATED_EVERY_SECONDS = 15
+
+/** Fires, and while the fault lasts the expression holds at as many scrapes in a row as the rule's `for` spans. */
+const fires = Effect.fnUntraced(function* (operated: Operated, before: Exposition, alert: string) {
+  yield* eventually(fired(operated, before), (alerts) => alerts.includes(alert))
+  const inARow = rules.filter((rule) => rule.alert === alert).map((rule) => evaluations(rule, EVALUATED_EVERY_SECONDS) - 1)
+  for (let more = inARow[0] ?? 0; more > 0; more--) expect(yield* fired(operated, before)).toContain(alert)
+})
 const ends = (operated: Operated, alert: string) =>
   Effect.flatMap(operated.page, (before) => eventually(fired(operated, before), (alerts) => !alerts.includes(alert)))
+
+const statusOf = ({ run }: Operated) => Effect.map(run("status", "--json"), ({ output }): unknown => JSON.parse(output))
 
 const grownOlder = ({ sql }: Operated, reference: string, age: string) =>
   sql`UPDATE transactions SET created_at = created_at - ${age}::interval WHERE reference = ${reference}`
@@ -92,8 +102,8 @@ export const stories: ReadonlyArray<Fault> = [
       const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0004")))
       yield* grownOlder(operated, reference, "20 minutes")
       yield* fires(operated, before, "OutcomeUnknown")
-      expect(JSON.parse((yield* run("status", "--json")).output)).toMatchObject({
-        needs_attention: expect.arrayContaining(["1 outcomes unknown for more than a minute"]),
+      expect(yield* statusOf(operated)).toMatchObject({
+        needs_attention: expect.arrayContaining(["outcomes unknown for more than a minute: 1"]),
         providers: [
           { provider: "eversend", mode: "live", registered: true, open: 1, unknown: 1, oldest: expect.stringMatching(/^20m/) }
         ],
@@ -138,6 +148,9 @@ export const stories: ReadonlyArray<Fault> = [
       const tenant = yield* tenantOn(gateway)
       yield* sql`UPDATE float_positions SET available_minor = available_minor + 500, receivable_minor = 500 WHERE app_id = ${tenant.appId}`
       yield* fires(operated, before, "ReceivableOwed")
+      expect(yield* statusOf(operated)).toMatchObject({
+        owing: [{ app_id: tenant.appId, mode: "live", currency: "UGX", receivable_minor: 500 }]
+      })
       const credit = ["--mode", "live", "--currency", "UGX", "--amount-minor", "500", "--external-id", "paid", "--note", "paid"]
       expect((yield* run("float", "credit", tenant.appId, ...credit)).errors).toBe("")
       yield* ends(operated, "ReceivableOwed")
@@ -153,6 +166,9 @@ export const stories: ReadonlyArray<Fault> = [
       yield* webhooksOf(gateway, tenant, ["payout.pending"], () => (isBroken ? 500 : 204))
       yield* tenant.post("/v1/payouts", momoPayout("1234"))
       yield* fires(operated, before, "WebhooksParked")
+      expect(yield* statusOf(operated)).toMatchObject({
+        webhooks_parked: [{ app_id: tenant.appId, mode: "live", parked: 1, endpoint: "enabled" }]
+      })
       isBroken = false
       const parked = yield* run("webhook", "deliveries", tenant.appId, "--mode", "live", "--status", "parked", "--json")
       for (const { id } of JSON.parse(parked.output)) expect((yield* run("webhook", "redeliver", id)).code).toBe(0)
@@ -196,6 +212,13 @@ export const stories: ReadonlyArray<Fault> = [
       yield* sql`UPDATE provider_inbox SET reference = ${reference} WHERE id = ${id}`
       expect((yield* run("inbox", "replay", id)).code).toBe(0)
       yield* ends(operated, "CallbacksParked")
+      const foreign = "1".repeat(26)
+      yield* sql`INSERT INTO provider_inbox (id, provider, mode, digest, received_at, provider_reference, status)
+        VALUES (${foreign}, 'eversend', 'live', sha256('foreign'), now() - interval '2 hours', 'nobody', 'parked')`
+      yield* fires(operated, before, "CallbacksParked")
+      expect((yield* run("inbox", "close", foreign, "--reason", "another program's payout")).errors).toBe("")
+      expect((yield* run("inbox", "close", foreign, "--reason", "again")).code).toBe(1)
+      yield* ends(operated, "CallbacksParked")
     })
   },
   {
@@ -205,6 +228,18 @@ export const stories: ReadonlyArray<Fault> = [
       const unsigned = Effect.promise(() => fetch(`${operated.gateway.url}/v1/float`).then((answer) => answer.text()))
       yield* Effect.replicateEffect(unsigned, 101, { concurrency: 8 })
       yield* fires(operated, before, "SignaturesRefused")
+      expect(sampled(yield* operated.page, "gateway_signatures_refused_total", { reason: "headers" })).toBeGreaterThan(100)
+    })
+  },
+  {
+    about: "callbacks that the provider did not sign",
+    alerts: ["CallbacksRefused"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { context, url } = operated.gateway
+      const target = `${url}/webhooks/eversend/${Context.get(context, ProviderRegistry).routeKey("eversend", "live")}`
+      const forged = Effect.promise(() => fetch(target, { method: "POST", body: "{}" }).then(({ status }) => status))
+      expect(yield* Effect.replicateEffect(forged, 5, { concurrency: 5 })).toEqual([401, 401, 401, 401, 401])
+      yield* fires(operated, before, "CallbacksRefused")
     })
   },
   {
@@ -215,7 +250,7 @@ export const stories: ReadonlyArray<Fault> = [
         const until = performance.now() + 1_200
         while (performance.now() < until);
       })
-      return eventually(Effect.andThen(held, fired(operated, before)), (alerts) => alerts.includes("EventLoopHeldUp"))
+      return Effect.andThen(held, fires(operated, before, "EventLoopHeldUp"))
     }
   },
   {
@@ -227,6 +262,10 @@ export const stories: ReadonlyArray<Fault> = [
       yield* Effect.forEach(silent, (body) => tenant.post("/v1/payouts", body), { concurrency: "unbounded" })
       yield* fires(operated, before, "ProviderSilent")
       yield* fires(operated, before, "CircuitOpen")
+      expect(yield* statusOf(operated)).toMatchObject({
+        needs_attention: expect.arrayContaining(["held back by this node: eversend live send"]),
+        node_here: { readyz: "ok", circuits_open: ["eversend live send"] }
+      })
       yield* eventually(tenant.post("/v1/payouts", momoPayout("1234")), ({ status }) => status === 201)
       yield* ends(operated, "CircuitOpen")
     })

@@ -2,12 +2,14 @@ import { it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
+import { AppId } from "../../src/domain/Ids.ts"
 import type { Collections } from "../../src/services/Collections.ts"
 import type { Payouts } from "../../src/services/Payouts.ts"
 import type { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Reconciler } from "../../src/services/Reconciler.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
-import { charge, differences, FLOAT, floatNow, pay, records, routedTo } from "../support/GivenRoutes.ts"
+import { givenDatabase } from "../support/GivenDatabase.ts"
+import { charge, differences, FLOAT, floatNow, givenRoutes, Holder, pay, records, routedTo } from "../support/GivenRoutes.ts"
 import type { Interference } from "../support/GivenServices.ts"
 
 /** Lets everything happen up to the given crossing of a step's edge, where the process stops for ever. */
@@ -45,15 +47,22 @@ describe("the process killed between every two steps of a change of providers, a
       `${name}: executed at most once by at most one, and nothing lost`,
       () =>
         Effect.gen(function* () {
+          const database = yield* givenDatabase
           const edges: Array<string> = []
           const ends = new Set<string>()
           for (let at = EDGES_BEFORE; at < EDGES_AT_MOST; at++) {
+            // Each crash has a tenant of its own, and finds what the earlier ones left.
+            const holder = AppId.make(`acme-${at}`)
             const alpha = countingProvider("alpha", { sending: "never left" })
             const beta = countingProvider("beta", { sending: second })
             const died = yield* Deferred.make<string>()
             const first = yield* Scope.make()
-            const { database, node } = yield* routedTo([alpha, beta], crashing(at, died)).pipe(Scope.provide(first))
-            const end = yield* Effect.raceFirst(Effect.provideContext(act, node), Deferred.await(died))
+            const { node } = yield* routedTo([alpha, beta], crashing(at, died), database).pipe(Scope.provide(first))
+            const end = yield* givenRoutes([alpha, beta]).pipe(
+              Effect.andThen(Effect.raceFirst(act, Deferred.await(died))),
+              Effect.provideContext(node),
+              Effect.provideService(Holder, holder)
+            )
             edges.push(end)
             yield* Scope.close(first, Exit.void)
 
@@ -74,7 +83,7 @@ describe("the process killed between every two steps of a change of providers, a
               expect(yield* floatNow).toStrictEqual([FLOAT + (transaction.status === "successful" ? credited : 0n), 0n])
               expect(yield* differences).toStrictEqual([])
               ends.add(`${transaction.provider} ${transaction.status}`)
-            }).pipe(Effect.provideContext(restarted.node))
+            }).pipe(Effect.provideContext(restarted.node), Effect.provideService(Holder, holder))
             if (!end.startsWith("before") && !end.startsWith("after")) break
           }
           expect(edges.filter((edge) => edge === "after apply").length).toBeGreaterThanOrEqual(2)

@@ -1,11 +1,14 @@
 import { createServer } from "node:http"
 import { PgClient } from "@effect/sql-pg"
 import { it } from "@effect/vitest"
-import { Context, Effect, type Redacted } from "effect"
+import { Context, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { expect, vi } from "vitest"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { gateway as command } from "../commands/Gateway.ts"
+import { freePort } from "../support/FreePort.ts"
 import { demandCodes } from "../support/GivenCodes.ts"
+import { masterKey } from "../support/GivenDatabase.ts"
 import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { type Gateway, givenStack, keyOn, tenantOn, webhooksOf } from "../support/Stack.ts"
@@ -75,6 +78,36 @@ const dumped = (database: Redacted.Redacted) =>
     )
   }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
 
+/** What a process says that cannot start: one setting is wrong, and then its port is taken. */
+const crashed = (database: Redacted.Redacted, port: string) =>
+  Effect.gen(function* () {
+    const secret = { MASTER_KEY: Redacted.value(masterKey), LOG_LEVEL: "trace" }
+    const wrong = yield* command(
+      {
+        ...secret,
+        EVERSEND_LIVE_CLIENT_SECRET: "simulator-secret",
+        DATABASE_URL: `postgres://u:${canary.pin}@127.0.0.1:none/x`,
+        PORT: "none"
+      },
+      "serve"
+    )
+    const taken = yield* command({ ...secret, DATABASE_URL: Redacted.value(database), PORT: port, MANAGEMENT_PORT: "0" }, "serve")
+    expect([wrong.code, taken.code]).toEqual([1, 1])
+    expect(taken.errors).toContain("cannot listen on")
+    return [wrong, taken].map(({ errors, output }) => `${output}\n${errors}`).join("\n")
+  })
+
+/** A step that breaks where its money is written. */
+const broken = (gateway: Gateway, database: Redacted.Redacted) =>
+  Effect.gen(function* () {
+    const tenant = yield* tenantOn(gateway)
+    const sql = yield* PgClient.makeClient({ url: database })
+    yield* sql`ALTER TABLE journal RENAME TO journal_gone`
+    const answer = yield* tenant.post("/v1/payouts", momoPayout("", { destination: momo(canary.recipient) }))
+    expect(answer.status).toBe(500)
+    return answer.text
+  }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+
 const momo = (msisdn: string) => ({ type: "momo", msisdn, network: "MTN", country: "UG" })
 const payer = { first_name: canary.payerName, last_name: "Quartermain", email: canary.email, external_id: canary.externalId }
 
@@ -84,7 +117,11 @@ const everything = Effect.fnUntraced(function* (gateway: Gateway) {
   const hook = yield* webhooksOf(gateway, tenant)
   const own = yield* tenant.call("POST", "/v1/webhooks/endpoint/rotate-secret", {})
   const admin = yield* keyOn(gateway, tenant.appId, "live", "admin")
-  const { get, post } = tenant
+  const answers: Array<string> = []
+  const kept = <A extends { readonly text: string }>(asking: Effect.Effect<A>) =>
+    Effect.tap(asking, ({ text }) => Effect.sync(() => void answers.push(text)))
+  const get = (target: string) => kept(tenant.get(target))
+  const post = (target: string, body: unknown) => kept(tenant.post(target, body))
   const bank = {
     type: "bank",
     country: "UG",
@@ -139,47 +176,66 @@ const everything = Effect.fnUntraced(function* (gateway: Gateway) {
   const secrets = [tenant.key, admin.key].flatMap(({ apiKey, secret }) => [apiKey, secret])
   const webhookSecrets = [hook.secret, String((own.body.data ?? {})["secret"] ?? hook.secret)]
   return {
+    answers,
     texts: [...raws.map(({ text }) => text), ...hook.received.map(({ body }) => body)],
     settled,
     secrets: [...secrets, ...webhookSecrets.flatMap((secret) => [secret, secret.replace("whsec_", "")])]
   }
 })
 
-it.live("no number, name, pin or secret is in any table, log, span, event or raw view", () =>
-  Effect.gen(function* () {
-    const { chunks, endpoint } = yield* collector
-    const lines: Array<string> = []
-    const spy = vi.spyOn(console, "error").mockImplementation((...parts) => void lines.push(parts.join(" ")))
-    yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
-    const story = Effect.gen(function* () {
-      const overrides = { LOG_LEVEL: "trace", OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
-      const { database, gateway } = yield* givenStack(overrides)
-      const seen = yield* everything(gateway)
-      const tables = yield* dumped(database)
-      expect((yield* Context.get(gateway.context, AuditLog).verify).brokenAt).toBeNull()
-      return { ...seen, tables }
-    })
-    // The exporter sends its last spans when the gateway stops.
-    const { secrets, settled, tables, texts } = yield* Effect.scoped(story)
-    const hidden = [...secrets, "simulator-secret", "webhook-secret"]
-    const spans = Buffer.concat(chunks).toString("latin1")
+it.live(
+  "no number, name, pin or secret is in any table, log, span, metric, answer, event or raw view, nor in what a broken process says",
+  () =>
+    Effect.gen(function* () {
+      const { chunks, endpoint } = yield* collector
+      const lines: Array<string> = []
+      const spy = vi.spyOn(console, "error").mockImplementation((...parts) => void lines.push(parts.join(" ")))
+      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+      const story = Effect.gen(function* () {
+        const managementPort = String(yield* freePort)
+        const overrides = { LOG_LEVEL: "trace", OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, MANAGEMENT_PORT: managementPort }
+        const { database, gateway } = yield* givenStack(overrides)
+        const seen = yield* everything(gateway)
+        const tables = yield* dumped(database)
+        expect((yield* Context.get(gateway.context, AuditLog).verify).brokenAt).toBeNull()
+        const crash = `${yield* crashed(database, new URL(gateway.url).port)}\n${yield* broken(gateway, database)}`
+        const metrics = yield* Effect.promise(() =>
+          fetch(`http://127.0.0.1:${managementPort}/metrics`).then((page) => page.text())
+        )
+        return { ...seen, tables, crash, metrics }
+      })
+      // The exporter sends its last spans when the gateway stops.
+      const { answers, crash, metrics, secrets, settled, tables, texts } = yield* Effect.scoped(story)
+      // Every token of the simulated provider begins so.
+      const tokens = Buffer.from('{"alg":"HS256"').toString("base64url")
+      const master = Redacted.value(masterKey)
+      const sealed = [master, Buffer.from(master, "base64").toString("hex"), tokens]
+      const hidden = [...secrets, "simulator-secret", "webhook-secret", ...sealed]
+      const spans = Buffer.concat(chunks).toString("latin1")
 
-    expect(found(`x${canary.payer} ${canary.pin}, ${Buffer.from("Quartermain").toString("hex")}`, [])).toHaveLength(3)
-    expect(settled.length).toBe(6)
-    expect(tables.find(({ name }) => name === "transactions")?.text).toContain("••••8273")
-    expect(tables.find(({ name }) => name === "charge_codes")?.text).not.toBe("")
-    expect(tables.find(({ name }) => name === "audit_log")?.text).toContain("they called from ••••8273")
-    expect(spans).toContain("eversend.send")
-    expect(lines.join("\n")).toContain("settled")
-    expect(texts.length).toBeGreaterThanOrEqual(2 * settled.length)
+      expect(found(`x${canary.payer} ${canary.pin}, ${Buffer.from("Quartermain").toString("hex")}`, [])).toHaveLength(3)
+      expect(settled.length).toBe(6)
+      expect(tables.find(({ name }) => name === "transactions")?.text).toContain("••••8273")
+      expect(tables.find(({ name }) => name === "charge_codes")?.text).not.toBe("")
+      expect(tables.find(({ name }) => name === "audit_log")?.text).toContain("they called from ••••8273")
+      expect(spans).toContain("eversend.send")
+      expect(spans).toContain("gateway_transactions_open")
+      expect(lines.join("\n")).toContain("settled")
+      expect(lines.join("\n")).toContain("a money step broke")
+      expect(metrics).toContain("gateway_provider_calls_total")
+      expect(answers.length).toBeGreaterThan(20)
+      expect(texts.length).toBeGreaterThanOrEqual(2 * settled.length)
 
-    const places = [
-      ...tables,
-      { name: "logs", text: lines.join("\n") },
-      { name: "spans", text: spans },
-      { name: "events and raw views", text: texts.join("\n") }
-    ]
-    const leaks = places.flatMap(({ name, text }) => found(text, hidden).map((needle) => `${name}: ${needle}`))
-    expect(leaks).toEqual([])
-  }).pipe(Effect.scoped)
+      const places = [
+        ...tables,
+        { name: "logs", text: lines.join("\n") },
+        { name: "spans and exported metrics", text: spans },
+        { name: "metrics", text: metrics },
+        { name: "answers", text: answers.join("\n") },
+        { name: "a broken process", text: crash },
+        { name: "events and raw views", text: texts.join("\n") }
+      ]
+      const leaks = places.flatMap(({ name, text }) => found(text, hidden).map((needle) => `${name}: ${needle}`))
+      expect(leaks).toEqual([])
+    }).pipe(Effect.scoped)
 )

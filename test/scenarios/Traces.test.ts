@@ -5,7 +5,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { isListed } from "../../src/observability/Attributes.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
-import type { ReceivedSpan } from "../support/OtlpReceiver.ts"
+import type { ReceivedGauge, ReceivedSpan } from "../support/OtlpReceiver.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { givenStack, tenantOn, webhooksOf } from "../support/Stack.ts"
 
@@ -22,15 +22,18 @@ const receiverProcess = Effect.acquireRelease(
 ).pipe(
   Effect.map(({ endpoint }) => ({
     endpoint,
-    spans: Effect.promise(async (): Promise<ReadonlyArray<ReceivedSpan>> => JSON.parse(await (await fetch(endpoint)).text()))
+    received: Effect.promise(
+      async (): Promise<{ readonly spans: ReadonlyArray<ReceivedSpan>; readonly gauges: ReadonlyArray<ReceivedGauge> }> =>
+        JSON.parse(await (await fetch(endpoint)).text())
+    )
   }))
 )
 
 it.live(
-  "one payout is one story: its request, and everything later linked to the span that began it",
+  "one payout is one story: its request, and everything later linked to the span that began it; what is open goes to the collector, too",
   () =>
     Effect.gen(function* () {
-      const { endpoint, spans } = yield* receiverProcess
+      const { endpoint, received } = yield* receiverProcess
       const story = Effect.gen(function* () {
         const { gateway } = yield* givenStack({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
         const tenant = yield* tenantOn(gateway)
@@ -44,7 +47,14 @@ it.live(
       })
       // The last spans are sent when the gateway stops.
       const { appId, reference } = yield* Effect.scoped(story)
-      const all = yield* spans
+      const { gauges, spans: all } = yield* received
+      const last = (name: string, account?: string) =>
+        gauges.findLast((gauge) => gauge.name === name && gauge.attributes["account"] === account)?.value
+      expect(
+        ["gateway_database_up", "gateway_reviews_open", "gateway_transactions_unknown_oldest_seconds"].map((name) => last(name))
+      ).toEqual(["1", "0", "0"])
+      expect(last("gateway_float_minor", "available")).toBe("89000")
+      expect(last("gateway_event_loop_lag_seconds")).toBeDefined()
       const byId = new Map(all.map((span) => [span.spanId, span]))
       const named = (name: string) => all.filter((span) => span.name === name)
       const lineOf = (span: ReceivedSpan | undefined): ReadonlyArray<string> =>
@@ -85,6 +95,9 @@ it.live(
       }
       const callback = named("Reconciler.ask").find(({ attributes }) => attributes["gateway.actor"] === "callback")
       expect(lineOf(callback)).toEqual(["Ingress.look", "Reconciler.ask"])
+      // The look is linked to the request that the callback came with.
+      const arrival = byId.get(byId.get(callback?.parentId ?? "")?.links[0]?.spanId ?? "")
+      expect(lineOf(arrival)).toEqual(["POST /webhooks/{provider}/{route_key}", "Ingress.receive"])
 
       const unlisted = all.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => !isListed(name))
       expect(unlisted).toEqual([])

@@ -2,7 +2,6 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { Webhook } from "standardwebhooks"
 import { describe } from "vitest"
-import { defaultSubscription } from "../../src/domain/Event.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { type Received, receiver } from "../services/WebhookBench.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
@@ -61,7 +60,16 @@ describe("a tenant's own webhook endpoint", () => {
         expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
         expect(shown).toMatchObject({
           url: hook.url,
-          events: defaultSubscription,
+          events: [
+            "collection.successful",
+            "collection.failed",
+            "collection.expired",
+            "payout.successful",
+            "payout.failed",
+            "payout.returned",
+            "fx.successful",
+            "fx.failed"
+          ],
           enabled: true,
           disabled_reason: null,
           is_test_mode: false
@@ -135,13 +143,14 @@ describe("a tenant's own webhook endpoint", () => {
         expect(asked.body.data).toMatchObject({ event_type: "webhook.test", reference: null, is_test_mode: true })
         const [one] = yield* hook.count(1)
         expect(one?.headers["webhook-id"]).toBe(asked.body.data["event_id"])
-        expect(JSON.parse(one?.body ?? "{}")).toMatchObject({
+        expect(JSON.parse(one?.body ?? "{}")).toStrictEqual({
           id: asked.body.data["event_id"],
           type: "webhook.test",
           api_version: "v1",
+          timestamp: asked.body.data["created_at"],
           app_id: tenant.appId,
           is_test_mode: true,
-          data: { metadata: {} }
+          data: { message: "This event is a test.", metadata: {} }
         })
       })
     )

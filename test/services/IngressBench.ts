@@ -122,7 +122,9 @@ const ports = (world: World) => {
       done: (_id, reference) => Effect.sync(() => void world.done.push(reference)),
       later: (_id, at) => Effect.sync(() => void world.later.push(at)),
       list: () => Effect.succeed([]),
-      replay: () => Effect.succeed(Option.none())
+      replay: () => Effect.succeed(Option.none()),
+      close: () => Effect.succeed(Option.none()),
+      sweep: () => Effect.succeed(0)
     }),
     Layer.succeed(Transactions, {
       find: () => Effect.succeed(Option.none()),

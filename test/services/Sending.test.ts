@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { countingProvider } from "../support/CountingProvider.ts"
-import { charge, FLOAT, floatNow, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
+import { charge, FLOAT, floatNow, jane, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
 import type { Interference } from "../support/GivenServices.ts"
 
 /** The process stands still between the reservation's commit and the sending. */
@@ -41,6 +41,18 @@ it.effect("nor is a charge that was recorded too long ago", () =>
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
     yield* Effect.gen(function* () {
       expect(yield* charge("one")).toBe("provider_unavailable")
+      expect(alpha.executed).toEqual([])
+      expect((yield* onlyRecord).transaction.status).toBe("failed")
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("nor is one that carries its payer's code", () =>
+  Effect.gen(function* () {
+    const alpha = countingProvider("alpha")
+    const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* charge("one", jane, { pinId: "sent", pin: Redacted.make("123456") })).toBe("provider_unavailable")
       expect(alpha.executed).toEqual([])
       expect((yield* onlyRecord).transaction.status).toBe("failed")
     }).pipe(Effect.provideContext(node))

@@ -1,15 +1,46 @@
+import { createServer, type Socket } from "node:net"
+import type * as Undici from "@effect/platform-node/Undici"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { vi } from "vitest"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
-import { tenantConnection } from "../../src/services/TenantConnection.ts"
+import { TenantConnection, tenantConnection } from "../../src/services/TenantConnection.ts"
 import { policy, receiver } from "./WebhookBench.ts"
 
 const WHOLE_MS = 400
 
-const posted = (url: string) =>
+/** How long connecting may take, of each connector that was made. */
+const connecting = vi.hoisted(() => new Array<unknown>())
+
+vi.mock("@effect/platform-node/Undici", async (original) => {
+  const undici = await original<typeof Undici>()
+  const buildConnector = (options: Undici.buildConnector.BuildOptions) => {
+    connecting.push(options.timeout)
+    return undici.buildConnector(options)
+  }
+  return { ...undici, buildConnector }
+})
+
+const posted = (url: string, connectMs = WHOLE_MS, wholeMs = WHOLE_MS) =>
   Effect.flatMap(WebhookSender, ({ post }) => post({ url, headers: {}, body: "{}" })).pipe(
-    Effect.provide(Layer.provide(tenantConnection({ connectMs: WHOLE_MS, wholeMs: WHOLE_MS }), policy({})))
+    Effect.provide(Layer.provide(tenantConnection({ connectMs, wholeMs }), policy({})))
   )
+
+/** Takes connections and says nothing. */
+const mute = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const sockets = new Array<Socket>()
+    const server = createServer((socket) => void sockets.push(socket))
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+    const address = server.address()
+    return { server, sockets, url: `https://127.0.0.1:${typeof address === "object" ? address?.port : ""}/` }
+  }),
+  ({ server, sockets }) =>
+    Effect.sync(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+)
 
 describe("TenantConnection", () => {
   it.live("believes a status that was said in time, whatever becomes of the rest of the answer", () =>
@@ -28,6 +59,21 @@ describe("TenantConnection", () => {
     Effect.gen(function* () {
       const { url } = yield* receiver(() => {})
       expect(yield* posted(url)).toEqual({ status: null, excerpt: `no answer within ${WHOLE_MS} ms`, retryAfter: null })
+    })
+  )
+
+  it.live("gives up an endpoint that does not finish connecting long before the whole attempt's end", () =>
+    Effect.gen(function* () {
+      const { url } = yield* mute
+      expect(yield* posted(url, 100, 20_000)).toMatchObject({ status: null, excerpt: expect.stringMatching(/^Connect Timeout/) })
+    })
+  )
+
+  it.effect("lets connecting take 5 s, by http and by https", () =>
+    Effect.gen(function* () {
+      connecting.length = 0
+      yield* Layer.build(Layer.provide(TenantConnection, policy({})))
+      expect(connecting).toEqual([5_000, 5_000])
     })
   )
 })

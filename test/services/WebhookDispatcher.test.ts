@@ -1,10 +1,13 @@
 import type * as dns from "node:dns"
 import { describe, expect, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Fiber } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
 import { vi } from "vitest"
-import { delivery, dispatched, newSecret, type Received, receiver } from "./WebhookBench.ts"
+import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
+import { TenantConnection } from "../../src/services/TenantConnection.ts"
+import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
+import { delivery, dispatched, newSecret, policy, type Received, receiver } from "./WebhookBench.ts"
 
 vi.mock("node:dns", async (original) => ({
   ...(await original<typeof dns>()),
@@ -79,6 +82,46 @@ describe("WebhookDispatcher", () => {
       expect(received.map(({ path }) => path)).toEqual(["/hook"])
       expect(settled?.attempt.status).toBe(307)
       expect(settled?.verdict._tag).toBe("Again")
+    })
+  )
+
+  it.effect("takes every 2xx for taken, and nothing else", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((response, { path }) => response.writeHead(Number(path.slice(1))).end())
+      const statuses = [200, 201, 202, 206, 226, 299, 300, 304, 400, 404, 409, 425, 429, 500, 599]
+      const settled = yield* dispatched(statuses.map((status) => delivery(new URL(`/${status}`, url).href, newSecret())))
+      const verdicts = new Map(settled.map(({ attempt, verdict }) => [attempt.status, verdict._tag]))
+      expect(verdicts).toEqual(new Map(statuses.map((status) => [status, status < 300 ? "Delivered" : "Again"])))
+    })
+  )
+
+  it.effect("signs the moment of the attempt, and scatters what failed together by a fifth of the delay", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(7_000_999)
+      const { received, url } = yield* receiver((response) => response.writeHead(500).end())
+      const settled = yield* dispatched(Array.from({ length: 20 }, () => delivery(url, newSecret())))
+      expect(new Set(received.map(({ headers }) => headers["webhook-timestamp"]))).toEqual(new Set(["7000"]))
+      const delays = settled.flatMap(({ verdict }) => (verdict._tag === "Again" ? [verdict.at - 7_000_999] : []))
+      expect(delays).toHaveLength(20)
+      expect(delays.every((delay) => delay >= 4_000 && delay <= 6_000)).toBe(true)
+      expect(new Set(delays).size).toBeGreaterThan(10)
+    })
+  )
+
+  it.effect("wants at most 8 deliveries at once for one endpoint, under a lease longer than an attempt", () =>
+    Effect.gen(function* () {
+      const wishes: Array<{ readonly perEndpoint: number; readonly leaseMs: number }> = []
+      const outbox = Layer.succeed(WebhookOutbox, {
+        claimDue: (_now, _limit, perEndpoint, leaseMs) =>
+          Effect.sync(() => void wishes.push({ perEndpoint, leaseMs })).pipe(Effect.as([])),
+        settle: () => Effect.void
+      })
+      const layer = Layer.provide(WebhookDispatcher.layer, [TenantConnection, outbox]).pipe(Layer.provide(policy({})))
+      yield* Effect.provide(
+        Effect.flatMap(WebhookDispatcher, ({ round }) => round),
+        layer
+      )
+      expect(wishes).toEqual([{ perEndpoint: 8, leaseMs: 60_000 }])
     })
   )
 

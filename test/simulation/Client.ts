@@ -1,10 +1,13 @@
 import { AppId } from "../../src/domain/Ids.ts"
 import type { Random } from "../support/Random.ts"
-import { type Heard, named, type Told } from "./Judge.ts"
 import type { Kind, Mode } from "./Movement.ts"
+import { type Heard, named, refusalIn, type Told } from "./Seen.ts"
+import { RIGHT_PIN } from "./SentCodes.ts"
 
 export interface Operation extends Told {
   readonly body: Uint8Array
+  /** Of the code that its payer was sent; undefined where none is known. */
+  pinId: string | undefined
 }
 
 /** What a tenant is about to ask for. */
@@ -16,11 +19,19 @@ export interface Wish {
   readonly party: string
 }
 
+export interface Code {
+  readonly pinId: string
+  readonly pin: string
+}
+
 export const TENANTS = ["one", "two"] as const
 export const MODES = ["live", "test"] as const
 /** So few payers that their charges meet. */
 const PAYERS = 4
 const RECIPIENTS = 100_000
+export const CEILING_AT_MOST = 45_000n
+/** More than a transaction may hear. */
+const WRONG_PINS = ["000000", "111111", "222222", "333333", "444444", "555555", "666666"] as const
 
 export const wish = (random: Random): Wish => {
   const appId = random.pick(TENANTS)
@@ -32,30 +43,50 @@ export const wish = (random: Random): Wish => {
   return { appId, mode, kind, amount, party }
 }
 
-/** `quoteId` is that of an exchange. */
-export const operation = (asked: Wish, key: string, quoteId = ""): Operation => {
+/** `quoteId` is that of an exchange, `code` what the payer of a charge typed already. */
+export const operation = (asked: Wish, key: string, askedAt: number, quoteId: string, code: Code | null): Operation => {
   const { amount, kind, party } = asked
   const terms = { amount_minor: Number(amount), currency: "UGX", country: "UG", method: "momo" }
-  const momo = { type: "momo", msisdn: party, network: "MTN", country: "UG" }
   const bodies = {
-    payout: { ...terms, destination: momo },
-    collection: { ...terms, source: momo },
+    payout: { ...terms, destination: momo(party) },
+    collection: { ...terms, source: momo(party), ...(code === null ? {} : { otp: wireOf(code) }) },
     exchange: { quote_id: quoteId }
   }
-  const body = Buffer.from(JSON.stringify(bodies[kind]))
-  return { ...asked, key, answers: [], reference: undefined, settled: undefined, body }
+  const pin = code?.pin ?? null
+  const none = { answers: [], said: [], reference: undefined, settled: undefined }
+  return { ...asked, key, askedAt, pin, ...none, pinId: code?.pinId, body: bytesOf(bodies[kind]) }
 }
+
+/** What says a code for a collection that waits for one. */
+export const authorization = ({ party }: Operation, code: Code): Uint8Array =>
+  bytesOf({ authorization: { type: "otp", otp: wireOf(code) }, source: momo(party) })
+
+export const pinOf = (random: Random, rightShare: number): string =>
+  random.chance(rightShare) ? RIGHT_PIN : random.pick(WRONG_PINS)
+export const everyWrongPin: ReadonlyArray<string> = WRONG_PINS
 
 export const hear = (told: Operation, answer: Heard): void => {
   told.answers.push(answer)
   const reference = named(answer.body)
   told.reference ??= reference
-  const { error }: { error?: { terminal: boolean; ambiguous: boolean } } = JSON.parse(answer.body)
+  told.pinId ??= pinIdIn(answer.body)
+  const error = refusalIn(answer.body)
   if (answer.status === 201) told.settled = "accepted"
   else if (error?.terminal === true) told.settled ??= "refused"
-  // Recorded, and its outcome is told by webhook.
-  else if (error?.ambiguous === true && reference !== undefined) told.settled = "accepted"
+  // More than the ceiling by itself: no other day is better.
+  else if (error?.code === "global_ceiling_reached" && told.amount > CEILING_AT_MOST) told.settled ??= "refused"
+  // Recorded: its outcome is told by webhook, or it waits for another code.
+  else if (reference !== undefined && (error?.ambiguous === true || error?.code === "otp_incorrect")) told.settled = "accepted"
 }
+
+const pinIdIn = (body: string): string | undefined => {
+  const { data }: { data?: { next_action?: { pin_id?: string } | null } } = JSON.parse(body)
+  return data?.next_action?.pin_id
+}
+
+const momo = (msisdn: string) => ({ type: "momo", msisdn, network: "MTN", country: "UG" })
+const wireOf = ({ pin, pinId }: Code) => ({ pin_id: pinId, pin })
+const bytesOf = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
 
 /** Where the one who claimed the key may stand so that everybody else has to be told to wait. */
 export const holdsKey = (moment: string | null): boolean =>

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SignedDelivery } from "../../src/services/ports/WebhookSender.ts"
 import type { Random } from "../support/Random.ts"
-import type { Event } from "./Judge.ts"
+import type { Event } from "./Seen.ts"
 
 /** The tenants' endpoint: it takes what it hears, and sometimes says that it did not. */
 export class Endpoint {

@@ -1,21 +1,33 @@
 import { Context, Effect, Layer, type Redacted, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { Ports } from "../../src/Ports.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { masterKey } from "../support/GivenDatabase.ts"
 import { policy } from "../support/GivenMoney.ts"
+import { furnish } from "./Furniture.ts"
 
 export type Ready = Context.Context<Layer.Success<ReturnType<typeof Ports.layer>>>
+
+/** Where the corridor of a story leads, and what its payers do. */
+export interface Setting {
+  /** Providers in the order in which they are tried. */
+  readonly payouts: ReadonlyArray<string>
+  readonly collections: ReadonlyArray<string>
+  readonly customerAction: "handset_pin" | "otp" | "redirect"
+  /** What may be paid out through a provider in a day and mode; null where that is not limited. */
+  readonly ceiling: { readonly provider: string; readonly amount: bigint } | null
+}
 
 /** Where stories are played, one after another: a migrated database, and for each node the production ports on connections of its own. */
 export interface Ground {
   readonly ports: readonly [Ready, Ready]
-  /** Takes away what the story before left. */
-  readonly clear: Effect.Effect<void>
+  /** Takes away what the story before left, and makes ready for the next one. */
+  readonly clear: (setting: Setting) => Effect.Effect<void>
 }
 
-/** What no story writes, or what is the same in each; the audit log is append-only. */
-const KEPT = ["schema_migrations", "vault_keys", "corridors", "audit_log", "audit_head"]
+/** What no story writes; the audit log is append-only. */
+const KEPT = ["schema_migrations", "vault_keys", "audit_log", "audit_head"]
 
 /**
  * Ports outlive a node's death: they hold connections, prepared statements and a few short caches, and opening them anew would take most
@@ -28,16 +40,45 @@ export const makeGround = Effect.fnUntraced(function* (url: Redacted.Redacted): 
   const second = yield* ports
   const sql = Context.get(first, SqlClient.SqlClient)
   const tables = yield* Effect.orDie(
-    sql<{ name: string }>`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`
+    sql<{ name: string }>`SELECT relname AS name FROM pg_class
+      WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`
   )
   const names = tables.map(({ name }) => name).filter((name) => !KEPT.includes(name))
-  const deletes = names.map((name) => `DELETE FROM ${name};`).join(" ")
-  // Not TRUNCATE, after which every statement would be planned anew. Nothing refers to what is left, so that no order is needed.
-  const clear = Effect.asVoid(
-    Effect.orDie(sql.unsafe(`DO $$ BEGIN SET LOCAL session_replication_role = replica; ${deletes} END $$`))
-  )
+  yield* Effect.provide(furnish(first), TestClock.layer())
+  const kept = yield* Effect.filter(names, (name) => keep(sql, name))
+  const deletes = names.map((name) => `DELETE FROM ${name};`)
+  const inserts = kept.map((name) => `INSERT INTO ${name} SELECT * FROM beginning.${name};`)
+  // One round trip. Not TRUNCATE, after which every statement would be planned anew. The whole is consistent, so that no order is needed.
+  const clear = (setting: Setting) =>
+    Effect.asVoid(
+      Effect.orDie(
+        sql.unsafe(
+          `DO $$ BEGIN SET LOCAL session_replication_role = replica; ${[...deletes, ...inserts, ...set(setting)].join(" ")} END $$`
+        )
+      )
+    )
   return { ports: [first, second], clear }
 })
+
+/** What every story begins with is written once, and copied from then on. Answers whether there is anything. */
+const keep = (sql: SqlClient.SqlClient, name: string) =>
+  Effect.gen(function* () {
+    yield* sql`CREATE SCHEMA IF NOT EXISTS beginning`
+    yield* sql.unsafe(`CREATE UNLOGGED TABLE beginning.${name} AS SELECT * FROM ${name}`)
+    const [row] = yield* sql.unsafe<{ filled: boolean }>(`SELECT EXISTS (SELECT FROM beginning.${name}) AS filled`)
+    return row?.filled === true
+  }).pipe(Effect.orDie)
+
+const set = ({ ceiling, collections, customerAction, payouts }: Setting): ReadonlyArray<string> => [
+  `UPDATE corridors SET providers = ${namesOf(payouts)} WHERE country = 'UG' AND method = 'momo' AND direction = 'payout';`,
+  `UPDATE corridors SET providers = ${namesOf(collections)}, customer_action = '${customerAction}'
+    WHERE country = 'UG' AND method = 'momo' AND direction = 'collection';`,
+  ...(ceiling === null
+    ? []
+    : [`INSERT INTO ceilings (provider, currency, amount_minor) VALUES ('${ceiling.provider}', 'UGX', ${ceiling.amount});`])
+]
+
+const namesOf = (names: ReadonlyArray<string>): string => `'{${names.join(",")}}'`
 
 /** The statements are the same in every story, and planning the large ones takes most of a database's time. */
 const planOnce = (url: Redacted.Redacted) =>

@@ -1,74 +1,13 @@
-import { executedOf, type Kind, MINUTE, type Mode, type Movement } from "./Movement.ts"
+import { codeFaults } from "./CodeFaults.ts"
+import { executedOf, MINUTE, type Movement, PAYOUT_FEE } from "./Movement.ts"
 import { wrongPositions } from "./Positions.ts"
+import { unjustified } from "./Refusals.ts"
+import { type Event, named, refusalIn, type Seen, type Told } from "./Seen.ts"
 
 // The independent model: a plain fold of what the providers did and of what the tenants were told. It shares no rule with the gateway.
 
-export interface Heard {
-  readonly status: number
-  readonly body: string
-  readonly isReplay: boolean
-  /** From the request that claimed the key, not from one that found it claimed. */
-  readonly isOwn: boolean
-  /** Where another request with the key stood, inside its lease, when this one was answered; null where none was under way. */
-  readonly beside: string | null
-}
-
-/** One operation of a tenant and everything that it was ever told about it. */
-export interface Told {
-  readonly appId: string
-  readonly mode: Mode
-  readonly kind: Kind
-  readonly amount: bigint
-  /** Whose number is charged or paid; empty for an exchange. */
-  readonly party: string
-  readonly key: string
-  /** Every whole answer to this key, in order. */
-  readonly answers: Array<Heard>
-  reference: string | undefined
-  settled: "accepted" | "refused" | undefined
-}
-
-/** An event as the tenant's endpoint took it. */
-export interface Event {
-  readonly id: string
-  readonly type: string
-  readonly body: string
-  readonly reference: string
-  readonly version: number
-  readonly status: string
-}
-
-export interface Stored {
-  readonly status: string
-  readonly needsReview: boolean
-  readonly returned: boolean
-  readonly createdAt: number
-}
-
-export interface Seen {
-  /** What each position began with, by tenant, mode and currency. */
-  readonly credits: ReadonlyMap<string, bigint>
-  /** Payouts that a tenant may have in an hour, by tenant and mode. */
-  readonly caps: ReadonlyMap<string, number>
-  readonly told: ReadonlyArray<Told>
-  readonly movements: ReadonlyArray<Movement>
-  readonly events: ReadonlyArray<Event>
-  /** By reference, as it is stored at the end. */
-  readonly records: ReadonlyMap<string, Stored>
-  readonly positions: ReadonlyMap<string, Position>
-  /** Differences that the ledger finds in itself. */
-  readonly ledger: ReadonlyArray<string>
-}
-
-export interface Position {
-  readonly available: bigint
-  readonly reserved: bigint
-  readonly collected: bigint
-  readonly paidOut: bigint
-  readonly fees: bigint
-}
-
 const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 const LOOK_BACK_MS = 15 * MINUTE
 export const TEST_CEILING = 20_000n
 
@@ -78,6 +17,9 @@ export const judge = (seen: Seen): ReadonlyArray<string> => [
   ...strangers(seen),
   ...wrongPositions(seen),
   ...overCaps(seen),
+  ...overCeiling(seen),
+  ...codeFaults(seen),
+  ...seen.told.flatMap((one) => unjustified(one, seen)),
   ...doubleCharges(seen),
   ...seen.events.flatMap((event) => changedBytes(event, seen.events)),
   ...seen.ledger.map((line) => `ledger: ${line}`)
@@ -135,8 +77,8 @@ const contradictions = ({ answers, key }: Told): ReadonlyArray<string> => {
 }
 
 const isFinal = (status: number, body: string): boolean => {
-  const { error }: { error?: { terminal: boolean } } = JSON.parse(body)
-  return status === 201 || error?.terminal === true
+  const error = refusalIn(body)
+  return status === 201 || error?.terminal === true || error?.code === "otp_incorrect"
 }
 
 const strangers = ({ movements, told }: Seen): ReadonlyArray<string> => {
@@ -146,27 +88,42 @@ const strangers = ({ movements, told }: Seen): ReadonlyArray<string> => {
     .map(({ reference }) => `${reference}: executed, and nobody was told`)
 }
 
-/** What failed gave its place back, so that what did not fail must fit. */
+/** What failed gave its place back, so that what did not fail must fit; a charge never does. */
 const overCaps = ({ caps, records, told }: Seen): ReadonlyArray<string> => {
   const used = new Map<string, number>()
-  for (const { appId, kind, mode, reference } of told) {
+  for (const { appId, kind, mode, party, reference } of told) {
     const record = records.get(reference ?? "")
-    if (kind !== "payout" || record === undefined || record.status === "failed") continue
-    const window = `${appId}/${mode} ${Math.floor(record.createdAt / HOUR)}`
+    if (kind === "exchange" || record === undefined || (kind === "payout" && record.status === "failed")) continue
+    const whose = kind === "payout" ? "payouts" : `charges of ${party}`
+    const window = `${appId}/${mode} ${Math.floor(record.createdAt / HOUR)} ${whose}`
     used.set(window, (used.get(window) ?? 0) + 1)
   }
   return [...used].flatMap(([window, count]) => {
     const cap = caps.get(window.split(" ")[0] ?? "")
-    return cap !== undefined && count > cap ? [`${window}: ${count} payouts in an hour, and ${cap} may be`] : []
+    return cap !== undefined && count > cap ? [`${window}: ${count} in an hour, and ${cap} may be`] : []
   })
 }
 
+/** What is paid out through a provider's account in a day, fees that were held included. */
+const overCeiling = ({ ceiling, records, told }: Seen): ReadonlyArray<string> => {
+  if (ceiling === null) return []
+  const used = new Map<string, bigint>()
+  for (const { amount, kind, mode, reference } of told) {
+    const record = records.get(reference ?? "")
+    if (kind !== "payout" || record === undefined || record.status === "failed" || record.provider !== ceiling.provider) continue
+    const day = `${mode} ${Math.floor(record.createdAt / DAY)}`
+    used.set(day, (used.get(day) ?? 0n) + amount + PAYOUT_FEE)
+  }
+  return [...used].flatMap(([day, sum]) =>
+    sum > ceiling.amount ? [`${day}: ${sum} went through ${ceiling.provider}, and ${ceiling.amount} may`] : []
+  )
+}
+
 /** Nobody is charged while an earlier charge of the same number is still live. */
-const doubleCharges = ({ movements, records, told }: Seen): ReadonlyArray<string> => {
+const doubleCharges = ({ movements, told }: Seen): ReadonlyArray<string> => {
   const charges = told.flatMap((one) => {
-    const record = records.get(one.reference ?? "")
-    const [moved] = executedOf(movements, one.reference)
-    return one.kind === "collection" && record !== undefined && moved !== undefined ? [{ ...one, record, moved }] : []
+    const [moved] = one.kind === "collection" ? executedOf(movements, one.reference) : []
+    return moved === undefined ? [] : [{ ...one, moved }]
   })
   return charges.flatMap((late) =>
     charges
@@ -175,9 +132,9 @@ const doubleCharges = ({ movements, records, told }: Seen): ReadonlyArray<string
           early.party === late.party &&
           early.appId === late.appId &&
           early.mode === late.mode &&
-          early.record.createdAt < late.record.createdAt &&
-          late.record.createdAt < early.record.createdAt + LOOK_BACK_MS &&
-          late.record.createdAt < early.moved.settlesAt
+          early.moved.takenAt < late.moved.takenAt &&
+          late.moved.takenAt < early.moved.takenAt + LOOK_BACK_MS &&
+          late.moved.takenAt < early.moved.settlesAt
       )
       .map((early) => `${late.reference}: charged while ${early.reference} of the same number was live`)
   )
@@ -185,9 +142,3 @@ const doubleCharges = ({ movements, records, told }: Seen): ReadonlyArray<string
 
 const changedBytes = (event: Event, events: ReadonlyArray<Event>): ReadonlyArray<string> =>
   events.some(({ body, id }) => id === event.id && body !== event.body) ? [`${event.id}: sent again with other bytes`] : []
-
-export const named = (body: string): string | undefined => {
-  const { data, error }: { data?: { reference?: string }; error?: { code: string; details: { reference?: string } } } =
-    JSON.parse(body)
-  return error?.code === "duplicate_charge_in_flight" ? undefined : (data?.reference ?? error?.details.reference)
-}

@@ -14,6 +14,10 @@ export interface Movement {
   readonly fee: bigint
   /** What an exchange brings; null for all else. */
   readonly brings: { readonly currency: string; readonly amount: bigint } | null
+  /** When the provider took it. */
+  readonly takenAt: number
+  /** It came with the code that its payer was sent. */
+  readonly hasCode: boolean
   /** From then on it can be found. */
   readonly from: number
   readonly settlesAt: number
@@ -28,14 +32,13 @@ export interface Hint {
   readonly mode: Mode
   readonly reference: string
   readonly at: number
+  /** False where somebody else made it up. */
   readonly genuine: boolean
   /** Makes the bytes of two hints differ. */
   readonly serial: number
 }
 
 export const MINUTE = 60_000
-/** How long after the call alpha may still execute it, and its "not found" proves nothing. */
-export const GRACE_MS = 10 * MINUTE
 export const PAYOUT_FEE = 1_000n
 /** What is missing where another amount moves than was asked for. */
 export const SHORT_BY = 500n

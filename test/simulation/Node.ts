@@ -14,7 +14,7 @@ export interface Task {
   readonly ended: Deferred.Deferred<void>
   /** Told when it waits at a gate. */
   paused: Deferred.Deferred<void>
-  /** Of the key that it claimed itself. */
+  /** That it is about, or that of the key that it claimed itself. */
   reference: string | undefined
 }
 
@@ -57,9 +57,9 @@ export class Node {
   })
 
   /** Runs work until it is done, waits at a gate, or dies with its node. `heard` gets its answer, now or once it goes on. */
-  run<A>(work: Effect.Effect<A>, heard: (answer: A, task: Task) => void = () => {}): Effect.Effect<void> {
+  run<A>(work: Effect.Effect<A>, heard: (answer: A, task: Task) => void = () => {}, about?: string): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const task: Task = { ended: Deferred.makeUnsafe<void>(), paused: Deferred.makeUnsafe<void>(), reference: undefined }
+      const task: Task = { ended: Deferred.makeUnsafe<void>(), paused: Deferred.makeUnsafe<void>(), reference: about }
       const begun = work.pipe(
         Effect.tap((answer) => Effect.sync(() => heard(answer, task))),
         Effect.ensuring(Deferred.succeed(task.ended, undefined))

@@ -1,18 +1,22 @@
-import { Context, Effect, Exit, Layer, Option, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Option, Redacted, Result, Scope } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { authorizeBody } from "../../src/http/AuthorizeBody.ts"
 import { collectionBody } from "../../src/http/CollectionBody.ts"
 import { fxExchangeBody } from "../../src/http/FxBody.ts"
 import { Idempotent } from "../../src/http/Idempotent.ts"
 import { payoutBody } from "../../src/http/PayoutBody.ts"
 import { Signed } from "../../src/http/SignedRequest.ts"
-import { Logs } from "../../src/observability/Logs.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
 import { servicesOn } from "../../src/Services.ts"
+import { CodeFlow } from "../../src/services/CodeFlow.ts"
+import { CodeRequests } from "../../src/services/CodeRequests.ts"
 import { Collections } from "../../src/services/Collections.ts"
 import { Exchanges } from "../../src/services/Exchanges.ts"
 import { Ingress } from "../../src/services/Ingress.ts"
 import { Payouts } from "../../src/services/Payouts.ts"
+import { Codes } from "../../src/services/ports/Codes.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
@@ -37,31 +41,31 @@ interface Outside {
   readonly ready: Ready
   readonly providers: ReadonlyArray<Provider>
   readonly post: WebhookSender["Service"]["post"]
+  /** The time that a commit takes: no two are of one instant. */
+  readonly takesTime: Effect.Effect<void>
 }
 
 /** The production services of one process, each of whose effects stands between two gates. */
-export const openServices = Effect.fnUntraced(function* (node: Node, { post, providers, ready }: Outside) {
+export const openServices = Effect.fnUntraced(function* (node: Node, { post, providers, ready, takesTime }: Outside) {
   const { between } = node
   const foundations = {
     providers: Layer.succeed(ProviderRegistry, registryOf(providers, between)),
-    ports: Layer.succeedContext(gatedPorts(ready, node)),
+    ports: Layer.succeedContext(gatedPorts(ready, node, takesTime)),
     limits: RateLimitsMemory,
     sender: Layer.succeed(WebhookSender, { post: (delivery) => between("deliver", post(delivery)) })
   }
   // Never closed: what a dead node has begun neither ends nor is waited for.
   const life = yield* Scope.make()
   const context = yield* Layer.buildWithScope(
-    Layer.mergeAll(Idempotent.layer, Review.layer).pipe(
-      Layer.provideMerge(servicesOn(foundations)),
-      Layer.provideMerge(Logs.layer({ format: "json", level: "None" })),
-      Layer.fresh
-    ),
+    Layer.mergeAll(Idempotent.layer, Review.layer).pipe(Layer.provideMerge(servicesOn(foundations)), Layer.fresh),
     life
   )
   return {
     idempotent: Context.get(context, Idempotent),
     payouts: Context.get(context, Payouts),
     collections: Context.get(context, Collections),
+    codeFlow: Context.get(context, CodeFlow),
+    codeRequests: Context.get(context, CodeRequests),
     exchanges: Context.get(context, Exchanges),
     reconciler: Context.get(context, Reconciler),
     ingress: Context.get(context, Ingress),
@@ -73,8 +77,10 @@ export const openServices = Effect.fnUntraced(function* (node: Node, { post, pro
 /** A client waits no longer than a request may take; what it does not hear any more is not held against the gateway. */
 const FOREVER_MS = 1_000 * 24 * 3_600_000
 
-const gatedPorts = (ready: Ready, node: Node): Ready => {
+const gatedPorts = (ready: Ready, node: Node, takesTime: Effect.Effect<void>): Ready => {
   const { between } = node
+  const codes = Context.get(ready, Codes)
+  const { idempotencyLeaseMs: leaseMs } = Context.get(ready, Policy)
   const ledger = Context.get(ready, FloatLedger)
   const keys = Context.get(ready, Idempotency)
   const quotes = Context.get(ready, Quotes)
@@ -84,16 +90,23 @@ const gatedPorts = (ready: Ready, node: Node): Ready => {
     Context.add(FloatLedger, {
       ...ledger,
       open: (step) => between("open", ledger.open(step)),
-      apply: (step) => between("apply", ledger.apply(step), isOwn(step.next.reference))
+      apply: (step) => between("apply", Effect.andThen(takesTime, ledger.apply(step)), isOwn(step.next.reference))
+    }),
+    Context.add(Codes, {
+      ...codes,
+      begin: (attempt) => between("begin", codes.begin({ ...attempt, leaseMs })),
+      wrong: (attempt) => between("wrong", codes.wrong(attempt)),
+      close: (reference, at) => between("close", codes.close(reference, at), false)
     }),
     Context.add(Idempotency, {
+      ...keys,
       claim: (scope, print) =>
         between(
           "claim",
           Effect.tap(keys.claim(scope, print), (taken) =>
             Effect.sync(() => {
               const task = node.current
-              if (taken._tag === "Fresh" && task !== undefined) task.reference = taken.claim.reference
+              if (taken._tag === "Fresh" && task !== undefined) task.reference ??= taken.claim.reference
             })
           )
         ),
@@ -151,7 +164,9 @@ const gatedProvider = (provider: Provider, between: Between): Provider => {
     }),
     ...(collections && {
       collections: {
+        ...collections,
         charge: (order) => between("charge", collections.charge(order)),
+        sendCode: (source) => between("text", collections.sendCode?.(source) ?? Effect.fail(new ProviderError())),
         ask: (order) => between("ask", collections.ask(order), false)
       }
     }),
@@ -165,19 +180,33 @@ const gatedProvider = (provider: Provider, between: Between): Provider => {
   }
 }
 
+/** What a tenant asks for; the reference is that of the collection which a code is said for. */
+export type Asked = { readonly kind: Kind } | { readonly kind: "authorize"; readonly reference: string }
+
 /** A tenant's signed request, from its decoding to its answer's bytes. */
 export const request = (
-  { collections, exchanges, idempotent, payouts }: NodeServices,
-  asked: Pick<Signed["Service"], "body" | "caller" | "rawHeaders">,
-  kind: Kind
+  { codeFlow, collections, exchanges, idempotent, payouts }: NodeServices,
+  signed: Pick<Signed["Service"], "body" | "caller" | "rawHeaders">,
+  asked: Asked
 ) => {
   const answers = {
     payout: () => idempotent.once({ endpoint: "POST /v1/payouts", decode: payoutBody, run: payouts.create }),
     collection: () => idempotent.once({ endpoint: "POST /v1/collections", decode: collectionBody, run: collections.create }),
-    exchange: () => idempotent.once({ endpoint: "POST /v1/fx/exchange", decode: fxExchangeBody, run: exchanges.create })
+    exchange: () => idempotent.once({ endpoint: "POST /v1/fx/exchange", decode: fxExchangeBody, run: exchanges.create }),
+    authorize: () => {
+      const about = "reference" in asked ? asked.reference : ""
+      return idempotent.once({
+        endpoint: "POST /v1/collections/{reference}/authorize",
+        decode: authorizeBody(about),
+        run: codeFlow.authorize,
+        keyless: (caller, command) => codeFlow.authorize(caller, command, null),
+        about,
+        successStatus: 200
+      })
+    }
   }
-  return answers[kind]().pipe(
-    Effect.provideService(Signed, { ...asked, requestId: "simulated", outlasts: () => Effect.void }),
+  return answers[asked.kind]().pipe(
+    Effect.provideService(Signed, { ...signed, requestId: "simulated", outlasts: () => Effect.void }),
     Effect.flatMap((response) => {
       const web = HttpServerResponse.toWeb(response)
       const isReplay = web.headers.has("idempotency-replayed")
@@ -193,4 +222,12 @@ export const request = (
 export const quoteFor = ({ exchanges }: NodeServices, asked: Wish): Effect.Effect<string> => {
   const terms = { sourceCurrency: "UGX", destinationCurrency: "KES", fixed: "source", amount: minor(asked.amount) } as const
   return Effect.map(Effect.exit(exchanges.quote(callerOf(asked), terms)), (exit) => (Exit.isSuccess(exit) ? exit.value.id : ""))
+}
+
+/** A code that is asked for by hand: its pin_id, or the name of the refusal. */
+export const codeFor = ({ codeRequests }: NodeServices, asked: Wish): Effect.Effect<Result.Result<string, string>> => {
+  const source = { _tag: "momo", msisdn: Redacted.make(asked.party), network: "MTN", country: "UG" } as const
+  return Effect.map(Effect.result(codeRequests.send(callerOf(asked), { country: "UG", source })), (result) =>
+    Result.isSuccess(result) ? Result.succeed(result.success.pin_id) : Result.fail(result.failure._tag)
+  )
 }

@@ -1,5 +1,5 @@
-import type { Position, Seen } from "./Judge.ts"
 import { executedOf, feeCharged } from "./Movement.ts"
+import type { Position, Seen } from "./Seen.ts"
 
 /** What every position has to be, folded from what the providers did, against what it is. */
 export const wrongPositions = (seen: Seen): ReadonlyArray<string> => {

@@ -8,6 +8,18 @@ import { MINUTE, type Movement, PAYOUT_FEE } from "./Movement.ts"
 export const unseen = { observedAmount: null, observedCurrency: null } as const
 export const lost = { _tag: "Unknown", reason: "timeout", note: "no answer" } as const
 
+/** The reference is known there; what became of it has to be asked. */
+export const duplicate = { _tag: "Unknown", reason: "bad_response", note: "duplicate reference" } as const
+
+export const redirected = (reference: string) =>
+  ({
+    _tag: "NeedsRedirect",
+    ...unseen,
+    providerReference: reference,
+    redirectUrl: "https://pay.example/",
+    note: "a page of the provider"
+  }) as const
+
 export const refused = (note: string, providerReference: string | null = null) =>
   ({
     _tag: "Refused",

@@ -1,249 +1,244 @@
-import { Effect } from "effect"
-import { TestClock } from "effect/testing"
+import { Effect, Result } from "effect"
 import { type Random, seeded } from "../support/Random.ts"
-import { callerOf, hear, holdsKey, MODES, type Operation, operation, wish } from "./Client.ts"
+import {
+  authorization,
+  type Code,
+  callerOf,
+  everyWrongPin,
+  hear,
+  holdsKey,
+  type Operation,
+  operation,
+  pinOf,
+  type Wish,
+  wish
+} from "./Client.ts"
 import { Endpoint } from "./Endpoint.ts"
-import type { Ground, Ready } from "./Ground.ts"
-import { type Hint, MINUTE } from "./Movement.ts"
-import { type Fate, Node } from "./Node.ts"
-import { type NodeServices, openServices, quoteFor, request } from "./NodeServices.ts"
+import type { Ground, Setting } from "./Ground.ts"
+import { MINUTE } from "./Movement.ts"
+import { codeFor, quoteFor, request } from "./NodeServices.ts"
 import { rule } from "./Person.ts"
-import { callbackOf, World } from "./World.ts"
+import type { CodeRequest } from "./Seen.ts"
+import { type Process, Stage } from "./Stage.ts"
+import { World } from "./World.ts"
 
 /** A client gives up before the lease of its key ends, as the gateway's own deadline does. */
 const PATIENCE_MS = 85_000
 const OVERSLEPT_MS = 100_000
-/** Where a request is held in the stories of two that come at once. */
-const HOLDS = ["after claim", "before open", "after open", "before money", "after money", "before apply"] as const
+/** Where a request is held in the stories of two that come at once; the fence is behind the second, and few other ways lead there. */
+const HOLDS = ["after claim", "before open", "before open", "after open", "before money", "after money", "before apply"] as const
+/** The same for one that says a code. */
+const CODE_HOLDS = ["after begin", "before money", "after money", "before wrong", "after wrong", "before apply"] as const
 const PAUSES = [1_000, 5_000, 20_000, MINUTE, 5 * MINUTE, 30 * MINUTE, 180 * MINUTE] as const
-/** After the last step: past every lease, every window, every late question and the end of the schedule. */
-const CALM_MINUTES = [2, 2, 20, 20, 60, 60, 60, 24 * 60, 24 * 60, 24 * 60, 60]
-const ITEMS_AT_MOST = 1_000
+/** After the last answer: past every lease and window, then past the end of the schedule and what comes to light late, and the last events. */
+const CALM_MINUTES = [5, 10, 20, 60, 25 * 60, 60]
+/** How long a client waits before it comes back: past an hour's window, and after a few hours past a day's. */
+const NEXT_HOUR = 61
+const NEXT_DAY = 25 * 60
+const HOURS_AT_MOST = 6
+const TRIES_AT_MOST = 60
 
-interface Process {
-  readonly node: Node
-  readonly services: NodeServices
-}
+/** How one request is sent to a node, and whether another one stood beside it when it was answered. */
+type Ask = (process?: Process, beside?: () => string | null) => Effect.Effect<void>
 
 /** What two gateways, their tenants and their providers do, chosen by a seed; `begin` once, then steps, then `end`. */
 export class Story {
   readonly world: World
+  readonly stage: Stage
   readonly told: Array<Operation> = []
+  readonly codeRequests: Array<CodeRequest> = []
   readonly endpoint: Endpoint
-  /** Every choice, answer and event in its order: what has to be the same when the seed is played again. */
-  readonly log: Array<string> = []
-  crashes = 0
   reviewed = 0
+  /** Codes that were said so far. */
+  #spoken = 0
   readonly #random: Random
-  readonly #ground: Ground
-  readonly #processes: Array<Process> = []
-  #now: number
-  #calm = false
-  #held: string | undefined
+  readonly #needsCode: boolean
 
-  constructor(seed: number, ground: Ground, now: number) {
+  constructor(seed: number, ground: Ground, { customerAction }: Setting, now: number) {
     this.#random = seeded(seed)
     this.world = new World(this.#random)
-    this.endpoint = new Endpoint(this.#random, (line) => this.log.push(line))
-    this.#ground = ground
-    this.#now = now
+    this.endpoint = new Endpoint(this.#random, (line) => this.stage.log.push(line))
+    this.stage = new Stage(this.#random, ground, this.world, this.endpoint, now)
+    this.#needsCode = customerAction === "otp"
   }
-
-  readonly begin = Effect.suspend(() =>
-    Effect.forEach(this.#ground.ports, (ready) => Effect.map(this.#start(ready), (made) => this.#processes.push(made)))
-  )
 
   readonly step: Effect.Effect<void> = Effect.suspend(() => {
     const dice = this.#random.below(100)
-    if (dice < 28) return this.#begun((one) => this.#ask(one))
-    if (dice < 40) return this.#begun((one) => this.#together(one))
+    if (dice < 28) return this.#begun((one) => this.#ask(one)())
+    if (dice < 40) return this.#begun((one) => this.#together(this.#ask(one), HOLDS))
     if (dice < 50) return this.#again
-    if (dice < 63) return this.#pass(this.#random.pick(PAUSES))
-    if (dice < 73) return this.#round((services) => services.reconciler.round)
-    if (dice < 82) return this.#callbacks
-    if (dice < 88) return this.#round((services) => services.dispatcher.round)
-    if (dice < 93) return Effect.andThen(this.#any().node.kill, this.#raiseTheDead)
-    return Effect.suspend(() => this.#any().node.resume).pipe(Effect.andThen(this.#raiseTheDead))
+    if (dice < 63) return this.stage.pass(this.#random.pick(PAUSES))
+    if (dice < 73) return this.stage.round((services) => services.reconciler.round)
+    if (dice < 82) return this.stage.callbacks
+    if (dice < 88) return this.stage.round((services) => services.dispatcher.round)
+    if (dice < 93) return Effect.andThen(this.stage.any().node.kill, this.stage.raiseTheDead)
+    return Effect.suspend(() => this.stage.any().node.resume).pipe(Effect.andThen(this.stage.raiseTheDead))
   })
 
   /** Nothing goes wrong any more: every client comes back, time passes, and a person looks at what only a person can decide. */
   readonly end = Effect.gen({ self: this }, function* () {
-    this.#calm = true
-    this.world.calm = true
+    const { stage, world } = this
+    stage.calm = true
+    world.calm = true
     this.endpoint.calm = true
-    for (const { node } of this.#processes) while (node.waiting.length > 0) yield* node.resume
+    for (const { node } of stage.processes) while (node.waiting.length > 0) yield* node.resume
+    for (let hour = 0; hour < TRIES_AT_MOST; hour++) {
+      const unsettled = this.told.filter(({ settled }) => settled === undefined)
+      if (unsettled.length === 0) break
+      for (const one of unsettled) yield* this.#ask(one)()
+      yield* stage.pass((hour < HOURS_AT_MOST ? NEXT_HOUR : NEXT_DAY) * MINUTE)
+      yield* stage.rounds
+    }
     for (const minutes of CALM_MINUTES) {
-      for (const one of this.told.filter(({ settled }) => settled === undefined)) yield* this.#ask(one)
-      yield* this.#pass(minutes * MINUTE)
-      yield* this.#hints
-      yield* this.#rounds
+      yield* stage.pass(minutes * MINUTE)
+      yield* stage.rounds
     }
-    this.reviewed += yield* rule(this.#any().services, this.world, this.#moment)
-    yield* this.#rounds
+    const ruled = yield* rule(stage.any().services, world, stage.moment)
+    this.reviewed += ruled
+    if (ruled > 0) yield* stage.rounds
   })
-
-  #any(): Process {
-    return this.#process(this.#random.below(this.#processes.length))
-  }
-
-  #process(index: number): Process {
-    return this.#processes[index] ?? unknownNode(index)
-  }
-
-  /** Between any two effects of a request it may be left waiting or die with its node. */
-  #fate(moment: string, mayWait: boolean): Fate {
-    if (this.#calm) return "goes_on"
-    const fate = this.#choose(moment, mayWait)
-    if (fate !== "goes_on") this.log.push(`${moment}: ${fate}`)
-    return fate
-  }
-
-  #choose(moment: string, mayWait: boolean): Fate {
-    if (this.#held !== undefined) {
-      const isThere = mayWait && moment.replace(/send|charge|execute/, "money") === this.#held
-      if (isThere) this.#held = undefined
-      return isThere ? "waits" : "goes_on"
-    }
-    if (this.#random.chance(0.03)) return "dies"
-    return mayWait && this.#random.chance(0.03) ? "waits" : "goes_on"
-  }
-
-  #start(ready: Ready): Effect.Effect<Process> {
-    const node = new Node((moment, mayWait) => this.#fate(moment, mayWait))
-    const providers = MODES.flatMap((mode) => this.world.providers(mode))
-    const services = openServices(node, { ready, providers, post: this.endpoint.receive })
-    return Effect.map(services, (opened) => ({ node, services: opened }))
-  }
-
-  /** A dead process is started again, knowing nothing. */
-  get #raiseTheDead(): Effect.Effect<void> {
-    return Effect.gen({ self: this }, function* () {
-      for (const [index, ready] of this.#ground.ports.entries()) {
-        if (!this.#process(index).node.isDead) continue
-        this.crashes++
-        this.log.push("a node died")
-        this.#processes[index] = yield* this.#start(ready)
-      }
-    })
-  }
-
-  readonly #moment = Effect.suspend(() => this.#pass(1))
-
-  #pass(ms: number): Effect.Effect<void> {
-    this.#now += ms
-    return TestClock.setTime(this.#now)
-  }
-
-  #work<A>(work: (services: NodeServices) => Effect.Effect<A>, heard: (answer: A) => void = () => {}): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const { node, services } = this.#any()
-      // No two pieces of work at the same time, so that what is due is due in one order.
-      return this.#pass(1).pipe(Effect.andThen(node.run(work(services), heard)), Effect.andThen(this.#raiseTheDead))
-    })
-  }
-
-  /** Some of what is due, or in calm all of it. */
-  #round(round: (services: NodeServices) => Effect.Effect<number>): Effect.Effect<void> {
-    return Effect.gen({ self: this }, function* () {
-      const limit = this.#calm ? ITEMS_AT_MOST : 1 + this.#random.below(6)
-      let done = 1
-      for (let item = 0; item < limit && done > 0; item++) {
-        done = 0
-        yield* this.#work(round, (count) => void (done = count))
-      }
-    })
-  }
-
-  get #rounds(): Effect.Effect<void> {
-    return this.#round((services) => services.ingress.round).pipe(
-      Effect.andThen(this.#round((services) => services.reconciler.round)),
-      Effect.andThen(this.#round((services) => services.dispatcher.round))
-    )
-  }
 
   #begun(goOn: (one: Operation) => Effect.Effect<void>): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
+      const waiting = this.#waiting
+      // Where payers say codes, half of what they do is saying them.
+      if (waiting !== undefined && this.#random.chance(0.5)) return yield* this.#saidFor(waiting)
       const asked = wish(this.#random)
       const key = `k${this.told.length}`
       let quoteId = ""
       if (asked.kind === "exchange") {
-        yield* this.#work(
+        yield* this.stage.work(
           (services) => quoteFor(services, asked),
           (id) => void (quoteId = id)
         )
         if (quoteId === "") return
       }
-      const made = operation(asked, key, quoteId)
+      const code = yield* this.#codeBefore(asked)
+      const made = operation(asked, key, this.stage.now, quoteId, code)
       this.told.push(made)
       yield* goOn(made)
     })
   }
 
+  /** A collection whose payer has a code to say. */
+  get #waiting(): Operation | undefined {
+    const waiting = this.told.filter(({ pinId, reference }) => pinId !== undefined && reference !== undefined)
+    const [first, ...others] = this.#needsCode ? waiting : []
+    return first === undefined ? undefined : this.#random.pick([first, ...others])
+  }
+
+  /** Some ask for a code by hand, and bring it with the charge. */
+  #codeBefore(asked: Wish): Effect.Effect<Code | null> {
+    return Effect.gen({ self: this }, function* () {
+      if (!this.#needsCode || asked.kind !== "collection" || this.#random.chance(0.6)) return null
+      let pinId: string | undefined
+      // Impatient ones press the button more often than a number may be texted.
+      const times = this.#random.chance(0.2) ? 5 : 1
+      for (let time = 0; time < times; time++) {
+        const asking: CodeRequest = { ...asked, askedAt: this.stage.now, answer: null }
+        this.codeRequests.push(asking)
+        yield* this.stage.work(
+          (services) => codeFor(services, asked),
+          (answer) => {
+            const error = Result.isSuccess(answer) ? null : answer.failure
+            if (Result.isSuccess(answer)) pinId = answer.success
+            asking.answer = { at: this.stage.now, error }
+            this.stage.log.push(`code for ${asked.party}: ${error ?? pinId}`)
+          }
+        )
+      }
+      return pinId === undefined ? null : { pinId, pin: pinOf(this.#random, 0.7) }
+    })
+  }
+
+  #saidFor(one: Operation): Effect.Effect<void> {
+    if (this.#random.chance(0.15)) return Effect.forEach(everyWrongPin, (pin) => this.#say(one, pin)(), { discard: true })
+    const say = this.#say(one, pinOf(this.#random, 0.6))
+    return this.#random.chance(0.4) ? this.#together(say, CODE_HOLDS) : say()
+  }
+
   get #again(): Effect.Effect<void> {
     const [first, ...others] = this.told
-    return first === undefined ? Effect.void : this.#ask(this.#random.pick([first, ...others]))
+    return first === undefined ? Effect.void : this.#ask(this.#random.pick([first, ...others]))()
   }
 
   /** One request is held between two effects while its news arrives, or the same one comes to the other node in or after its lease. */
-  #together(one: Operation): Effect.Effect<void> {
+  #together(ask: Ask, holds: typeof HOLDS | typeof CODE_HOLDS): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
-      const index = this.#random.below(this.#processes.length)
-      const first = this.#process(index)
-      if (first.node.waiting.length > 0) return yield* this.#ask(one)
-      this.#held = this.#random.pick(HOLDS)
-      yield* this.#ask(one, first)
-      this.#held = undefined
+      const { stage } = this
+      const index = this.#random.below(stage.processes.length)
+      const first = stage.process(index)
+      if (first.node.waiting.length > 0) return yield* ask()
+      stage.held = this.#random.pick(holds)
+      yield* ask(first)
+      stage.held = undefined
       const moment = first.node.waiting[0] ?? null
       const dice = this.#random.below(10)
       if (dice < 3) {
-        yield* this.#pass(30 * MINUTE)
-        yield* this.#callbacks
-        yield* this.#round((services) => services.reconciler.round)
+        yield* stage.pass(30 * MINUTE)
+        yield* stage.callbacks
+        yield* stage.round((services) => services.reconciler.round)
       } else if (dice < 7) {
-        yield* this.#pass(OVERSLEPT_MS)
-        yield* this.#ask(one, this.#process(1 - index))
+        yield* stage.pass(OVERSLEPT_MS)
+        yield* ask(stage.process(1 - index))
       } else {
-        const since = this.#now
-        const isBeside = () => first.node.waiting[0] === moment && this.#now < since + 1_000
-        yield* this.#ask(one, this.#process(1 - index), () => (isBeside() && holdsKey(moment) ? moment : null))
+        const since = stage.now
+        const isBeside = () => first.node.waiting[0] === moment && stage.now < since + 1_000
+        yield* ask(stage.process(1 - index), () => (isBeside() && holdsKey(moment) ? moment : null))
       }
-      if (this.#random.chance(0.85)) yield* first.node.resume.pipe(Effect.andThen(this.#raiseTheDead))
+      if (this.#random.chance(0.85)) yield* first.node.resume.pipe(Effect.andThen(stage.raiseTheDead))
     })
   }
 
   /** The client hears the answer, or nothing at all. */
-  #ask(one: Operation, { node, services } = this.#any(), beside: () => string | null = () => null): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const askedAt = this.#now
-      const isLost = !this.#calm && this.#random.chance(0.05)
-      const work = request(
-        services,
-        { body: one.body, caller: callerOf(one), rawHeaders: ["Idempotency-Key", one.key] },
-        one.kind
+  #ask(one: Operation): Ask {
+    return (process, beside = () => null) =>
+      this.#sent(one, one.body, one.key, { kind: one.kind }, process, (answer) => hear(one, { ...answer, beside: beside() }))
+  }
+
+  /** Says a code, with a key or without one; the same again where it is asked again. */
+  #say(one: Operation, pin: string): Ask {
+    const key = this.#random.chance(0.5) ? `${one.key}a${this.#spoken++}` : null
+    const reference = one.reference ?? ""
+    const body = authorization(one, { pinId: one.pinId ?? "", pin })
+    return (process) =>
+      this.#sent(
+        one,
+        body,
+        key,
+        { kind: "authorize", reference },
+        process,
+        (answer) => void one.said.push({ ...answer, key, pin })
       )
-      const asked = node.run(work, (answer, { reference }) => {
-        const isHeard = !isLost && this.#now - askedAt < PATIENCE_MS
-        this.log.push(`${one.key}: ${answer.status} ${isHeard ? "" : "unheard "}${answer.body}`)
-        if (isHeard) hear(one, { ...answer, isOwn: reference !== undefined, beside: beside() })
-      })
-      return this.#pass(1).pipe(Effect.andThen(asked), Effect.andThen(this.#raiseTheDead))
+  }
+
+  #sent(
+    one: Operation,
+    body: Uint8Array,
+    key: string | null,
+    asked: Parameters<typeof request>[2],
+    process: Process | undefined,
+    heard: (answer: Omit<Operation["answers"][number], "beside">) => void
+  ): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { stage } = this
+      const { node, services } = process ?? stage.any()
+      const askedAt = stage.now
+      const isLost = !stage.calm && this.#random.chance(0.05)
+      const rawHeaders = key === null ? [] : ["Idempotency-Key", key]
+      const work = request(services, { body, caller: callerOf(one), rawHeaders }, asked)
+      const about = "reference" in asked ? asked.reference : undefined
+      const going = node.run(
+        work,
+        (answer, { reference }) => {
+          const answeredAt = stage.now
+          const isHeard = !isLost && answeredAt - askedAt < PATIENCE_MS
+          stage.log.push(`${key ?? one.key} ${asked.kind}: ${answer.status} ${isHeard ? "" : "unheard "}${answer.body}`)
+          if (isHeard) heard({ ...answer, isOwn: reference !== undefined, askedAt, answeredAt })
+        },
+        about
+      )
+      return stage.moment.pipe(Effect.andThen(going), Effect.andThen(stage.raiseTheDead))
     })
   }
-
-  get #callbacks(): Effect.Effect<void> {
-    return Effect.andThen(
-      this.#hints,
-      this.#round((services) => services.ingress.round)
-    )
-  }
-
-  get #hints(): Effect.Effect<void> {
-    const bring = (hint: Hint) =>
-      this.#work(({ ingress }) => Effect.exit(ingress.receive(hint.provider, hint.mode, callbackOf(hint))))
-    return Effect.suspend(() => Effect.forEach(this.world.dueHints(this.#now), bring, { discard: true }))
-  }
-}
-
-const unknownNode = (index: number): never => {
-  throw new Error(`there is no node ${index}`)
 }

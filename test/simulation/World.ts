@@ -1,10 +1,11 @@
-import { Clock, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import type {
   Answer,
   AskOrder,
   ChargeOrder,
+  ChargeOutcome,
   ExchangeOrder,
   ExchangeQuote,
   PayoutOrder,
@@ -12,20 +13,13 @@ import type {
   Provider
 } from "../../src/services/ports/Provider.ts"
 import type { Random } from "../support/Random.ts"
-import {
-  collectionFee,
-  GRACE_MS,
-  type Hint,
-  type Kind,
-  MINUTE,
-  type Mode,
-  type Movement,
-  PAYOUT_FEE,
-  SHORT_BY
-} from "./Movement.ts"
-import { brought, executed, lost, quoted, refused, succeeded, unseen } from "./ProviderWords.ts"
+import { collectionFee, type Hint, type Kind, MINUTE, type Mode, type Movement, PAYOUT_FEE, SHORT_BY } from "./Movement.ts"
+import { MOVERS, type Mover } from "./Movers.ts"
+import { brought, duplicate, executed, lost, quoted, redirected, refused, succeeded, unseen } from "./ProviderWords.ts"
+import { SentCodes } from "./SentCodes.ts"
 
-/** How long those who promise no question by our reference may not find what they took. */
+const EXCHANGER = "gamma"
+/** How long the exchanger may not find what it took. */
 const LATE_MS = 360 * MINUTE
 
 /** What is asked of a provider, whatever its kind. */
@@ -35,16 +29,17 @@ interface Wish {
   readonly reference: string
   readonly amount: bigint
   readonly brings: Movement["brings"]
+  readonly hasCode: boolean
 }
 
 /**
- * The outside: providers that lose, delay, repeat and lie as much as their promises allow, and remember every movement. `alpha` documents
- * the question by our reference and takes a reference once; `beta` does neither; `gamma` exchanges, each quote once. Deterministic: every
- * choice comes from `random`.
+ * The outside: providers that lose, delay, repeat and lie as much as their promises allow, and remember every movement. Those of `MOVERS`
+ * pay and charge; `gamma` exchanges, each quote once. Deterministic: every choice comes from `random`.
  */
 export class World {
   readonly movements: Array<Movement> = []
   readonly hints: Array<Hint> = []
+  readonly codes = new SentCodes()
   /** Nothing goes wrong any more, so that what is open can come to its end. */
   calm = false
   readonly #random: Random
@@ -56,7 +51,7 @@ export class World {
   }
 
   providers(mode: Mode): ReadonlyArray<Provider> {
-    return [this.#mover("alpha", mode), this.#mover("beta", mode), this.#exchanger("gamma", mode)]
+    return [...MOVERS.map((mover) => this.#mover(mover, mode)), this.#exchanger(mode)]
   }
 
   /** The hints whose time has come, in an order that nobody can rely on; some come twice and some never. */
@@ -73,53 +68,77 @@ export class World {
     return this.movements.find((one) => one.reference === reference && one.outcome === "successful")
   }
 
-  #mover(name: "alpha" | "beta", mode: Mode): Provider {
-    const isAlpha = name === "alpha"
-    const take = (kind: Kind, order: PayoutOrder | ChargeOrder) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        const amount = "quote" in order ? order.quote.principal : order.amount
-        return this.#take(name, { kind, mode, reference: order.reference, amount, brings: null }, now)
-      })
+  #mover(mover: Mover, mode: Mode): Provider {
+    const { name, promises } = mover
     return {
       name,
       mode,
-      promises: {
-        clientReference: isAlpha ? "idempotent" : "none",
-        lookup: isAlpha ? "by_client_ref" : "by_client_ref_inferred",
-        webhookAuth: "hmac",
-        quoteTtlMs: 30 * MINUTE,
-        notFoundGraceMs: GRACE_MS
-      },
-      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8")) },
+      promises,
+      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), promises.webhookAuth === "none") },
       payouts: {
         quote: ({ amount, corridor }) =>
           this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(quoted(amount, corridor.currency)),
-        send: (order) => take("payout", order),
-        ask: (order) => this.#asked(name, mode, order)
+        send: ({ quote, reference }: PayoutOrder) =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            const wish: Wish = { kind: "payout", mode, reference, amount: quote.principal, brings: null, hasCode: false }
+            return this.#take(mover, wish, now)
+          }),
+        ask: (order) => this.#asked(mover, mode, order)
       },
-      collections: { charge: (order) => take("collection", order), ask: (order) => this.#asked(name, mode, order) }
+      collections: {
+        charge: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#charge(mover, mode, order, now)),
+        sendCode: (source) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            if (this.#chance(0.05)) return Effect.fail(new ProviderError())
+            const pinId = this.codes.send(name, mode, Redacted.value(source.msisdn), now)
+            // The payer has it, and the gateway does not know.
+            return this.#chance(0.05) ? Effect.fail(new ProviderError()) : Effect.succeed({ pinId })
+          }),
+        ask: (order) => this.#asked(mover, mode, order)
+      }
     }
   }
 
-  #exchanger(name: "gamma", mode: Mode): Provider {
-    return {
-      name,
-      mode,
+  #charge(mover: Mover, mode: Mode, { amount, corridor, otp, reference, source }: ChargeOrder, now: number): ChargeOutcome {
+    const wish: Wish = { kind: "collection", mode, reference, amount, brings: null, hasCode: otp !== null }
+    if (otp !== null) {
+      if (this.#chance(0.08)) return { _tag: "NotSent", note: "connection refused" }
+      const said = { provider: mover.name, mode, party: Redacted.value(source.msisdn), reference, otp }
+      const isLost = this.#chance(0.08)
+      const isTaken = this.#isKnown(mover, reference) !== undefined || (!isLost && this.codes.isRight(said, now))
+      if (!isLost && !isTaken && !this.#chance(0.1)) return { _tag: "CodeRejected", note: "" }
+      this.codes.unrefused.push(reference)
+      if (!isTaken) return lost
+    }
+    const outcome = this.#take(mover, wish, now)
+    return outcome._tag === "Accepted" && corridor.customerAction === "redirect" ? redirected(reference) : outcome
+  }
+
+  #exchanger(mode: Mode): Provider {
+    const seller: Mover = {
+      name: EXCHANGER,
       promises: {
         clientReference: "none",
         lookup: "by_client_ref_inferred",
         webhookAuth: "hmac",
         quoteTtlMs: MINUTE,
-        notFoundGraceMs: GRACE_MS
+        notFoundGraceMs: 10 * MINUTE
       },
-      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8")) },
+      lateMs: LATE_MS,
+      lateShare: 0.1
+    }
+    return {
+      name: EXCHANGER,
+      mode,
+      promises: seller.promises,
+      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), false) },
       exchange: {
         quote: (order) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
             this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(this.#rate(order, now))
           ),
-        execute: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#exchange(name, mode, order, now)),
-        ask: (order) => this.#asked(name, mode, order)
+        execute: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#exchange(seller, mode, order, now)),
+        ask: (order) => this.#asked(seller, mode, order)
       }
     }
   }
@@ -128,14 +147,14 @@ export class World {
     return { ...order, ...brought(order.amount), rate: "0.03", expiresAt: now + MINUTE, token: `quote-${this.#serial++}` }
   }
 
-  #exchange(name: string, mode: Mode, order: ExchangeOrder & { reference: string; token: string }, now: number): PayoutOutcome {
+  #exchange(seller: Mover, mode: Mode, order: ExchangeOrder & { reference: string; token: string }, now: number): PayoutOutcome {
     if (this.#spent.has(order.token)) return refused("quote spent")
     const { destinationAmount } = brought(order.amount)
     // A floor elsewhere, or a market that moved: a little is booked, and a lot is a person's.
     const other = this.#chance(0.1) ? 2n : this.#chance(0.1) ? -(destinationAmount / 10n) : 0n
     const brings = { currency: order.destinationCurrency, amount: destinationAmount + other }
-    const wish: Wish = { kind: "exchange", mode, reference: order.reference, amount: order.amount, brings }
-    const outcome = this.#take(name, wish, now)
+    const wish: Wish = { kind: "exchange", mode, reference: order.reference, amount: order.amount, brings, hasCode: false }
+    const outcome = this.#take(seller, wish, now)
     if (outcome._tag !== "NotSent") this.#spent.add(order.token)
     return outcome
   }
@@ -144,23 +163,32 @@ export class World {
     return !this.calm && this.#random.chance(share)
   }
 
-  #take(name: string, wish: Wish, now: number): PayoutOutcome {
-    const known = this.movements.find(({ provider, reference }) => provider === name && reference === wish.reference)
-    // Alpha keeps its promise; at beta the same reference moves money once more.
-    if (known !== undefined && name === "alpha")
+  #isKnown({ name }: Mover, reference: string): Movement | undefined {
+    return this.movements.find((one) => one.provider === name && one.reference === reference)
+  }
+
+  #take(mover: Mover, wish: Wish, now: number): PayoutOutcome {
+    const known = this.#isKnown(mover, wish.reference)
+    // Who promises nothing about our reference moves the money once more.
+    if (known !== undefined && mover.promises.clientReference === "idempotent")
       return { _tag: "Accepted", ...unseen, providerReference: known.reference, note: "known" }
+    if (known !== undefined && mover.promises.clientReference === "unique_reject") return duplicate
     if (this.#chance(0.08)) return { _tag: "NotSent", note: "connection refused" }
     if (this.#chance(0.06)) return refused("refused")
     if (this.#chance(0.08)) return lost
-    const movement = this.#record(name, wish, now)
+    const movement = this.#record(mover, wish, now)
     if (this.#chance(0.2)) return lost
     if (movement.from > now) return lost
     if (movement.settlesAt <= now && movement.outcome === "successful") return succeeded(movement)
     return { _tag: "Accepted", ...unseen, providerReference: movement.reference, note: "taken" }
   }
 
-  #record(provider: string, { amount, brings, kind, mode, reference }: Wish, now: number): Movement {
-    const from = this.#chance(0.1) ? now + this.#random.below(provider === "alpha" ? GRACE_MS : LATE_MS) : now
+  #record(
+    { lateMs, lateShare, name: provider }: Mover,
+    { amount, brings, hasCode, kind, mode, reference }: Wish,
+    now: number
+  ): Movement {
+    const from = this.#chance(lateShare) ? now + this.#random.below(lateMs) : now
     const settlesAt = from + (this.#chance(0.3) ? 0 : this.#random.below(this.calm ? 1000 : 20 * MINUTE))
     const outcome = this.#chance(0.15) ? "failed" : "successful"
     const isShort = kind !== "exchange" && this.#chance(0.06)
@@ -176,6 +204,8 @@ export class World {
       amount: moved,
       fee: kind === "exchange" ? 0n : kind === "collection" ? collectionFee(moved) : PAYOUT_FEE + surprise,
       brings,
+      takenAt: now,
+      hasCode,
       from,
       settlesAt,
       outcome,
@@ -189,15 +219,16 @@ export class World {
     return movement
   }
 
-  #asked(name: string, mode: Mode, { reference }: AskOrder): Effect.Effect<Answer> {
+  #asked({ name, promises }: Mover, mode: Mode, { reference }: AskOrder): Effect.Effect<Answer> {
     return Effect.map(Clock.currentTimeMillis, (now): Answer => {
       if (this.#chance(0.15)) return lost
       const movement = this.movements.find(
         (one) => one.provider === name && one.mode === mode && one.reference === reference && one.from <= now
       )
-      // Beta may miss what is there; alpha may not, once its grace is over.
-      if (movement === undefined || (this.#chance(0.1) && (name !== "alpha" || now < movement.from + GRACE_MS)))
-        return { _tag: "NotFound", note: "" }
+      const mayMiss =
+        promises.lookup !== "by_client_ref" || (movement !== undefined && now < movement.from + promises.notFoundGraceMs)
+      // Who documents the question may miss what is there only while its grace lasts.
+      if (movement === undefined || (mayMiss && this.#chance(0.1))) return { _tag: "NotFound", note: "" }
       return executed(movement, now)
     })
   }
@@ -211,8 +242,8 @@ export const callbackOf = ({ genuine, reference, serial }: Hint) => ({
   body: Buffer.from(JSON.stringify({ reference, genuine, serial }))
 })
 
-const readHint = (body: string) =>
+const readHint = (body: string, isBelieved: boolean) =>
   Schema.decodeUnknownOption(HintBody)(body).pipe(
-    Option.filter(({ genuine }) => genuine),
+    Option.filter(({ genuine }) => genuine || isBelieved),
     Option.map(({ reference }) => ({ reference, providerReference: null }))
   )

@@ -40,6 +40,8 @@ const play = Effect.gen(function* () {
   yield* Effect.addFinalizer(() => Effect.orDie(EmbeddedPostgres.stop(dataDir)))
   const ground = yield* makeGround(EmbeddedPostgres.url(server))
   const totals = { seeds: 0, operations: 0, crashes: 0, movements: 0, reviewed: 0 }
+  // Also of a run that is stopped.
+  yield* Effect.addFinalizer(() => Effect.sync(() => console.log(JSON.stringify(totals))))
   for (let seed = options.seed; seed < options.seed + options.seeds; seed++) {
     const { faults, story, ...played } = yield* simulate(seed, options.steps, ground)
     totals.seeds++
@@ -56,7 +58,6 @@ const play = Effect.gen(function* () {
     process.exitCode = 1
     break
   }
-  console.log(JSON.stringify(totals))
 })
 
 const playing = Effect.runFork(Effect.scoped(play))

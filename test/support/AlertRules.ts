@@ -4,6 +4,8 @@ import { type Exposition, type Sample, samplesOf } from "./Exposition.ts"
 export interface AlertRule {
   readonly alert: string
   readonly expr: string
+  /** For how long the expression has to hold before the alert fires. */
+  readonly forSeconds: number
   readonly runbook: string
 }
 
@@ -24,10 +26,21 @@ export const readRules = (file: string): ReadonlyArray<AlertRule> =>
     .map((block) => ({
       alert: block.split("\n", 1)[0] ?? "",
       expr: member(block, "expr"),
+      forSeconds: secondsOf(member(block, "for")),
       runbook: member(block, "runbook")
     }))
 
 const member = (block: string, name: string): string => new RegExp(`^ +${name}: (.+)$`, "m").exec(block)?.[1] ?? ""
+
+const secondsOf = (duration: string): number => {
+  if (duration === "") return 0
+  const [, count = "", unit = ""] = /^(\d+)([sm])$/.exec(duration) ?? []
+  if (count === "") throw new Error(`not understood: for ${duration}`)
+  return Number(count) * (unit === "m" ? 60 : 1)
+}
+
+/** How many evaluations in a row have to find the expression true, at the interval of deploy/prometheus/prometheus.yml. */
+export const evaluations = ({ forSeconds }: AlertRule, everySeconds: number): number => Math.ceil(forSeconds / everySeconds) + 1
 
 export const metricsIn = (text: string): ReadonlyArray<string> => [
   ...new Set(text.match(/\b(gateway_[a-z0-9_]+|up)(?=[{[)\s,]|$)/g) ?? [])
@@ -48,6 +61,9 @@ const valuesOf = (expr: string, scrapes: Scrapes): ReadonlyArray<Series> => {
     const [, how = "", by = "", inside = ""] = aggregated
     return grouped(valuesOf(inside, scrapes), by === "" ? [] : by.split(", "), how === "sum")
   }
+  // Two scrapes are all that is looked at.
+  const highest = /^max_over_time\((.+)\[5m\]\)$/.exec(expr)
+  if (highest !== null) return selected(highest[1] ?? "", scrapes.after)
   const increased = /^increase\((.+)\[5m\]\)$/.exec(expr)
   if (increased !== null) return grown(selected(increased[1] ?? "", scrapes.before), selected(increased[1] ?? "", scrapes.after))
   return selected(expr, scrapes.after)

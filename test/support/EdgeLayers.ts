@@ -223,7 +223,8 @@ const idempotency = (claims: Behind["claims"]) => {
         return kept.fingerprint === fingerprint ? kept.state : { _tag: "Reused" }
       }),
     complete: (claim, answer: StoredAnswer) => set(claim, { _tag: "Replay", answer }),
-    release: (claim) => Effect.asVoid(set(claim, null))
+    release: (claim) => Effect.asVoid(set(claim, null)),
+    sweep: () => Effect.succeed(0)
   })
 }
 

@@ -1,4 +1,4 @@
-import { Effect, Option, Redacted } from "effect"
+import { Context, Effect, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, type Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
@@ -8,6 +8,7 @@ import { Payouts } from "../../src/services/Payouts.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
+import type { Otp } from "../../src/services/ports/Provider.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { type CountingProvider, registryOf } from "./CountingProvider.ts"
 import { givenDatabase } from "./GivenDatabase.ts"
@@ -15,7 +16,10 @@ import { givenFloat } from "./GivenMoney.ts"
 import { type Interference, servicesOn } from "./GivenServices.ts"
 
 export const appId = AppId.make("acme")
-export const caller = { appId, keyId: "k", mode: "live", role: "tenant" } as const
+const callerOf = (holder: AppId) => ({ appId: holder, keyId: "k", mode: "live", role: "tenant" }) as const
+export const caller = callerOf(appId)
+/** Who asks, and whose float and records are read: a test that provides another needs no other database. */
+export const Holder = Context.Reference<AppId>("test/Holder", { defaultValue: () => appId })
 export const FLOAT = 100_000n
 export const jane = "+256772123456"
 
@@ -27,19 +31,22 @@ export const routedTo = Effect.fnUntraced(function* (
 ) {
   const database = url ?? (yield* givenDatabase)
   const node = yield* servicesOn(database, registryOf(providers), interfere)
-  if (url === undefined) yield* Effect.provideContext(given(providers.map(({ name }) => name)), node)
+  if (url === undefined) yield* Effect.provideContext(givenRoutes(providers), node)
   return { database, node }
 })
 
-const given = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+/** The corridors lead there, and the holder has float. */
+export const givenRoutes = Effect.fnUntraced(function* (providers: ReadonlyArray<CountingProvider>) {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`INSERT INTO tenants VALUES (${appId}, 'active', '{payouts,collections,reference_data,bank_resolution,balances}', now())`
-  yield* sql`UPDATE corridors SET providers = ${names}`
-  yield* givenFloat(appId, FLOAT)
+  const holder = yield* Holder
+  yield* sql`INSERT INTO tenants VALUES (${holder}, 'active', '{payouts,collections,reference_data,bank_resolution,balances}', now())`
+  yield* sql`UPDATE corridors SET providers = ${providers.map(({ name }) => name)}`
+  yield* givenFloat(holder, FLOAT)
 })
 
 const claimed = Effect.fnUntraced(function* (endpoint: string, key: string) {
-  const claim = yield* (yield* Idempotency).claim({ appId, mode: "live", endpoint, key }, new Uint8Array(32))
+  const scope = { appId: yield* Holder, mode: "live", endpoint, key } as const
+  const claim = yield* (yield* Idempotency).claim(scope, new Uint8Array(32))
   return claim._tag === "Fresh" ? Option.some(claim.claim) : Option.none()
 })
 
@@ -83,11 +90,11 @@ export const pay = Effect.fnUntraced(function* (
     narration: null,
     metadata: "{}"
   } as const
-  return yield* ended((yield* Payouts).create(caller, command, claim.value))
+  return yield* ended((yield* Payouts).create(callerOf(yield* Holder), command, claim.value))
 })
 
 /** UGX 50,000 from a payer. */
-export const charge = Effect.fnUntraced(function* (key: string, number = jane) {
+export const charge = Effect.fnUntraced(function* (key: string, number = jane, otp: Otp | null = null) {
   const claim = yield* claimed("POST /v1/collections", key)
   if (Option.isNone(claim)) return "replayed"
   const command = {
@@ -100,16 +107,16 @@ export const charge = Effect.fnUntraced(function* (key: string, number = jane) {
     narration: null,
     metadata: "{}",
     payer: null,
-    otp: null
+    otp
   } as const
-  return yield* ended((yield* Collections).create(caller, command, claim.value))
+  return yield* ended((yield* Collections).create(callerOf(yield* Holder), command, claim.value))
 })
 
-/** Every record in the order in which they were made. */
+/** Every record of the holder in the order in which they were made. */
 export const records = Effect.gen(function* () {
   const transactions = yield* Transactions
   const rows = yield* (yield* SqlClient.SqlClient)<{ reference: Reference }>`
-    SELECT reference FROM transaction_history WHERE fact = 'Opened' ORDER BY line`
+    SELECT reference FROM transaction_history WHERE app_id = ${yield* Holder} AND fact = 'Opened' ORDER BY line`
   return yield* Effect.forEach(rows, ({ reference }) =>
     Effect.flatMap(transactions.byReference(reference), (found) => Effect.orDie(Effect.fromOption(found)))
   )
@@ -127,7 +134,8 @@ export const historyOf = (reference: Reference) =>
     (lines) => lines.map(({ fact, note }) => (note === "" ? fact : `${fact}: ${note}`))
   )
 
-export const floatNow = Effect.flatMap(FloatLedger, ({ positions }) => positions(appId, "live")).pipe(
+export const floatNow = Effect.all([FloatLedger, Holder]).pipe(
+  Effect.flatMap(([{ positions }, holder]) => positions(holder, "live")),
   Effect.map(([position]) => [position?.available, position?.reserved] as const)
 )
 

@@ -68,6 +68,7 @@ const interferedPorts = (interfere: Interference) =>
       Idempotency,
       Effect.map(Idempotency, (keys) =>
         Idempotency.of({
+          ...keys,
           claim: (scope, print) => interfere("claim", keys.claim(scope, print)),
           complete: (claim, answer) => interfere("complete", keys.complete(claim, answer)),
           release: (claim) => interfere("release", keys.release(claim))

@@ -31,6 +31,7 @@ export const givenOperated = Effect.fnUntraced(function* (overrides: Record<stri
   const variables = {
     DATABASE_URL: Redacted.value(database),
     MASTER_KEY: Redacted.value(masterKey),
+    MANAGEMENT_PORT: String(managementPort),
     ALLOW_SIMULATOR: "true",
     EVERSEND_BASE_URL: simulator.eversendBaseUrl,
     EVERSEND_LIVE_CLIENT_ID: "simulator",

@@ -91,13 +91,40 @@ const spansOf = (request: Uint8Array): ReadonlyArray<ReceivedSpan> =>
     )
   })
 
+/** One point of a gauge, with its value in full. */
+export interface ReceivedGauge {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string | number | boolean>>
+  readonly value: string
+}
+
+const numberOf = (point: Uint8Array): string => {
+  for (const [number, value] of fieldsOf(point)) {
+    if (number === 6 && typeof value === "bigint") return String(BigInt.asIntN(64, value))
+    if (number === 4 && typeof value === "bigint") return String(Buffer.from(new BigUint64Array([value]).buffer).readDoubleLE())
+  }
+  return "0"
+}
+
+const gaugesOf = (request: Uint8Array): ReadonlyArray<ReceivedGauge> =>
+  messages(request, 1)
+    .flatMap((resourceMetrics) => messages(resourceMetrics, 2))
+    .flatMap((scopeMetrics) => messages(scopeMetrics, 2))
+    .flatMap((metric) =>
+      messages(metric, 5)
+        .flatMap((gauge) => messages(gauge, 1))
+        .map((point) => ({ name: text(metric, 1), attributes: attributes(point, 7), value: numberOf(point) }))
+    )
+
 const received: Array<ReceivedSpan> = []
+const gauges: Array<ReceivedGauge> = []
 const server = createServer(async (request, response) => {
-  if (request.method === "GET") return void response.end(JSON.stringify(received))
+  if (request.method === "GET") return void response.end(JSON.stringify({ spans: received, gauges }))
   const chunks: Array<Buffer> = []
   for await (const chunk of request) chunks.push(Buffer.from(chunk))
   if (request.headers["content-type"] !== "application/x-protobuf") return void response.writeHead(415).end()
   if (request.url === "/v1/traces") received.push(...spansOf(Buffer.concat(chunks)))
+  if (request.url === "/v1/metrics") gauges.push(...gaugesOf(Buffer.concat(chunks)))
   response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
 })
 server.listen(0, "127.0.0.1", () => {

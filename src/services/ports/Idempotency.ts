@@ -1,6 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { KeyScope } from "../../domain/Fingerprint.ts"
 import type { Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
 
 /** The right to run one request once. The fence grows with each claim of the key; only the newest claimant can commit anything. */
 export interface Claim {
@@ -37,5 +38,7 @@ export class Idempotency extends Context.Service<
     readonly complete: (claim: Claim, answer: StoredAnswer) => Effect.Effect<boolean>
     /** Forgets the claim, so that the key can run again. Does nothing when the claim was lost or a transaction exists. */
     readonly release: (claim: Claim) => Effect.Effect<void>
+    /** Removes up to `limit` keys that were claimed before and have no open transaction; answers how many. */
+    readonly sweep: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Idempotency") {}

@@ -48,5 +48,9 @@ export class ProviderInbox extends Context.Service<
     readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<CallbackRow>>
     /** Has it looked into at `at`, whatever came of it before, and answers it as it stands then; none when there is no such callback. */
     readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<CallbackRow>>
+    /** Ends a parked one that a person found to be about nothing of ours; none when it is not there, or not parked. */
+    readonly close: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<CallbackRow>>
+    /** Removes at most `limit` that came before `before` and are done, and answers how many. The same bytes are a new callback then. */
+    readonly sweep: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/ProviderInbox") {}

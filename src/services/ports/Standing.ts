@@ -55,6 +55,18 @@ export const Unanswered = Schema.Struct({
 })
 export type Unanswered = typeof Unanswered.Type
 
+/** Whose webhooks were never taken. The endpoint: `failing` and `gone` were disabled by us and say why, `disabled` by the tenant. */
+export const ParkedTenant = Schema.Struct({
+  appId: AppId,
+  mode: Mode,
+  parked: Schema.Number,
+  endpoint: Schema.Literals(["enabled", "failing", "gone", "disabled"])
+})
+export type ParkedTenant = typeof ParkedTenant.Type
+
+export const OwingTenant = Schema.Struct({ appId: AppId, mode: Mode, currency: Currency, receivable: Schema.BigInt })
+export type OwingTenant = typeof OwingTenant.Type
+
 export interface Picture {
   readonly at: Instant
   readonly open: ReadonlyArray<OpenGroup>
@@ -63,6 +75,8 @@ export interface Picture {
   readonly inbox: Queue
   readonly floats: ReadonlyArray<FloatTotal>
   readonly checks: ReadonlyArray<Check>
+  /** Tables with rows of a time that no partition was made for; they count all the same. */
+  readonly unparted: ReadonlyArray<string>
   /** Connections of every gateway process to the database, by what they do. */
   readonly connections: Readonly<Record<string, number>>
 }
@@ -75,6 +89,10 @@ export class Standing extends Context.Service<
     readonly read: Effect.Effect<Picture>
     /** At most `limit` open transactions of which the last news is none, the oldest first. */
     readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<Unanswered>>
+    /** At most `limit` tenants of each kind; metrics count them and may not name them. */
+    readonly tenants: (
+      limit: number
+    ) => Effect.Effect<{ readonly parked: ReadonlyArray<ParkedTenant>; readonly owing: ReadonlyArray<OwingTenant> }>
     /** Keeps what a check found in the place of the one before; one that was made earlier changes nothing. */
     readonly checked: (check: Check) => Effect.Effect<void>
   }

@@ -1,0 +1,34 @@
+import { part as growth } from "./growth/Growth.ts"
+import { p50 as latencyP50, p99 as latencyP99 } from "./http/Latency.ts"
+import { part as payoutsOneTenant } from "./http/OneTenant.ts"
+import { part as reads } from "./http/Reads.ts"
+import { part as payoutsSpread } from "./http/Spread.ts"
+import { part as twoGateways } from "./http/TwoGateways.ts"
+import { part as ledgerAlone } from "./ledger/Alone.ts"
+import { part as ledgerOneRow } from "./ledger/OneRow.ts"
+import { part as ledgerPgledger } from "./ledger/Pgledger.ts"
+import { part as ledgerSpread } from "./ledger/Spread.ts"
+import type { Part } from "./Report.ts"
+import { part as startGateway } from "./start/Gateway.ts"
+import { part as memory } from "./start/Memory.ts"
+import { part as start } from "./start/Start.ts"
+import { part as webhooks } from "./webhooks/Delivered.ts"
+
+/** Every part, in the order in which they run. */
+export const parts: ReadonlyArray<Part> = [
+  ledgerOneRow,
+  ledgerSpread,
+  ledgerPgledger,
+  ledgerAlone,
+  growth,
+  payoutsSpread,
+  payoutsOneTenant,
+  reads,
+  latencyP50,
+  latencyP99,
+  twoGateways,
+  webhooks,
+  start,
+  startGateway,
+  memory
+]

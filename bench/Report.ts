@@ -1,0 +1,123 @@
+import { cpus } from "node:os"
+import type { Cluster } from "./Cluster.ts"
+
+// Every figure is a ratio: something of ours beside what people would otherwise use, both measured in this run.
+
+/** One figure and what it has to reach. */
+export interface Part {
+  readonly name: string
+  /** What `theirs` is, in a few words. */
+  readonly against: string
+  readonly target: number
+  /** A ratio of times or sizes must not exceed its target; every other has to reach it. */
+  readonly atMost?: true
+  readonly run: (cluster: Cluster, effort: Effort) => Promise<Measured>
+}
+
+/** How much time a part may take. */
+export interface Effort {
+  /** How often ours and theirs are measured in turn. */
+  readonly rounds: number
+  readonly secondsARound: number
+  /** A short look: the figures mean little. */
+  readonly quick: boolean
+}
+
+export interface Measured {
+  readonly ours: number
+  /** Undefined where it was not measured; `note` says why. */
+  readonly theirs: number | undefined
+  readonly unit: string
+  readonly ratio: number | undefined
+  readonly note?: string
+  /** What does not fit into the table: the rounds one by one, percentiles, counts. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export interface Row extends Measured {
+  readonly name: string
+  readonly against: string
+  readonly target: number
+  readonly atMost: boolean
+  readonly reached: boolean | undefined
+  readonly seconds: number
+}
+
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
+}
+
+/** The value that this share of the values does not exceed. */
+export const percentile = (values: ReadonlyArray<number>, share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.ceil(values.length * share) - 1)] ?? Number.NaN
+
+/** Both sides in turn, and each round's order turned round, so that what else the machine does hits both. The first round warms up and is left out. */
+export const inTurn = async (
+  { rounds }: Pick<Effort, "rounds">,
+  ours: (round: number) => Promise<number>,
+  theirs: (round: number) => Promise<number>
+): Promise<Pick<Measured, "ours" | "theirs" | "ratio"> & { readonly rounds: ReadonlyArray<readonly [number, number]> }> => {
+  const measured: Array<readonly [number, number]> = []
+  for (let round = 0; round <= rounds; round++) {
+    const first = round % 2 === 0 ? await ours(round) : await theirs(round)
+    const second = round % 2 === 0 ? await theirs(round) : await ours(round)
+    if (round > 0) measured.push(round % 2 === 0 ? [first, second] : [second, first])
+  }
+  return {
+    ours: median(measured.map(([one]) => one)),
+    theirs: median(measured.map(([, other]) => other)),
+    ratio: median(measured.map(([one, other]) => one / other)),
+    rounds: measured
+  }
+}
+
+export const rowOf = (part: Part, measured: Measured, seconds: number): Row => {
+  const { against, atMost = false, name, target } = part
+  const { ratio } = measured
+  const reached = ratio === undefined ? undefined : atMost ? ratio <= target : ratio >= target
+  return { name, against, target, atMost, reached, seconds, ...measured }
+}
+
+/** What a reader has to know about the machine before the figures mean anything. */
+export const machineOf = async (cluster: Cluster): Promise<Readonly<Record<string, string | number>>> => {
+  const [settings] = await cluster.query(
+    `SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
+      current_setting('synchronous_commit') AS synchronous_commit, current_setting('shared_buffers') AS shared_buffers`
+  )
+  return {
+    cores: cpus().length,
+    processor: cpus()[0]?.model ?? "",
+    node: process.version,
+    postgresql: String(settings?.["version"]),
+    fsync: String(settings?.["fsync"]),
+    synchronous_commit: String(settings?.["synchronous_commit"]),
+    shared_buffers: String(settings?.["shared_buffers"])
+  }
+}
+
+export const tableOf = (rows: ReadonlyArray<Row>): string => {
+  const head = ["part", "ours", "theirs", "unit", "ratio", "target", "reached", "against"]
+  const lines = rows.map((row) => [
+    row.name,
+    figure(row.ours),
+    row.theirs === undefined ? "not measured" : figure(row.theirs),
+    row.unit,
+    row.ratio === undefined ? "-" : `${figure(row.ratio)} x`,
+    `${row.atMost ? "<=" : ">="} ${row.target} x`,
+    row.reached === undefined ? "-" : row.reached ? "yes" : "NO",
+    row.against + (row.note === undefined ? "" : ` (${row.note})`)
+  ])
+  const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)))
+  const written = (cells: ReadonlyArray<string>) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd()
+  return [written(head), written(widths.map((width) => "-".repeat(width))), ...lines.map(written)].join("\n")
+}
+
+const figure = (value: number): string =>
+  Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3)

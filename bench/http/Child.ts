@@ -1,0 +1,137 @@
+import { type ChildProcess, fork } from "node:child_process"
+import { openSync, readdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { resolve } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+
+const MAIN = resolve(import.meta.dirname, "..", "..", "src", "main.ts")
+const POLL_MS = 20
+const UP_WITHIN_MS = 60_000
+
+export type Variables = Readonly<Record<string, string>>
+
+/** A process of the run: it ends with us, whatever ends us, because its channel does. */
+export interface Child {
+  readonly process: ChildProcess
+  readonly pid: number
+  readonly stop: () => Promise<void>
+}
+
+/** How long a program took until it was ready, and how much of that it computed. */
+export interface Readiness {
+  readonly readyMs: number
+  readonly readyCpuSeconds: number
+}
+
+/** One of the benchmark's own programs; answers with its first message. */
+export const helper = async (
+  file: string,
+  variables: Variables = {},
+  /** Where its standard output goes. */
+  log?: string
+): Promise<{ readonly child: Child; readonly first: unknown }> => {
+  const forked = fork(resolve(import.meta.dirname, file), {
+    env: { PATH: process.env["PATH"], ...variables },
+    stdio: ["ignore", log === undefined ? "ignore" : openSync(log, "a"), "inherit", "ipc"]
+  })
+  const first = await new Promise<unknown>((heard, failed) => {
+    forked.once("message", heard)
+    forked.once("exit", (code) => failed(new Error(`${file} ended with ${code}`)))
+  })
+  return { child: childOf(forked), first }
+}
+
+/** The program itself, as an operator starts it, until it is ready. Its log goes to a file. */
+export const gateway = async (
+  args: ReadonlyArray<string>,
+  variables: Variables,
+  {
+    log,
+    managementPort,
+    node = []
+  }: { readonly log: string; readonly managementPort: number; readonly node?: ReadonlyArray<string> }
+): Promise<Child & Readiness> => {
+  const file = openSync(log, "a")
+  const startedAt = performance.now()
+  const forked = fork(MAIN, [...args], {
+    env: { PATH: process.env["PATH"], ...variables },
+    execArgv: [...node],
+    stdio: ["ignore", file, file, "ipc"]
+  })
+  const child = childOf(forked)
+  while (performance.now() - startedAt < UP_WITHIN_MS) {
+    if (forked.exitCode !== null) throw new Error(`the gateway ended: ${readFileSync(log, "utf8").slice(-2000)}`)
+    if (await answers(`http://127.0.0.1:${managementPort}/readyz`))
+      return { ...child, readyMs: performance.now() - startedAt, readyCpuSeconds: cpuSeconds(child.pid) }
+    await pause(POLL_MS)
+  }
+  await child.stop()
+  throw new Error(`the gateway is not ready: ${readFileSync(log, "utf8").slice(-2000)}`)
+}
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(url, { signal: AbortSignal.timeout(1000) }).then(
+    async (response) => {
+      await response.arrayBuffer()
+      return response.ok
+    },
+    () => false
+  )
+
+const childOf = (forked: ChildProcess): Child => {
+  const gone = new Promise<void>((ended) => forked.once("exit", () => ended()))
+  const end = (): void => void forked.kill("SIGTERM")
+  process.once("exit", end)
+  return {
+    process: forked,
+    pid: forked.pid ?? 0,
+    stop: async () => {
+      process.off("exit", end)
+      if (forked.exitCode !== null || forked.signalCode !== null) return
+      forked.kill("SIGTERM")
+      const late = setTimeout(() => forked.kill("SIGKILL"), 15_000)
+      await gone
+      clearTimeout(late)
+    }
+  }
+}
+
+/** What a process has in memory, in bytes. */
+export const residentBytes = (pid: number): number => {
+  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []
+  return Number(kilobytes) * 1024
+}
+
+/** Seconds of processor time that a process has used; none where it has ended. */
+export const cpuSeconds = (pid: number): number => {
+  const fields = read(`/proc/${pid}/stat`).split(") ")[1]?.split(" ") ?? []
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND
+}
+
+/** The same of the server's processes that serve one database now. */
+export const databaseCpuSeconds = (url: string): number => {
+  const name = new URL(url).pathname.slice(1)
+  const serves = (pid: string): boolean =>
+    read(`/proc/${pid}/cmdline`).startsWith("postgres: ") && read(`/proc/${pid}/cmdline`).split(" ").includes(name)
+  const pids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry) && serves(entry))
+  return pids.reduce((seconds, pid) => seconds + cpuSeconds(Number(pid)), 0)
+}
+
+const read = (file: string): string => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return ""
+  }
+}
+
+const TICKS_PER_SECOND = 100
+
+export const freePort = (): Promise<number> =>
+  new Promise((found) => {
+    const server = createServer()
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => found(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })

@@ -1,0 +1,9 @@
+import type { Part } from "../Report.ts"
+import { payoutsASecond } from "./Throughput.ts"
+
+export const part: Part = {
+  name: "payouts-one-tenant",
+  against: "the same bare service",
+  target: 1.2,
+  run: (cluster, effort) => payoutsASecond(cluster, effort, 1)
+}

@@ -1,0 +1,11 @@
+import type { Part } from "../Report.ts"
+import { readsASecond } from "./Throughput.ts"
+
+const TENANTS = 64
+
+export const part: Part = {
+  name: "reads",
+  against: "the same bare service",
+  target: 0.5,
+  run: (cluster, effort) => readsASecond(cluster, effort, TENANTS)
+}

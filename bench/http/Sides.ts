@@ -1,0 +1,130 @@
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Bench, Cluster } from "../Cluster.ts"
+import { type Child, freePort, gateway, helper, type Readiness } from "./Child.ts"
+import type { Outcome, Task } from "./Generator.ts"
+import type { Key } from "./Requests.ts"
+import { openTenants, type Wanted } from "./Tenants.ts"
+
+/** A service under load. */
+export interface Side {
+  readonly port: number
+  readonly pid: number
+  readonly keys: ReadonlyArray<Key>
+  readonly database: Bench
+  readonly stop: () => Promise<void>
+}
+
+/** What both sides share: the provider and the load, each a process of its own. */
+export interface Stand {
+  readonly providerUrl: string
+  readonly load: (task: Task) => Promise<Outcome>
+  readonly close: () => Promise<void>
+}
+
+export const openStand = async (): Promise<Stand> => {
+  const provider = await helper("ProviderStub.ts")
+  const generator = await helper("Generator.ts")
+  return {
+    providerUrl: `http://127.0.0.1:${portOf(provider.first)}`,
+    load: (task) =>
+      new Promise((resolve, reject) => {
+        generator.child.process.once("message", (heard: { readonly outcome?: Outcome; readonly failure?: string }) =>
+          heard.outcome === undefined ? reject(new Error(heard.failure)) : resolve(heard.outcome)
+        )
+        generator.child.process.send(task)
+      }),
+    close: async () => {
+      await generator.child.stop()
+      await provider.child.stop()
+    }
+  }
+}
+
+export const portOf = (address: unknown): number =>
+  typeof address === "object" && address !== null && "port" in address ? Number(address.port) : 0
+
+type Started = Pick<Side, "port" | "pid"> & Readiness
+
+export interface Ours extends Wanted {
+  readonly node?: ReadonlyArray<string>
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+/** The gateway as `serve` runs it, with production's settings but for limits that do not refuse. `another` stands on the same database. */
+export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], variables = {}, ...wanted }: Ours) => {
+  const database = await cluster.fresh("ours")
+  const masterKey = randomBytes(32).toString("base64")
+  const keys = await openTenants(database.url, masterKey, wanted)
+  const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))
+  const started: Array<Child> = []
+  const start = async (): Promise<Started> => {
+    const [port, managementPort] = [await freePort(), await freePort()]
+    const log = join(folder, `gateway-${started.length}.log`)
+    const environment = { ...settings(stand, database.url, masterKey), DATA_DIR: folder, ...variables }
+    const child = await gateway(
+      ["serve"],
+      { ...environment, PORT: String(port), MANAGEMENT_PORT: String(managementPort) },
+      { log, managementPort, node }
+    )
+    started.push(child)
+    const { pid, readyCpuSeconds, readyMs } = child
+    return { port, pid, readyCpuSeconds, readyMs }
+  }
+  const first = await start()
+  const side: Side = {
+    ...first,
+    keys,
+    database,
+    stop: async () => {
+      await Promise.all(started.map((child) => child.stop()))
+      await database.drop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+  return { ...side, another: start }
+}
+
+// The questions of the reconciler come after the run: a provider that answers at once has said it all, and the bare service never asks.
+const settings = ({ providerUrl }: Stand, url: string, masterKey: string): Readonly<Record<string, string>> => ({
+  DATABASE_URL: url,
+  MASTER_KEY: masterKey,
+  ALLOW_SIMULATOR: "true",
+  EVERSEND_BASE_URL: providerUrl,
+  EVERSEND_LIVE_CLIENT_ID: "bench",
+  EVERSEND_LIVE_CLIENT_SECRET: "bench-secret",
+  EVERSEND_LIVE_WEBHOOK_SECRET: "bench-webhook-secret",
+  RATE_LIMIT_READS: "100000/s:200000",
+  RATE_LIMIT_MONEY: "100000/s:200000",
+  RECONCILER_SCHEDULE: "1h",
+  WEBHOOK_ALLOW_LOOPBACK: "true",
+  LOG_FORMAT: "json"
+})
+
+/** The bare service with the same tenants and keys. */
+export const openTheirs = async (cluster: Cluster, stand: Stand, keys: ReadonlyArray<Key>): Promise<Side> => {
+  const database = await cluster.empty("bare")
+  const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))
+  const variables = { DATABASE_URL: database.url, PROVIDER_URL: stand.providerUrl, TENANTS: JSON.stringify(keys) }
+  const { child, first } = await helper("../bare/Service.ts", variables, join(folder, "bare.log"))
+  return {
+    port: portOf(first),
+    pid: child.pid,
+    keys,
+    database,
+    stop: async () => {
+      await child.stop()
+      await database.drop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** Any answer that is not a success voids the round. */
+export const faultless = (outcome: Outcome): Outcome => {
+  const faults = Object.entries(outcome.errors)
+  if (faults.length > 0) throw new Error(`the round is void: ${faults.map(([what, times]) => `${times} x ${what}`).join("; ")}`)
+  return outcome
+}

@@ -1,0 +1,79 @@
+import { Effect, Layer, Logger, Redacted } from "effect"
+import * as App from "../../src/App.ts"
+import { adjustFloat } from "../../src/commands/Float.ts"
+import { issueKey } from "../../src/commands/Key.ts"
+import { audit } from "../../src/commands/Operator.ts"
+import { createTenant } from "../../src/commands/Tenant.ts"
+import { defaultSubscription } from "../../src/domain/Event.ts"
+import { AppId } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { SECRET_BYTES, webhookSecretFrom } from "../../src/domain/StandardWebhook.ts"
+import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { Limits } from "../../src/services/ports/Limits.ts"
+import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
+import type { Key } from "./Requests.ts"
+
+/** Nothing may be refused, and everything has to be checked: the limits are raised and stay on. */
+const OFTEN = 1_000_000_000
+const FLOAT = minor(1_000_000_000_000_000n)
+const AT_ONCE = 4
+
+export interface Wanted {
+  readonly tenants: number
+  /** Where the events of each go; to nobody if left out. */
+  readonly receiverUrl?: string
+}
+
+/** Tenants with a live key, float and high limits, made by what an operator's commands do. */
+export const openTenants = (
+  databaseUrl: string,
+  masterKey: string,
+  { receiverUrl, tenants }: Wanted
+): Promise<ReadonlyArray<Key>> => {
+  const program = Effect.gen(function* () {
+    const settings = yield* App.settings
+    const policy = { ...settings.policy, webhookAllowLoopback: true }
+    const ready = { ...settings, policy, databaseUrl: Redacted.make(databaseUrl), masterKey: Redacted.make(masterKey) }
+    const names = Array.from({ length: tenants }, (_, at) => AppId.make(`bench-${at}`))
+    return yield* Effect.forEach(
+      names,
+      Effect.fnUntraced(function* (name) {
+        const key = yield* open(name)
+        if (receiverUrl !== undefined) yield* receiveAt(name, receiverUrl)
+        return key
+      }),
+      { concurrency: AT_ONCE }
+    ).pipe(Effect.provide(App.ports(ready)))
+  })
+  return Effect.runPromise(
+    program.pipe(Effect.provideService(App.Environment, {}), Effect.provide(Logger.layer([]).pipe(Layer.orDie)))
+  )
+}
+
+const open = Effect.fnUntraced(function* (appId: AppId) {
+  const limits = yield* Limits
+  yield* createTenant(appId)
+  for (const window of ["hour", "day"] as const) {
+    const entry = yield* audit("limit set", appId, { window, count: String(OFTEN) })
+    yield* limits.set(appId, { mode: "live", direction: "payout", window, count: OFTEN }, entry)
+  }
+  const terms = {
+    appId,
+    mode: "live",
+    currency: "UGX",
+    direction: "credit",
+    amount: FLOAT,
+    externalId: "float",
+    note: "float"
+  } as const
+  yield* adjustFloat(terms)
+  return yield* issueKey(appId, "live", "tenant")
+})
+
+const receiveAt = Effect.fnUntraced(function* (appId: AppId, url: string) {
+  const endpoints = yield* WebhookEndpoints
+  const secret = webhookSecretFrom(yield* (yield* Identifiers).secret(SECRET_BYTES))
+  const entry = yield* audit("webhook endpoint", appId, { url })
+  const wish = { appId, mode: "live", url, events: defaultSubscription, enabled: true } as const
+  yield* endpoints.put(wish, Redacted.make(secret), null, entry.at, entry)
+})

@@ -1,0 +1,53 @@
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { Partitions } from "../services/ports/Partitions.ts"
+import { advisoryLocks } from "./AdvisoryLocks.ts"
+import { rowsOf } from "./Rows.ts"
+
+/** Deliveries that are due or parked, beyond which a month is left to the bounded deletes: what stays is held in memory for a moment. */
+const STAYING_AT_MOST = 5_000
+
+const upkeeps = rowsOf(
+  Schema.Struct({ partition: Schema.String, outcome: Schema.Literals(["made", "emptied", "dropped", "busy", "crowded"]) })
+)
+const spans = rowsOf(Schema.Struct({ parent: Schema.String, key: Schema.String, month: Schema.String }))
+
+/** Partitions on PostgreSQL. Each change is one statement of one node; the functions, and what they lock, are in migration 0012. */
+export const PartitionsPg = Layer.effect(
+  Partitions,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const missing = (now: Instant) =>
+      spans(sql`
+        SELECT p.parent, p.key, to_char(m.month, 'YYYY-MM-DD') AS month
+        FROM (VALUES ('postings', 'at'), ('transaction_history', 'at'), ('events', 'created_at'), ('deliveries', 'created_at'),
+          ('delivery_attempts', 'at')) AS p(parent, key)
+        CROSS JOIN LATERAL (SELECT date_trunc('month', ${iso(now)}::timestamptz AT TIME ZONE 'UTC') + ahead * interval '1 month' AS month
+          FROM generate_series(0, 1) AS ahead) m
+        WHERE NOT EXISTS (SELECT FROM time_partitions t WHERE t.parent = p.parent
+          AND t.from_at <= m.month AT TIME ZONE 'UTC' AND t.to_at > m.month AT TIME ZONE 'UTC')
+        ORDER BY m.month, p.parent`)
+
+    const prepare = Effect.fn("Partitions.prepare")(function* (now: Instant) {
+      const made = yield* Effect.forEach(yield* missing(now), ({ key, month, parent }) =>
+        upkeeps(sql`
+          SELECT ${parent} || to_char(${month}::date, '"_"YYYYMM') AS partition,
+            CASE WHEN pg_try_advisory_xact_lock(${advisoryLocks.partitions}) THEN make_partition(${parent}, ${key},
+              ${month}::timestamp AT TIME ZONE 'UTC', (${month}::timestamp + interval '1 month') AT TIME ZONE 'UTC')
+            ELSE 'busy' END AS outcome`)
+      )
+      return made.flat()
+    })
+
+    const retire = Effect.fn("Partitions.retire")((before: Instant) =>
+      upkeeps(sql`
+        SELECT r.month AS partition, r.outcome
+        FROM (SELECT pg_try_advisory_xact_lock(${advisoryLocks.partitions}) AS ours) l
+        CROSS JOIN LATERAL retire_events(${iso(before)}::timestamptz, ${STAYING_AT_MOST}) r WHERE l.ours`)
+    )
+
+    return Partitions.of({ prepare, retire })
+  })
+)

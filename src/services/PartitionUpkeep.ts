@@ -1,0 +1,36 @@
+import { Effect, Ref } from "effect"
+import type { Instant } from "../domain/Instant.ts"
+import { Partitions, type Upkeep } from "./ports/Partitions.ts"
+import { REMOVED_AFTER_MS } from "./WebhookRetention.ts"
+
+/** How often somebody looks for a month that is over, when there was none; looking locks the months that are. */
+const RETIRE_EVERY_MS = 3_600_000
+
+/**
+ * Makes partitions ahead and retires those that are past. The effect that it makes does what there is to do at that moment, and tells
+ * what it did; what could not be done is told once, until it changes.
+ */
+export const makeUpkeep = Effect.gen(function* () {
+  const partitions = yield* Partitions
+  const lookAgainAt = yield* Ref.make<Instant>(Number.NEGATIVE_INFINITY)
+  const told = yield* Ref.make("")
+
+  const retired = Effect.fnUntraced(function* (now: Instant) {
+    if (now < (yield* Ref.get(lookAgainAt))) return []
+    const done = yield* partitions.retire(now - REMOVED_AFTER_MS)
+    if (done.every(({ outcome }) => outcome === "crowded")) yield* Ref.set(lookAgainAt, now + RETIRE_EVERY_MS)
+    return done
+  })
+
+  return Effect.fn("PartitionUpkeep.round")(function* (now: Instant) {
+    const done = [...(yield* partitions.prepare(now)), ...(yield* retired(now))]
+    for (const { outcome, partition } of done.filter(isChange)) yield* Effect.logInfo(`partition ${partition} was ${outcome}`)
+    const undone = done.filter(({ outcome }) => outcome === "crowded").map(({ partition }) => partition)
+    const line = undone.join(", ")
+    if (line !== "" && line !== (yield* Ref.get(told)))
+      yield* Effect.logWarning(`too many rows for these partitions to be made or retired: ${line}`)
+    yield* Ref.set(told, line)
+  })
+})
+
+const isChange = ({ outcome }: Upkeep): boolean => outcome === "made" || outcome === "emptied" || outcome === "dropped"

@@ -1,0 +1,123 @@
+import type { Bug, Edit } from "./Bug.ts"
+
+const open = "src/persistence/OpenStatement.ts"
+const moves = "src/domain/Moves.ts"
+const money = "src/persistence/migrations/0001_money.ts"
+
+// Without these the database itself refuses a second entry, and the bug above it would be harmless.
+const noSlots: ReadonlyArray<Edit> = [
+  {
+    file: money,
+    text: "  at timestamptz NOT NULL,\n  PRIMARY KEY (app_id, reference, slot)\n",
+    instead: "  at timestamptz NOT NULL\n"
+  },
+  {
+    file: money,
+    text: "  amount_minor bigint NOT NULL CHECK (amount_minor <> 0),\n  PRIMARY KEY (app_id, reference, slot, currency, account)\n",
+    instead: "  amount_minor bigint NOT NULL CHECK (amount_minor <> 0)\n"
+  }
+]
+
+export const ledgerBugs: ReadonlyArray<Bug> = [
+  {
+    name: "skip the fence",
+    breaks: "a claimant that slept past its lease opens nothing",
+    edits: [
+      { file: open, text: "WHEN c.fence IS DISTINCT FROM s.fence OR c.state IS DISTINCT FROM 'claimed'", instead: "WHEN false" },
+      { file: open, text: "k.key = o.key AND k.fence = o.fence AND k.state = 'claimed'", instead: "k.key = o.key" }
+    ]
+  },
+  {
+    name: "decide against an old revision",
+    breaks: "a decision is committed only against the record that it was made for",
+    edits: [
+      {
+        file: "src/persistence/ApplyStatement.ts",
+        text: "l.revision = s.expected_revision",
+        instead: "l.revision >= s.expected_revision"
+      }
+    ]
+  },
+  {
+    name: "settle twice",
+    breaks: "a transaction settles once, whoever brings the news",
+    edits: [
+      {
+        file: "src/persistence/ApplyStatement.ts",
+        text: "l.revision = s.expected_revision",
+        instead: "l.revision >= s.expected_revision"
+      },
+      ...noSlots
+    ]
+  },
+  {
+    name: "release on timeout",
+    breaks: "silence never becomes a refusal",
+    edits: [
+      {
+        file: moves,
+        text: '    NotSent: "fail",\n    Rerouted: "reroute"\n  },\n  successful',
+        instead: '    NotSent: "fail",\n    Unknown: "fail",\n    Rerouted: "reroute"\n  },\n  successful'
+      }
+    ]
+  },
+  {
+    name: "forget to give the reservation back",
+    breaks: "a payout that failed has had its float returned",
+    edits: [
+      { file: moves, text: "entry: release(payout.currency, add(payout.principal, payout.heldFee))", instead: "entry: null" }
+    ]
+  },
+  {
+    name: "credit twice on a late success",
+    breaks: "a collection is credited once",
+    edits: [
+      {
+        file: moves,
+        text: '  successful: { Returned: "review", Refused: "review" },\n  failed: { Succeeded: "succeed" }',
+        instead:
+          '  successful: { Returned: "review", Refused: "review", Succeeded: "succeed" },\n  failed: { Succeeded: "succeed" }'
+      },
+      ...noSlots
+    ]
+  },
+  {
+    name: "believe the amount that was asked for",
+    breaks: "another amount than the stored one moves nothing by itself",
+    edits: [{ file: moves, text: "(fact.amount !== null && fact.amount !== amount) ||", instead: "" }]
+  },
+  {
+    name: "let the tenant pay a dearer fee",
+    breaks: "a tenant is debited no more than was held",
+    edits: [
+      { file: moves, text: "fees: smaller(actualFee, payout.heldFee)", instead: "fees: actualFee" },
+      {
+        file: "src/domain/Ledger.ts",
+        text: "const charged = actualFee < heldFee ? actualFee : heldFee\n  const excess = actualFee > heldFee ? actualFee - heldFee : 0n",
+        instead: "const charged = actualFee\n  const excess = 0n"
+      }
+    ]
+  },
+  {
+    name: "count no payout",
+    breaks: "no more payouts in an hour than the limit",
+    edits: [
+      {
+        file: "src/services/Velocity.ts",
+        text: "if (full !== undefined) return yield* exceeded(full, now)\n        return counters",
+        instead: "return full === undefined ? [] : []"
+      }
+    ]
+  },
+  {
+    name: "book an exchange as it was quoted",
+    breaks: "an exchange is booked as it came in",
+    edits: [
+      {
+        file: "src/domain/ExchangeMoves.ts",
+        text: "const brought = exchanged ??",
+        instead: "const brought = exchanged === null ? exchanged :"
+      }
+    ]
+  }
+]

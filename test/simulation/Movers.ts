@@ -1,0 +1,70 @@
+import type { Promises } from "../../src/services/ports/Provider.ts"
+import { MINUTE } from "./Movement.ts"
+
+/** One that pays and charges: what it promises, and how far it goes within that. */
+export interface Mover {
+  readonly name: string
+  readonly promises: Promises
+  /** How long after it took something it may not find it, and how often. */
+  readonly lateMs: number
+  readonly lateShare: number
+}
+
+const QUOTE_MS = 30 * MINUTE
+/** Every provider's grace that is promised is at least this long. */
+const SHORT_GRACE_MS = MINUTE
+
+/** The combinations of promises that there are among the real ones. */
+export const MOVERS: ReadonlyArray<Mover> = [
+  {
+    name: "alpha",
+    promises: {
+      clientReference: "idempotent",
+      lookup: "by_client_ref",
+      webhookAuth: "hmac",
+      quoteTtlMs: QUOTE_MS,
+      notFoundGraceMs: 10 * MINUTE
+    },
+    lateMs: 10 * MINUTE,
+    lateShare: 0.1
+  },
+  {
+    // Its question by our reference is not documented, and its "not found" means nothing for hours.
+    name: "beta",
+    promises: {
+      clientReference: "none",
+      lookup: "by_client_ref_inferred",
+      webhookAuth: "hmac",
+      quoteTtlMs: QUOTE_MS,
+      notFoundGraceMs: 10 * MINUTE
+    },
+    lateMs: 360 * MINUTE,
+    lateShare: 0.3
+  },
+  {
+    // Nobody signs its callbacks: a forged one is as good as any.
+    name: "delta",
+    promises: {
+      clientReference: "unique_reject",
+      lookup: "by_client_ref",
+      webhookAuth: "none",
+      quoteTtlMs: QUOTE_MS,
+      notFoundGraceMs: SHORT_GRACE_MS
+    },
+    lateMs: SHORT_GRACE_MS,
+    lateShare: 0.1
+  },
+  {
+    // What comes twice is done twice.
+    name: "epsilon",
+    promises: {
+      clientReference: "none",
+      lookup: "by_client_ref",
+      webhookAuth: "weak",
+      quoteTtlMs: QUOTE_MS,
+      notFoundGraceMs: 2 * MINUTE
+    },
+    lateMs: 2 * MINUTE,
+    lateShare: 0.1
+  }
+]

@@ -1,0 +1,135 @@
+import { executedOf, feeCharged, MINUTE, PAYOUT_FEE } from "./Movement.ts"
+import { type Heard, refusalIn, type Seen, type Stored, type Told } from "./Seen.ts"
+
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const TEST_CEILING = 20_000n
+/** An earlier charge counts this long; one that waited for its code was placed after it was recorded. */
+const LOOK_BACK_MS = 15 * MINUTE
+const CODE_MS = 10 * MINUTE
+
+type Reason = (one: Told, heard: Heard, seen: Seen, details: Readonly<Record<string, unknown>>) => boolean
+
+/** Refusals that nothing gave a reason for, by the judge's own count. */
+export const unjustified = (one: Told, seen: Seen): ReadonlyArray<string> =>
+  one.answers.flatMap((heard) => {
+    const refusal = refusalIn(heard.body)
+    if (refusal === undefined) return []
+    const reason = reasons[refusal.code]
+    if (reason === undefined) return [`${one.key}: refused with ${refusal.code}, which nothing here can cause`]
+    // What is repeated was decided for an earlier request.
+    const asked = heard.isReplay ? { ...heard, askedAt: one.askedAt } : heard
+    return reason(one, asked, seen, refusal.details) ? [] : [`${one.key}: refused with ${refusal.code} for no reason`]
+  })
+
+const always: Reason = () => true
+
+/** Had not ended when the request was sent, as far as it has ended at all. */
+const wasOpen = ({ completedAt }: Stored, { askedAt }: Heard): boolean => completedAt === null || completedAt >= askedAt
+
+const others = (one: Told, { records, told }: Seen, heard: Heard) =>
+  told.flatMap((other) => {
+    const record = records.get(other.reference ?? "")
+    const isThere = other !== one && record !== undefined && record.createdAt <= heard.answeredAt
+    return isThere && other.mode === one.mode ? [{ ...other, record }] : []
+  })
+
+/** Both ends of an answer that took its time may lie in different windows. */
+const windowsOf = ({ answeredAt, askedAt }: Heard, length: number): ReadonlyArray<number> => [
+  Math.floor(askedAt / length),
+  Math.floor(answeredAt / length)
+]
+
+const isFull: Reason = (one, heard, seen) => {
+  const cap = seen.caps.get(`${one.appId}/${one.mode}`)
+  if (cap === undefined) return false
+  const counted = others(one, seen, heard).filter(
+    ({ appId, kind, party, record }) =>
+      appId === one.appId &&
+      kind === one.kind &&
+      (kind === "payout" ? record.status !== "failed" || wasOpen(record, heard) : party === one.party)
+  )
+  return windowsOf(heard, HOUR).some(
+    (hour) => counted.filter(({ record }) => Math.floor(record.createdAt / HOUR) === hour).length >= cap
+  )
+}
+
+const isOverCeiling: Reason = (one, heard, seen) => {
+  const { ceiling } = seen
+  if (ceiling === null) return false
+  const counted = others(one, seen, heard).filter(
+    ({ kind, record }) => kind === "payout" && (record.status !== "failed" || wasOpen(record, heard))
+  )
+  return windowsOf(heard, DAY).some((day) => {
+    const sum = counted
+      .filter(({ record }) => Math.floor(record.createdAt / DAY) === day)
+      .reduce((total, { amount }) => total + amount + PAYOUT_FEE, 0n)
+    return sum + one.amount + PAYOUT_FEE > ceiling.amount
+  })
+}
+
+/** The refusal names a charge of the same number that was live, or ended while this request was there. */
+const isGuarded: Reason = (one, heard, seen, { already_succeeded, reference }) => {
+  const earlier = others(one, seen, heard).find((other) => other.reference === reference)
+  if (earlier === undefined) return false
+  const { appId, kind, party, record } = earlier
+  return (
+    kind === "collection" &&
+    appId === one.appId &&
+    party === one.party &&
+    record.createdAt + LOOK_BACK_MS + (seen.needsCode ? CODE_MS : 0) > heard.askedAt &&
+    wasOpen(record, heard) &&
+    (already_succeeded === undefined || executedOf(seen.movements, earlier.reference).length > 0)
+  )
+}
+
+/** The least that can have been there, while the request was, is less than what it needed; and no more is said to be missing. */
+const isShort: Reason = (one, heard, seen, { shortfall_minor }) => {
+  const missing = one.amount + (one.kind === "payout" ? PAYOUT_FEE : 0n) - leastAvailable(one, heard, seen)
+  if (one.kind === "exchange") return missing > 0n
+  return typeof shortfall_minor === "number" && shortfall_minor > 0 && BigInt(shortfall_minor) <= missing
+}
+
+const leastAvailable = (one: Told, heard: Heard, seen: Seen): bigint =>
+  others(one, seen, heard)
+    .filter(({ appId }) => appId === one.appId)
+    .reduce(
+      (sum, { amount, kind, record, reference }) => {
+        const isEnded = !wasOpen(record, heard)
+        const [moved] = isEnded ? executedOf(seen.movements, reference) : []
+        if (kind === "collection") return moved === undefined ? sum : sum + moved.amount - moved.fee
+        if (isEnded && record.status === "failed") return sum
+        if (kind === "exchange") return sum - amount
+        return sum - amount - (moved === undefined ? PAYOUT_FEE : feeCharged(moved.fee))
+      },
+      seen.credits.get(`${one.appId}/${one.mode}/UGX`) ?? 0n
+    )
+
+const isAboveCeiling: Reason = ({ amount, kind, mode }, _, __, { maximum_minor, scope }) =>
+  mode === "test" &&
+  scope === "test_mode" &&
+  maximum_minor === Number(TEST_CEILING) &&
+  amount + (kind === "payout" ? PAYOUT_FEE : 0n) > TEST_CEILING
+
+const isRejected: Reason = ({ reference }, _, { records }) =>
+  ["failed", "expired", "successful"].includes(records.get(reference ?? "")?.status ?? "")
+
+const reasons: Readonly<Record<string, Reason | undefined>> = {
+  velocity_limit_exceeded: isFull,
+  global_ceiling_reached: isOverCeiling,
+  duplicate_charge_in_flight: isGuarded,
+  insufficient_tenant_float: isShort,
+  amount_above_maximum: isAboveCeiling,
+  payout_rejected_by_provider: isRejected,
+  charge_rejected_by_provider: isRejected,
+  otp_incorrect: ({ pin, reference }, _, { wrongCodes }) =>
+    wrongCodes.some((one) => one.reference === reference && one.pin === pin),
+  quote_expired: ({ kind }) => kind === "exchange",
+  // The outside is silent, or another request has the key: nothing here is decided by a count.
+  request_in_progress: always,
+  indeterminate_outcome: always,
+  provider_unavailable: always,
+  provider_timeout: always,
+  provider_bad_response: always,
+  provider_error: always
+}

@@ -1,0 +1,136 @@
+import type { Kind, Mode, Movement } from "./Movement.ts"
+import type { WrongCode } from "./SentCodes.ts"
+
+// What the judge is shown: what the providers did, what the tenants asked and were told, and what is stored at the end.
+
+/** When a request was sent and when its answer came. */
+export interface Span {
+  readonly askedAt: number
+  readonly answeredAt: number
+}
+
+export interface Heard extends Span {
+  readonly status: number
+  readonly body: string
+  readonly isReplay: boolean
+  /** From the request that claimed the key, not from one that found it claimed. */
+  readonly isOwn: boolean
+  /** Where another request with the key stood, inside its lease, when this one was answered; null where none was under way. */
+  readonly beside: string | null
+}
+
+/** A code that a tenant said for a collection that waits for one, and what he was told. */
+export interface Said extends Span {
+  /** Null where it was said without a key. */
+  readonly key: string | null
+  readonly pin: string
+  readonly status: number
+  readonly body: string
+  readonly isReplay: boolean
+}
+
+/** One operation of a tenant and everything that it was ever told about it. */
+export interface Told {
+  readonly appId: string
+  readonly mode: Mode
+  readonly kind: Kind
+  readonly amount: bigint
+  /** Whose number is charged or paid; empty for an exchange. */
+  readonly party: string
+  readonly key: string
+  /** When it was sent first. */
+  readonly askedAt: number
+  /** The code that it came with; null where it brought none. */
+  readonly pin: string | null
+  /** Every whole answer to this key, in order. */
+  readonly answers: Array<Heard>
+  /** Every whole answer to a code. */
+  readonly said: Array<Said>
+  reference: string | undefined
+  settled: "accepted" | "refused" | undefined
+}
+
+/** A code that a tenant asked for by hand. */
+export interface CodeRequest {
+  readonly appId: string
+  readonly mode: Mode
+  readonly party: string
+  readonly askedAt: number
+  /** Null where no answer came. */
+  answer: { readonly at: number; readonly error: string | null } | null
+}
+
+/** An event as the tenant's endpoint took it. */
+export interface Event {
+  readonly id: string
+  readonly type: string
+  readonly body: string
+  readonly reference: string
+  readonly version: number
+  readonly status: string
+}
+
+export interface Stored {
+  readonly status: string
+  readonly needsReview: boolean
+  readonly returned: boolean
+  readonly provider: string
+  readonly createdAt: number
+  /** Null while it is open; of the last end where it had more than one. */
+  readonly completedAt: number | null
+}
+
+export interface Position {
+  readonly available: bigint
+  readonly reserved: bigint
+  readonly collected: bigint
+  readonly paidOut: bigint
+  readonly fees: bigint
+}
+
+export interface Seen {
+  /** What each position began with, by tenant, mode and currency. */
+  readonly credits: ReadonlyMap<string, bigint>
+  /** Payouts that a tenant may have in an hour, and charges that one payer of his may have, by tenant and mode. */
+  readonly caps: ReadonlyMap<string, number>
+  /** What may be paid out through one provider in a day and a mode. */
+  readonly ceiling: { readonly provider: string; readonly amount: bigint } | null
+  /** Whether a charge needs the code that its payer was sent. */
+  readonly needsCode: boolean
+  readonly told: ReadonlyArray<Told>
+  readonly codeRequests: ReadonlyArray<CodeRequest>
+  readonly wrongCodes: ReadonlyArray<WrongCode>
+  /** The references of codes that a provider took, or may have taken. */
+  readonly unrefusedCodes: ReadonlyArray<string>
+  readonly movements: ReadonlyArray<Movement>
+  readonly events: ReadonlyArray<Event>
+  /** By reference, as it is stored at the end. */
+  readonly records: ReadonlyMap<string, Stored>
+  readonly positions: ReadonlyMap<string, Position>
+  /** Differences that the ledger finds in itself. */
+  readonly ledger: ReadonlyArray<string>
+}
+
+interface Spoken {
+  readonly data?: { readonly reference?: string }
+  readonly error?: {
+    readonly code: string
+    readonly terminal: boolean
+    readonly ambiguous: boolean
+    readonly details: Readonly<Record<string, unknown>>
+  }
+}
+
+/** The refusal in an answer; undefined where it is none. */
+export const refusalIn = (body: string): Spoken["error"] => {
+  const { error }: Spoken = JSON.parse(body)
+  return error
+}
+
+/** The transaction that an answer speaks of as its own. */
+export const named = (body: string): string | undefined => {
+  const { data, error }: Spoken = JSON.parse(body)
+  if (error === undefined) return data?.reference
+  const reference = error.details["reference"]
+  return error.code === "duplicate_charge_in_flight" || typeof reference !== "string" ? undefined : reference
+}

@@ -1,0 +1,141 @@
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { Random } from "../support/Random.ts"
+import { MODES } from "./Client.ts"
+import type { Endpoint } from "./Endpoint.ts"
+import type { Ground, Ready } from "./Ground.ts"
+import type { Hint } from "./Movement.ts"
+import { type Fate, Node } from "./Node.ts"
+import { type NodeServices, openServices } from "./NodeServices.ts"
+import { callbackOf, type World } from "./World.ts"
+
+const ITEMS_AT_MOST = 1_000
+
+export interface Process {
+  readonly node: Node
+  readonly services: NodeServices
+}
+
+/** Two processes, the clock, and what happens to them: `begin` once. */
+export class Stage {
+  /** Every choice, answer and event in its order: what has to be the same when the seed is played again. */
+  readonly log: Array<string> = []
+  crashes = 0
+  now: number
+  /** Nobody dies or is left standing any more, and every round does all that is due. */
+  calm = false
+  /** The only moment at which the next piece of work is left standing; undefined where the dice decide. */
+  held: string | undefined
+  readonly #random: Random
+  readonly #ground: Ground
+  readonly #world: World
+  readonly #endpoint: Endpoint
+  readonly #processes: Array<Process> = []
+
+  constructor(random: Random, ground: Ground, world: World, endpoint: Endpoint, now: number) {
+    this.#random = random
+    this.#ground = ground
+    this.#world = world
+    this.#endpoint = endpoint
+    this.now = now
+  }
+
+  readonly begin = Effect.suspend(() =>
+    Effect.forEach(this.#ground.ports, (ready) => Effect.map(this.#start(ready), (made) => this.#processes.push(made)))
+  )
+
+  get processes(): ReadonlyArray<Process> {
+    return this.#processes
+  }
+
+  any(): Process {
+    return this.process(this.#random.below(this.#processes.length))
+  }
+
+  process(index: number): Process {
+    return this.#processes[index] ?? unknownNode(index)
+  }
+
+  pass(ms: number): Effect.Effect<void> {
+    this.now += ms
+    return TestClock.setTime(this.now)
+  }
+
+  readonly moment = Effect.suspend(() => this.pass(1))
+
+  /** A dead process is started again, knowing nothing. */
+  get raiseTheDead(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      for (const [index, ready] of this.#ground.ports.entries()) {
+        if (!this.process(index).node.isDead) continue
+        this.crashes++
+        this.log.push("a node died")
+        this.#processes[index] = yield* this.#start(ready)
+      }
+    })
+  }
+
+  work<A>(work: (services: NodeServices) => Effect.Effect<A>, heard: (answer: A) => void = () => {}): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { node, services } = this.any()
+      // No two pieces of work at the same time, so that what is due is due in one order.
+      return this.moment.pipe(Effect.andThen(node.run(work(services), heard)), Effect.andThen(this.raiseTheDead))
+    })
+  }
+
+  /** Some of what is due, or in calm all of it. */
+  round(round: (services: NodeServices) => Effect.Effect<number>): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const limit = this.calm ? ITEMS_AT_MOST : 1 + this.#random.below(6)
+      let done = 1
+      for (let item = 0; item < limit && done > 0; item++) {
+        done = 0
+        yield* this.work(round, (count) => void (done = count))
+      }
+    })
+  }
+
+  get rounds(): Effect.Effect<void> {
+    return this.callbacks.pipe(
+      Effect.andThen(this.round((services) => services.reconciler.round)),
+      Effect.andThen(this.round((services) => services.dispatcher.round))
+    )
+  }
+
+  get callbacks(): Effect.Effect<void> {
+    const bring = (hint: Hint) =>
+      this.work(({ ingress }) => Effect.exit(ingress.receive(hint.provider, hint.mode, callbackOf(hint))))
+    return Effect.suspend(() => Effect.forEach(this.#world.dueHints(this.now), bring, { discard: true })).pipe(
+      Effect.andThen(this.round((services) => services.ingress.round))
+    )
+  }
+
+  /** Between any two effects of a request it may be left waiting or die with its node. */
+  #fate(moment: string, mayWait: boolean): Fate {
+    if (this.calm) return "goes_on"
+    const fate = this.#choose(moment, mayWait)
+    if (fate !== "goes_on") this.log.push(`${moment}: ${fate}`)
+    return fate
+  }
+
+  #choose(moment: string, mayWait: boolean): Fate {
+    if (this.held !== undefined) {
+      const isThere = mayWait && moment.replace(/send|charge|execute/, "money") === this.held
+      if (isThere) this.held = undefined
+      return isThere ? "waits" : "goes_on"
+    }
+    if (this.#random.chance(0.03)) return "dies"
+    return mayWait && this.#random.chance(0.03) ? "waits" : "goes_on"
+  }
+
+  #start(ready: Ready): Effect.Effect<Process> {
+    const node = new Node((moment, mayWait) => this.#fate(moment, mayWait))
+    const providers = MODES.flatMap((mode) => this.#world.providers(mode))
+    const services = openServices(node, { ready, providers, post: this.#endpoint.receive, takesTime: this.moment })
+    return Effect.map(services, (opened) => ({ node, services: opened }))
+  }
+}
+
+const unknownNode = (index: number): never => {
+  throw new Error(`there is no node ${index}`)
+}
