@@ -71,9 +71,11 @@ const commands = (record: Case["record"]): ReadonlyArray<string> => {
   const to = waysOf(record)
   return (["successful", "failed"] as const).map(
     (outcome) =>
-      `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])}\n    ${meanings[to[outcome]]}`
+      `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])}\n    ${meaning(outcome, to[outcome])}`
   )
 }
+
+const meaning = (outcome: Resolution["outcome"], way: Way): string => (way === "correct" ? corrections[outcome] : meanings[way])
 
 const figures = ({ kind }: Case["record"], outcome: Resolution["outcome"], way: Way): string => {
   if (outcome === "failed" || way === "keep") return ""
@@ -81,12 +83,16 @@ const figures = ({ kind }: Case["record"], outcome: Resolution["outcome"], way: 
 }
 
 /** In the words of somebody who knows the float and not the code. */
-const meanings: { readonly [W in Way]: string } = {
+const corrections: { readonly [O in Resolution["outcome"]]: string } = {
+  successful: "money moved, with these figures where the record has others: the difference is posted, once",
+  failed: "no money moved, or it went back: what was booked is taken back, once"
+}
+
+const meanings: { readonly [W in Exclude<Way, "correct">]: string } = {
   settle: "money moved: what is reserved is paid",
   release: "nothing moved: what is reserved returns to the float",
   collect: "money came in: it is credited to the float",
   close: "nothing came in: it is closed as failed",
-  correct: "it is booked otherwise: the difference is posted, once",
   keep: "it is right as it stands: the case is closed and nothing is posted"
 }
 

@@ -10,6 +10,8 @@ import type { Family } from "./Gauges.ts"
 
 /** How long spans may take to be flushed when the process stops; a dead collector must not keep it alive. */
 const SHUTDOWN_MS = 3_000
+/** The same for the gauges, of which the collector has had nearly all. */
+const GAUGES_SHUTDOWN_MS = 1_000
 const METRICS_EVERY = "15 seconds"
 
 export interface TelemetryOptions {
@@ -21,7 +23,7 @@ export interface TelemetryOptions {
   readonly serviceVersion: string
 }
 
-const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(traces(options), metrics(options))
+const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(traces(options), metrics(options, SHUTDOWN_MS))
 
 /** What is read and not counted, to the same collector: `families` are asked for before each export. */
 const gauges = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> =>
@@ -55,7 +57,7 @@ const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArr
     yield* Effect.addFinalizer(() => refilled)
     yield* Effect.forkScoped(Effect.repeat(refilled, Schedule.spaced(METRICS_EVERY)))
   })
-  return Layer.provideMerge(Layer.effectDiscard(filling), Layer.provide(metrics(options), own))
+  return Layer.provideMerge(Layer.effectDiscard(filling), Layer.provide(metrics(options, GAUGES_SHUTDOWN_MS), own))
 }
 
 const set = (name: string, description: string, labels: Readonly<Record<string, string>>, value: number | bigint) =>
@@ -64,14 +66,14 @@ const set = (name: string, description: string, labels: Readonly<Record<string, 
     : Metric.update(Metric.withAttributes(Metric.gauge(name, { description }), labels), value)
 
 /** What the registry around it holds: what this process counts, or its gauges. */
-const metrics = ({ endpoint, serviceName, serviceVersion }: TelemetryOptions): Layer.Layer<never> =>
+const metrics = ({ endpoint, serviceName, serviceVersion }: TelemetryOptions, shutdownTimeout: number): Layer.Layer<never> =>
   endpoint === undefined
     ? Layer.empty
     : OtlpMetrics.layer({
         url: signalUrl(endpoint, "metrics"),
         resource: { serviceName, serviceVersion },
         exportInterval: METRICS_EVERY,
-        shutdownTimeout: SHUTDOWN_MS
+        shutdownTimeout
       }).pipe(Layer.provide([OtlpSerialization.layerProtobuf, FetchHttpClient.layer]))
 
 const signalUrl = (endpoint: string, signal: "traces" | "metrics"): string => `${endpoint.replace(/\/+$/, "")}/v1/${signal}`

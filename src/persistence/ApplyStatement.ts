@@ -90,26 +90,26 @@ delta AS MATERIALIZED (
   FROM line GROUP BY app_id, mode, currency
 ),
 position AS MATERIALIZED (
-  SELECT p.* FROM float_positions p
-  WHERE (p.app_id, p.mode, p.currency) IN (SELECT app_id, mode, currency FROM delta) AND (SELECT count(*) FROM counter) >= 0
+  SELECT p.*, d.available, d.reserved, d.collected, d.paid_out, d.provider_fees, d.fx_in, d.fx_out, d.returned, d.receivable
+  FROM delta d JOIN float_positions p ON p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
+  WHERE (SELECT count(*) FROM counter) >= 0
   ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
 ),
 moved AS (
   -- Every column comes from the locked row, as in the open statement.
   UPDATE float_positions p SET
-    available_minor = l.available_minor + d.available,
-    reserved_minor = l.reserved_minor + d.reserved,
-    collected_minor = l.collected_minor + d.collected,
-    paid_out_minor = l.paid_out_minor + d.paid_out,
-    provider_fees_minor = l.provider_fees_minor + d.provider_fees,
+    available_minor = l.available_minor + l.available,
+    reserved_minor = l.reserved_minor + l.reserved,
+    collected_minor = l.collected_minor + l.collected,
+    paid_out_minor = l.paid_out_minor + l.paid_out,
+    provider_fees_minor = l.provider_fees_minor + l.provider_fees,
     credited_minor = l.credited_minor,
     debited_minor = l.debited_minor,
-    fx_in_minor = l.fx_in_minor + d.fx_in,
-    fx_out_minor = l.fx_out_minor + d.fx_out,
-    returned_minor = l.returned_minor + d.returned,
-    receivable_minor = l.receivable_minor + d.receivable
-  FROM delta d JOIN position l ON l.app_id = d.app_id AND l.mode = d.mode AND l.currency = d.currency
-  WHERE p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
+    fx_in_minor = l.fx_in_minor + l.fx_in,
+    fx_out_minor = l.fx_out_minor + l.fx_out,
+    returned_minor = l.returned_minor + l.returned,
+    receivable_minor = l.receivable_minor + l.receivable
+  FROM position l WHERE p.app_id = l.app_id AND p.mode = l.mode AND p.currency = l.currency
   RETURNING p.app_id
 ),
 written AS (

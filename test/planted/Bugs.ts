@@ -118,6 +118,7 @@ const codeBugs: ReadonlyArray<Bug> = [
   {
     name: "say a code again after silence",
     breaks: "a code whose answer nobody heard is not said again",
+    test: "test/scenarios/CodeCrash.test.ts",
     edits: [
       {
         file: "src/persistence/CodesPg.ts",

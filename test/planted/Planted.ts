@@ -21,7 +21,7 @@ const options = (() => {
     const { values } = parseArgs({
       options: {
         only: { type: "string", default: "" },
-        seeds: { type: "string", default: "150" },
+        seeds: { type: "string", default: "200" },
         steps: { type: "string", default: "20" },
         json: { type: "boolean", default: false }
       }

@@ -6,53 +6,12 @@ import { minor } from "../../src/domain/Money.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Settlement } from "../../src/services/Settlement.ts"
 import { payout } from "../providers/EversendBench.ts"
-import { evaluations, firing, readRules } from "../support/AlertRules.ts"
 import { type Exposition, sampled } from "../support/Exposition.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
 import type { Operated } from "../support/Operating.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { tenantOn, webhooksOf } from "../support/Stack.ts"
-
-export const rules = readRules("deploy/prometheus/alerts.yml")
-
-/** What fires now, by counters that have grown since `before`. */
-export const fired = ({ now, page }: Operated, before: Exposition) =>
-  Effect.gen(function* () {
-    const after = yield* page
-    const atSeconds = yield* now
-    return rules.filter((rule) => firing(rule, { before, after, atSeconds }).length > 0).map(({ alert }) => alert)
-  })
-
-/** As in deploy/prometheus/prometheus.yml. */
-const EVALUATED_EVERY_SECONDS = 15
-
-/** Fires, and while the fault lasts the expression holds at as many scrapes in a row as the rule's `for` spans. */
-const fires = Effect.fnUntraced(function* (operated: Operated, before: Exposition, alert: string) {
-  yield* eventually(fired(operated, before), (alerts) => alerts.includes(alert))
-  const inARow = rules.filter((rule) => rule.alert === alert).map((rule) => evaluations(rule, EVALUATED_EVERY_SECONDS) - 1)
-  for (let more = inARow[0] ?? 0; more > 0; more--) expect(yield* fired(operated, before)).toContain(alert)
-})
-const ends = (operated: Operated, alert: string) =>
-  Effect.flatMap(operated.page, (before) => eventually(fired(operated, before), (alerts) => !alerts.includes(alert)))
-
-const statusOf = ({ run }: Operated) => Effect.map(run("status", "--json"), ({ output }): unknown => JSON.parse(output))
-
-const grownOlder = ({ sql }: Operated, reference: string, age: string) =>
-  sql`UPDATE transactions SET created_at = created_at - ${age}::interval WHERE reference = ${reference}`
-
-/** What a provider's support says about what it never executed. */
-const neverExecuted = ({ gateway }: Operated, reference: string) =>
-  Context.get(gateway.context, Settlement).apply(
-    Reference.make(reference),
-    {
-      _tag: "Refused",
-      kind: "other",
-      providerReference: null,
-      failure: { code: "unknown", message: "" },
-      note: "never executed"
-    },
-    "reconciler"
-  )
+import { ends, fires, grownOlder, neverExecuted, statusOf } from "./AlertFiring.ts"
 
 export interface Fault {
   /** What goes wrong, and what ends it. */

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs"
+import { basename } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
@@ -6,7 +7,8 @@ import { metricsIn } from "../support/AlertRules.ts"
 import { sampled } from "../support/Exposition.ts"
 import { givenOperated } from "../support/Operating.ts"
 import { eventually } from "../support/SignedClient.ts"
-import { fired, rules, stories } from "./AlertFaults.ts"
+import { stories } from "./AlertFaults.ts"
+import { fired, rules } from "./AlertFiring.ts"
 
 const DASHBOARD = "deploy/grafana/payment-gateway.json"
 const TIMEOUT_MS = 90_000
@@ -27,6 +29,9 @@ describe("alerts", () => {
     expect(rules.map(({ runbook }) => runbook).filter((runbook) => !existsSync(runbook))).toEqual([])
     const incomplete = rules.filter(({ runbook }) => headings.some((one) => !readFileSync(runbook, "utf8").includes(`${one}\n`)))
     expect(incomplete).toEqual([])
+    expect(rules.filter(({ runbook }) => !/\n\nPlayed: \S.*\n$/.test(readFileSync(runbook, "utf8")))).toEqual([])
+    const index = readFileSync("docs/runbooks/README.md", "utf8")
+    expect(rules.filter(({ alert, runbook }) => !index.includes(`[${alert}](${basename(runbook)})`))).toEqual([])
   })
 
   it("have a fault each that provokes them", () => {

@@ -221,7 +221,8 @@ it.live(
       expect(spans).toContain("eversend.send")
       expect(spans).toContain("gateway_transactions_open")
       expect(lines.join("\n")).toContain("settled")
-      expect(lines.join("\n")).toContain("a money step broke")
+      // With what a person goes on from: the request's id, which the client has, too, and the reference.
+      expect(lines.find((line) => line.includes("a money step broke"))).toMatch(/"request_id":"\w{26}","reference":"\w{26}"/)
       expect(metrics).toContain("gateway_provider_calls_total")
       expect(answers.length).toBeGreaterThan(20)
       expect(texts.length).toBeGreaterThanOrEqual(2 * settled.length)
