@@ -1,6 +1,7 @@
 import { Client } from "pg"
 import { applyParameters, applyStatement } from "../../src/persistence/ApplyStatement.ts"
-import { openParameters, openStatement } from "../../src/persistence/OpenStatement.ts"
+import { openParameters } from "../../src/persistence/OpenColumns.ts"
+import { openStatement } from "../../src/persistence/OpenStatement.ts"
 import type { Bench } from "../Cluster.ts"
 import { inTurn, median, type Part, percentile } from "../Report.ts"
 import { openLedger } from "./Ours.ts"

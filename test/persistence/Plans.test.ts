@@ -42,8 +42,17 @@ const LARGE =
 const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
   const url = yield* givenDatabase
   const ports = Layer.mergeAll(
-    ...[BeneficiariesPg, FloatLedgerPg, IdempotencyPg, LimitsPg, NoncesPg, PartyHashesPg, ProviderInboxPg],
-    ...[TransactionsPg, WebhookDeliveriesPg, WebhookEndpointsPg, WebhookOutboxPg]
+    BeneficiariesPg,
+    FloatLedgerPg,
+    IdempotencyPg,
+    LimitsPg,
+    NoncesPg,
+    PartyHashesPg,
+    ProviderInboxPg,
+    TransactionsPg,
+    WebhookDeliveriesPg,
+    WebhookEndpointsPg,
+    WebhookOutboxPg
   )
   return yield* Layer.build(
     ports.pipe(
