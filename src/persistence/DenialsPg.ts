@@ -20,7 +20,7 @@ interface Question {
 
 const matchStatement = `
 SELECT DISTINCT a.ord FROM json_to_recordset($1::json) AS a(ord int, kind text, hash text)
-JOIN denials d ON d.kind = a.kind AND d.hash = decode(a.hash, 'hex')`
+CROSS JOIN LATERAL (SELECT FROM denials WHERE kind = a.kind AND hash = decode(a.hash, 'hex') LIMIT 1) d`
 
 export const DenialsPg = Layer.effect(
   Denials,

@@ -27,9 +27,12 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>, f
   return {
     next: first + all.length,
     count: `cardinality($${first}::${all[0]?.[1].type}[])`,
-    /** FROM: one row a step, numbered from one, of the columns that are named. */
+    /**
+     * FROM: one row a step, numbered from one, of the columns that are named. Behind a SELECT the planner does not see how long an array is:
+     * it would find a plan for this very length cheaper, and plan the whole statement anew each time, which takes longer than a lone step.
+     */
     rows: (alias: string, names: ReadonlyArray<string>) =>
-      `unnest(${names.map(place).join(", ")}) WITH ORDINALITY AS ${alias}(${names.join(", ")}, ord)`,
+      `unnest(${names.map((name) => `(SELECT ${place(name)})`).join(", ")}) WITH ORDINALITY AS ${alias}(${names.join(", ")}, ord)`,
     /** One row's value, taken where it is written down and nowhere before: what is long is not carried from part to part. */
     value: (name: string, ord: string) => `(${place(name)})[${ord}]`,
     parameters: (rows: ReadonlyArray<Row>) =>

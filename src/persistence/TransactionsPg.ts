@@ -81,9 +81,12 @@ interface Name {
   readonly reference: Reference
 }
 
+/** Each is found by its key, whatever the planner thinks of the table. */
 const findStatement = `
 SELECT a.ord, t.record, t.revision FROM json_to_recordset($1::json) AS a(ord int, app_id text, mode text, reference text)
-JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference AND t.mode = a.mode`
+CROSS JOIN LATERAL (
+  SELECT record, revision FROM transactions WHERE app_id = a.app_id AND reference = a.reference AND mode = a.mode LIMIT 1
+) t`
 
 export const TransactionsPg = Layer.effect(
   Transactions,
