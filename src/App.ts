@@ -2,7 +2,7 @@ import { Context, Effect, Layer, type Redacted, Ref, Schema } from "effect"
 import * as Config from "./Config.ts"
 import { Server } from "./http/Server.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
-import { gauges, pictures } from "./observability/Gauges.ts"
+import { gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management } from "./observability/Management.ts"
 import { Telemetry } from "./observability/Telemetry.ts"
@@ -127,8 +127,7 @@ const management = (settings: Settings, draining: Effect.Effect<boolean>, versio
       const { alive } = yield* Probe
       const { read } = yield* Standing
       const process = yield* eventLoop
-      const picture = yield* pictures(read)
-      const families = Effect.zipWith(process, picture, (own, standing) => [own, ...gauges(standing)])
+      const families = Effect.zipWith(process, picture(read), (own, standing) => [own, ...gauges(standing)])
       return Layer.merge(
         Management.layer({
           host: settings.host,

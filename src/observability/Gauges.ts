@@ -18,24 +18,26 @@ const KEPT_MS = 500
 /** How long a picture may take; a scrape waits longer than a probe. */
 const TIMEOUT_MS = 5_000
 
-/** Pictures for whoever asks, null for one that did not come: the database is asked at most once in a while, however many ask. */
+/** How things stand now; null where that did not come. */
+export const picture = (read: Effect.Effect<Picture, unknown>): Effect.Effect<Picture | null> =>
+  Effect.map(Effect.exit(Effect.timeout(read, TIMEOUT_MS)), (exit) => (Exit.isSuccess(exit) ? exit.value : null))
+
+/** Pictures for whoever asks: the database is asked at most once in a while, however many ask. */
 export const pictures = (read: Effect.Effect<Picture, unknown>): Effect.Effect<Effect.Effect<Picture | null>> =>
   Effect.cachedWithTTL(
-    Effect.map(Effect.exit(Effect.timeout(read, TIMEOUT_MS)), (exit) => (Exit.isSuccess(exit) ? exit.value : null)),
+    picture(read),
     // What broke is not kept: the next question asks again.
     (exit) => (Exit.isSuccess(exit) && exit.value !== null ? KEPT_MS : 0)
   )
 
 /** How things stand in the database; null when it did not answer, and then nothing else: an old number would be a lie. */
-export const gauges = (picture: Picture | null): ReadonlyArray<Family> => [
+export const gauges = (seen: Picture | null): ReadonlyArray<Family> => [
   {
     name: "gateway_database_up",
     help: "1 when the database answered this scrape, else 0.",
-    samples: [[{}, picture === null ? 0 : 1]]
+    samples: [[{}, seen === null ? 0 : 1]]
   },
-  ...(picture === null
-    ? []
-    : [...transactions(picture), ...queues(picture), ...money(picture), ...checks(picture), connections(picture)])
+  ...(seen === null ? [] : [...transactions(seen), ...queues(seen), ...money(seen), ...checks(seen), connections(seen)])
 ]
 
 /** Families in the text format of Prometheus. One without samples is there too, so that its name is known. */

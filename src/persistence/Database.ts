@@ -52,6 +52,10 @@ export const Database = {
               lock_timeout: `${LOCK_TIMEOUT_MS}ms`,
               statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
               idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
+              // A plan that was made while its table was young would read it from end to end until the next ANALYZE.
+              enable_seqscan: "off",
+              // Statements are short, and compiling one takes longer than running it.
+              jit: "off",
               TimeZone: "UTC"
             }
           },

@@ -32,7 +32,8 @@ export const LedgerAuditPg = Layer.effect(
       yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
       // Before the snapshot: a month of events that is emptied is empty for older snapshots too, and this lock has that month wait.
       yield* sql`LOCK TABLE events IN ACCESS SHARE MODE`
-      yield* sql`SELECT set_config('statement_timeout', ${`${TIMEOUT_MS}ms`}, true)`
+      // It reads whole tables, and those from end to end.
+      yield* sql`SELECT set_config('statement_timeout', ${`${TIMEOUT_MS}ms`}, true), set_config('enable_seqscan', 'on', true)`
       const audits = yield* Effect.forEach(ledgerRules, audit)
       const differences = audits.flatMap((each) => each.differences)
       const checked = Object.fromEntries(audits.map(({ count, rule }) => [rule, count]))

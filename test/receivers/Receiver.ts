@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto"
 import {
   createServer as httpServer,
   type IncomingMessage,
@@ -84,14 +85,21 @@ export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver
     if (isHealed) return well(socket)
     return kind.connected === undefined ? bad(socket) : kind.connected(socket)
   })
-  const listen = (port: number) => new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening))
+  const listen = (port: number) =>
+    new Promise<void>((listening, failed) => {
+      server.once("error", failed)
+      server.listen(port, "127.0.0.1", () => {
+        server.off("error", failed)
+        listening()
+      })
+    })
   const close = async () => {
     for (const drip of drips) clearInterval(drip)
     const closed = server.listening ? new Promise((done) => server.close(done)) : Promise.resolve()
     for (const socket of sockets) socket.destroy()
     await closed
   }
-  await listen(0)
+  await (kind.closed ? listenAside(listen) : listen(0))
   const address = server.address()
   const port = typeof address === "object" ? (address?.port ?? 0) : 0
   if (kind.closed) await close()
@@ -103,6 +111,21 @@ export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver
   }
   const url = `${kind.secure === true ? "https" : "http"}://127.0.0.1:${port}/hook`
   return { kind, url, heard, learn: (given) => void (secret = given), heal, close }
+}
+
+/** Below the ports that the system gives to whoever asks for any: one that is closed for a while must still be free afterwards. */
+const PORTS_ASIDE = [20_000, 32_000] as const
+const ATTEMPTS = 20
+
+const listenAside = async (listen: (port: number) => Promise<void>): Promise<void> => {
+  for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
+    const isListening = await listen(randomInt(...PORTS_ASIDE)).then(
+      () => true,
+      () => false
+    )
+    if (isListening) return
+  }
+  await listen(randomInt(...PORTS_ASIDE))
 }
 
 /** Serves a connection that was taken elsewhere. */
