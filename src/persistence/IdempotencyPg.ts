@@ -90,7 +90,8 @@ export const IdempotencyPg = Layer.effect(
       // Perhaps taken by this very step, whose answer was lost: it is busy then until its lease ends, and nothing has moved.
       doubted: (_step, fence) => Effect.succeed(fence),
       laneOf: ({ scope }) => scope.appId,
-      wasHeld
+      wasHeld,
+      inFlight: 2
     })
 
     const held = Effect.fnUntraced(function* ({ appId, endpoint, key, mode }: KeyScope, fingerprint: Uint8Array, now: number) {

@@ -84,7 +84,8 @@ export const LimitsPg = Layer.effect(
       // A window that is there already is as good as one that was made.
       doubted: (_counters, used) => Effect.succeed(used),
       laneOf: ([counter]) => counter?.appId ?? "",
-      wasHeld
+      wasHeld,
+      inFlight: 2
     })
     const prepare = Effect.fn("Limits.prepare")((counters: ReadonlyArray<Counter>) =>
       counters.length === 0 ? Effect.succeed([]) : prepareOne(counters)

@@ -53,7 +53,8 @@ export const NoncesPg = Layer.effect(
       // Who spent it cannot be told: perhaps this request's own statement, whose answer was lost.
       doubted: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
       laneOf: ({ caller }) => caller.appId,
-      wasHeld
+      wasHeld,
+      inFlight: 2
     })
     const spend = Effect.fn("Nonces.spend")((caller: Caller, nonce: string, expiresAt: Instant) =>
       spendOne({ caller, nonce, expiresAt })

@@ -14,5 +14,6 @@ export const readTogether = <Question, Answer, E>(
     doubted: (_question, answer) => Effect.succeed(answer),
     // Reads wait for no row.
     laneOf: () => "",
-    wasHeld: () => false
+    wasHeld: () => false,
+    inFlight: 2
   })

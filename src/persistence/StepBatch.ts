@@ -4,7 +4,7 @@ import { Array as Arr, Deferred, Effect, Exit, Fiber, Option, Queue, type Scope,
 const STEPS_A_STATEMENT = 256
 /** A batch that takes longer than this waits for a row that somebody holds: batches of other lanes no longer wait for it. */
 const PATIENCE_MS = 100
-/** How many batches are in flight at most, all but the last of them waiting for a row. */
+/** How many batches are in flight at most, those included that wait for a row. */
 const BATCHES_AT_ONCE = 4
 /** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
 const LANES_AT_ONCE = 4
@@ -21,6 +21,8 @@ export interface Batching<Step, Result, E> {
   readonly laneOf: (step: Step) => string
   /** Whether nothing was committed because somebody else held the rows for as long as anybody waits for them. */
   readonly wasHeld: (error: E) => boolean
+  /** How many batches are in flight that wait for no row; 1 if left out, which is right for steps that want the same rows. */
+  readonly inFlight?: number
 }
 
 interface Waiting<Step, Result> {
@@ -29,7 +31,7 @@ interface Waiting<Step, Result> {
 }
 
 /**
- * Commits steps that arrive together with one statement. One batch is in flight at a time, unless it waits for a row: a step that comes
+ * Commits steps that arrive together with one statement. One batch is in flight at a time, or `inFlight`, unless it waits for a row: a step that comes
  * alone goes at once, and under load batches grow by themselves.
  *
  * When a batch fails, its lanes run each by itself, and where a lane fails, too, its steps do, so that neither a bad step nor a held row
@@ -39,6 +41,7 @@ interface Waiting<Step, Result> {
  */
 export const batched = <Step, Result, E>({
   doubted,
+  inFlight = 1,
   laneOf,
   statement,
   wasHeld
@@ -48,6 +51,7 @@ export const batched = <Step, Result, E>({
     const scope = yield* Effect.scope
     const queue = yield* Queue.bounded<One>(STEPS_WAITING)
     const places = yield* Semaphore.make(BATCHES_AT_ONCE)
+    const turns = yield* Semaphore.make(inFlight)
 
     // A step that cannot even be written down breaks its own batch, never the loop.
     const run = (steps: ReadonlyArray<One>) =>
@@ -123,13 +127,20 @@ export const batched = <Step, Result, E>({
       yield* Queue.offerAll(queue, waited)
     })
 
-    const next = Effect.gen(function* () {
-      yield* places.take(1)
-      const batch = (yield* Queue.takeBetween(queue, 1, STEPS_A_STATEMENT)).filter(isNotAside)
-      if (batch.length === 0) return yield* places.release(1)
-      const going = yield* Effect.forkIn(Effect.ensuring(together(batch), places.release(1)), scope, { startImmediately: true })
+    /** A batch's turn ends with it, or once it waits for a row. */
+    const turn = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, going: Fiber.Fiber<void>) {
       const ended = yield* Effect.timeoutOption(Fiber.await(going), PATIENCE_MS)
       if (Option.isNone(ended)) yield* Effect.forkIn(outlasting(batch, going), scope, { startImmediately: true })
+      yield* turns.release(1)
+    })
+
+    const next = Effect.gen(function* () {
+      yield* turns.take(1)
+      yield* places.take(1)
+      const batch = (yield* Queue.takeBetween(queue, 1, STEPS_A_STATEMENT)).filter(isNotAside)
+      if (batch.length === 0) return yield* Effect.andThen(turns.release(1), places.release(1))
+      const going = yield* Effect.forkIn(Effect.ensuring(together(batch), places.release(1)), scope, { startImmediately: true })
+      yield* Effect.forkIn(turn(batch, going), scope, { startImmediately: true })
     })
     yield* Effect.forkScoped(Effect.forever(next))
 
