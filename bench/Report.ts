@@ -29,12 +29,14 @@ export interface Measured {
   readonly theirs: number | undefined
   readonly unit: string
   readonly ratio: number | undefined
+  /** Where the target is missed whatever the ratio says; `note` says why. */
+  readonly reached?: false
   readonly note?: string
   /** What does not fit into the table: the rounds one by one, percentiles, counts. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-export interface Row extends Measured {
+export interface Row extends Omit<Measured, "reached"> {
   readonly name: string
   readonly against: string
   readonly target: number
@@ -42,6 +44,8 @@ export interface Row extends Measured {
   readonly reached: boolean | undefined
   readonly seconds: number
 }
+
+const LONGEST_NOTE = 200
 
 export const median = (values: ReadonlyArray<number>): number => {
   const sorted = values.toSorted((a, b) => a - b)
@@ -78,7 +82,14 @@ export const rowOf = (part: Part, measured: Measured, seconds: number): Row => {
   const { against, atMost = false, name, target } = part
   const { ratio } = measured
   const reached = ratio === undefined ? undefined : atMost ? ratio <= target : ratio >= target
-  return { name, against, target, atMost, reached, seconds, ...measured }
+  return { name, against, target, atMost, seconds, ...measured, reached: measured.reached ?? reached }
+}
+
+/** Of a part that could not be measured to its end. */
+export const failedWith = (cause: unknown): Measured => {
+  const text = cause instanceof Error ? cause.message : String(cause)
+  const note = `failed: ${text.split("\n", 1)[0]?.slice(0, LONGEST_NOTE)}`
+  return { ours: Number.NaN, theirs: undefined, unit: "-", ratio: undefined, reached: false, note, details: { failure: text } }
 }
 
 /** What a reader has to know about the machine before the figures mean anything. */
@@ -119,5 +130,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): string => {
   return [written(head), written(widths.map((width) => "-".repeat(width))), ...lines.map(written)].join("\n")
 }
 
-const figure = (value: number): string =>
-  Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3)
+const figure = (value: number): string => {
+  if (Number.isNaN(value)) return "-"
+  return Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3)
+}

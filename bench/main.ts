@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { type Cluster, withCluster } from "./Cluster.ts"
+import { stopAll } from "./http/Child.ts"
 import { parts } from "./Parts.ts"
-import { type Effort, machineOf, type Part, type Row, rowOf, tableOf } from "./Report.ts"
+import { type Effort, failedWith, machineOf, type Part, type Row, rowOf, tableOf } from "./Report.ts"
 
-// The benchmark: every part, or those that are named, on one PostgreSQL that commits durably. Exits 1 when a target is missed.
+// The benchmark: every part, or those that are named, on one PostgreSQL that commits durably. Exits 1 when a target is missed or a part fails.
 
 const usage = "npm run bench -- [--part NAME ...] [--runs N] [--json FILE] [--quick] [--list]"
 
@@ -32,7 +33,7 @@ const options = (() => {
 
 const effort: Effort = options.quick
   ? { rounds: 1, secondsARound: 1, quick: true }
-  : { rounds: 5, secondsARound: 2, quick: false }
+  : { rounds: 3, secondsARound: 2, quick: false }
 
 const say = (line: string) => console.error(line)
 
@@ -40,7 +41,11 @@ const chosen = options.part.length === 0 ? parts : parts.filter(({ name }) => op
 
 const measure = async (cluster: Cluster, part: Part): Promise<Row> => {
   const started = performance.now()
-  const measured = await part.run(cluster, effort)
+  const measured = await part.run(cluster, effort).catch(async (cause: unknown) => {
+    console.error(cause)
+    await stopAll()
+    return failedWith(cause)
+  })
   const row = rowOf(part, measured, Math.round((performance.now() - started) / 1000))
   say(tableOf([row]).split("\n").at(-1) ?? "")
   return row

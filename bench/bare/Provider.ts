@@ -1,4 +1,4 @@
-import { Pool } from "undici"
+import { Pool } from "@effect/platform-node/Undici"
 
 /** The provider's two calls, on connections that are kept. */
 export const openProvider = (baseUrl: string) => {

@@ -1,10 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process"
-import { openSync, readdirSync, readFileSync } from "node:fs"
+import { openSync, readFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
+import { cpuSeconds } from "../Processes.ts"
 
 const MAIN = resolve(import.meta.dirname, "..", "..", "src", "main.ts")
+/** As `npm start` and the image start it. */
+const NODE = ["--max-semi-space-size=16"]
 const POLL_MS = 20
 const UP_WITHIN_MS = 60_000
 
@@ -24,7 +27,7 @@ export interface Readiness {
 }
 
 /** One of the benchmark's own programs; answers with its first message. */
-export const helper = async (
+export const program = async (
   file: string,
   variables: Variables = {},
   /** Where its standard output goes. */
@@ -55,7 +58,7 @@ export const gateway = async (
   const startedAt = performance.now()
   const forked = fork(MAIN, [...args], {
     env: { PATH: process.env["PATH"], ...variables },
-    execArgv: [...node],
+    execArgv: [...NODE, ...node],
     stdio: ["ignore", file, file, "ipc"]
   })
   const child = childOf(forked)
@@ -82,7 +85,7 @@ const childOf = (forked: ChildProcess): Child => {
   const gone = new Promise<void>((ended) => forked.once("exit", () => ended()))
   const end = (): void => void forked.kill("SIGTERM")
   process.once("exit", end)
-  return {
+  const child: Child = {
     process: forked,
     pid: forked.pid ?? 0,
     stop: async () => {
@@ -94,38 +97,15 @@ const childOf = (forked: ChildProcess): Child => {
       clearTimeout(late)
     }
   }
+  running.add(child)
+  forked.once("exit", () => running.delete(child))
+  return child
 }
 
-/** What a process has in memory, in bytes. */
-export const residentBytes = (pid: number): number => {
-  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []
-  return Number(kilobytes) * 1024
-}
+const running = new Set<Child>()
 
-/** Seconds of processor time that a process has used; none where it has ended. */
-export const cpuSeconds = (pid: number): number => {
-  const fields = read(`/proc/${pid}/stat`).split(") ")[1]?.split(" ") ?? []
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND
-}
-
-/** The same of the server's processes that serve one database now. */
-export const databaseCpuSeconds = (url: string): number => {
-  const name = new URL(url).pathname.slice(1)
-  const serves = (pid: string): boolean =>
-    read(`/proc/${pid}/cmdline`).startsWith("postgres: ") && read(`/proc/${pid}/cmdline`).split(" ").includes(name)
-  const pids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry) && serves(entry))
-  return pids.reduce((seconds, pid) => seconds + cpuSeconds(Number(pid)), 0)
-}
-
-const read = (file: string): string => {
-  try {
-    return readFileSync(file, "utf8")
-  } catch {
-    return ""
-  }
-}
-
-const TICKS_PER_SECOND = 100
+/** Ends what a part that failed has left behind: the parts after it need the machine. */
+export const stopAll = async (): Promise<void> => void (await Promise.all([...running].map((child) => child.stop())))
 
 export const freePort = (): Promise<number> =>
   new Promise((found) => {

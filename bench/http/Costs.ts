@@ -14,7 +14,7 @@ export interface Profile {
 }
 
 /** Microseconds of the same clock. */
-export interface Stretch {
+interface Stretch {
   readonly from: number
   readonly to: number
 }

@@ -1,5 +1,5 @@
 import type { Cluster } from "../Cluster.ts"
-import { cpuSeconds, databaseCpuSeconds } from "./Child.ts"
+import { cpuSeconds, databaseCpuSeconds } from "../Processes.ts"
 import type { Outcome, Task } from "./Generator.ts"
 import { faultless, openOurs, openStand, openTheirs, type Side, type Stand } from "./Sides.ts"
 
@@ -37,7 +37,7 @@ export const withRig = async <A>(cluster: Cluster, tenants: number, use: (rig: R
   }
 }
 
-/** One round; an answer that is not a success makes it void. */
+/** One round; an answer that is not a success ends the part. */
 export const pushed = async (
   { stand }: Pick<Rig, "stand">,
   side: Pick<Side, "port" | "keys">,

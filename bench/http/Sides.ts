@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Bench, Cluster } from "../Cluster.ts"
-import { type Child, freePort, gateway, helper, type Readiness } from "./Child.ts"
+import { type Child, freePort, gateway, program, type Readiness } from "./Child.ts"
 import type { Outcome, Task } from "./Generator.ts"
 import type { Key } from "./Requests.ts"
 import { openTenants, type Wanted } from "./Tenants.ts"
@@ -25,8 +25,8 @@ export interface Stand {
 }
 
 export const openStand = async (): Promise<Stand> => {
-  const provider = await helper("ProviderStub.ts")
-  const generator = await helper("Generator.ts")
+  const provider = await program("ProviderStub.ts")
+  const generator = await program("Generator.ts")
   return {
     providerUrl: `http://127.0.0.1:${portOf(provider.first)}`,
     load: (task) =>
@@ -108,7 +108,7 @@ export const openTheirs = async (cluster: Cluster, stand: Stand, keys: ReadonlyA
   const database = await cluster.empty("bare")
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))
   const variables = { DATABASE_URL: database.url, PROVIDER_URL: stand.providerUrl, TENANTS: JSON.stringify(keys) }
-  const { child, first } = await helper("../bare/Service.ts", variables, join(folder, "bare.log"))
+  const { child, first } = await program("../bare/Service.ts", variables, join(folder, "bare.log"))
   return {
     port: portOf(first),
     pid: child.pid,
@@ -122,9 +122,10 @@ export const openTheirs = async (cluster: Cluster, stand: Stand, keys: ReadonlyA
   }
 }
 
-/** Any answer that is not a success voids the round. */
+/** Any answer that is not a success ends the part, with its text. */
 export const faultless = (outcome: Outcome): Outcome => {
   const faults = Object.entries(outcome.errors)
-  if (faults.length > 0) throw new Error(`the round is void: ${faults.map(([what, times]) => `${times} x ${what}`).join("; ")}`)
+  if (faults.length > 0)
+    throw new Error(`not every answer was a success: ${faults.map(([what, times]) => `${times} x ${what}`).join("; ")}`)
   return outcome
 }

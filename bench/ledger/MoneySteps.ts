@@ -1,5 +1,6 @@
 import type { Bench, Cluster } from "../Cluster.ts"
-import { type Effort, inTurn, type Measured } from "../Report.ts"
+import { ownCpuSeconds, parentOf, serverCpuSeconds } from "../Processes.ts"
+import { type Effort, inTurn, type Measured, median } from "../Report.ts"
 import { CONNECTIONS, driver, givenOrdinary, ordinary } from "./Ordinary.ts"
 import { openLedger } from "./Ours.ts"
 import { givenPayouts, givenTenants } from "./Payout.ts"
@@ -35,22 +36,63 @@ export const moneySteps = async (
   try {
     await givenTenants(bench, tenants)
     await theirs.given(other)
-    const ours = filling(effort, async (count) => ledger.commit(await givenPayouts(bench, count, tenants), CALLERS))
+    const [ourCosts, theirCosts] = [await costing(bench), await costing(other)]
+    const ours = filling(effort, async (count) => {
+      const payouts = await givenPayouts(bench, count, tenants)
+      return ourCosts.of(
+        () => ledger.commit(payouts, CALLERS),
+        () => STEPS * count
+      )
+    })
     const measured = await inTurn(
       effort,
       async () => STEPS * (await ours()),
-      () => theirs.once(other, effort.secondsARound)
+      () =>
+        theirCosts.of(
+          () => theirs.once(other, effort.secondsARound),
+          (rate) => rate * effort.secondsARound
+        )
     )
     const { rounds, ...figures } = measured
     return {
       ...figures,
       unit: "1/s",
-      details: { tenants, callers: CALLERS, connections: CONNECTIONS, rounds }
+      details: {
+        tenants,
+        callers: CALLERS,
+        connections: CONNECTIONS,
+        rounds,
+        processor_us_a_step: { ours: ourCosts.middle(), theirs: theirCosts.middle() }
+      }
     }
   } finally {
     await ledger.close()
     await bench.drop()
     await other.drop()
+  }
+}
+
+/** Microseconds of processor time in the whole server, and in who asks it: this process, or the pgbench that it ran. */
+const costing = async ({ query }: Bench) => {
+  const [row] = await query("SELECT pg_backend_pid() AS pid")
+  // Connections come and go, and their server stays.
+  const server = parentOf(Number(row?.["pid"]))
+  const used = () => ({ database: serverCpuSeconds(server), asking: ownCpuSeconds() })
+  const costs: Array<ReturnType<typeof used>> = []
+  return {
+    of: async (round: () => Promise<number>, steps: (answer: number) => number): Promise<number> => {
+      const before = used()
+      const answer = await round()
+      const after = used()
+      const each = (name: keyof typeof before) => (1e6 * (after[name] - before[name])) / steps(answer)
+      costs.push({ database: each("database"), asking: each("asking") })
+      return answer
+    },
+    /** Without the round that warms up. */
+    middle: () => ({
+      database: median(costs.slice(1).map(({ database }) => database)),
+      asking: median(costs.slice(1).map(({ asking }) => asking))
+    })
   }
 }
 

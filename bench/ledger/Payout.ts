@@ -31,7 +31,7 @@ const FLOAT = 1_000_000_000_000n
 const SEALED_BYTES = 150
 const RECIPIENTS_A_TENANT = 1_000
 
-export const tenantName = (index: number): AppId => AppId.make(`tenant-${index}`)
+const tenantName = (index: number): AppId => AppId.make(`tenant-${index}`)
 
 const reference = (): Reference => referenceFrom(randomBytes(26))
 

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto"
-import { Pool } from "undici"
+import { Pool } from "@effect/platform-node/Undici"
 
 // A process of its own: events that lie in memory, signed and posted by as many loops as the gateway has places. Nothing is remembered.
 

@@ -1,9 +1,10 @@
-import { cpuSeconds, helper } from "../http/Child.ts"
+import { program } from "../http/Child.ts"
 import { openStand } from "../http/Sides.ts"
+import { cpuSeconds } from "../Processes.ts"
 import { inTurn, type Part } from "../Report.ts"
 import { eventBody, openOutgoing } from "./Outgoing.ts"
 
-const EVENTS = 4_000
+const EVENTS = 2_000
 const EVENTS_IN_A_QUICK_LOOK = 1_000
 
 /** Events that are all due at once, until the last of them was received. Ours come out of the outbox, and each delivery is recorded. */
@@ -14,7 +15,7 @@ export const part: Part = {
   run: async (cluster, effort) => {
     const stand = await openStand()
     const outgoing = await openOutgoing(cluster, stand)
-    const bare = await helper("../webhooks/BareLoop.ts", { RECEIVER_ORIGIN: outgoing.origin, EVENT: eventBody })
+    const bare = await program("../webhooks/BareLoop.ts", { RECEIVER_ORIGIN: outgoing.origin, EVENT: eventBody })
     const count = effort.quick ? EVENTS_IN_A_QUICK_LOOK : EVENTS
     try {
       const before = { ours: cpuSeconds(outgoing.pid), theirs: cpuSeconds(bare.child.pid) }

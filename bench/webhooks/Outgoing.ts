@@ -1,5 +1,5 @@
 import type { Cluster } from "../Cluster.ts"
-import { type Child, helper } from "../http/Child.ts"
+import { type Child, program } from "../http/Child.ts"
 import { openOurs, portOf, type Side, type Stand } from "../http/Sides.ts"
 
 const TENANTS = 32
@@ -18,7 +18,7 @@ export const eventBody = JSON.stringify({
 
 /** A receiver that takes everything at once, and a gateway whose tenants all have it as their endpoint. */
 export const openOutgoing = async (cluster: Cluster, stand: Stand, node: ReadonlyArray<string> = []) => {
-  const receiver = await helper("../webhooks/Receiver.ts")
+  const receiver = await program("../webhooks/Receiver.ts")
   const origin = `http://127.0.0.1:${portOf(receiver.first)}`
   const ours = await openOurs(cluster, stand, { tenants: TENANTS, receiverUrl: `${origin}/hook`, node })
   let fallen = 0

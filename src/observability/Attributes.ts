@@ -11,7 +11,7 @@ const attributes = {
   provider: "a provider's name",
   operation: "what a provider was asked to do",
   outcome: "how a call ended: a tag, never a value",
-  note: "why a call has no answer, in the connection's words",
+  note: "why a call has no answer, in the connection's words, or which check refused a known key's request",
   fact: "the tag of a fact",
   actor: "who brought it",
   status: "a transaction's status, or an endpoint's HTTP status",

@@ -47,7 +47,10 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
           ELSE 'an entry of another mode' END AS found
       FROM journal j FULL JOIN (SELECT DISTINCT app_id, reference, slot, mode FROM postings) p
         ON p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot
-      WHERE j.app_id IS NULL OR p.app_id IS NULL OR p.mode <> j.mode`
+      WHERE j.app_id IS NULL OR p.app_id IS NULL OR p.mode <> j.mode
+      UNION ALL
+      SELECT app_id || '/' || reference || '/' || slot, account || ' ' || currency || ' is posted ' || count(*) || ' times'
+      FROM postings GROUP BY app_id, reference, slot, currency, account HAVING count(*) > 1`
   },
   {
     rule: "positions_are_the_fold",

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
+import { AnswerBoundMs } from "./BoundedClient.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import * as money from "./migrations/0001_money.ts"
 import * as operations from "./migrations/0002_operations.ts"
@@ -25,6 +26,8 @@ export interface Migration {
 
 /** Waiting for another node's migration, and running one, take longer than a request may. */
 const TIMEOUT_MS = 600_000
+/** What PostgreSQL has not ended by itself by then, it will not. */
+const ANSWER_MS = TIMEOUT_MS + 3_000
 const QUOTE = "$gateway_migration$"
 
 export const Migrations = {
@@ -50,7 +53,11 @@ export const Migrations = {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       return yield* sql.withTransaction(missing(sql, migrations).pipe(Effect.flatMap((found) => run(sql, found))))
-    }).pipe(DatabaseError.explain("migrate the database"), Effect.withSpan("Migrations.apply"))
+    }).pipe(
+      Effect.provideService(AnswerBoundMs, ANSWER_MS),
+      DatabaseError.explain("migrate the database"),
+      Effect.withSpan("Migrations.apply")
+    )
 }
 
 /** Holds the migrations' lock from here to the end of the transaction. */

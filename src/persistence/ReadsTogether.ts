@@ -1,5 +1,11 @@
 import { Effect, type Scope } from "effect"
+import { AnswerBoundMs } from "./BoundedClient.ts"
 import { batched } from "./StepBatch.ts"
+
+/** A read by key takes milliseconds: on a connection that says nothing for so long it is given up, and asked again on another. */
+const READ_MS = 4_000
+/** Reads want no rows in common: one batch need not end before the next begins. */
+const BATCHES_IN_FLIGHT = 2
 
 /**
  * Answers with one statement what many requests ask at the same time, each with the database as it was after it asked. `statement` gives one
@@ -7,13 +13,15 @@ import { batched } from "./StepBatch.ts"
  */
 export const readTogether = <Question, Answer, E>(
   statement: (questions: ReadonlyArray<Question>) => Effect.Effect<ReadonlyArray<Answer>, E>
-): Effect.Effect<(question: Question) => Effect.Effect<Answer>, never, Scope.Scope> =>
-  batched({
-    statement,
+): Effect.Effect<(question: Question) => Effect.Effect<Answer>, never, Scope.Scope> => {
+  let lanes = 0
+  return batched({
+    statement: (questions) => Effect.provideService(statement(questions), AnswerBoundMs, READ_MS),
     // Nothing is written, and so a statement that was lost left nothing behind.
     doubted: (_question, answer) => Effect.succeed(answer),
-    // Reads wait for no row.
-    laneOf: () => "",
+    // No question waits for what another one waits for.
+    laneOf: () => String(lanes++),
     wasHeld: () => false,
-    inFlight: 2
+    inFlight: BATCHES_IN_FLIGHT
   })
+}

@@ -36,9 +36,20 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>, f
     /** One row's value, taken where it is written down and nowhere before: what is long is not carried from part to part. */
     value: (name: string, ord: string) => `(${place(name)})[${ord}]`,
     parameters: (rows: ReadonlyArray<Row>) =>
-      all.map(([, { of, type }]) => Result.getOrThrow(PgTypes.array(rows.map(of), types[type])))
+      all.map(([, { of, type }]) =>
+        Result.getOrThrow(
+          PgTypes.array(
+            rows.map((row) => storable(of(row))),
+            types[type]
+          )
+        )
+      )
   }
 }
+
+/** PostgreSQL keeps no NUL, and a provider's word with one in it must not keep a fact from being written. */
+const storable = <A>(value: A): A | string =>
+  typeof value === "string" && value.includes("\u0000") ? value.replaceAll("\u0000", "") : value
 
 const encodeRecord = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(LedgerRecord)))
 

@@ -12,20 +12,22 @@ const RETIRE_EVERY_MS = 3_600_000
  */
 export const makeUpkeep = Effect.gen(function* () {
   const partitions = yield* Partitions
-  const lookAgainAt = yield* Ref.make<Instant>(Number.NEGATIVE_INFINITY)
+  const looked = yield* Ref.make<Looked>({ again: Number.NEGATIVE_INFINITY, crowded: [] })
   const told = yield* Ref.make("")
 
   const retired = Effect.fnUntraced(function* (now: Instant) {
-    if (now < (yield* Ref.get(lookAgainAt))) return []
+    const last = yield* Ref.get(looked)
+    if (now < last.again) return last.crowded
     const done = yield* partitions.retire(now - REMOVED_AFTER_MS)
-    if (done.every(({ outcome }) => outcome === "crowded")) yield* Ref.set(lookAgainAt, now + RETIRE_EVERY_MS)
+    const crowded = done.filter(isCrowded)
+    yield* Ref.set(looked, { again: crowded.length === done.length ? now + RETIRE_EVERY_MS : now, crowded })
     return done
   })
 
   return Effect.fn("PartitionUpkeep.round")(function* (now: Instant) {
     const done = [...(yield* partitions.prepare(now)), ...(yield* retired(now))]
     for (const { outcome, partition } of done.filter(isChange)) yield* Effect.logInfo(`partition ${partition} was ${outcome}`)
-    const undone = done.filter(({ outcome }) => outcome === "crowded").map(({ partition }) => partition)
+    const undone = done.filter(isCrowded).map(({ partition }) => partition)
     const line = undone.join(", ")
     if (line !== "" && line !== (yield* Ref.get(told)))
       yield* Effect.logWarning(`too many rows for these partitions to be made or retired: ${line}`)
@@ -33,4 +35,11 @@ export const makeUpkeep = Effect.gen(function* () {
   })
 })
 
+/** What the last look could not retire, and when the next one is. */
+interface Looked {
+  readonly again: Instant
+  readonly crowded: ReadonlyArray<Upkeep>
+}
+
+const isCrowded = ({ outcome }: Upkeep): boolean => outcome === "crowded"
 const isChange = ({ outcome }: Upkeep): boolean => outcome === "made" || outcome === "emptied" || outcome === "dropped"

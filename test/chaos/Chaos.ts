@@ -87,6 +87,16 @@ const main = async () => {
   }
 }
 
+/**
+ * What an operator does once the provider is back: a callback that found nobody to ask, again and again, would be looked into ten minutes
+ * after it came, and half an hour.
+ */
+const lookAgain = async (stage: Stage) => {
+  const { json } = await stage.command("inbox", "list", "--status", "due")
+  const waiting: ReadonlyArray<{ id: string }> = JSON.parse(JSON.stringify(json))
+  await each(waiting, async ({ id }) => void (await stage.command("inbox", "replay", id)))
+}
+
 /** Signed operations from every client while every process is killed again and again. */
 const load = async (stage: Stage, plan: () => Operation, any: () => Address, kills: Record<string, number>) => {
   const started = performance.now()
@@ -129,6 +139,7 @@ const play = async (stage: Stage) => {
     operations.filter(({ settled }) => settled === undefined),
     (operation) => perform(operation, any, tooLate)
   )
+  await lookAgain(stage)
   const executions = async (): Promise<ReadonlyArray<Execution>> =>
     JSON.parse(await (await fetch(`${stage.simulatorUrl}/__simulator/executions`)).text())
   const evidence = await settle(operations, tenants, any, executions, heard, tooLate)

@@ -66,6 +66,18 @@ describe("ledger verify", () => {
     })
   )
 
+  it.effect("finds an entry that is posted twice", () =>
+    Effect.gen(function* () {
+      const again =
+        "INSERT INTO postings SELECT app_id, reference, slot, currency, account, mode, amount_minor, at + interval '1 second' FROM postings"
+      const rules = yield* spoilt(
+        again,
+        "UPDATE float_positions SET available_minor = available_minor * 2, credited_minor = credited_minor * 2"
+      )
+      expect(rules).toEqual(["entries_have_a_cause", "postings_have_entries"])
+    })
+  )
+
   it.effect("finds a payout whose money was never reserved, and one whose status is not its record's", () =>
     Effect.gen(function* () {
       expect(yield* spoilt(payout("pending"))).toEqual(["entries_match_the_status", "reserved_is_what_is_open"])

@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { Database } from "../../src/persistence/Database.ts"
 import { LedgerAuditPg } from "../../src/persistence/LedgerAuditPg.ts"
+import { Migrations } from "../../src/persistence/Migrations.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { databaseLine } from "../support/DatabaseLine.ts"
 import { givenDatabase } from "../support/GivenDatabase.ts"
@@ -67,6 +68,19 @@ it.effect("a ledger that takes longer to read than a request may is read to its 
     yield* TestClock.adjust("10 minutes")
     yield* line.letGo
     expect(yield* Fiber.join(reading)).toMatchObject({ ok: true, differences: [] })
+  }).pipe(Effect.scoped)
+)
+
+it.effect("a migration that takes longer than a request may runs to its end", () =>
+  Effect.gen(function* () {
+    const { line, sql } = yield* given
+    const apply = Effect.provideService(Migrations.apply(Migrations.all), SqlClient.SqlClient, sql)
+    expect(yield* apply).toEqual([])
+    yield* line.hold
+    const running = yield* Effect.forkChild(apply, { startImmediately: true })
+    yield* TestClock.adjust("9 minutes")
+    yield* line.letGo
+    expect(yield* Fiber.join(running)).toEqual([])
   }).pipe(Effect.scoped)
 )
 

@@ -216,4 +216,20 @@ describe("FloatLedger", () => {
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
+
+  it.live("writes a fact whatever is in the provider's words", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const ledger = yield* FloatLedger
+        const claim = yield* givenClaim(appId, "words")
+        yield* ledger.open(openStep(claim, 1_000n))
+        const step = yield* applyStep(claim, succeeded)
+        const told = { ...step, line: { ...step.line, note: 'a\u0000b{"NULL",\\} \u{1F600}' } }
+        expect(yield* ledger.apply(told)).toStrictEqual({ _tag: "Applied" })
+        const history = yield* (yield* Transactions).history(claim.reference)
+        expect(history.at(-1)?.note).toBe('ab{"NULL",\\} \u{1F600}')
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
 })

@@ -1,6 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Exit, Fiber, Ref } from "effect"
 import { TestClock } from "effect/testing"
+import { readTogether } from "../../src/persistence/ReadsTogether.ts"
 import { batched } from "../../src/persistence/StepBatch.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { givenClaim } from "../support/GivenMoney.ts"
@@ -83,5 +84,23 @@ it.effect("however many steps wait for one tenant's row, they hold up the others
     yield* TestClock.adjust(LOCK_TIMEOUT)
     yield* Effect.forEach(batch, Fiber.join)
     expect((yield* ended).slice(4)).toStrictEqual(held.map((step) => [step, 2 * Duration.toMillis(LOCK_TIMEOUT)]))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("a read whose connection went silent holds up no other, and is asked again", () =>
+  Effect.gen(function* () {
+    const statements = yield* Ref.make(0)
+    const ask = yield* readTogether((questions: ReadonlyArray<string>) =>
+      Effect.flatMap(
+        Ref.updateAndGet(statements, (count) => count + 1),
+        (count) => (count === 1 ? Effect.andThen(Effect.sleep("4 seconds"), Effect.fail("silent")) : Effect.succeed(questions))
+      )
+    )
+    const first = yield* Effect.forkChild(ask("first"), { startImmediately: true })
+    yield* TestClock.adjust("1 seconds")
+    expect(yield* Effect.forEach(["second", "third"], ask)).toStrictEqual(["second", "third"])
+    expect(first.pollUnsafe()).toBe(undefined)
+    yield* TestClock.adjust("3 seconds")
+    expect(yield* Fiber.join(first)).toBe("first")
   }).pipe(Effect.scoped)
 )

@@ -1,4 +1,4 @@
-import { setDefaultCACertificates } from "node:tls"
+import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
@@ -39,6 +39,17 @@ const givenGateways = Effect.gen(function* () {
   return nodes[0]
 })
 
+/** Other files run in this process afterwards. */
+const trusting = (certificate: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const before = getCACertificates("default")
+      setDefaultCACertificates([certificate])
+      return before
+    }),
+    (before) => Effect.sync(() => setDefaultCACertificates(before))
+  )
+
 const givenReceiver = (kind: (typeof kinds)[number]) =>
   Effect.acquireRelease(
     Effect.promise(() => openReceiver(kind, 20)),
@@ -71,7 +82,7 @@ describe("receivers that fail", () => {
     `of ${kinds.length} kinds lose no event once they work, and get the same bytes each time`,
     () =>
       Effect.gen(function* () {
-        setDefaultCACertificates([authority])
+        yield* trusting(authority)
         const receivers = yield* Effect.forEach(kinds, givenReceiver)
         const node = yield* givenGateways
         const [sql, endpoints] = [Context.get(node, SqlClient.SqlClient), Context.get(node, WebhookEndpoints)]

@@ -18,8 +18,10 @@ export interface Settled {
   readonly open: number
   /** Deliveries that nobody could have again. */
   readonly parked: number
-  /** Tenants that had nothing waiting and still missed an event that they knew of by asking, so that they recovered. */
-  readonly recoveries: number
+  /** By the kind of their receiver: how often tenants had nothing waiting and still missed an event that they knew of by asking. */
+  readonly recoveries: ReadonlyMap<string, number>
+  /** Of those, the kinds whose endpoint was never disabled: nothing explains what they missed. */
+  readonly unexplained: ReadonlyArray<string>
 }
 
 /** Lets every tenant repair what is its own until nothing is missing, or it is too late. */
@@ -33,27 +35,35 @@ export const settle = async (
   const started = performance.now()
   const versions = new Map<string, number>()
   const operations = tenants.flatMap((tenant) => tenant.operations).filter(({ reference }) => reference !== undefined)
-  let recoveries = 0
+  const recoveries = new Map<string, number>()
+  const disabled = new Set<string>()
   for (;;) {
     // What may never end by itself: a payout whose sender died is asked for, and where the provider proves nothing it waits for a person.
     const open = operations.filter(({ reference = "" }) => !versions.has(reference))
     await each(open, CALLS_AT_ONCE, (operation) => readVersion(operation, any, versions))
-    await each(tenants, CALLS_AT_ONCE, (tenant) => repair(tenant, any, since))
+    await each(tenants, CALLS_AT_ONCE, async (tenant) => {
+      if (await repair(tenant, any, since)) disabled.add(tenant.receiver.kind.name)
+    })
     const accounts = tenants.map((tenant) => [tenant.receiver.kind.name, accountOf(tenant, versions)] as const)
     const seconds = Math.round((performance.now() - started) / 1000)
     const left = operations.length - versions.size
     const missing = tenants.filter((_, index) => isMissing(accounts[index]?.[1]))
+    const unexplained = [...recoveries.keys()].filter((kind) => !disabled.has(kind))
     const isOver = performance.now() - started > SETTLE_WITHIN_MS
     const waiting = await books.waiting()
     const parked = waiting.reduce((sum, own) => sum + own.parked, 0)
     const isRepaired = missing.length + parked === 0
     if (isOver || (isRepaired && (left === 0 || performance.now() - started > REST_MS)))
-      return { accounts, open: left, parked, recoveries }
+      return { accounts, open: left, parked, recoveries, unexplained }
     say(`${seconds} s: ${left} payouts open, ${missing.length} receivers miss something, ${parked} deliveries parked`)
     for (const tenant of missing) {
       const own = waiting.find(({ app_id }) => app_id === tenant.key.app_id)
-      say(`  ${tenant.receiver.kind.name}: ${accountOf(tenant, versions).lost} events; ${reasonOf(own)}`)
-      if (own === undefined && (await recover(tenant.key, any, since))) recoveries++
+      // What was on its way a moment ago may have arrived before it was asked what waits.
+      const latest = accountOf(tenant, versions)
+      const { name } = tenant.receiver.kind
+      say(`  ${name}: ${latest.lost} events; ${reasonOf(own)}`)
+      if (own === undefined && isMissing(latest) && (await recover(tenant.key, any, since)))
+        recoveries.set(name, (recoveries.get(name) ?? 0) + 1)
     }
     await pause(LOOK_EVERY_MS)
   }

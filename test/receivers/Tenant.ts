@@ -66,10 +66,11 @@ const payout = (tenant: Key, index: number, made: number): Operation => {
   }
 }
 
-/** With its own calls only: the endpoint enabled again where it was disabled, and what is parked asked for again. */
-export const repair = async ({ key, receiver }: Tenant, any: () => Address, since: string): Promise<void> => {
+/** With its own calls only: the endpoint enabled again where it was disabled, which is answered, and what is parked asked for again. */
+export const repair = async ({ key, receiver }: Tenant, any: () => Address, since: string): Promise<boolean> => {
   const standing = await asked(key, any, "GET", "/v1/webhooks/endpoint")
-  if (standing?.["enabled"] === false) {
+  const wasDisabled = standing?.["enabled"] === false
+  if (wasDisabled) {
     await asked(key, any, "PUT", "/v1/webhooks/endpoint", { url: receiver.url, events: EVENT_TYPES })
     // What happened while it was disabled has no delivery yet.
     await recover(key, any, since)
@@ -77,6 +78,7 @@ export const repair = async ({ key, receiver }: Tenant, any: () => Address, sinc
   const list = await asked(key, any, "GET", "/v1/webhooks/deliveries?limit=100&status=parked")
   const { items = [] }: { items?: ReadonlyArray<{ id: string }> } = JSON.parse(JSON.stringify(list ?? {}))
   for (const { id } of items) await asked(key, any, "POST", `/v1/webhooks/deliveries/${id}/redeliver`)
+  return wasDisabled
 }
 
 /** Whether it was answered. */

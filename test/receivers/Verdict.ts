@@ -29,7 +29,7 @@ export const account = ({ heard }: Receiver, owed: ReadonlyArray<string>, last: 
 }
 
 /** As a tenant does it: an event about a version that is not newer than the known one is dropped. `bodies` are in the order of their taking. */
-export const newestVersions = (bodies: ReadonlyArray<string>) => {
+const newestVersions = (bodies: ReadonlyArray<string>) => {
   const newest = new Map<string, number>()
   let overtaken = 0
   for (const body of bodies) {

@@ -14,7 +14,7 @@ import { tenantOn, webhooksOf } from "../support/Stack.ts"
 import { ends, fires, grownOlder, neverExecuted, statusOf } from "./AlertFiring.ts"
 
 export interface Fault {
-  /** What goes wrong, and what ends it. */
+  /** What goes wrong, and where it can be mended, until when: its alerts end then. */
   readonly about: string
   readonly alerts: ReadonlyArray<string>
   readonly story: (operated: Operated, before: Exposition) => Effect.Effect<unknown, unknown, Scope.Scope>
@@ -227,6 +227,7 @@ export const stories: ReadonlyArray<Fault> = [
       })
       yield* eventually(tenant.post("/v1/payouts", momoPayout("1234")), ({ status }) => status === 201)
       yield* ends(operated, "CircuitOpen")
+      yield* ends(operated, "ProviderSilent")
     })
   },
   {

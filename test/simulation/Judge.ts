@@ -1,15 +1,13 @@
 import { codeFaults } from "./CodeFaults.ts"
 import { executedOf, MINUTE, type Movement, PAYOUT_FEE } from "./Movement.ts"
 import { wrongPositions } from "./Positions.ts"
-import { unjustified } from "./Refusals.ts"
+import { LOOK_BACK_MS, TEST_CEILING, unjustified } from "./Refusals.ts"
 import { type Event, named, refusalIn, type Seen, type Told } from "./Seen.ts"
 
 // The independent model: a plain fold of what the providers did and of what the tenants were told. It shares no rule with the gateway.
 
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-const LOOK_BACK_MS = 15 * MINUTE
-export const TEST_CEILING = 20_000n
 
 /** Empty where every cent is accounted for and nobody was told anything that is not so. */
 export const judge = (seen: Seen): ReadonlyArray<string> => [

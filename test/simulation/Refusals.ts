@@ -3,9 +3,9 @@ import { type Heard, refusalIn, type Seen, type Stored, type Told } from "./Seen
 
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-const TEST_CEILING = 20_000n
+export const TEST_CEILING = 20_000n
 /** An earlier charge counts this long; one that waited for its code was placed after it was recorded. */
-const LOOK_BACK_MS = 15 * MINUTE
+export const LOOK_BACK_MS = 15 * MINUTE
 const CODE_MS = 10 * MINUTE
 
 type Reason = (one: Told, heard: Heard, seen: Seen, details: Readonly<Record<string, unknown>>) => boolean

@@ -57,11 +57,13 @@ export class Source {
 }
 
 const root = resolve(import.meta.dirname, "..", "..")
-const folders = ["src", "test", "bench", "docs", ".ci"]
+const folders = ["src", "test", "bench", "docs", "deploy", ".ci"]
 const files = [
   "package.json",
   "package-lock.json",
   "README.md",
+  "SECURITY.md",
+  ".gitignore",
   "tsconfig.json",
   "biome.json",
   ".oxlintrc.json",

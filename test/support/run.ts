@@ -60,7 +60,7 @@ const execute = (program: string, options: ReadonlyArray<string>): Promise<numbe
     const env = {
       ...process.env,
       PATH: `${programs}${delimiter}${process.env["PATH"] ?? ""}`,
-      // Every test file is a process of its own, and each would compile the same packages again.
+      // Each of the processes, of which some test files have one for themselves, would compile the same packages again.
       NODE_COMPILE_CACHE:
         process.env["NODE_COMPILE_CACHE"] ?? join(tmpdir(), `payment-gateway-compiled-${process.getuid?.() ?? ""}`)
     }

@@ -84,13 +84,18 @@ WHERE b.bounds <> 'DEFAULT';
 
 -- Makes one partition, beside its table and then attached: that takes no lock of the table that a write would wait for. Rows that came
 -- too early for it lie in the default partition and move along, where they are few; where they are many, they and their month stay there.
+-- The default is read from end to end while it is locked, and so it must not be large; what of other times lies in it does no harm.
 CREATE FUNCTION make_partition(parent text, key text, from_at timestamptz, to_at timestamptz) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '100ms' AS $make$
 DECLARE
   child text := parent || to_char(from_at AT TIME ZONE 'UTC', '"_"YYYYMM');
   net text := parent || '_default';
+  early int;
 BEGIN
-  IF pg_relation_size(net::regclass) > 1048576 THEN RETURN 'crowded'; END IF;
+  IF pg_relation_size(net::regclass) > 67108864 THEN RETURN 'crowded'; END IF;
+  EXECUTE format('SELECT count(*) FROM (SELECT FROM %I WHERE %I >= $1 AND %I < $2 LIMIT 100001) AS moving', net, key, key)
+    INTO early USING from_at, to_at;
+  IF early > 100000 THEN RETURN 'crowded'; END IF;
   EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL EXCLUDING IDENTITY)', child, parent);
   EXECUTE format('LOCK TABLE ONLY %I IN ACCESS EXCLUSIVE MODE NOWAIT', net);
   EXECUTE format('WITH early AS (DELETE FROM %I WHERE %I >= $1 AND %I < $2 RETURNING *) INSERT INTO %I SELECT * FROM early',
