@@ -129,7 +129,9 @@ export class Charging extends Context.Service<
         for (;;) {
           const isLate = isTooLateToSend(at.takenAt, yield* Clock.currentTimeMillis)
           const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(at.port.charge(order))
-          const moved = outcome._tag === "NotSent" ? yield* reroute(placement, at.provider, at.left, outcome.note) : Option.none()
+          // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
+          const moved =
+            outcome._tag === "NotSent" && !isLate ? yield* reroute(placement, at.provider, at.left, outcome.note) : Option.none()
           if (Option.isNone(moved)) return yield* settle(placement, outcome, raw)
           const { charger, left } = moved.value
           at = { provider: charger.provider.name, port: charger.part, left, takenAt: yield* Clock.currentTimeMillis }

@@ -56,8 +56,11 @@ export class Sending extends Context.Service<
           }
           const isLate = isTooLateToSend(recordedAt, yield* Clock.currentTimeMillis)
           const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(offer.payer.part.send(order))
+          // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
           const moved =
-            outcome._tag === "NotSent" ? yield* reroute({ ...dispatch, offer }, outcome.note) : Option.none<Dispatch["offer"]>()
+            outcome._tag === "NotSent" && !isLate
+              ? yield* reroute({ ...dispatch, offer }, outcome.note)
+              : Option.none<Dispatch["offer"]>()
           if (Option.isSome(moved)) {
             offer = moved.value
             last = undefined

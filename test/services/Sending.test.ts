@@ -58,3 +58,16 @@ it.effect("nor is one that carries its payer's code", () =>
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
 )
+
+it.effect("and what was late goes to no other provider", () =>
+  Effect.gen(function* () {
+    const [alpha, beta] = [countingProvider("alpha"), countingProvider("beta")]
+    const { node } = yield* routedTo([alpha, beta], standingStill("31 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("provider_unavailable")
+      expect(yield* charge("two")).toBe("provider_unavailable")
+      expect([...alpha.executed, ...beta.executed]).toEqual([])
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
