@@ -75,8 +75,11 @@ export const program = (args: ReadonlyArray<string>): Effect.Effect<number, neve
   )
 
 /** A server that was told to stop has done what was asked of it, and said so in `process.exitCode`. */
-export const teardown = <A, E>(exit: Exit.Exit<A, E>, end: (code: number) => void): void => {
-  if (Exit.isSuccess(exit)) return end(typeof exit.value === "number" ? exit.value : exitCodes.done)
+export const teardown = <A, E>(exit: Exit.Exit<A, E>, exitWith: (code: number) => void): void => {
+  // What a slow reader has not taken yet would be lost with the process.
+  const end = (code: number) =>
+    process.stdout.writableLength === 0 ? exitWith(code) : process.stdout.write("", () => exitWith(code))
+  if (Exit.isSuccess(exit)) return void end(typeof exit.value === "number" ? exit.value : exitCodes.done)
   const code = process.exitCode ?? (Cause.hasInterruptsOnly(exit.cause) ? exitCodes.interrupted : exitCodes.refused)
   end(Number(code))
 }
