@@ -113,8 +113,10 @@ export class Charging extends Context.Service<
         const provider = next.value.charger.provider.name
         const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
         const fact = { _tag: "Rerouted", provider, fee: null, note } as const
+        // From before the record is moved: what stands still after that is not sent.
+        const takenAt = yield* Clock.currentTimeMillis
         const record = yield* settlement.heard(from, collection.reference, fact, "request")
-        return record.provider === provider && !isTerminal(record) ? next : Option.none()
+        return record.provider === provider && !isTerminal(record) ? Option.some({ ...next.value, takenAt }) : Option.none()
       })
 
       const place = Effect.fn("Charging.place")(function* (
@@ -133,8 +135,8 @@ export class Charging extends Context.Service<
           const moved =
             outcome._tag === "NotSent" && !isLate ? yield* reroute(placement, at.provider, at.left, outcome.note) : Option.none()
           if (Option.isNone(moved)) return yield* settle(placement, outcome, raw)
-          const { charger, left } = moved.value
-          at = { provider: charger.provider.name, port: charger.part, left, takenAt: yield* Clock.currentTimeMillis }
+          const { charger, left, takenAt } = moved.value
+          at = { provider: charger.provider.name, port: charger.part, left, takenAt }
         }
       })
 

@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import { isTooLateToSend, tooLateToSend } from "../domain/Asking.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { ProviderError } from "../domain/errors/Retriable.ts"
+import type { Instant } from "../domain/Instant.ts"
 import type { Destination } from "../domain/Party.ts"
 import type { Payout } from "../domain/Transaction.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
@@ -21,6 +22,12 @@ export interface Dispatch {
   readonly route: Route
   readonly offer: Pick<Offer, "payer" | "quote" | "others">
   readonly claim: Claim
+}
+
+/** The next offer, and the moment before the record was moved there: what stood still since then is not sent. */
+interface Moved {
+  readonly offer: Dispatch["offer"]
+  readonly at: Instant
 }
 
 /** Sends payouts and settles what was answered. */
@@ -58,13 +65,11 @@ export class Sending extends Context.Service<
           const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(offer.payer.part.send(order))
           // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
           const moved =
-            outcome._tag === "NotSent" && !isLate
-              ? yield* reroute({ ...dispatch, offer }, outcome.note)
-              : Option.none<Dispatch["offer"]>()
+            outcome._tag === "NotSent" && !isLate ? yield* reroute({ ...dispatch, offer }, outcome.note) : Option.none<Moved>()
           if (Option.isSome(moved)) {
-            offer = moved.value
+            offer = moved.value.offer
+            recordedAt = moved.value.at
             last = undefined
-            recordedAt = yield* Clock.currentTimeMillis
             continue
           }
           const settled = yield* settlement.apply(payout.reference, outcome, "request", claim, undefined, raw, last)
@@ -87,8 +92,10 @@ export class Sending extends Context.Service<
         const provider = next.value.payer.provider.name
         const { fee } = next.value.quote
         const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
+        const at = yield* Clock.currentTimeMillis
         const record = yield* settlement.heard(from, payout.reference, { _tag: "Rerouted", provider, fee, note }, "request")
-        return record.provider === provider && record.status === "pending" ? next : Option.none()
+        const isThere = record.provider === provider && record.status === "pending"
+        return isThere ? Option.some<Moved>({ offer: next.value, at }) : Option.none()
       })
 
       /** What was reserved has to cover it, and what the tenant was told has to stay true. */

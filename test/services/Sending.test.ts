@@ -71,3 +71,18 @@ it.effect("and what was late goes to no other provider", () =>
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
 )
+
+it.effect("nor is what was moved to the next provider too long ago sent there", () =>
+  Effect.gen(function* () {
+    const [alpha, beta] = [countingProvider("alpha", { sending: "never left" }), countingProvider("beta")]
+    const stoodStill: Interference = (step, effect) =>
+      step === "apply" ? Effect.tap(effect, () => TestClock.adjust("31 seconds")) : effect
+    const { node } = yield* routedTo([alpha, beta], stoodStill)
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("provider_unavailable")
+      expect(yield* charge("two")).toBe("provider_unavailable")
+      expect([...alpha.executed, ...beta.executed]).toEqual([])
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
