@@ -42,11 +42,10 @@ export const DenialsPg = Layer.effect(
       )
     })
 
-    const matches = Effect.fn("Denials.matches")((kind: DenialKind, values: ReadonlyArray<Redacted.Redacted>) =>
+    const matches = (kind: DenialKind, values: ReadonlyArray<Redacted.Redacted>): Effect.Effect<boolean> =>
       values.length === 0
         ? Effect.succeed(false)
         : isListed({ kind, hashes: values.map((value) => Buffer.from(hashOf(kind, value)).toString("hex")) })
-    )
 
     const add = Effect.fn("Denials.add")(function* (
       kind: DenialKind,
@@ -80,9 +79,11 @@ export const ScreeningByRows = Layer.effect(
   Effect.gen(function* () {
     const rows = yield* Denials
     return Screening.of({
-      check: Effect.fn("Screening.check")(function* ({ names, numbers }) {
-        const denied = (yield* rows.matches("screened_number", numbers)) || (yield* rows.matches("screened_name", names))
-        return denied ? "denied" : "clear"
+      check: Effect.fnUntraced(function* ({ names, numbers }) {
+        const denied = yield* Effect.all([rows.matches("screened_number", numbers), rows.matches("screened_name", names)], {
+          concurrency: "unbounded"
+        })
+        return denied.includes(true) ? "denied" : "clear"
       })
     })
   })

@@ -90,8 +90,7 @@ export const IdempotencyPg = Layer.effect(
       // Perhaps taken by this very step, whose answer was lost: it is busy then until its lease ends, and nothing has moved.
       doubted: (_step, fence) => Effect.succeed(fence),
       laneOf: ({ scope }) => scope.appId,
-      wasHeld,
-      inFlight: 2
+      wasHeld
     })
 
     const held = Effect.fnUntraced(function* ({ appId, endpoint, key, mode }: KeyScope, fingerprint: Uint8Array, now: number) {

@@ -1,4 +1,4 @@
-import { Cache, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Direction } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
@@ -9,15 +9,16 @@ import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Limits } from "../services/ports/Limits.ts"
 import { wasHeld } from "./HeldRow.ts"
+import { rowsOf } from "./Rows.ts"
 import { batched } from "./StepBatch.ts"
+import { unchangedRows } from "./UnchangedRows.ts"
 
-/** A change is seen by every node within this time. */
-const FRESH_FOR = Duration.millis(500)
-const CACHED_AT_MOST = 10_000
+const KEPT_AT_MOST = 10_000
 
-const LimitRow = Schema.Struct({ mode: Mode, direction: Direction, window_name: Window, count: Schema.BigInt })
-const decodeLimits = Schema.decodeUnknownEffect(Schema.Array(LimitRow))
-const decodeCeilings = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ amount_minor: MinorUnits })))
+const limits = rowsOf(
+  Schema.Struct({ app_id: Schema.String, mode: Mode, direction: Direction, window: Window, count: Schema.NumberFromString })
+)
+const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
 const decodeUsed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ used: Schema.BigInt })))
 
 const columns = ({ appId, mode, name, startsAt, subject }: Counter) => ({
@@ -53,20 +54,25 @@ export const LimitsPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const ownOf = Effect.fnUntraced(function* (appId: string) {
-      const rows = yield* sql`SELECT mode, direction, window_name, count FROM limits WHERE app_id = ${appId}`
-      return (yield* decodeLimits(rows)).map(
-        ({ count, direction, mode, window_name }): Limit => ({ mode, direction, window: window_name, count: Number(count) })
-      )
-    }, Effect.orDie)
-    const own = yield* Cache.make({ lookup: ownOf, capacity: CACHED_AT_MOST, timeToLive: FRESH_FOR })
+    const unchanged = yield* unchangedRows(sql)
 
-    const ceilingOf = Effect.fnUntraced(function* (key: string) {
-      const [provider = "", currency = ""] = key.split(" ")
-      const rows = yield* sql`SELECT amount_minor FROM ceilings WHERE provider = ${provider} AND currency = ${currency}`
-      return Option.fromUndefinedOr((yield* decodeCeilings(rows))[0]?.amount_minor)
-    }, Effect.orDie)
-    const ceilings = yield* Cache.make({ lookup: ceilingOf, capacity: CACHED_AT_MOST, timeToLive: FRESH_FOR })
+    const readOwn = (appIds: ReadonlyArray<string>) =>
+      Effect.map(
+        limits(
+          sql`SELECT app_id, mode, direction, window_name AS window, count::text FROM limits WHERE app_id = ANY (${appIds})`
+        ),
+        (rows) => {
+          const byTenant = Map.groupBy(rows, ({ app_id }) => app_id)
+          return appIds.map((appId): ReadonlyArray<Limit> => byTenant.get(appId) ?? [])
+        }
+      )
+    const own = yield* unchanged.keep({ read: readOwn, atMost: KEPT_AT_MOST })
+
+    const readCeilings = (names: ReadonlyArray<string>) =>
+      Effect.map(ceilings(sql`SELECT provider || ' ' || currency AS name, amount_minor AS amount FROM ceilings`), (rows) =>
+        names.map((name) => Option.fromUndefinedOr(rows.find((row) => row.name === name)?.amount))
+      )
+    const ceilingOf = yield* unchanged.keep({ read: readCeilings, atMost: KEPT_AT_MOST })
 
     const prepareOne = yield* batched({
       statement: (questions: ReadonlyArray<ReadonlyArray<Counter>>) =>
@@ -84,12 +90,10 @@ export const LimitsPg = Layer.effect(
       // A window that is there already is as good as one that was made.
       doubted: (_counters, used) => Effect.succeed(used),
       laneOf: ([counter]) => counter?.appId ?? "",
-      wasHeld,
-      inFlight: 2
+      wasHeld
     })
-    const prepare = Effect.fn("Limits.prepare")((counters: ReadonlyArray<Counter>) =>
+    const prepare = (counters: ReadonlyArray<Counter>): Effect.Effect<ReadonlyArray<bigint>> =>
       counters.length === 0 ? Effect.succeed([]) : prepareOne(counters)
-    )
 
     const audited = ({ action, actor, at, details, subject }: AuditEntry) =>
       sql`SELECT append_audit(${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)})`
@@ -129,8 +133,8 @@ export const LimitsPg = Layer.effect(
     }, Effect.orDie)
 
     return Limits.of({
-      own: (appId) => Cache.get(own, appId),
-      ceiling: (provider, currency) => Cache.get(ceilings, `${provider} ${currency}`),
+      own: (appId) => own.get(appId),
+      ceiling: (provider, currency) => ceilingOf.get(`${provider} ${currency}`),
       prepare,
       set,
       setCeiling,

@@ -53,12 +53,9 @@ export const NoncesPg = Layer.effect(
       // Who spent it cannot be told: perhaps this request's own statement, whose answer was lost.
       doubted: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
       laneOf: ({ caller }) => caller.appId,
-      wasHeld,
-      inFlight: 2
+      wasHeld
     })
-    const spend = Effect.fn("Nonces.spend")((caller: Caller, nonce: string, expiresAt: Instant) =>
-      spendOne({ caller, nonce, expiresAt })
-    )
+    const spend = (caller: Caller, nonce: string, expiresAt: Instant) => spendOne({ caller, nonce, expiresAt })
 
     const sweep = Effect.fn("Nonces.sweep")(function* (now: Instant, limit: number) {
       const [row] = yield* swept(sql`

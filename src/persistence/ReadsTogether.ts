@@ -4,8 +4,6 @@ import { batched } from "./StepBatch.ts"
 
 /** A read by key takes milliseconds: on a connection that says nothing for so long it is given up, and asked again on another. */
 const READ_MS = 4_000
-/** Reads want no rows in common: one batch need not end before the next begins. */
-const BATCHES_IN_FLIGHT = 2
 
 /**
  * Answers with one statement what many requests ask at the same time, each with the database as it was after it asked. `statement` gives one
@@ -21,7 +19,6 @@ export const readTogether = <Question, Answer, E>(
     doubted: (_question, answer) => Effect.succeed(answer),
     // No question waits for what another one waits for.
     laneOf: () => String(lanes++),
-    wasHeld: () => false,
-    inFlight: BATCHES_IN_FLIGHT
+    wasHeld: () => false
   })
 }

@@ -1,11 +1,12 @@
-import { Array as Arr, Deferred, Effect, Exit, Fiber, Option, Queue, type Scope, Semaphore } from "effect"
+import { Array as Arr, Deferred, Effect, Exit, Fiber, Queue, type Scope, Semaphore } from "effect"
 
 /** How many steps one statement holds at most. */
 const STEPS_A_STATEMENT = 256
 /** A batch that takes longer than this waits for a row that somebody holds: batches of other lanes no longer wait for it. */
 const PATIENCE_MS = 100
-/** How many batches are in flight at most, those included that wait for a row. */
-const BATCHES_AT_ONCE = 4
+/** How many batches are in flight at most that wait for no row, and how many in all. */
+const BATCHES_AT_ONCE = 2
+const BATCHES_IN_ALL = 4
 /** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
 const LANES_AT_ONCE = 4
 const ALONE_AT_ONCE = 2
@@ -17,21 +18,20 @@ export interface Batching<Step, Result, E> {
   readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
   /** What a step's result means where an earlier statement may have committed it: looks whether the step is there. */
   readonly doubted: (step: Step, result: Result) => Effect.Effect<Result, E>
-  /** Steps of one lane want the same rows. */
+  /** Steps of one lane want the same rows: they are never in two batches at once. */
   readonly laneOf: (step: Step) => string
   /** Whether nothing was committed because somebody else held the rows for as long as anybody waits for them. */
   readonly wasHeld: (error: E) => boolean
-  /** How many batches are in flight that wait for no row; 1 if left out, which is right for steps that want the same rows. */
-  readonly inFlight?: number
 }
 
 interface Waiting<Step, Result> {
   readonly step: Step
+  readonly lane: string
   readonly done: Deferred.Deferred<Result>
 }
 
 /**
- * Commits steps that arrive together with one statement. One batch is in flight at a time, or `inFlight`, unless it waits for a row: a step that comes
+ * Commits steps that arrive together with one statement. Few batches are in flight at a time, and of one lane only one: a step that comes
  * alone goes at once, and under load batches grow by themselves.
  *
  * When a batch fails, its lanes run each by itself, and where a lane fails, too, its steps do, so that neither a bad step nor a held row
@@ -41,7 +41,6 @@ interface Waiting<Step, Result> {
  */
 export const batched = <Step, Result, E>({
   doubted,
-  inFlight = 1,
   laneOf,
   statement,
   wasHeld
@@ -49,9 +48,12 @@ export const batched = <Step, Result, E>({
   Effect.gen(function* () {
     type One = Waiting<Step, Result>
     const scope = yield* Effect.scope
-    const queue = yield* Queue.bounded<One>(STEPS_WAITING)
-    const places = yield* Semaphore.make(BATCHES_AT_ONCE)
-    const turns = yield* Semaphore.make(inFlight)
+    const places = yield* Semaphore.make(STEPS_WAITING)
+    const waiting: Array<One> = []
+    const wake = yield* Queue.sliding<void>(1)
+    const woken = Queue.offer(wake, undefined)
+    /** The lanes of all batches in flight, and how many of these wait for a row, as far as that is known, and how many do not. */
+    const flying = { lanes: new Set<string>(), swift: 0, held: 0 }
 
     // A step that cannot even be written down breaks its own batch, never the loop.
     const run = (steps: ReadonlyArray<One>) =>
@@ -63,12 +65,14 @@ export const batched = <Step, Result, E>({
         Effect.exit
       )
 
-    const alone = ({ done, step }: One): Effect.Effect<void> =>
-      run([{ done, step }]).pipe(
+    const alone = (one: One): Effect.Effect<void> =>
+      run([one]).pipe(
         Effect.flatten,
-        Effect.flatMap(([result]) => (result === undefined ? missing : doubted(step, result))),
+        Effect.flatMap(([result]) => (result === undefined ? missing : doubted(one.step, result))),
         Effect.exit,
-        Effect.flatMap((exit) => (Exit.isSuccess(exit) ? Deferred.succeed(done, exit.value) : Deferred.die(done, exit.cause))),
+        Effect.flatMap((exit) =>
+          Exit.isSuccess(exit) ? Deferred.succeed(one.done, exit.value) : Deferred.die(one.done, exit.cause)
+        ),
         Effect.asVoid
       )
 
@@ -105,51 +109,54 @@ export const batched = <Step, Result, E>({
     const together = Effect.fnUntraced(function* (batch: ReadonlyArray<One>) {
       const exit = yield* run(batch)
       if (Exit.isSuccess(exit)) return yield* given(batch, exit.value, (_step, result) => Effect.succeed(result))
-      const lanes = Object.values(Arr.groupBy(batch, ({ step }) => laneOf(step)))
+      const lanes = Object.values(Arr.groupBy(batch, ({ lane }) => lane))
       if (lanes.length === 1 && held(exit)) return yield* failed(batch, exit)
       yield* Effect.forEach(lanes, lane, { concurrency: LANES_AT_ONCE, discard: true })
     })
 
-    /** Lanes of batches that take long, with the steps that came for them meanwhile: they would wait for the same rows. */
-    const aside = new Map<string, Array<One>>()
-    const isNotAside = (one: One): boolean => {
-      const waiting = aside.get(laneOf(one.step))
-      waiting?.push(one)
-      return waiting === undefined
+    /** The oldest steps of lanes that no batch is about. */
+    const taken = (): ReadonlyArray<One> => {
+      const [batch, left]: [Array<One>, Array<One>] = [[], []]
+      for (const one of waiting) (batch.length < STEPS_A_STATEMENT && !flying.lanes.has(one.lane) ? batch : left).push(one)
+      waiting.splice(0, waiting.length, ...left)
+      return batch
     }
 
-    const outlasting = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, going: Fiber.Fiber<void>) {
-      const lanes = new Set(batch.map(({ step }) => laneOf(step)))
-      for (const name of lanes) aside.set(name, [])
-      yield* Fiber.await(going)
-      const waited = [...lanes].flatMap((name) => aside.get(name) ?? [])
-      for (const name of lanes) aside.delete(name)
-      yield* Queue.offerAll(queue, waited)
+    const flight = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, lanes: ReadonlySet<string>) {
+      let kind: "swift" | "held" = "swift"
+      const outlasts = Effect.suspend(() => {
+        kind = "held"
+        flying.swift -= 1
+        flying.held += 1
+        return woken
+      })
+      const watch = yield* Effect.forkIn(Effect.delay(outlasts, PATIENCE_MS), scope)
+      yield* Effect.ensuring(together(batch), Fiber.interrupt(watch))
+      flying[kind] -= 1
+      for (const lane of lanes) flying.lanes.delete(lane)
+      yield* woken
     })
 
-    /** A batch's turn ends with it, or once it waits for a row. */
-    const turn = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, going: Fiber.Fiber<void>) {
-      const ended = yield* Effect.timeoutOption(Fiber.await(going), PATIENCE_MS)
-      if (Option.isNone(ended)) yield* Effect.forkIn(outlasting(batch, going), scope, { startImmediately: true })
-      yield* turns.release(1)
+    const next: Effect.Effect<void> = Effect.suspend(() => {
+      if (flying.swift >= BATCHES_AT_ONCE || flying.swift + flying.held >= BATCHES_IN_ALL) return Effect.void
+      const batch = taken()
+      if (batch.length === 0) return Effect.void
+      const lanes = new Set(batch.map(({ lane }) => lane))
+      for (const lane of lanes) flying.lanes.add(lane)
+      flying.swift += 1
+      return Effect.andThen(Effect.forkIn(flight(batch, lanes), scope, { startImmediately: true }), next)
     })
-
-    const next = Effect.gen(function* () {
-      yield* turns.take(1)
-      yield* places.take(1)
-      const batch = (yield* Queue.takeBetween(queue, 1, STEPS_A_STATEMENT)).filter(isNotAside)
-      if (batch.length === 0) return yield* Effect.andThen(turns.release(1), places.release(1))
-      const going = yield* Effect.forkIn(Effect.ensuring(together(batch), places.release(1)), scope, { startImmediately: true })
-      yield* Effect.forkIn(turn(batch, going), scope, { startImmediately: true })
-    })
-    yield* Effect.forkScoped(Effect.forever(next))
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(wake), next)))
 
     return (step) =>
-      Effect.gen(function* () {
-        const done = yield* Deferred.make<Result>()
-        yield* Queue.offer(queue, { step, done })
-        return yield* Deferred.await(done)
-      })
+      places.withPermit(
+        Effect.gen(function* () {
+          const done = yield* Deferred.make<Result>()
+          waiting.push({ step, lane: laneOf(step), done })
+          yield* woken
+          return yield* Deferred.await(done)
+        })
+      )
   })
 
 const missing = Effect.die(new Error("a money step got no result"))

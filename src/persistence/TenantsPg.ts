@@ -1,4 +1,4 @@
-import { Cache, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Array as Arr, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
@@ -8,9 +8,8 @@ import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../services/
 import { Vault } from "../services/ports/Vault.ts"
 import { readTogether } from "./ReadsTogether.ts"
 import { Moment, rowsOf } from "./Rows.ts"
+import { unchangedRows } from "./UnchangedRows.ts"
 
-/** A revoked key is refused, and a pin followed, within a second by every node: what is kept in memory is younger than this. */
-const KEPT_MS = 500
 const KEYS_KEPT = 10_000
 const PINS_KEPT = 10_000
 /** What a signed request may name; anything else is known to be no key without asking. */
@@ -30,15 +29,15 @@ const keyRows = rowsOf(
 const signingKeys = rowsOf(
   Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array })
 )
-const pins = rowsOf(Schema.Struct({ pinned: Tenant.fields.pinned }))
 const changes = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
-/** Tenants on PostgreSQL. Signing keys are kept in memory for a moment, because every request needs one. */
+/** Tenants on PostgreSQL. Signing keys and pins are kept in memory, because every request needs them. */
 export const TenantsPg = Layer.effect(
   Tenants,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
+    const unchanged = yield* unchangedRows(sql)
 
     const create = Effect.fn("Tenants.create")(function* (tenant: NewTenant, audit: AuditEntry) {
       const { appId, capabilities, createdAt, status } = tenant
@@ -54,16 +53,16 @@ export const TenantsPg = Layer.effect(
       return rows.length === 1
     })
 
-    const findOne = yield* readTogether((appIds: ReadonlyArray<AppId>) =>
+    const findAll = (appIds: ReadonlyArray<string>) =>
       tenants(
         sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants
           WHERE app_id = ANY (${appIds})`
       ).pipe(
-        Effect.map((rows) => new Map(rows.map((row) => [row.appId, row]))),
+        Effect.map((rows) => new Map<string, Tenant>(rows.map((row) => [row.appId, row]))),
         Effect.map((byId) => appIds.map((appId) => Option.fromUndefinedOr(byId.get(appId))))
       )
-    )
-    const find = Effect.fn("Tenants.find")((appId: AppId) => findOne(appId))
+    const findOne = yield* readTogether(findAll)
+    const find = (appId: AppId) => findOne(appId)
 
     const list = tenants(
       sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants ORDER BY app_id`
@@ -108,19 +107,16 @@ export const TenantsPg = Layer.effect(
         SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt",
           append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
         FROM changed`)
-      yield* Cache.invalidate(keptPins, appId)
+      yield* unchanged.forget
       return Option.fromUndefinedOr(rows[0])
     })
 
-    const keptPins = yield* Cache.makeWith(
-      (appId: AppId) =>
-        Effect.map(
-          pins(sql`SELECT pinned_provider AS pinned FROM tenants WHERE app_id = ${appId}`),
-          ([row]) => row?.pinned ?? null
-        ),
-      { capacity: PINS_KEPT, timeToLive: (exit) => (Exit.isSuccess(exit) ? KEPT_MS : 0) }
-    )
-    const pinned = (appId: AppId) => Cache.get(keptPins, appId)
+    const pins = yield* unchanged.keep({
+      read: (appIds) =>
+        findAll(appIds).pipe(Effect.map(Arr.map(Option.match({ onNone: () => null, onSome: ({ pinned }) => pinned })))),
+      atMost: PINS_KEPT
+    })
+    const pinned = (appId: AppId) => pins.get(appId)
 
     const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
       const { appId, keyId, mode, role } = key.caller
@@ -134,7 +130,7 @@ export const TenantsPg = Layer.effect(
         )
         SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
           AS sequence FROM made`)
-      yield* Cache.invalidate(kept, cacheKey(appId, keyId))
+      yield* unchanged.forget
       return rows.length === 1
     })
 
@@ -146,7 +142,7 @@ export const TenantsPg = Layer.effect(
         )
         SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
           AS sequence FROM revoked`)
-      yield* Cache.invalidate(kept, cacheKey(appId, keyId))
+      yield* unchanged.forget
       return rows.length === 1
     })
 
@@ -157,34 +153,35 @@ export const TenantsPg = Layer.effect(
           FROM api_keys WHERE app_id = ${appId} ORDER BY created_at, key_id`)
     )
 
-    const lookUp = Effect.fn("Tenants.signingKey.lookUp")(function* (appId: string, keyId: string) {
-      const [row] = yield* signingKeys(sql`
-        SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed"
-        FROM api_keys WHERE app_id = ${appId} AND key_id = ${keyId} AND revoked_at IS NULL`)
-      if (row === undefined) return Option.none<SigningKey>()
-      const { apiKeyHash, signingSecretSealed, ...caller } = row
-      return Option.some<SigningKey>({
-        caller,
-        apiKeyHash,
-        signingSecret: yield* vault.open(secretOf(appId, keyId), signingSecretSealed)
-      })
+    const readKeys = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+      const rows = yield* signingKeys(sql`
+        SELECT k.* FROM unnest(${names.map(appIdOf)}::text[], ${names.map(keyIdOf)}::text[]) AS w(app_id, key_id)
+        CROSS JOIN LATERAL (
+          SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed"
+          FROM api_keys WHERE app_id = w.app_id AND key_id = w.key_id AND revoked_at IS NULL LIMIT 1
+        ) k`)
+      const found = new Map<string, SigningKey>()
+      for (const { apiKeyHash, signingSecretSealed, ...caller } of rows) {
+        const { appId, keyId } = caller
+        const signingSecret = yield* vault.open(secretOf(appId, keyId), signingSecretSealed)
+        found.set(nameOf(appId, keyId), { caller, apiKeyHash, signingSecret })
+      }
+      return names.map((name) => Option.fromUndefinedOr(found.get(name)))
     })
-
-    // An absent key is kept too, so that asking for one costs what asking for a present one does. A failure is not.
-    const kept = yield* Cache.makeWith((key: string) => lookUp(key.slice(0, key.indexOf("/")), key.slice(key.indexOf("/") + 1)), {
-      capacity: KEYS_KEPT,
-      timeToLive: (exit) => (Exit.isSuccess(exit) ? KEPT_MS : 0)
-    })
+    // An absent key is kept too, so that asking for one costs what asking for a present one does.
+    const signing = yield* unchanged.keep({ read: readKeys, atMost: KEYS_KEPT })
 
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
-      isKeyName([appId, keyId]) ? Cache.get(kept, cacheKey(appId, keyId)) : Effect.succeedNone
+      isKeyName([appId, keyId]) ? signing.get(nameOf(appId, keyId)) : Effect.succeedNone
 
     return Tenants.of({ create, find, list, setStatus, setCapability, pin, pinned, issueKey, revokeKey, keys, signingKey })
   })
 )
 
 /** An AppId holds no slash. */
-const cacheKey = (appId: string, keyId: string): string => `${appId}/${keyId}`
+const nameOf = (appId: string, keyId: string): string => `${appId}/${keyId}`
+const appIdOf = (name: string): string => name.slice(0, name.indexOf("/"))
+const keyIdOf = (name: string): string => name.slice(name.indexOf("/") + 1)
 
 /** Names the place as well, so that a secret copied to another key's row does not open there. */
 const secretOf = (appId: string, keyId: string): string => `signing_secret ${appId}/${keyId}`

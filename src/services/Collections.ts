@@ -95,18 +95,16 @@ export class Collections extends Context.Service<
       const checks = yield* PartyChecks
 
       const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
-        const { country, currency, method } = command
+        const { country, currency, method, source } = command
         const key: CorridorKey = { country, currency, direction: "collection", method }
         yield* admission.mayMove(caller, "collections")
         const corridor = yield* admission.corridor(key)
         const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
-        const source = command.source
         if (source === null || able.length === 0) return yield* new CorridorUnsupported(key)
-        if (source.country !== command.country) {
+        if (source.country !== country)
           return yield* new ValidationFailed({
             issues: [{ path: "source.country", message: "must be the charge's own country" }]
           })
-        }
         const network = yield* knownNetwork(corridor, source.country, source.network, "source.network")
         const chargers = reaching(able, { ...source, network }, command.currency)
         // A code that the payer has belongs to the provider that is asked for codes: the first.
@@ -114,11 +112,15 @@ export class Collections extends Context.Service<
         if (first === undefined) return yield* new CorridorUnsupported(key)
         yield* returnAddress(corridor, command.redirectUrl)
         yield* admission.underCeiling(caller, command.amount, command.currency)
-        yield* checks.payer(source, command.payer)
-        yield* withinWindow(corridor, command.amount)
-
         const partyHash = vault.hash("party", source.msisdn)
-        const counters = yield* velocity.lookAhead(caller, "collection", partyHash)
+        // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
+        const [allowed, counted] = yield* Effect.all(
+          [Effect.exit(checks.payer(source, command.payer)), Effect.exit(velocity.lookAhead(caller, "collection", partyHash))],
+          { concurrency: "unbounded" }
+        )
+        yield* allowed
+        yield* withinWindow(corridor, command.amount)
+        const counters = yield* counted
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
         const code = corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, source) : null
         const draft = { caller, command, claim, corridor, provider: first.provider.name, network, code, partyHash, counters }

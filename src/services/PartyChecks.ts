@@ -20,9 +20,13 @@ export class PartyChecks extends Context.Service<
 
       const recipient = Effect.fn("PartyChecks.recipient")(function* (destination: Destination) {
         const numbers = numbersOf(destination)
-        if (yield* denials.matches("destination", numbers)) return yield* new DestinationBlocked({})
         const names = destination._tag === "bank" ? [destination.accountName] : []
-        if ((yield* screening.check({ numbers, names })) === "denied") return yield* new ScreeningDenied({})
+        const found = yield* Effect.all(
+          { isBlocked: denials.matches("destination", numbers), screened: Effect.exit(screening.check({ numbers, names })) },
+          { concurrency: "unbounded" }
+        )
+        if (found.isBlocked) return yield* new DestinationBlocked({})
+        if ((yield* found.screened) === "denied") return yield* new ScreeningDenied({})
       })
 
       const payer = Effect.fn("PartyChecks.payer")(function* (source: MomoParty, details: PayerDetails | null) {

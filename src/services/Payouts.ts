@@ -89,16 +89,25 @@ export class Payouts extends Context.Service<
       const checks = yield* PartyChecks
 
       const create = Effect.fn("Payouts.create")(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
-        yield* admission.mayMove(caller, "payouts")
-        const route = yield* pricing.route(caller, command)
+        const partyHash = vault.hash("party", identityOf(command.destination))
+        // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
+        const found = yield* Effect.all(
+          {
+            moves: Effect.exit(admission.mayMove(caller, "payouts")),
+            route: Effect.exit(pricing.route(caller, command)),
+            recipient: Effect.exit(checks.recipient(command.destination)),
+            counters: Effect.exit(velocity.lookAhead(caller, "payout", partyHash))
+          },
+          { concurrency: "unbounded" }
+        )
+        yield* found.moves
+        const route = yield* found.route
         yield* admission.underCeiling(caller, command.amount, amountCurrencyOf(command))
-        yield* checks.recipient(command.destination)
+        yield* found.recipient
         // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
         if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
           yield* withinWindow(route.corridor, command.amount)
-
-        const partyHash = vault.hash("party", identityOf(command.destination))
-        const counters = yield* velocity.lookAhead(caller, "payout", partyHash)
+        const counters = yield* found.counters
 
         const priced = yield* pricing.price(route, command)
         if (!priced.reachesFloor) {

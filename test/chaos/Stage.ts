@@ -13,7 +13,7 @@ import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
 
 const MAIN = resolve(import.meta.dirname, "..", "..", "src", "main.ts")
 const POLL_MS = 50
-const UP_WITHIN_MS = 60_000
+const UP_WITHIN_MS = 120_000
 /** The exit code of a run that a signal ended. */
 const SIGNALLED = 130
 

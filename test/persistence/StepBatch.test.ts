@@ -104,3 +104,30 @@ it.effect("a read whose connection went silent holds up no other, and is asked a
     expect(yield* Fiber.join(first)).toBe("first")
   }).pipe(Effect.scoped)
 )
+
+it.effect("steps of one tenant are never in two batches at once, and keep their order; others go on beside them", () =>
+  Effect.gen(function* () {
+    const begun = yield* Ref.make<ReadonlyArray<readonly [at: number, steps: ReadonlyArray<string>]>>([])
+    const commit = yield* batched<string, string, never>({
+      statement: (steps) =>
+        Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.update(begun, (all) => [...all, [at, steps] as const])).pipe(
+          Effect.andThen(Effect.sleep("50 millis")),
+          Effect.as(steps)
+        ),
+      doubted: (_step, result) => Effect.succeed(result),
+      laneOf: (step) => step.replace(/\d+$/, ""),
+      wasHeld: () => false
+    })
+    const run = (step: string) => Effect.forkChild(commit(step))
+    const first = yield* run("a1")
+    yield* TestClock.adjust("10 millis")
+    const later = yield* Effect.forEach(["a2", "b1", "a3", "c1"], run)
+    yield* TestClock.adjust("90 millis")
+    expect(yield* Effect.forEach([first, ...later], Fiber.join)).toStrictEqual(["a1", "a2", "b1", "a3", "c1"])
+    expect(yield* Ref.get(begun)).toStrictEqual([
+      [0, ["a1"]],
+      [10, ["b1", "c1"]],
+      [50, ["a2", "a3"]]
+    ])
+  }).pipe(Effect.scoped)
+)

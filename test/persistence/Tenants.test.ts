@@ -74,6 +74,30 @@ describe("a tenant", () => {
     })
   )
 
+  it.effect("has its keys read anew half a second after an operator changed anything, and after ten seconds anyway", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const [node, operator] = [yield* givenNode(url), yield* givenNode(url)]
+      const sql = Context.get(node, SqlClient.SqlClient)
+      const tenants = Context.get(node, Tenants)
+      yield* givenTenant(node)
+      yield* tenants.issueKey(key, auditEntry())
+      const isThere = Effect.map(tenants.signingKey("acme", key.caller.keyId), Option.isSome)
+      expect(yield* isThere).toBe(true)
+      yield* sql`UPDATE api_keys SET revoked_at = now()`
+      yield* TestClock.adjust("9 seconds")
+      expect(yield* isThere).toBe(true)
+      yield* TestClock.adjust("1 seconds")
+      expect(yield* isThere).toBe(false)
+      yield* sql`UPDATE api_keys SET revoked_at = NULL`
+      // Of another tenant: the log says that something changed, and not what.
+      yield* givenTenant(operator, AppId.make("other"))
+      expect(yield* isThere).toBe(false)
+      yield* TestClock.adjust("500 millis")
+      expect(yield* isThere).toBe(true)
+    })
+  )
+
   it.effect("cannot use another key's sealed secret", () =>
     Effect.gen(function* () {
       const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
