@@ -109,18 +109,46 @@ export const machineOf = async (cluster: Cluster): Promise<Readonly<Record<strin
   }
 }
 
-export const tableOf = (rows: ReadonlyArray<Row>): string => {
-  const head = ["part", "ours", "theirs", "unit", "ratio", "target", "reached", "against"]
-  const lines = rows.map((row) => [
-    row.name,
-    figure(row.ours),
-    row.theirs === undefined ? "not measured" : figure(row.theirs),
-    row.unit,
-    row.ratio === undefined ? "-" : `${figure(row.ratio)} x`,
-    `${row.atMost ? "<=" : ">="} ${row.target} x`,
-    row.reached === undefined ? "-" : row.reached ? "yes" : "NO",
-    row.against + (row.note === undefined ? "" : ` (${row.note})`)
-  ])
+export const tableOf = (rows: ReadonlyArray<Row>): string =>
+  columns(
+    ["part", "ours", "theirs", "unit", "ratio", "target", "reached", "against"],
+    rows.map((row) => [
+      row.name,
+      figure(row.ours),
+      row.theirs === undefined ? "not measured" : figure(row.theirs),
+      row.unit,
+      row.ratio === undefined ? "-" : times(row.ratio),
+      targetOf(row),
+      row.reached === undefined ? "-" : row.reached ? "yes" : "NO",
+      row.against + (row.note === undefined ? "" : ` (${row.note})`)
+    ])
+  )
+
+/** Of several runs: each part's median, and the least and the most of its ratio. */
+export const summaryOf = (runs: ReadonlyArray<ReadonlyArray<Row>>): string =>
+  columns(
+    ["part", "ours", "theirs", "unit", "ratio", "least", "most", "target", "reached"],
+    (runs[0] ?? []).map((first) => {
+      const all = runs.flatMap((rows) => rows.filter(({ name }) => name === first.name))
+      const ratios = all.flatMap(({ ratio }) => ratio ?? [])
+      const theirs = all.flatMap((row) => row.theirs ?? [])
+      return [
+        first.name,
+        figure(median(all.map(({ ours }) => ours))),
+        theirs.length === 0 ? "not measured" : figure(median(theirs)),
+        first.unit,
+        ...(ratios.length === 0 ? ["-", "-", "-"] : [median(ratios), Math.min(...ratios), Math.max(...ratios)].map(times)),
+        targetOf(first),
+        `${all.filter(({ reached }) => reached === true).length} of ${all.length}`
+      ]
+    })
+  )
+
+const times = (ratio: number): string => `${figure(ratio)} x`
+
+const targetOf = ({ atMost, target }: Row): string => `${atMost ? "<=" : ">="} ${target} x`
+
+const columns = (head: ReadonlyArray<string>, lines: ReadonlyArray<ReadonlyArray<string>>): string => {
   const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)))
   const written = (cells: ReadonlyArray<string>) =>
     cells

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util"
 import { type Cluster, withCluster } from "./Cluster.ts"
 import { stopAll } from "./http/Child.ts"
 import { parts } from "./Parts.ts"
-import { type Effort, failedWith, machineOf, type Part, type Row, rowOf, tableOf } from "./Report.ts"
+import { type Effort, failedWith, machineOf, type Part, type Row, rowOf, summaryOf, tableOf } from "./Report.ts"
 
 // The benchmark: every part, or those that are named, on one PostgreSQL that commits durably. Exits 1 when a target is missed or a part fails.
 
@@ -75,6 +75,7 @@ const main = async () => {
     console.log(`${tableOf(done.rows)}\n`)
     if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(runs, null, 1)}\n`)
   }
+  if (runs.length > 1) console.log(`${runs.length} runs, medians\n${summaryOf(runs.map(({ rows }) => rows))}\n`)
   process.exitCode = runs.every(({ rows }) => rows.every(({ reached }) => reached !== false)) ? 0 : 1
 }
 
