@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto"
 import { Pool } from "@effect/platform-node/Undici"
 
-// A process of its own: events that lie in memory, signed and posted by as many loops as the gateway has places. Nothing is remembered.
+// A process of its own: events that lie in memory, signed and posted by loops. Nothing is remembered.
 
 const LOOPS = 128
 const pool = new Pool(process.env["RECEIVER_ORIGIN"] ?? "", { connections: LOOPS, pipelining: 1 })

@@ -1,8 +1,9 @@
 import { type LookupAddress, lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
-import { Clock, Effect, Layer, Option, Result } from "effect"
+import { Effect, Layer } from "effect"
 import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddress.ts"
+import { type Alarm, makeAlarm } from "./ports/Alarm.ts"
 import { Policy } from "./ports/Policy.ts"
 import { type EndpointAnswer, type SignedDelivery, WebhookSender } from "./ports/WebhookSender.ts"
 
@@ -16,8 +17,13 @@ export interface AttemptBounds {
 const usualBounds: AttemptBounds = { connectMs: 5_000, wholeMs: 15_000 }
 /** As much of an answer as is read and kept. */
 const EXCERPT_BYTES = 4096
-/** One endpoint is never sent more than this at once. */
+/** One endpoint is never sent more than this at once, by all nodes together: more of its deliveries are not leased. */
 export const CONNECTIONS_PER_ENDPOINT = 8
+
+/** So many connections lead to one origin at most, where many endpoints may live. */
+const CONNECTIONS_PER_ORIGIN = 64
+/** Of so many URLs is known where they lead. */
+const URLS_KEPT = 1_000
 
 /**
  * Dials tenants. The address is checked in the connector, because an IP literal never reaches the lookup, and in the lookup,
@@ -30,71 +36,101 @@ export const tenantConnection = ({ connectMs, wholeMs }: AttemptBounds): Layer.L
       const { webhookAllowLoopback } = yield* Policy
       const connect = guardedConnector(webhookAllowLoopback, connectMs)
       const agent = yield* Effect.acquireRelease(
-        Effect.sync(() => new Agent({ connect, connections: CONNECTIONS_PER_ENDPOINT })),
+        Effect.sync(() => new Agent({ connect, connections: CONNECTIONS_PER_ORIGIN, allowH2: false })),
         (agent) => Effect.promise(() => agent.destroy())
       )
-      const late = `no answer within ${wholeMs} ms`
+      const targetOf = targets(webhookAllowLoopback)
+      const alarm = yield* makeAlarm
+      const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointAnswer> => {
+        const target = targetOf(url)
+        if (typeof target === "string") return Effect.succeed({ status: null, excerpt: target, retryAfter: null })
+        return ask({ agent, alarm, wholeMs }, { ...target, method: "POST", headers, body })
+      }
       return {
-        post: Effect.fn("WebhookSender.post", { kind: "client" })(function* (delivery) {
-          const problem = endpointUrlProblem(delivery.url, webhookAllowLoopback)
-          if (problem !== undefined) return silence(problem)
-          const until = (yield* Clock.currentTimeMillis) + wholeMs
-          const asked = Effect.tryPromise({ try: (signal) => ask(agent, delivery, signal), catch: reasonOf })
-          const answer = yield* asked.pipe(
-            Effect.timeoutOrElse({ duration: wholeMs, orElse: () => Effect.fail(late) }),
-            Effect.result
-          )
-          if (Result.isFailure(answer)) return silence(answer.failure)
-          const left = Math.max(0, until - (yield* Clock.currentTimeMillis))
-          return yield* read(answer.success, left)
-        })
+        post: (delivery) => Effect.withSpan(post(delivery), "WebhookSender.post", { kind: "client", captureStackTrace: false })
       }
     })
   )
 
 export const TenantConnection = tenantConnection(usualBounds)
 
-const silence = (excerpt: string): EndpointAnswer => ({ status: null, excerpt, retryAfter: null })
-
-const ask = (agent: Agent, { body, headers, url }: SignedDelivery, signal: AbortSignal): Promise<Dispatcher.ResponseData> =>
-  agent.request({ ...target(url), method: "POST", headers, body, signal })
-
-/** The status has been said: how the rest of the answer goes changes nothing about whether the event was taken. */
-const read = ({ body, headers, statusCode }: Dispatcher.ResponseData, withinMs: number): Effect.Effect<EndpointAnswer> => {
-  const chunks: Array<Buffer> = []
-  const retryAfter = headers["retry-after"]
-  return Effect.promise(() => collect(body, chunks)).pipe(
-    Effect.timeoutOption(withinMs),
-    Effect.ensuring(Effect.sync(() => body.destroy())),
-    Effect.map((problem) => ({
-      status: statusCode,
-      excerpt: chunks.length === 0 ? (Option.getOrUndefined(problem) ?? "") : textOf(chunks),
-      retryAfter: typeof retryAfter === "string" ? retryAfter : null
-    }))
-  )
+interface Target {
+  readonly origin: string
+  readonly path: string
 }
 
-const target = (url: string): { readonly origin: string; readonly path: string } => {
-  const { origin, pathname, search } = new URL(url)
-  return { origin, path: `${pathname}${search}` }
-}
-
-/** Reads the first bytes, and nothing beyond them; answers what went wrong meanwhile. */
-const collect = async (body: Dispatcher.ResponseData["body"], chunks: Array<Buffer>): Promise<string | undefined> => {
-  let size = 0
-  body.on("error", () => {})
-  try {
-    for await (const chunk of body) {
-      const bytes = Buffer.from(chunk)
-      chunks.push(bytes)
-      size += bytes.length
-      if (size >= EXCERPT_BYTES) return undefined
-    }
-    return undefined
-  } catch (cause) {
-    return reasonOf(cause)
+/** Where a URL leads, or why nothing may be sent there. */
+const targets = (allowLoopback: boolean) => {
+  const known = new Map<string, Target | string>()
+  return (url: string): Target | string => {
+    const last = known.get(url)
+    if (last !== undefined) return last
+    const target = endpointUrlProblem(url, allowLoopback) ?? targetOf(new URL(url))
+    for (const oldest of known.size < URLS_KEPT ? [] : known.keys().take(1)) known.delete(oldest)
+    known.set(url, target)
+    return target
   }
 }
+
+const targetOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` })
+
+interface Heard {
+  status: number | null
+  retryAfter: string | null
+  bytes: number
+}
+
+interface Line {
+  readonly agent: Agent
+  readonly alarm: Alarm
+  readonly wholeMs: number
+}
+
+/**
+ * Sends the request and listens to the first bytes of its answer, and to nothing beyond them. Once the status has been said, how the rest
+ * goes changes nothing about whether the event was taken.
+ */
+const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointAnswer> =>
+  Effect.callback((resume) => {
+    const heard: Heard = { status: null, retryAfter: null, bytes: 0 }
+    const chunks: Array<Buffer> = []
+    let sent: Dispatcher.DispatchController | undefined
+    let isOver = false
+    const end = (problem: string) => {
+      if (isOver) return
+      isOver = true
+      putOff()
+      const excerpt = chunks.length === 0 ? problem : textOf(chunks)
+      // Not on the stack of the parser, which is not done with these bytes.
+      queueMicrotask(() => resume(Effect.succeed({ status: heard.status, excerpt, retryAfter: heard.retryAfter })))
+    }
+    const giveUp = (problem: string) => {
+      end(problem)
+      sent?.abort(new Error("nobody listens any more"))
+    }
+    const putOff = alarm(wholeMs, () => giveUp(heard.status === null ? `no answer within ${wholeMs} ms` : ""))
+    agent.dispatch(request, {
+      onRequestStart: (controller) => {
+        sent = controller
+        if (isOver) giveUp("")
+      },
+      onResponseStart: (_controller, status, headers) => {
+        // What comes before the answer is none.
+        if (status < 200) return
+        const retryAfter = headers["retry-after"]
+        heard.status = status
+        heard.retryAfter = typeof retryAfter === "string" ? retryAfter : null
+      },
+      onResponseData: (_controller, chunk) => {
+        chunks.push(chunk)
+        heard.bytes += chunk.length
+        if (heard.bytes >= EXCERPT_BYTES) giveUp("")
+      },
+      onResponseEnd: () => end(""),
+      onResponseError: (_controller, error) => end(reasonOf(error))
+    })
+    return Effect.sync(() => giveUp(""))
+  })
 
 /** Text that PostgreSQL can keep. */
 const textOf = (chunks: ReadonlyArray<Buffer>): string =>

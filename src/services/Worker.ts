@@ -1,7 +1,11 @@
-import { Cause, Effect, Exit, FiberSet, Queue, type Scope } from "effect"
+import { Cause, Effect, Exit, FiberSet, Option, Queue, type Scope } from "effect"
 
 /** How long a worker that could not claim anything waits before it tries again. */
 const BROKEN_PAUSE_MS = 1_000
+/** A claim costs hardly more for many places than for one: so much of what was under way ends before the next, */
+const ENOUGH = 1 / 4
+/** unless so much time passed since the first of it ended. */
+const GATHER_MS = 20
 
 /** Background work on rows that are claimed under a lease. */
 export interface Worker {
@@ -9,7 +13,7 @@ export interface Worker {
   readonly round: Effect.Effect<number>
   /** Claims and works for ever. A slow item holds up one slot and nobody else. */
   readonly run: Effect.Effect<never>
-  /** Wakes `run` at once. */
+  /** Has `run` claim at once. */
   readonly nudge: Effect.Effect<void>
 }
 
@@ -26,10 +30,17 @@ export interface WorkerOptions<A> {
   readonly work: (item: A) => Effect.Effect<void>
 }
 
+/** Items that ended since the last claim began, and how many are worth another one. */
+interface Ends {
+  count: number
+  enough: number
+}
+
 export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions<A>): Effect.fn.Return<Worker> {
   const { idleMs, name, slots, work } = options
-  const wake = yield* Queue.sliding<void>(1)
-  const nudge = Effect.asVoid(Queue.offer(wake, undefined))
+  /** That something happened; and that it is worth a claim now. */
+  const [wake, urgent] = [yield* Queue.sliding<void>(1), yield* Queue.sliding<void>(1)]
+  const nudge = Effect.asVoid(Effect.andThen(Queue.offer(urgent, undefined), Queue.offer(wake, undefined)))
   // Looking for work all the time is not worth a trace; the work itself is.
   const claim = (free: number) => options.claim(free).pipe(Effect.withTracerEnabled(false))
 
@@ -41,18 +52,29 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
     return items.length
   })
 
-  const step = Effect.fnUntraced(function* (underWay: FiberSet.FiberSet<void>) {
+  /** Until there is a reason to claim again. */
+  const rest = Effect.gen(function* () {
+    const happened = yield* Queue.take(wake).pipe(Effect.timeoutOption(idleMs))
+    if (Option.isSome(happened)) yield* Queue.take(urgent).pipe(Effect.timeoutOption(GATHER_MS))
+  })
+
+  const step = Effect.fnUntraced(function* (underWay: FiberSet.FiberSet<void>, ends: Ends) {
     const free = slots - (yield* FiberSet.size(underWay))
+    yield* Effect.andThen(Queue.clear(wake), Queue.clear(urgent))
+    ends.count = 0
     const claimed = free > 0 ? yield* Effect.exit(claim(free)) : Exit.succeed([])
     yield* report(`${name}: nothing could be claimed`, claimed)
     if (Exit.isFailure(claimed)) return yield* Effect.sleep(BROKEN_PAUSE_MS)
-    for (const item of claimed.value) yield* FiberSet.run(underWay, Effect.andThen(attempted(item), nudge))
-    if (claimed.value.length === 0) yield* Queue.take(wake).pipe(Effect.timeoutOption(idleMs))
+    ends.enough = Math.ceil((slots - free + claimed.value.length) * ENOUGH)
+    const ended = Effect.suspend(() => (++ends.count < ends.enough ? Queue.offer(wake, undefined) : nudge))
+    for (const item of claimed.value) yield* FiberSet.run(underWay, Effect.andThen(attempted(item), Effect.asVoid(ended)))
+    yield* rest
   })
 
   const loop = Effect.fnUntraced(function* (): Effect.fn.Return<never, never, Scope.Scope> {
     const underWay = yield* FiberSet.make<void>()
-    return yield* Effect.forever(step(underWay))
+    const ends: Ends = { count: 0, enough: 0 }
+    return yield* Effect.forever(step(underWay, ends))
   })
 
   return { round, run: Effect.scoped(loop()), nudge }

@@ -1,60 +1,18 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, Redacted } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Redacted } from "effect"
 import { expect } from "vitest"
-import { AppId } from "../../src/domain/Ids.ts"
-import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
-import { type DueDelivery, type Endpoint, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { auditEntry, givenDatabase, givenNode } from "../support/GivenDatabase.ts"
+import type { DueDelivery } from "../../src/services/ports/WebhookOutbox.ts"
+import { auditEntry } from "../support/GivenDatabase.ts"
+import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../support/GivenOutbox.ts"
 
-const LEASE_MS = 30_000
-const NOW = 1_000_000
-
-const endpoint = (name: string, override: Partial<Endpoint> = {}): Endpoint => ({
-  appId: AppId.make(name),
-  mode: "test",
-  url: `https://${name}.example/hook`,
-  events: ["payout.successful"],
-  enabled: true,
-  secret: Redacted.make(`whsec_${name}`),
-  ...override
-})
-
-/** `count` events that wait for a tenant, a millisecond apart, as a money step's statement leaves them. */
-const givenWaiting = (sql: SqlClient.SqlClient, name: string, count: number, from = 0) =>
-  sql`WITH made AS (
-      INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-      SELECT ${name}, upper(substr(translate(md5(${name} || n), 'ilou', 'jkmn'), 1, 26)), 'test', 'payout.successful', NULL, '{"n":' || n || '}',
-        to_timestamp((${from}::int + n) / 1000.0)
-      FROM generate_series(1, ${count}::int) AS n RETURNING app_id, id, mode, created_at
-    )
-    INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-    SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made`
-
-const givenNodes = Effect.gen(function* () {
-  const url = yield* givenDatabase
-  const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
-  return {
-    sql: Context.get(one, SqlClient.SqlClient),
-    one: Context.get(one, WebhookOutbox),
-    endpoints: Context.get(one, WebhookEndpoints),
-    other: Context.get(other, WebhookOutbox)
-  }
-})
 const ids = (deliveries: ReadonlyArray<DueDelivery>) => deliveries.map(({ id }) => id)
-const tenantsOf = (deliveries: ReadonlyArray<DueDelivery>) => deliveries.map((delivery) => delivery.endpoint.appId)
-const attempt = (delivery: DueDelivery) => ({ delivery, at: NOW + 5, durationMs: 12.4, status: 500, excerpt: "oh\0no" })
-
-/** Set as its owner would, with the secret that the tests know. */
-const put = (endpoints: WebhookEndpoints["Service"], { secret, ...wish }: Endpoint) =>
-  endpoints.put(wish, secret, null, 5, auditEntry())
 
 describe("the outbox", () => {
   it.effect("gives the frozen event with its endpoint, oldest first, and nothing of a disabled endpoint or before its time", () =>
     Effect.gen(function* () {
       const { endpoints, one, sql } = yield* givenNodes
       yield* put(endpoints, endpoint("acme"))
-      yield* put(endpoints, endpoint("off", { enabled: false }))
+      yield* put(endpoints, endpoint("off"), false)
       yield* givenWaiting(sql, "acme", 3)
       yield* givenWaiting(sql, "off", 3)
       yield* givenWaiting(sql, "nobody", 3)
@@ -131,6 +89,24 @@ describe("the outbox", () => {
         { duration_ms: 12, status: 500, excerpt: "ohno" },
         { duration_ms: 12, status: null, excerpt: "ohno" }
       ])
+    })
+  )
+
+  it.effect("opens a secret again once it was rotated, and has both sign until the old one ends", () =>
+    Effect.gen(function* () {
+      const { endpoints, one, sql } = yield* givenNodes
+      const { appId, mode } = endpoint("acme")
+      yield* put(endpoints, endpoint("acme"))
+      yield* givenWaiting(sql, "acme", 3)
+      const secrets = Effect.fnUntraced(function* (now: number) {
+        const [claimed] = yield* one.claimDue(now, 1, 8, LEASE_MS)
+        const { previousSecret, secret } = claimed?.endpoint ?? endpoint("nobody")
+        return [secret, ...(previousSecret === undefined ? [] : [previousSecret])].map(Redacted.value)
+      })
+      expect(yield* secrets(NOW)).toEqual(["whsec_acme"])
+      yield* endpoints.rotate(appId, mode, Redacted.make("whsec_new"), NOW + 10, NOW, auditEntry())
+      expect(yield* secrets(NOW + 1)).toEqual(["whsec_new", "whsec_acme"])
+      expect(yield* secrets(NOW + 10)).toEqual(["whsec_new"])
     })
   )
 })

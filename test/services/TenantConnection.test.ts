@@ -1,10 +1,11 @@
 import { createServer, type Socket } from "node:net"
 import type * as Undici from "@effect/platform-node/Undici"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { vi } from "vitest"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
-import { TenantConnection, tenantConnection } from "../../src/services/TenantConnection.ts"
+import { CONNECTIONS_PER_ENDPOINT, TenantConnection, tenantConnection } from "../../src/services/TenantConnection.ts"
+import { eventually } from "../support/SignedClient.ts"
 import { policy, receiver } from "./WebhookBench.ts"
 
 const WHOLE_MS = 400
@@ -52,6 +53,38 @@ describe("TenantConnection", () => {
       const { url: other } = yield* receiver((response) => response.writeHead(204, { "content-length": "5" }).flushHeaders())
       expect(yield* posted(other)).toEqual({ status: 204, excerpt: "", retryAfter: null })
       expect(received).toHaveLength(1)
+    })
+  )
+
+  it.live("takes nothing that comes before the answer for the answer", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((response) => {
+        response.writeProcessing()
+        response.writeEarlyHints({ link: "</style.css>; rel=preload", "retry-after": "7" })
+        response.writeHead(503).end("busy")
+      })
+      expect(yield* posted(url)).toEqual({ status: 503, excerpt: "busy", retryAfter: null })
+    })
+  )
+
+  it.live("lets no endpoint wait for the slow ones of its host", () =>
+    Effect.gen(function* () {
+      const SLOW = 4 * CONNECTIONS_PER_ENDPOINT
+      const waiting: Array<() => void> = []
+      const { url } = yield* receiver((response, { path }) => {
+        if (path === "/hook") return void waiting.push(() => response.end("late"))
+        response.end("at once")
+        for (const answer of waiting) answer()
+      })
+      const bounds = { connectMs: 5_000, wholeMs: 10_000 }
+      const sender = Context.get(yield* Layer.build(Layer.provide(tenantConnection(bounds), policy({}))), WebhookSender)
+      const send = (to: string) => Effect.map(sender.post({ url: to, headers: {}, body: "{}" }), ({ excerpt }) => excerpt)
+      const slow = Effect.forEach(Array(SLOW).fill(url), send, { concurrency: "unbounded" })
+      const ending = yield* Effect.forkChild(slow)
+      const arrived = Effect.sync(() => waiting.length)
+      yield* eventually(arrived, (count) => count === SLOW)
+      expect(yield* send(new URL("/other", url).href)).toBe("at once")
+      expect(yield* Fiber.join(ending)).toEqual(Array(SLOW).fill("late"))
     })
   )
 

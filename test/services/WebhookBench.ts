@@ -56,8 +56,6 @@ export const delivery = (
       appId: AppId.make("acme"),
       mode: "test",
       url,
-      events: ["payout.successful"],
-      enabled: true,
       secret: Redacted.make(secret),
       ...(previousSecret === undefined ? {} : { previousSecret: Redacted.make(previousSecret) })
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { makeWorker } from "../../src/services/Worker.ts"
 
@@ -79,6 +79,36 @@ describe("Worker", () => {
       const running = yield* Effect.forkChild(worker.run)
       yield* TestClock.adjust("10 seconds")
       expect(asked).toEqual([4, 1])
+      yield* Fiber.interrupt(running)
+    })
+  )
+
+  it.effect("claims for many places at once, or some time after the first became free; a nudge waits for neither", () =>
+    Effect.gen(function* () {
+      const asked: Array<number> = []
+      const ends = yield* Queue.unbounded<void>()
+      const worker = yield* makeWorker<number>({
+        ...options,
+        slots: 8,
+        claim: (free) => Effect.sync(() => Array.from({ length: asked[asked.push(free) - 1] ?? 0 }, (_, place) => place)),
+        work: () => Queue.take(ends)
+      })
+      const running = yield* Effect.forkChild(worker.run)
+      const after = Effect.fnUntraced(function* (ended: number, ms: number) {
+        yield* Queue.offerAll(
+          ends,
+          Array.from({ length: ended }, () => {})
+        )
+        for (let passed = 0; passed < ms; passed++) yield* TestClock.adjust(1)
+        return asked.splice(0)
+      })
+      expect(yield* after(0, 2)).toEqual([8])
+      expect(yield* after(1, 18)).toEqual([])
+      expect(yield* after(0, 4)).toEqual([1])
+      expect(yield* after(2, 2)).toEqual([2])
+      expect(yield* after(1, 2)).toEqual([])
+      yield* worker.nudge
+      expect(yield* after(0, 2)).toEqual([1])
       yield* Fiber.interrupt(running)
     })
   )

@@ -27,17 +27,20 @@ export const recording = (sql: SqlClient.SqlClient, sent: Array<Sent>): SqlClien
     }
   })
 
-/** How one table is read. */
+/** How one table, or one index of it, is read. */
 export interface Reading {
-  readonly table: string
-  /** The index, or null where the whole table is read. */
+  /** Null where an index alone is read, before the rows that it found. */
+  readonly table: string | null
   readonly index: string | null
+  /** Nothing says where to begin and to end. */
+  readonly whole: boolean
 }
 
 interface Plan {
   readonly "Node Type": string
   readonly "Relation Name"?: string
   readonly "Index Name"?: string
+  readonly "Index Cond"?: string
   readonly Plans?: ReadonlyArray<Plan>
 }
 
@@ -63,9 +66,9 @@ export const readingsOf = Effect.fnUntraced(function* ({ parameters, text }: Sen
   const [{ Plan: top }]: [{ Plan: Plan }] = JSON.parse(JSON.stringify(row?.["QUERY PLAN"]))
   return [...nodes(top)].flatMap((node): ReadonlyArray<Reading> => {
     const table = node["Relation Name"]
-    if (node["Node Type"] === "Seq Scan" && table !== undefined) return [{ table, index: null }]
+    if (node["Node Type"] === "Seq Scan" && table !== undefined) return [{ table, index: null, whole: true }]
     const index = node["Index Name"]
-    return index === undefined ? [] : [{ table: table ?? "", index }]
+    return index === undefined ? [] : [{ table: table ?? null, index, whole: node["Index Cond"] === undefined }]
   })
 })
 

@@ -8,8 +8,6 @@ export interface Endpoint {
   readonly appId: AppId
   readonly mode: Mode
   readonly url: string
-  readonly events: ReadonlyArray<EventType>
-  readonly enabled: boolean
   readonly secret: Redacted.Redacted
   /** The secret before the last rotation, which signs beside the new one for 24 h; absent otherwise. */
   readonly previousSecret?: Redacted.Redacted

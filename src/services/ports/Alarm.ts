@@ -1,0 +1,63 @@
+import { Clock, type Context, Effect, Fiber, type Scope } from "effect"
+
+/** Calls `ring` once after `ms`, unless the answered function is called before. */
+export type Alarm = (ms: number, ring: () => void) => () => void
+
+const NANOS_A_MS = 1_000_000
+
+interface Waiting {
+  readonly at: number
+  readonly ring: () => void
+}
+
+/**
+ * Alarms while the scope lives. All of one length share a fiber that sleeps: they ring in the order in which they were set, and most are put off long
+ * before, so that a fiber for each would cost more than what it watches over.
+ */
+export const makeAlarm: Effect.Effect<Alarm, never, Scope.Scope> = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const scope = yield* Effect.scope
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const lines = new Map<number, Set<Waiting>>()
+  // Not the time of day, which somebody may set back.
+  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
+
+  const watching = Effect.fnUntraced(function* (ms: number, line: Set<Waiting>) {
+    // An iterator that stays open would hold whatever was put off since it was opened.
+    for (let [first] = line; first !== undefined; [first] = line) {
+      const left = first.at - now()
+      if (left > 0) yield* Effect.sleep(left)
+      if (line.delete(first)) first.ring()
+    }
+    lines.delete(ms)
+  })
+
+  return (ms, ring) => {
+    const one = { at: now() + ms, ring }
+    const known = lines.get(ms)
+    const line = known ?? new Set([one])
+    if (known === undefined) {
+      lines.set(ms, line)
+      Fiber.runIn(run(watching(ms, line)), scope)
+    } else line.add(one)
+    return () => void line.delete(one)
+  }
+})
+
+/** As `Effect.timeoutOrElse`: what is late is interrupted, and `late` comes in its place. */
+export const within =
+  (alarm: Alarm) =>
+  <A, E, R, B, E2, R2>(effect: Effect.Effect<A, E, R>, ms: number, late: () => Effect.Effect<B, E2, R2>) =>
+    Effect.contextWith((context: Context.Context<R | R2>) =>
+      Effect.callback<A | B, E | E2, R2>((resume) => {
+        const fiber = Effect.runForkWith(context)(effect)
+        const exit = fiber.pollUnsafe()
+        if (exit !== undefined) return resume(exit)
+        const stop = alarm(ms, () => resume(Effect.andThen(Fiber.interrupt(fiber), Effect.suspend(late))))
+        fiber.addObserver((exit) => {
+          stop()
+          resume(exit)
+        })
+        return Effect.andThen(Effect.sync(stop), Fiber.interrupt(fiber))
+      })
+    )

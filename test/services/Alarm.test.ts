@@ -1,0 +1,45 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { makeAlarm, within } from "../../src/services/ports/Alarm.ts"
+
+describe("an alarm", () => {
+  it.effect("rings once, at its time, unless it was put off", () =>
+    Effect.gen(function* () {
+      const alarm = yield* makeAlarm
+      const rung: Array<string> = []
+      const set = (name: string, ms: number) => alarm(ms, () => void rung.push(name))
+      const putOff = set("put off", 1000)
+      set("first", 1000)
+      yield* TestClock.adjust(400)
+      putOff()
+      set("second", 1000)
+      set("shorter", 100)
+      yield* TestClock.adjust(599)
+      expect(rung).toEqual(["shorter"])
+      yield* TestClock.adjust(1)
+      expect(rung).toEqual(["shorter", "first"])
+      yield* TestClock.adjust(400)
+      expect(rung).toEqual(["shorter", "first", "second"])
+      // Of a length that nobody waited for any more.
+      set("third", 1000)
+      yield* TestClock.adjust(5000)
+      expect(rung).toEqual(["shorter", "first", "second", "third"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("ends what is late, and lets what is in time be", () =>
+    Effect.gen(function* () {
+      const inTime = within(yield* makeAlarm)
+      const late = () => Effect.succeed("late")
+      let ended = false
+      const slow = Effect.onInterrupt(Effect.as(Effect.sleep(2000), "done"), () => Effect.sync(() => void (ended = true)))
+      const waiting = yield* Effect.forkChild(Effect.all([inTime(slow, 1000, late), inTime(slow, 3000, late)]))
+      yield* TestClock.adjust(1000)
+      expect(ended).toBe(true)
+      yield* TestClock.adjust(2000)
+      expect(yield* Fiber.join(waiting)).toEqual(["late", "done"])
+      expect(yield* Effect.flip(inTime(Effect.fail("refused"), 1000, late))).toBe("refused")
+    }).pipe(Effect.scoped)
+  )
+})
