@@ -5,7 +5,7 @@ import { eventLoop } from "./observability/EventLoop.ts"
 import { gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management } from "./observability/Management.ts"
-import { Telemetry } from "./observability/Telemetry.ts"
+import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
 import { EmbeddedPostgres } from "./persistence/EmbeddedPostgres.ts"
@@ -15,7 +15,6 @@ import { KeyRotationPg } from "./persistence/KeyRotationPg.ts"
 import { LocalProcess } from "./persistence/LocalProcess.ts"
 import { Probe } from "./persistence/Probe.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
-import { RateLimitsRedis } from "./persistence/RateLimitsRedis.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { Simulator, simulator as simulatorLayer } from "./providers/simulation/Simulator.ts"
 import { servicesOn } from "./Services.ts"
@@ -87,7 +86,11 @@ const services = (settings: ReadySettings) =>
     sender: TenantConnection
   })
 
-const rateLimits = ({ redisUrl }: Settings) => (redisUrl === null ? RateLimitsMemory : RateLimitsRedis.layer(redisUrl))
+/** The client of Redis is read only where it is set: it is as much code as all of ours. */
+const rateLimits = ({ redisUrl }: Settings) =>
+  redisUrl === null
+    ? RateLimitsMemory
+    : Layer.unwrap(Effect.promise(async () => (await import("./persistence/RateLimitsRedis.ts")).RateLimitsRedis.layer(redisUrl)))
 
 /** Work that goes on beside the requests. */
 const workers = Layer.effectDiscard(
@@ -115,7 +118,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
         Layer.provideMerge(Layer.mergeAll(workers, Health.layer(build))),
         Layer.provideMerge(management(settings, Ref.get(draining), build.version)),
         Layer.provideMerge(services(settings)),
-        Layer.provideMerge(Telemetry.layer({ ...traced(settings), serviceVersion: build.version }))
+        Layer.provideMerge(telemetry(settings, build.version, (to, options) => to.layer(options)))
       )
     )
   ).pipe(Layer.provideMerge(logs))
@@ -137,16 +140,26 @@ const management = (settings: Settings, draining: Effect.Effect<boolean>, versio
           standing: read,
           process
         }),
-        Telemetry.gauges({ ...traced(settings), serviceVersion: version }, families)
+        telemetry(settings, version, (to, options) => to.gauges(options, families))
       )
     })
   )
 
-const traced = ({ telemetry }: Settings) => ({
-  endpoint: telemetry.endpoint ?? undefined,
-  tracesEndpoint: telemetry.tracesEndpoint ?? undefined,
-  serviceName: telemetry.serviceName
-})
+/** What speaks to a collector is read only where one is set, for the same reason. */
+const telemetry = (
+  { telemetry: { endpoint, serviceName, tracesEndpoint } }: Settings,
+  serviceVersion: string,
+  layer: (telemetry: typeof Telemetry, options: TelemetryOptions) => Layer.Layer<never>
+): Layer.Layer<never> =>
+  endpoint === null && tracesEndpoint === null
+    ? Layer.empty
+    : Layer.unwrap(
+        Effect.promise(async () => {
+          const { Telemetry } = await import("./observability/Telemetry.ts")
+          const urls = { endpoint: endpoint ?? undefined, tracesEndpoint: tracesEndpoint ?? undefined }
+          return layer(Telemetry, { ...urls, serviceName, serviceVersion })
+        })
+      )
 
 /** The simulator of every provider; each knows the accounts of the settings, or else its own. */
 export const simulator = (settings: Settings) =>

@@ -1,11 +1,7 @@
-import { enableCompileCache } from "node:module"
-
-// Compiling what did not change since the last time would be half of a command's time: hence this first, and the rest only then.
-enableCompileCache()
-
-const { NodeRuntime, NodeServices } = await import("@effect/platform-node")
-const { Effect } = await import("effect")
-const { program, teardown } = await import("./commands/Program.ts")
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect } from "effect"
+import { program, teardown } from "./commands/Program.ts"
 
 program(process.argv.slice(2)).pipe(
   Effect.provide(NodeServices.layer),

@@ -92,6 +92,17 @@ const providerNames = (sources: ReadonlyArray<Source>): ReadonlyArray<string> =>
     .map(({ at, name }) => `${at} ${name}`)
 }
 
+/** Names of packages, and files, that are read before a command of the program begins. */
+const readAtStart = (sources: ReadonlyArray<Source>): ReadonlySet<string> => {
+  const read = new Set(["src/commands/Program.ts"])
+  // A set's end moves while it grows.
+  for (const path of read) {
+    const source = sources.find((one) => one.path === path)
+    for (const { isLoaded, name } of source?.imports ?? []) if (isLoaded) read.add(name)
+  }
+  return read
+}
+
 const code = /^(src|test|bench)\/.*\.ts$/
 const src = /^src\/.*\.ts$/
 const decisions = /^src\/(services|providers)\//
@@ -117,6 +128,12 @@ const rules: ReadonlyArray<{
     where: src,
     except: /^src\/(Config|main)\.ts$/,
     offences: members("process.env")
+  },
+  {
+    promise: "imports nothing but types from node:http, whose other exports would load a client that nobody uses",
+    where: src,
+    offences: (source) =>
+      source.imports.filter(({ isLoaded, name }) => isLoaded && name === "node:http").map(({ offset }) => source.at(offset))
   },
   { promise: "has no any", where: src, offences: nodes("TSAnyKeyword") },
   { promise: "has no casts", where: src, offences: nodes("TSAsExpression", isConst) },
@@ -147,5 +164,13 @@ describe("the house", () => {
 
   it("names a provider in its own folder, in the registry and in migrations only", () => {
     expect(providerNames(sources).join("\n")).toBe("")
+  })
+
+  it("reads the client of Redis and what speaks to a collector only where they are set, because of their size", () => {
+    const large =
+      /^(redis|effect\/(persistence|observability|reactivity)|@effect\/(opentelemetry.*|platform-node|sql-pg)|@opentelemetry\/.*)$/
+    const read = readAtStart(sources)
+    expect(read).toContain("src/observability/Management.ts")
+    expect([...read].filter((name) => large.test(name)).join("\n")).toBe("")
   })
 })

@@ -5,9 +5,9 @@ import { resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { cpuSeconds } from "../Processes.ts"
 
-const MAIN = resolve(import.meta.dirname, "..", "..", "src", "main.ts")
+const MAIN = resolve(import.meta.dirname, "..", "..", "src", "gateway.js")
 /** As `npm start` and the image start it. */
-const NODE = ["--max-semi-space-size=16"]
+const NODE = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
 const POLL_MS = 20
 const UP_WITHIN_MS = 60_000
 

@@ -7,7 +7,7 @@ const LIMIT_MB = 200
 const PAYOUTS = 100_000
 const PAYOUTS_IN_A_QUICK_LOOK = 5_000
 const STRETCHES = 20
-const MAXIMUM_SECONDS = 300
+const MAXIMUM_SECONDS = 420
 /** So many that batches are full: what is looked at is what stays, and it should come soon. */
 const CONNECTIONS = 256
 const MB = 1024 * 1024

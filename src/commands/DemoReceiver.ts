@@ -1,8 +1,11 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
-import { createServer, type IncomingHttpHeaders } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
 import { Clock, Effect, Option, Schema } from "effect"
 import { until } from "./Memory.ts"
 import { Refusal } from "./Refusal.ts"
+
+// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+const { createServer } = process.getBuiltinModule("node:http")
 
 /** One event as a tenant's own server gets it. */
 interface Received {

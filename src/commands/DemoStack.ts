@@ -8,7 +8,7 @@ import { until } from "./Memory.ts"
 import { Refusal } from "./Refusal.ts"
 import { SimulatorProcess } from "./SimulatorProcess.ts"
 
-const MAIN = resolve(import.meta.dirname, "..", "main.ts")
+const MAIN = resolve(import.meta.dirname, "..", "gateway.js")
 const UP_WITHIN_MS = 30_000
 const DOWN_WITHIN_MS = 15_000
 /** Names folders of ours outside the data folder, where PostgreSQL could not reach into that. */

@@ -43,7 +43,7 @@ export const Installation = {
   build: Effect.gen(function* () {
     const version = yield* release
     const files = yield* Effect.promise(() => readdir(join(ROOT, "src"), { recursive: true }))
-    const sources = files.filter((file) => file.endsWith(".ts")).sort()
+    const sources = files.filter((file) => /\.[jt]s$/.test(file)).sort()
     const hash = createHash("sha256")
     for (const file of [...sources.map((source) => join("src", source)), "package-lock.json"]) {
       hash.update(`${file}\0`).update(yield* read(file))

@@ -13,7 +13,7 @@ export interface SimulatorPlace {
   readonly baseUrls: Readonly<Record<string, string>>
 }
 
-const MAIN = resolve(import.meta.dirname, "..", "main.ts")
+const MAIN = resolve(import.meta.dirname, "..", "gateway.js")
 const READY_WITHIN_MS = 15_000
 const ANSWERS_WITHIN = "2 seconds"
 const STOP_WITHIN_MS = 5_000

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto"
-import { createServer, type IncomingMessage, type Server } from "node:http"
+import type { IncomingMessage, Server } from "node:http"
 import type { Duplex } from "node:stream"
-import { NodeHttpServerRequest } from "@effect/platform-node"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http"
 import { MalformedRequest, MethodNotAllowed } from "../domain/errors/Terminal.ts"
 import { type Refusal, refusal } from "./Envelope.ts"
+
+// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+const { createServer } = process.getBuiltinModule("node:http")
 
 /** Receiving one whole request, in milliseconds; a slower one is cut. */
 const REQUEST_MS = 30_000

@@ -1,23 +1,33 @@
-import { Clock, Effect, Layer, Metric, Option } from "effect"
+import { Clock, Effect, Layer, Metric } from "effect"
+import { labelled } from "../services/ports/Labelled.ts"
 import type { Payouts, Provider } from "../services/ports/Provider.ts"
-import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { around, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 import { annotations } from "./Attributes.ts"
 
 // Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
-const providerCalls = Metric.counter("gateway_provider_calls_total", {
-  description: "Calls to providers, by how they ended.",
-  incremental: true
-})
-const providerSeconds = Metric.histogram("gateway_provider_call_duration_seconds", {
-  description: "How long calls to providers took.",
-  boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30]
-})
-const deliveries = Metric.counter("gateway_webhook_attempts_total", {
-  description: "Webhook attempts, by what followed.",
-  incremental: true
-})
+const providerCalls = labelled((attributes: { readonly provider: string; readonly call: string; readonly outcome: string }) =>
+  Metric.counter("gateway_provider_calls_total", {
+    description: "Calls to providers, by how they ended.",
+    incremental: true,
+    attributes
+  })
+)
+const providerSeconds = labelled((attributes: { readonly provider: string; readonly call: string }) =>
+  Metric.histogram("gateway_provider_call_duration_seconds", {
+    description: "How long calls to providers took.",
+    boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30],
+    attributes
+  })
+)
+const deliveries = labelled((attributes: { readonly verdict: string }) =>
+  Metric.counter("gateway_webhook_attempts_total", {
+    description: "Webhook attempts, by what followed.",
+    incremental: true,
+    attributes
+  })
+)
 
 /** Counts what providers answer, around whatever registry is provided. */
 const providersLayer = Layer.effect(
@@ -26,8 +36,8 @@ const providersLayer = Layer.effect(
     const registry = yield* ProviderRegistry
     // A counter that is not there yet grows from nothing, which no alert sees.
     for (const provider of registry.known)
-      for (const call of moneyCalls) yield* count(providerCalls, { provider, call, outcome: "Unknown" }, 0)
-    return ProviderRegistry.of({ ...registry, find: (name, mode) => Option.map(registry.find(name, mode), counted) })
+      for (const call of moneyCalls) yield* providerCalls({ provider, call, outcome: "Unknown" }, 0)
+    return around(registry, counted)
   })
 )
 
@@ -37,7 +47,7 @@ const deliveriesLayer = Layer.effect(
   Effect.map(WebhookOutbox, (outbox) =>
     WebhookOutbox.of({
       ...outbox,
-      settle: (attempt, verdict) => Effect.andThen(outbox.settle(attempt, verdict), count(deliveries, { verdict: verdict._tag }))
+      settle: (attempt, verdict) => Effect.andThen(outbox.settle(attempt, verdict), deliveries({ verdict: verdict._tag }, 1))
     })
   )
 )
@@ -47,11 +57,8 @@ export const Metrics = { providers: providersLayer, deliveries: deliveriesLayer 
 
 const moneyCalls = ["send", "charge", "exchange", "ask_payout", "ask_collection", "ask_exchange"] as const
 
-const count = (counter: Metric.Counter<number>, labels: Readonly<Record<string, string>>, by = 1): Effect.Effect<void> =>
-  Metric.update(Metric.withAttributes(counter, labels), by)
-
 const counted = (provider: Provider): Provider => {
-  const ended = (call: string) => (outcome: string) => count(providerCalls, { provider: provider.name, call, outcome })
+  const ended = (call: string) => (outcome: string) => providerCalls({ provider: provider.name, call, outcome }, 1)
   const tagged = <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) => {
     const end = ended(call)
     return (order: Order) =>
@@ -99,7 +106,7 @@ const timed = <A, E>(calling: Effect.Effect<A, E>, provider: string, call: strin
     Effect.ensuring(
       calling,
       Effect.flatMap(Clock.currentTimeMillis, (endedAt) =>
-        Metric.update(Metric.withAttributes(providerSeconds, { provider, call }), (endedAt - startedAt) / MS_PER_SECOND)
+        providerSeconds({ provider, call }, (endedAt - startedAt) / MS_PER_SECOND)
       )
     )
   )

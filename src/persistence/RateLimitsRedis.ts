@@ -1,6 +1,6 @@
-import { NodeRedis } from "@effect/platform-node"
+import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
-import { RateLimiter } from "effect/persistence"
+import * as RateLimiter from "effect/persistence/RateLimiter"
 import { RateLimits } from "../services/ports/RateLimits.ts"
 import { allowed, countingHere, intervalMs, limitedFor } from "./RateLimitsMemory.ts"
 

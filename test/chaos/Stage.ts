@@ -11,7 +11,7 @@ import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
 
 // The real processes: two gateways, the provider simulator and PostgreSQL, each of which may be killed and comes back.
 
-const MAIN = resolve(import.meta.dirname, "..", "..", "src", "main.ts")
+const MAIN = resolve(import.meta.dirname, "..", "..", "src", "gateway.js")
 const POLL_MS = 50
 const UP_WITHIN_MS = 120_000
 /** The exit code of a run that a signal ended. */

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import { LocalProcess } from "../../src/persistence/LocalProcess.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 
-const MAIN = resolve(import.meta.dirname, "../../src/main.ts")
+const MAIN = resolve(import.meta.dirname, "../../src/gateway.js")
 const STORY_MS = 90_000
 
 interface Running {

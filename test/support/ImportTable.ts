@@ -27,7 +27,7 @@ export const imports: ReadonlyArray<{
   {
     from: /^http\/(Edge|NodeListener|Server|handlers\/Description)\.ts$/,
     files: ["domain/", "services/", "http/"],
-    packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node$/]
+    packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node\/\w+$/]
   },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\//, files: ["domain/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
@@ -48,7 +48,11 @@ export const imports: ReadonlyArray<{
     packages: [core, crypto]
   },
   // What left the process and what did not is known to the connection only.
-  { from: /^providers\/Transport\.ts$/, files: [], packages: [core, /^@effect\/platform-node\/Undici$/] },
+  {
+    from: /^providers\/Transport\.ts$/,
+    files: ["services/ports/Alarm.ts"],
+    packages: [core, /^@effect\/platform-node\/Undici$/]
+  },
   {
     from: /^providers\/simulation\//,
     files: ["domain/", "services/ports/Provider", "providers/simulation/"],
@@ -85,12 +89,12 @@ export const imports: ReadonlyArray<{
   {
     from: /^persistence\/(EmbeddedPostgres|Postgres[A-Z]|FolderLock|LocalProcess)/,
     files: ["persistence/"],
-    packages: [core, node, /^effect\/reactivity$/, /^@effect\/sql-pg$/]
+    packages: [core, node, /^effect\/reactivity\/Reactivity$/, /^@effect\/sql-pg\/PgClient$/]
   },
   {
     from: /^persistence\/RateLimitsRedis\.ts$/,
     files: ["services/ports/", "persistence/RateLimitsMemory.ts"],
-    packages: [core, /^effect\/persistence$/, /^@effect\/platform-node$/]
+    packages: [core, /^effect\/persistence\/RateLimiter$/, /^@effect\/platform-node\/NodeRedis$/]
   },
   {
     from: /^persistence\//,

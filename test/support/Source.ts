@@ -35,14 +35,15 @@ export class Source {
     return [...this.text.matchAll(new RegExp(pattern, "gm"))].map((match) => `${this.at(match.index)} ${match[0].trim()}`)
   }
 
-  /** What is imported or re-exported, statically or not: a package's name, or a path from the project's root. */
-  get imports(): ReadonlyArray<{ readonly name: string; readonly offset: number }> {
+  /** What is imported or re-exported, statically or not: a package's name, or a path from the project's root. A type is not loaded. */
+  get imports(): ReadonlyArray<{ readonly name: string; readonly offset: number; readonly isLoaded: boolean }> {
     return this.nodes.flatMap((node) => {
       if (!/^(Import(Declaration|Expression)|Export(Named|All)Declaration|TSImportType)$/.test(node.type)) return []
+      const isLoaded = node.type.endsWith("Declaration") && node["importKind"] !== "type" && node["exportKind"] !== "type"
       const source = node["source"]
       if (!isNode(source) || typeof source["value"] !== "string") return []
       const name = source["value"]
-      return [{ name: name.startsWith(".") ? posix.join(posix.dirname(this.path), name) : name, offset: node.start }]
+      return [{ name: name.startsWith(".") ? posix.join(posix.dirname(this.path), name) : name, offset: node.start, isLoaded }]
     })
   }
 
