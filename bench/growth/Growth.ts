@@ -1,98 +1,149 @@
-import { Client } from "pg"
-import { ledgerRules } from "../../src/persistence/LedgerRules.ts"
 import type { Bench, Cluster } from "../Cluster.ts"
 import { CALLERS, filling } from "../ledger/MoneySteps.ts"
 import { openLedger } from "../ledger/Ours.ts"
 import { givenPayouts, givenTenants } from "../ledger/Payout.ts"
+import { ownCpuSeconds, parentOf, serverCpuSeconds } from "../Processes.ts"
 import { type Effort, inTurn, type Measured, type Part, percentile } from "../Report.ts"
-import { givenPast, type Past } from "./History.ts"
-import { beside } from "./Sweeps.ts"
+import { givenEndpoints, givenMonths, givenPast } from "./History.ts"
+import { everyDayReads } from "./Reads.ts"
+import { besideSweeper } from "./Sweeps.ts"
+import { verified } from "./Verified.ts"
 
-const FULL: Past = { tenants: 10_000, transactions: 2_000_000 }
-const QUICK: Past = { tenants: 1_000, transactions: 50_000 }
+/** How many transactions are stored; each is filled up from the one before. */
+const FULL = { tenants: 10_000, sizes: [200_000, 2_000_000] }
+const QUICK = { tenants: 1_000, sizes: [5_000, 50_000] }
 
 /** Payouts whose latency is looked at, of few callers. */
-const SINGLES = 2_000
+const SINGLES = 4_000
 const SINGLE_CALLERS = 16
-const RULE_TIMEOUT_MS = 30_000
-/** What PostgreSQL says of a statement that `statement_timeout` ended. */
-const CANCELLED = "57014"
 
-/** A database with the tenants and their float, and its ledger. */
-const opened = async (cluster: Cluster, name: string, { tenants }: Past) => {
+/** A database with the tenants, their float and their endpoints, and its ledger. */
+const opened = async (cluster: Cluster, name: string, tenants: number, prepared: (bench: Bench) => Promise<unknown>) => {
   const bench = await cluster.fresh(name)
+  await prepared(bench)
   await givenTenants(bench, tenants)
+  await givenEndpoints(bench, tenants)
   return { bench, ledger: openLedger(bench) }
 }
 
-/** Payouts a second where much is stored, beside an empty database on the same server. */
+type Side = Awaited<ReturnType<typeof opened>>
+
+/** Payouts a second where much is stored, beside an empty database on the same server; the last size is what counts. */
 const run = async (cluster: Cluster, effort: Effort): Promise<Measured> => {
-  const past = effort.quick ? QUICK : FULL
-  const [full, empty] = [await opened(cluster, "grown", past), await opened(cluster, "new", past)]
+  const { sizes, tenants } = effort.quick ? QUICK : FULL
+  const [grown, empty] = [
+    await opened(cluster, "grown", tenants, givenMonths),
+    await opened(cluster, "new", tenants, async () => undefined)
+  ]
   try {
-    const loaded = await givenPast(full.bench, past)
-    const rate = ({ bench, ledger }: typeof full) =>
-      filling(effort, async (count) => ledger.commit(await givenPayouts(bench, count, past.tenants), CALLERS))
-    const [ours, theirs] = [rate(full), rate(empty)]
-    const { rounds, ...measured } = await inTurn(effort, ours, theirs)
-    const sweeping = await besideSweeps(full, past)
-    const { seconds, unfinished } = await verified(full.bench)
-    const details = {
-      ...past,
-      loaded_seconds: Math.round(loaded),
-      stored: await stored(full.bench),
-      rounds,
-      sweeping,
-      verified_seconds: seconds
+    const measured: Array<Awaited<ReturnType<typeof measuredAt>>> = []
+    for (const [place, to] of sizes.entries()) {
+      await whileLoading(cluster, () => givenPast(grown.bench, { tenants, from: sizes[place - 1] ?? 0, to }))
+      measured.push(await measuredAt(cluster, effort, grown, empty, tenants))
     }
-    const note = `not verified for lack of time: ${unfinished.join(", ")}`
-    return { ...measured, unit: "1/s", details, ...(unfinished.length > 0 && { note }) }
+    const sweeping = await besideSweeps(grown, tenants)
+    const { seconds, unfinished } = await verified(grown.bench)
+    const [last, ...before] = measured.toReversed()
+    if (last === undefined) throw new Error("no size was measured")
+    const { ours, ratio, theirs, ...details } = last
+    const smaller = before.map((one) => `${one.stored.transactions} stored: ${one.ratio?.toFixed(2)} x`)
+    const late = unfinished.length === 0 ? [] : [`not verified for lack of time: ${unfinished.join(", ")}`]
+    return {
+      ours,
+      theirs,
+      ratio,
+      unit: "1/s",
+      note: [...smaller, ...late].join("; "),
+      details: { tenants, ...details, sweeping, verified_seconds: seconds, before }
+    }
   } finally {
-    await Promise.all([full.ledger.close(), empty.ledger.close()])
-    await Promise.all([full.bench.drop(), empty.bench.drop()])
+    await Promise.all([grown.ledger.close(), empty.ledger.close()])
+    await Promise.all([grown.bench.drop(), empty.bench.drop()])
   }
 }
 
+const measuredAt = async (cluster: Cluster, effort: Effort, grown: Side, empty: Side, tenants: number) => {
+  const costs = await costing(cluster)
+  const [ours, theirs] = [grown, empty].map(({ bench, ledger }) => {
+    const each: Array<Cost> = []
+    let done = 0
+    const rate = filling(effort, async (count) => {
+      // Every round goes on with the next tenants, so that it does not find the pages of the one before in memory.
+      const payouts = await givenPayouts(bench, count, tenants, done)
+      done += count
+      const [milliseconds, cost] = await costs(count, () => ledger.commit(payouts, CALLERS))
+      each.push(cost)
+      return milliseconds
+    })
+    return { rate, each }
+  })
+  if (ours === undefined || theirs === undefined) throw new Error("there are two sides")
+  // As it is in the long run: every tenant's pages were written since the checkpoint.
+  for (const { bench, ledger } of [grown, empty]) await ledger.commit(await givenPayouts(bench, tenants, tenants), CALLERS)
+  const figures = await inTurn(effort, ours.rate, theirs.rate)
+  return {
+    stored: await stored(grown.bench),
+    ...figures,
+    a_payout: { ours: ours.each, theirs: theirs.each },
+    every_day: await everyDayReads(grown.bench, tenants)
+  }
+}
+
+type Cost = Readonly<Record<"database_us" | "gateway_us" | "wal_kb" | "pages_read", number>>
+
+/** What each of some payouts took: processor time in the server and in this process, log written, pages that were not in shared_buffers. */
+const costing = async ({ query }: Cluster) => {
+  const now = async () => {
+    const [row] =
+      await query(`SELECT pg_backend_pid() AS pid, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 / 1024 AS wal_kb,
+      (SELECT sum(reads) FROM pg_stat_io WHERE object = 'relation')::float8 AS pages_read`)
+    return {
+      database_us: 1e6 * serverCpuSeconds(parentOf(Number(row?.["pid"]))),
+      gateway_us: 1e6 * ownCpuSeconds(),
+      wal_kb: Number(row?.["wal_kb"]),
+      pages_read: Number(row?.["pages_read"])
+    }
+  }
+  return async <A>(count: number, work: () => Promise<A>): Promise<readonly [A, Cost]> => {
+    const before = await now()
+    const result = await work()
+    const after = await now()
+    const each = (name: keyof Cost) => Math.round((after[name] - before[name]) / count)
+    return [
+      result,
+      { database_us: each("database_us"), gateway_us: each("gateway_us"), wal_kb: each("wal_kb"), pages_read: each("pages_read") }
+    ]
+  }
+}
+
+/** Loads with little log; what is measured afterwards has the settings of every installation again. */
+const whileLoading = async <A>({ query }: Cluster, load: () => Promise<A>): Promise<A> => {
+  const settings = { full_page_writes: "off", autovacuum: "off" }
+  for (const [name, value] of Object.entries(settings)) await query(`ALTER SYSTEM SET ${name} = '${value}'`)
+  await query("SELECT pg_reload_conf()")
+  const loaded = await load()
+  await query("ALTER SYSTEM RESET ALL")
+  await query("SELECT pg_reload_conf()")
+  await query("CHECKPOINT")
+  return loaded
+}
+
 /** How long single payouts take while old rows are removed, and while they are not. */
-const besideSweeps = async ({ bench, ledger }: Awaited<ReturnType<typeof opened>>, { tenants }: Past) => {
+const besideSweeps = async ({ bench, ledger }: Side, tenants: number) => {
   const figures = async () => {
     const took: Array<number> = []
     await ledger.commit(await givenPayouts(bench, SINGLES, tenants), SINGLE_CALLERS, took)
     return { p50_ms: percentile(took, 0.5), p99_ms: percentile(took, 0.99) }
   }
   const without = await figures()
-  const { removed, result } = await beside(bench, figures)
-  return { without, beside: result, removed }
+  const { removed, result } = await besideSweeper(bench, figures)
+  return { without, beside: result, again: await figures(), removed }
 }
 
 const stored = async ({ query }: Bench) => {
   const [row] = await query(`SELECT pg_size_pretty(pg_database_size(current_database())) AS size,
     (SELECT count(*) FROM transactions)::int AS transactions, (SELECT count(*) FROM postings)::int AS postings`)
-  return row
-}
-
-/** What `gateway ledger verify` asks, of all of it: how many seconds each rule took, and which did not end in time. What they find is an error. */
-const verified = async ({ url }: Bench) => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  const seconds: Record<string, number> = {}
-  const unfinished: Array<string> = []
-  try {
-    await client.query(`SET statement_timeout = ${RULE_TIMEOUT_MS}`)
-    for (const { broken, rule } of ledgerRules) {
-      const started = performance.now()
-      const found = await client.query(`${broken} ORDER BY 1 LIMIT 3`).catch((cause: unknown) => {
-        if (cause instanceof Error && "code" in cause && cause.code === CANCELLED) return undefined
-        throw cause
-      })
-      if (found === undefined) unfinished.push(rule)
-      else if (found.rows.length > 0) throw new Error(`${rule} is broken: ${JSON.stringify(found.rows)}`)
-      else seconds[rule] = Math.round((performance.now() - started) / 100) / 10
-    }
-    return { seconds, unfinished }
-  } finally {
-    await client.end()
-  }
+  return { size: row?.["size"], transactions: Number(row?.["transactions"]), postings: Number(row?.["postings"]) }
 }
 
 export const part: Part = {

@@ -1,45 +1,57 @@
-import { Effect, Layer, Redacted } from "effect"
-import { Database } from "../../src/persistence/Database.ts"
-import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
-import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
-import { Nonces } from "../../src/services/ports/Nonces.ts"
+import { Effect, Fiber } from "effect"
+import { Partitions } from "../../src/services/ports/Partitions.ts"
+import { makeSweep } from "../../src/services/Sweeper.ts"
 import type { Bench } from "../Cluster.ts"
+import { openPorts } from "./AllPorts.ts"
 
-/** As the gateway's sweeper: so many rows a step. */
-const A_STEP = 10_000
-const ROWS = 300_000
+const NONCES = 300_000
 
-/** Nonces and windows that have had their time. */
-const givenOld = async ({ query }: Bench): Promise<void> => {
+/** What the gateway removes besides what lies in the past: nonces that have had their time. A month of events goes when all of it arrived. */
+const givenOld = async ({ query }: Bench) => {
   await query(
     "INSERT INTO nonces (app_id, key_id, nonce, expires_at) SELECT 'tenant-' || n % 1000, 'key', 'old-' || n, now() - interval '1 hour' FROM generate_series(1, $1::int) n",
-    [ROWS]
+    [NONCES]
   )
-  await query(
-    `INSERT INTO counters (app_id, mode, name, subject, starts_at)
-      SELECT 'tenant-' || n % 1000, 'live', 'payout:destination', 'old-' || n, now() - interval '9 days' FROM generate_series(1, $1::int) n`,
-    [ROWS]
-  )
+  await query("UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, lease_until = NULL WHERE status = 'due'")
 }
 
-/** Measures while step after step removes old rows, faster than the gateway ever does it: it pauses between two steps. */
-export const beside = async <A>(
-  bench: Bench,
-  measure: () => Promise<A>
-): Promise<{ readonly result: A; readonly removed: number }> => {
+/**
+ * Measures while the gateway's own sweeper removes what is old, one round after another, without the half minute between them; and last
+ * month's events go, as if that month had ended long ago.
+ */
+export const besideSweeper = async <A>(bench: Bench, measure: () => Promise<A>) => {
   await givenOld(bench)
-  const database = Database.layer({ url: Redacted.make(bench.url) })
-  return Effect.gen(function* () {
-    const [nonces, limits] = [yield* Nonces, yield* Limits]
-    let removed = 0
-    const now = Date.now()
-    const step = Effect.gen(function* () {
-      removed += yield* nonces.sweep(now, A_STEP)
-      removed += yield* limits.sweep(now - 8 * 24 * 3_600_000, A_STEP)
-    })
-    yield* Effect.forkChild(Effect.forever(Effect.andThen(step, Effect.sleep("100 millis"))))
-    const result = yield* Effect.promise(measure)
-    return { result, removed }
-  }).pipe(Effect.provide(Layer.provide(Layer.merge(NoncesPg, LimitsPg), database)), Effect.runPromise)
+  const before = await left(bench)
+  const ports = openPorts(bench)
+  try {
+    const sweeping = ports.runFork(
+      Effect.gen(function* () {
+        const [{ retire }, round] = [yield* Partitions, yield* makeSweep]
+        // It gives way to whoever holds that month, and is tried again.
+        const retiring = Effect.forever(Effect.delay(retire(Date.now()), "100 millis"))
+        return yield* Effect.all([retiring, Effect.forever(round)], { concurrency: 2 })
+      })
+    )
+    const result = await measure()
+    await ports.runPromise(Fiber.interrupt(sweeping))
+    const after = await left(bench)
+    return {
+      result,
+      removed: Object.fromEntries(Object.entries(before).map(([what, rows]) => [what, rows - (after[what] ?? 0)]))
+    }
+  } finally {
+    await ports.dispose()
+  }
+}
+
+/** How many rows there are of each thing that is removed. */
+const left = async ({ query }: Bench): Promise<Readonly<Record<string, number>>> => {
+  const [row] = await query(`SELECT
+    (SELECT count(*) FROM nonces WHERE expires_at < now())::int AS nonces,
+    (SELECT count(*) FROM idempotency_keys WHERE created_at < now() - interval '90 days')::int AS keys,
+    (SELECT count(*) FROM counters WHERE starts_at < now() - interval '8 days')::int AS windows,
+    (SELECT count(*) FROM events WHERE created_at < date_trunc('month', now(), 'UTC'))::int AS events,
+    (SELECT count(*) FROM provider_inbox WHERE received_at < now() - interval '90 days')::int AS callbacks,
+    (SELECT count(*) FROM transactions WHERE party_hash IS NOT NULL AND created_at < now() - interval '90 days')::int AS numbers`)
+  return Object.fromEntries(Object.entries(row ?? {}).map(([what, rows]) => [what, Number(rows)]))
 }

@@ -75,11 +75,13 @@ export const settledPayout = (appId: string, own: string, at: number): Payout =>
 
 /**
  * `count` payouts spread over `tenants`, with what a request has written by the time it comes to its money steps: the claimed key, and
- * the rows of the windows that it is counted in.
+ * the rows of the windows that it is counted in. The first is the tenant's whose turn it is after `before` others.
  */
-export const givenPayouts = async (bench: Bench, count: number, tenants: number): Promise<ReadonlyArray<Steps>> => {
+export const givenPayouts = async (bench: Bench, count: number, tenants: number, before = 0): Promise<ReadonlyArray<Steps>> => {
   const at = await now(bench)
-  const made = Array.from({ length: count }, (_, index) => stepsOf(index % tenants, Math.floor(index / tenants), at))
+  const made = Array.from({ length: count }, (_, index) =>
+    stepsOf((before + index) % tenants, Math.floor((before + index) / tenants), at)
+  )
   const claims = made.map(({ open: { claim } }) => ({ app_id: claim.scope.appId, key: claim.scope.key }))
   const fences = await bench.query(
     `INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, created_at)

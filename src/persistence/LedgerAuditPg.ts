@@ -2,7 +2,7 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { LedgerAudit, type LedgerDifference, type LedgerReport } from "../services/ports/LedgerAudit.ts"
 import { AnswerBoundMs } from "./BoundedClient.ts"
-import { type LedgerRule, ledgerRules } from "./LedgerRules.ts"
+import { auditSettings, breachesOf, type LedgerRule, ledgerRules } from "./LedgerRules.ts"
 import { rowsOf } from "./Rows.ts"
 
 /** Of each rule; a ledger that is broken everywhere need not be printed whole. */
@@ -21,9 +21,10 @@ export const LedgerAuditPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const audit = Effect.fnUntraced(function* ({ broken, counted, rule }: LedgerRule) {
-      const [row] = yield* counts(sql.unsafe(counted))
-      const found = yield* breaches(sql.unsafe(`${broken} ORDER BY 1 LIMIT ${MAX_DIFFERENCES}`))
+    const audit = Effect.fnUntraced(function* (one: LedgerRule) {
+      const { rule } = one
+      const [row] = yield* counts(sql.unsafe(one.counted))
+      const found = yield* breaches(sql.unsafe(breachesOf(one, MAX_DIFFERENCES)))
       const differences = found.map((breach): LedgerDifference => ({ rule, ...breach }))
       return { rule, count: Number(row?.count ?? 0n), differences }
     })
@@ -32,8 +33,8 @@ export const LedgerAuditPg = Layer.effect(
       yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
       // Before the snapshot: a month of events that is emptied is empty for older snapshots too, and this lock has that month wait.
       yield* sql`LOCK TABLE events IN ACCESS SHARE MODE`
-      // It reads whole tables, and those from end to end.
-      yield* sql`SELECT set_config('statement_timeout', ${`${TIMEOUT_MS}ms`}, true), set_config('enable_seqscan', 'on', true)`
+      for (const [name, value] of Object.entries({ ...auditSettings, statement_timeout: `${TIMEOUT_MS}ms` }))
+        yield* sql`SELECT set_config(${name}, ${value}, true)`
       const audits = yield* Effect.forEach(ledgerRules, audit)
       const differences = audits.flatMap((each) => each.differences)
       const checked = Object.fromEntries(audits.map(({ count, rule }) => [rule, count]))

@@ -1,4 +1,4 @@
-import { Clock, Effect, Exit } from "effect"
+import { Clock, Duration, Effect, Exit } from "effect"
 import { makeUpkeep } from "./PartitionUpkeep.ts"
 import { Idempotency } from "./ports/Idempotency.ts"
 import { Limits } from "./ports/Limits.ts"
@@ -9,7 +9,11 @@ import { makeRetention } from "./WebhookRetention.ts"
 
 const EVERY = "30 seconds"
 /** Rows that one step removes at most, so that no sweep holds anybody up. */
-const A_STEP = 10_000
+const A_STEP = 1_000
+/** After a step that was full nothing is removed for as long as it took, and for so long at least: payments come first. */
+const PAUSE = Duration.millis(50)
+/** Steps of one kind in a round: more than a busy node leaves behind in half a minute. */
+const STEPS = 200
 /** A window's count is given back as long as its transaction can still fail: well within this. */
 const COUNTERS_KEPT_MS = 8 * 24 * 3_600_000
 
@@ -22,8 +26,11 @@ const KEYS_KEPT_MS = 90 * 24 * 3_600_000
 /** A number is recognised this long, and then nobody can. */
 const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 
-/** Removes what has had its time, in bounded steps, and makes room for what comes, for ever. */
-export const sweeping = Effect.gen(function* () {
+/** Events are left to their month for so long: as a whole it costs nothing to remove, row by row as much as it cost to write. */
+const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
+
+/** One round of what the sweeper does: sees to the partitions, and removes in bounded steps, one kind after another, what has had its time. */
+export const makeSweep = Effect.gen(function* () {
   const nonces = yield* Nonces
   const keys = yield* Idempotency
   const limits = yield* Limits
@@ -31,23 +38,39 @@ export const sweeping = Effect.gen(function* () {
   const inbox = yield* ProviderInbox
   const removeOldEvents = yield* makeRetention
   const keepPartitions = yield* makeUpkeep
+  // Each answers how many rows went: as many as a step may remove, and there may be more.
   const sweeps = [
-    { what: "partitions", sweep: keepPartitions },
+    { what: "partitions", sweep: (now: number) => Effect.as(keepPartitions(now), 0) },
     { what: "spent nonces", sweep: (now: number) => nonces.sweep(now, A_STEP) },
     { what: "old keys", sweep: (now: number) => keys.sweep(now - KEYS_KEPT_MS, A_STEP) },
     { what: "ended windows", sweep: (now: number) => limits.sweep(now - COUNTERS_KEPT_MS, A_STEP) },
-    { what: "old events", sweep: removeOldEvents },
+    { what: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
     { what: "old callbacks", sweep: (now: number) => inbox.sweep(now - CALLBACKS_KEPT_MS, A_STEP) },
     { what: "hashes of numbers", sweep: (now: number) => parties.forget(now - PARTIES_KNOWN_MS, A_STEP) }
   ]
 
-  const round = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    for (const { sweep, what } of sweeps) {
-      const exit = yield* Effect.exit(sweep(now))
-      if (Exit.isFailure(exit)) yield* Effect.logError(`${what} could not be seen to`, exit.cause)
-    }
+  const isFull = Effect.fnUntraced(function* ({ sweep, what }: (typeof sweeps)[number], now: number) {
+    const exit = yield* Effect.exit(sweep(now))
+    if (Exit.isFailure(exit)) yield* Effect.logError(`${what} could not be seen to`, exit.cause)
+    return Exit.isSuccess(exit) && exit.value >= A_STEP
   })
 
-  return yield* Effect.forever(Effect.delay(round, EVERY))
+  return Effect.gen(function* () {
+    let left = sweeps
+    for (let step = 0; step < STEPS && left.length > 0; step++) {
+      const now = yield* Clock.currentTimeMillis
+      // A step of each in turn, so that no kind waits for all of another one's to be gone.
+      const full: typeof sweeps = []
+      for (const one of left) {
+        const [took, wasFull] = yield* Effect.timed(isFull(one, now))
+        if (!wasFull) continue
+        full.push(one)
+        yield* Effect.sleep(Duration.max(took, PAUSE))
+      }
+      left = full
+    }
+  })
 })
+
+/** Removes what has had its time, and makes room for what comes, for ever. */
+export const sweeping = Effect.flatMap(makeSweep, (round) => Effect.forever(Effect.delay(round, EVERY)))

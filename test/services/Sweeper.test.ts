@@ -13,9 +13,16 @@ import { sweeping } from "../../src/services/Sweeper.ts"
 const DAY_MS = 24 * 3_600_000
 const NOW = Date.UTC(2026, 10, 21)
 
-/** The sweeper over ports that write down how old what they remove is, in days; `retire` answers one look after another. */
-const given = (retire: (look: number) => ReadonlyArray<Upkeep> = () => []) => {
+/**
+ * The sweeper over ports that write down how old what they remove is, in days, and which steps came after each other; `retire` answers one
+ * look after another, and of nonces and windows so many are left.
+ */
+const given = (
+  retire: (look: number) => ReadonlyArray<Upkeep> = () => [],
+  left: { nonces: number; windows: number } = { nonces: 0, windows: 0 }
+) => {
   const swept: Record<string, number> = {}
+  const steps: Array<string> = []
   const lines: Array<string> = []
   let looks = 0
   const noted = <A>(what: string, before: number, answer: A) =>
@@ -23,10 +30,17 @@ const given = (retire: (look: number) => ReadonlyArray<Upkeep> = () => []) => {
       swept[what] = (NOW + 30_000 - before) / DAY_MS
       return answer
     })
+  const removed = (what: keyof typeof left, limit: number) =>
+    Effect.sync(() => {
+      const rows = Math.min(limit, left[what])
+      left[what] -= rows
+      steps.push(`${what} ${rows}`)
+      return rows
+    })
   const ports = Layer.mergeAll(
-    Layer.mock(Nonces, { sweep: (now) => noted("nonces", now, 0) }),
+    Layer.mock(Nonces, { sweep: (now, limit) => Effect.andThen(noted("nonces", now, 0), removed("nonces", limit)) }),
     Layer.mock(Idempotency, { sweep: (before) => noted("keys", before, 0) }),
-    Layer.mock(Limits, { sweep: (before) => noted("windows", before, 0) }),
+    Layer.mock(Limits, { sweep: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit)) }),
     Layer.mock(PartyHashes, { forget: (before) => noted("hashes of numbers", before, 0) }),
     Layer.mock(ProviderInbox, { sweep: (before) => noted("callbacks", before, 0) }),
     Layer.mock(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
@@ -37,7 +51,7 @@ const given = (retire: (look: number) => ReadonlyArray<Upkeep> = () => []) => {
     Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
   )
   const run = TestClock.setTime(NOW).pipe(Effect.andThen(Effect.forkScoped(sweeping)), Effect.provide(ports))
-  return { run, swept, lines, looks: () => looks }
+  return { run, swept, steps, left, lines, looks: () => looks }
 }
 
 describe("the sweeper", () => {
@@ -48,7 +62,7 @@ describe("the sweeper", () => {
       yield* TestClock.adjust("30 seconds")
       expect(swept).toEqual({
         "months of events": 31,
-        events: 31,
+        events: 62,
         nonces: 0,
         keys: 90,
         callbacks: 90,
@@ -56,6 +70,37 @@ describe("the sweeper", () => {
         windows: 8
       })
       expect(lines).toEqual([])
+    })
+  )
+
+  it.effect("removes small step by small step while there is more, each kind in its turn", () =>
+    Effect.gen(function* () {
+      const { left, run, steps } = given(() => [], { nonces: 2_500, windows: 3_000 })
+      yield* run
+      yield* TestClock.adjust("35 seconds")
+      expect(steps).toEqual([
+        "nonces 1000",
+        "windows 1000",
+        "nonces 1000",
+        "windows 1000",
+        "nonces 500",
+        "windows 1000",
+        "windows 0"
+      ])
+      expect(left).toEqual({ nonces: 0, windows: 0 })
+    })
+  )
+
+  it.effect("pauses after each full step, and ends a round that would never end", () =>
+    Effect.gen(function* () {
+      const { left, looks, run, steps } = given(() => [], { nonces: 1_000_000, windows: 0 })
+      yield* run
+      yield* TestClock.adjust("30 seconds")
+      expect(steps).toEqual(["nonces 1000"])
+      yield* TestClock.adjust("50 millis")
+      expect(steps).toEqual(["nonces 1000", "windows 0", "nonces 1000"])
+      yield* TestClock.adjust("20 seconds")
+      expect([left.nonces, looks()]).toEqual([800_000, 1])
     })
   )
 

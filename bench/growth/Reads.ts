@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto"
+import { Effect } from "effect"
+import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { APPLICATION_NAME } from "../../src/persistence/Database.ts"
+import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { Limits } from "../../src/services/ports/Limits.ts"
+import { Nonces } from "../../src/services/ports/Nonces.ts"
+import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { Standing } from "../../src/services/ports/Standing.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
+import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
+import type { Bench } from "../Cluster.ts"
+import { expectTag, givenPayouts, type Steps } from "../ledger/Payout.ts"
+import { median } from "../Report.ts"
+import { openPorts } from "./AllPorts.ts"
+
+// What the statements of every day read of the large tables, by the server's own count.
+
+/** PostgreSQL plans a prepared statement for its values five times; then it may keep a plan. */
+const PLANNED = 5
+const TIMES = 8
+/** Of a smaller table it may pay to read all of it. */
+const LARGE = 100_000
+const BATCH = 256
+const LOOKS = 500
+const DAY_MS = 24 * 3_600_000
+const A_STEP = 1_000
+
+interface Stored {
+  readonly appId: AppId
+  readonly reference: Reference
+}
+
+/** Everything that happens again and again, by its name; each is given how often it happened before. */
+const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, now: number) => ({
+  "claim a key": (time: number) =>
+    Effect.flatMap(Idempotency, ({ claim }) =>
+      claim({ appId, mode: "live", endpoint: "POST /v1/payouts", key: `new-${now}-${time}` }, new Uint8Array(32))
+    ),
+  "answer a key again": () =>
+    Effect.flatMap(Idempotency, ({ claim }) =>
+      claim({ appId, mode: "live", endpoint: "POST /v1/payouts", key: reference }, createHash("sha256").update("a").digest())
+    ),
+  "spend a nonce": (time: number) =>
+    Effect.flatMap(Nonces, ({ spend }) =>
+      spend({ appId, keyId: "key", mode: "live", role: "tenant" }, `nonce-${now}-${time}`, now + DAY_MS)
+    ),
+  "look at windows": (time: number) => Effect.flatMap(Limits, ({ prepare }) => prepare(payouts[time]?.open.counters ?? [])),
+  "open and apply": (time: number) =>
+    Effect.flatMap(FloatLedger, (ledger) =>
+      Effect.forEach(
+        payouts.slice(time * BATCH, (time + 1) * BATCH),
+        ({ apply, open }) =>
+          Effect.andThen(
+            Effect.flatMap(ledger.open(open), expectTag("Opened")),
+            Effect.suspend(() => Effect.flatMap(ledger.apply(apply), expectTag("Applied")))
+          ),
+        { concurrency: "unbounded", discard: true }
+      )
+    ),
+  "read by reference": () => Effect.flatMap(Transactions, ({ find }) => find(appId, "live", reference)),
+  "read for a callback": () =>
+    Effect.flatMap(Transactions, ({ byProviderReference, byReference, history }) =>
+      Effect.all([byReference(reference), byProviderReference("eversend", "live", `P${reference}`), history(reference)])
+    ),
+  "list beneficiaries": () => Effect.flatMap(Beneficiaries, ({ list }) => list(appId, "live", 20, null)),
+  "list deliveries": () => Effect.flatMap(WebhookDeliveries, ({ list }) => list(appId, "live", null, 20, null)),
+  "list parked deliveries": () => Effect.flatMap(WebhookDeliveries, ({ list }) => list(appId, "live", "parked", 20, null)),
+  "due transactions": () => Effect.flatMap(Transactions, ({ claimDue }) => claimDue(now, 100, DAY_MS)),
+  "due deliveries": () => Effect.flatMap(WebhookOutbox, ({ claimDue }) => claimDue(now, 64, 8, DAY_MS)),
+  "due callbacks": () => Effect.flatMap(ProviderInbox, ({ claimDue }) => claimDue(now, 100, DAY_MS)),
+  "store a callback": (time: number) =>
+    Effect.flatMap(ProviderInbox, ({ store }) => {
+      const digest = createHash("sha256").update(`${now} ${time}`).digest()
+      const id = Reference.make(digest.toString("hex").toUpperCase().slice(0, 26))
+      const hint = { reference, providerReference: null }
+      return store({ id, provider: "eversend", mode: "live", receivedAt: now, digest, hint })
+    }),
+  "how things stand": () => Effect.flatMap(Standing, ({ read }) => read),
+  "remove nonces": () => Effect.flatMap(Nonces, ({ sweep }) => sweep(now, A_STEP)),
+  "remove keys": () => Effect.flatMap(Idempotency, ({ sweep }) => sweep(now - 90 * DAY_MS, A_STEP)),
+  "remove windows": () => Effect.flatMap(Limits, ({ sweep }) => sweep(now - 8 * DAY_MS, A_STEP)),
+  "remove events": () => Effect.flatMap(WebhookDeliveries, ({ purge }) => purge(now - 31 * DAY_MS, null, A_STEP)),
+  "remove callbacks": () => Effect.flatMap(ProviderInbox, ({ sweep }) => sweep(now - 90 * DAY_MS, A_STEP)),
+  "forget numbers": () => Effect.flatMap(PartyHashes, ({ forget }) => forget(now - 90 * DAY_MS, A_STEP))
+})
+
+/** How long each takes and how many rows it reads of large tables; one that reads as many as such a table has, again and again, is an error. */
+export const everyDayReads = async (bench: Bench, tenants: number) => {
+  // What was measured before is delivered by now: a claim looks at all that is due, and that would be most of a small table.
+  await bench.query("UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, lease_until = NULL WHERE status = 'due'")
+  const [row] = await bench.query(
+    "SELECT app_id, reference, (extract(epoch FROM now()) * 1000)::bigint::text AS now FROM transactions LIMIT 1"
+  )
+  const stored = { appId: AppId.make(String(row?.["app_id"])), reference: Reference.make(String(row?.["reference"])) }
+  const payouts = await givenPayouts(bench, TIMES * BATCH, tenants)
+  const found: Record<string, { readonly ms: number; readonly rows: number; readonly of: ReadonlyArray<string> }> = {}
+  for (const [name, happening] of Object.entries(everyDay(stored, payouts, Number(row?.["now"])))) {
+    const before = await rowsRead(bench)
+    const took: Array<number> = []
+    const others = await connections(bench)
+    const ports = openPorts(bench)
+    for (let time = 0; time < TIMES; time++) {
+      const started = performance.now()
+      await ports.runPromise(happening(time))
+      took.push(performance.now() - started)
+    }
+    await ports.dispose()
+    // What a connection has counted is told when it ends.
+    for (let looks = 0; looks < LOOKS && (await connections(bench)) > others; looks++)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    const after = await rowsRead(bench)
+    const read = after
+      .map((table) => ({
+        ...table,
+        read: table.read - (before.find(({ name: same }) => same === table.name)?.read ?? table.read)
+      }))
+      .filter((table) => table.read > 0)
+    const whole = read.filter((table) => table.read >= (TIMES - PLANNED) * table.rows)
+    if (whole.length > 0) throw new Error(`${name} reads the whole of ${whole.map((table) => table.name).join(", ")}`)
+    found[name] = {
+      ms: Math.round(median(took) * 10) / 10,
+      rows: Math.round(read.reduce((sum, table) => sum + table.read, 0) / TIMES),
+      of: read.map((table) => table.name)
+    }
+  }
+  return found
+}
+
+/** Of each large table, each partition for itself, how many of its rows were read since the server began to count. */
+const rowsRead = async ({ query }: Bench) => {
+  const rows = await query(
+    `SELECT t.relname::text AS name, c.reltuples::float8 AS rows,
+        (t.seq_tup_read + (SELECT coalesce(sum(i.idx_tup_read), 0) FROM pg_stat_user_indexes i WHERE i.relid = t.relid))::float8 AS read
+      FROM pg_stat_user_tables t JOIN pg_class c ON c.oid = t.relid WHERE c.reltuples >= $1 ORDER BY 1`,
+    [LARGE]
+  )
+  return rows.map(({ name, read, rows: count }) => ({ name: String(name), rows: Number(count), read: Number(read) }))
+}
+
+const connections = async ({ query }: Bench): Promise<number> => {
+  const [row] = await query(
+    "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1",
+    [APPLICATION_NAME]
+  )
+  return Number(row?.["count"])
+}
