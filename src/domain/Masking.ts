@@ -46,7 +46,14 @@ export const maskedExchange = (request: string, response: string | null) => {
   const kept = maskedPayload(request, known)
   const persons = [...known].sort((a, b) => b.length - a.length)
   const repeated = (text: string): string =>
-    persons.reduce((rest, person) => rest.replace(new RegExp(escaped(person), "gi"), masked(person)), text)
+    persons.reduce(
+      (rest, person) =>
+        // Seldom is it there, and making a pattern costs more than looking.
+        rest.toUpperCase().includes(person.toUpperCase())
+          ? rest.replace(new RegExp(escaped(person), "gi"), masked(person))
+          : rest,
+      text
+    )
   return {
     request: bounded(kept),
     response: response === null ? null : bounded(repeated(maskedPayload(response, known)))
@@ -143,9 +150,13 @@ const snake = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1_$
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
 
+/** Of one UTF-16 unit in UTF-8. */
+const LONGEST_CHARACTER_BYTES = 3
+
 /** PostgreSQL keeps neither NUL nor half a character. */
 const bounded = (text: string): string => {
   const whole = text.replaceAll("\u0000", "").toWellFormed()
+  if (whole.length * LONGEST_CHARACTER_BYTES <= LONGEST_RAW_BYTES) return whole
   const bytes = new TextEncoder().encode(whole)
   if (bytes.length <= LONGEST_RAW_BYTES) return whole
   // What a cut leaves of a character is dropped.

@@ -6,7 +6,9 @@ import { RateLimited } from "../domain/errors/Retriable.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { pathOf } from "../domain/SignedText.ts"
 import { Authentication } from "../services/Authentication.ts"
+import { makeAlarm, within } from "../services/ports/Alarm.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
+import { inSpan } from "../services/ports/TraceLinks.ts"
 import { refused } from "./Answer.ts"
 import { fieldIssues } from "./Body.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
@@ -41,6 +43,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const requestRate = yield* makeRequestRate(settings)
   const identifiers = yield* Identifiers
   const place = makeUnderWay(settings.requestPlaces)
+  const inTime = within(yield* makeAlarm)
 
   const admitted = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
@@ -51,7 +54,9 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const { method, path, rawHeaders, rawTarget } = arrival
     const body = yield* rawBody(request, isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES)
     const isSigned = isSignedPath(rawTarget, path)
-    const caller = isSigned ? yield* soon(authentication.authenticate({ method, rawTarget, rawHeaders, body })) : null
+    const caller = isSigned
+      ? yield* inTime(authentication.authenticate({ method, rawTarget, rawHeaders, body }), AUTHENTICATION_MS, shed)
+      : null
     const response = yield* Effect.gen(function* () {
       // What a provider sends is its own affair: it is verified over its bytes.
       const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
@@ -120,16 +125,12 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const route = match._tag === "Found" ? match.route.template : "unknown"
       const { response } = yield* answered(request, arrival, endpoints).pipe(
         Effect.tap((answer) => logged(startedAt, arrival, route, answer)),
-        Effect.withSpan(
-          `${method} ${route}`,
-          {
-            root: true,
-            kind: "server",
-            links: callersTrace(arrival.rawHeaders),
-            attributes: { "http.request.method": method, "gateway.request_id": requestId }
-          },
-          { captureStackTrace: false }
-        )
+        inSpan(`${method} ${route}`, {
+          root: true,
+          kind: "server",
+          links: callersTrace(arrival.rawHeaders),
+          attributes: { "http.request.method": method, "gateway.request_id": requestId }
+        })
       )
       return HttpServerResponse.setHeader(response, "x-request-id", requestId)
     })
@@ -151,15 +152,11 @@ interface Answered {
 const AUTHENTICATION_MS = 5_000
 const SHED_RETRY_AFTER_SECONDS = 1
 
-const soon = <A, E>(authenticated: Effect.Effect<A, E>) =>
-  Effect.timeoutOrElse(authenticated, {
-    duration: AUTHENTICATION_MS,
-    orElse: () =>
-      Effect.andThen(
-        Effect.logWarning("the signature could not be checked in time"),
-        Effect.suspend(() => Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })))
-      )
-  })
+const shed = () =>
+  Effect.andThen(
+    Effect.logWarning("the signature could not be checked in time"),
+    Effect.suspend(() => Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })))
+  )
 
 /** What comes last: route and endpoint. */
 const routed = (

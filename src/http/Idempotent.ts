@@ -8,6 +8,7 @@ import { fingerprintText } from "../domain/Fingerprint.ts"
 import { isReference } from "../domain/Ids.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { recordView } from "../domain/View.ts"
+import { makeAlarm } from "../services/ports/Alarm.ts"
 import { type Claim, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { Vault } from "../services/ports/Vault.ts"
@@ -63,6 +64,7 @@ export class Idempotent extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const steps = yield* Effect.scope
+      const alarm = yield* makeAlarm
 
       const claimed = Effect.fnUntraced(function* <C>(
         step: MoneyStep<C>,
@@ -169,9 +171,14 @@ export class Idempotent extends Context.Service<
           const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
           return sent(yield* broken(request, about ?? made))
         })
-        const ended = Effect.timeoutOrElse(Fiber.join(fiber), {
-          duration: Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE),
-          orElse: () => late
+        const atMost = Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE)
+        const ended = Effect.callback<HttpServerResponse.HttpServerResponse>((resume) => {
+          const stop = alarm(atMost, () => resume(late))
+          fiber.addObserver((exit) => {
+            stop()
+            resume(exit)
+          })
+          return Effect.sync(stop)
         })
         const answer = yield* Effect.forkIn(ended, steps, { startImmediately: true })
         yield* request.outlasts(answer)

@@ -1,23 +1,29 @@
 import { Clock, Effect, Metric, Option, Schema } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { pathOf } from "../domain/SignedText.ts"
+import { labelled } from "../services/ports/Labelled.ts"
 import { asReceived } from "./NodeListener.ts"
 import { matchRoute } from "./Routes.ts"
 
 // Labels are templates, codes and classes: nothing that a caller can make more of.
 
-const requests = Metric.counter("gateway_http_requests_total", {
-  description: "Requests, by route and status.",
-  incremental: true
-})
-const errors = Metric.counter("gateway_http_errors_total", {
-  description: "Refused requests, by the error's code and class.",
-  incremental: true
-})
-const durations = Metric.histogram("gateway_http_request_duration_seconds", {
-  description: "How long requests took, by route.",
-  boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60]
-})
+const requests = labelled((attributes: { readonly route: string; readonly status: string }) =>
+  Metric.counter("gateway_http_requests_total", { description: "Requests, by route and status.", incremental: true, attributes })
+)
+const errors = labelled((attributes: { readonly code: string; readonly class: string }) =>
+  Metric.counter("gateway_http_errors_total", {
+    description: "Refused requests, by the error's code and class.",
+    incremental: true,
+    attributes
+  })
+)
+const durations = labelled((attributes: { readonly route: string }) =>
+  Metric.histogram("gateway_http_request_duration_seconds", {
+    description: "How long requests took, by route.",
+    boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+    attributes
+  })
+)
 
 const MS_PER_SECOND = 1000
 
@@ -27,7 +33,7 @@ export const watched = Effect.forEach(
     { code: "internal_error", class: "ambiguous" },
     { code: "unauthorized", class: "retriable" }
   ],
-  (error) => Metric.update(Metric.withAttributes(errors, error), 0),
+  (error) => errors(error, 0),
   { discard: true }
 )
 
@@ -42,10 +48,10 @@ export const measured = <E, R>(
     const seconds = ((yield* Clock.currentTimeMillis) - startedAt) / MS_PER_SECOND
     const match = matchRoute(request.method, pathOf(asReceived(request).rawTarget))
     const route = match._tag === "Found" ? `${match.route.method} ${match.route.template}` : "unknown"
-    yield* Metric.update(Metric.withAttributes(requests, { route, status: String(response.status) }), 1)
-    yield* Metric.update(Metric.withAttributes(durations, { route }), seconds)
+    yield* requests({ route, status: String(response.status) }, 1)
+    yield* durations({ route }, seconds)
     const refused = errorOf(response)
-    if (Option.isSome(refused)) yield* Metric.update(Metric.withAttributes(errors, refused.value), 1)
+    if (Option.isSome(refused)) yield* errors(refused.value, 1)
     return response
   })
 

@@ -3,6 +3,7 @@ import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
+import { makeAlarm, within } from "../services/ports/Alarm.ts"
 
 export interface Bounds {
   /** How long a statement waits for a connection. */
@@ -21,15 +22,15 @@ export const AnswerBoundMs = Context.Reference<number | null>("gateway/persisten
  */
 export const makeBoundedClient = Effect.fnUntraced(function* (config: PgPool.Config, { answerMs, connectionMs }: Bounds) {
   const pool = yield* PgPool.make(config)
+  const inTime = within(yield* makeAlarm)
 
   const answered =
     (connection: PgConnection.PgConnection) =>
     <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
       Effect.flatMap(AnswerBoundMs, (raised) =>
-        Effect.timeoutOrElse(statement, {
-          duration: raised ?? answerMs,
-          orElse: () => Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
-        })
+        inTime(statement, raised ?? answerMs, () =>
+          Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
+        )
       )
 
   // No names and no rows are transformed, so that the transformations that a statement brings are none.
@@ -47,7 +48,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (config: PgPool.Con
     }
   }
 
-  const within = <R>(connection: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, R>) =>
+  const connected = <R>(connection: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, R>) =>
     Effect.map(
       Effect.timeoutOrElse(connection, {
         duration: connectionMs,
@@ -55,13 +56,13 @@ export const makeBoundedClient = Effect.fnUntraced(function* (config: PgPool.Con
       }),
       connectionOf
     )
-  const acquirer = within(pool.get)
+  const acquirer = connected(pool.get)
 
   return yield* SqlClient.make({
     driver: "pg",
     acquirer,
     borrower: (use) => Effect.scoped(Effect.flatMap(acquirer, use)),
-    transactionAcquirer: within(pool.reserve),
+    transactionAcquirer: connected(pool.reserve),
     prepareTransactionControls: true,
     commit,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,

@@ -26,7 +26,7 @@ export const CorridorsPg = Layer.effect(
     // A failure is not kept: the next caller asks again.
     const [list, forget] = yield* Effect.cachedInvalidateWithTTL(read, (exit) => (Exit.isSuccess(exit) ? KEPT_MS : 0))
 
-    const find = Effect.fn("Corridors.find")(function* (key: CorridorKey) {
+    const find = Effect.fnUntraced(function* (key: CorridorKey) {
       const rows = yield* list
       return Option.fromUndefinedOr(rows.find((row) => isNamed(row, key)))
     })

@@ -6,6 +6,7 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { type Claim, type Claimed, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
+import { inSpan } from "../services/ports/TraceLinks.ts"
 import { wasHeld } from "./HeldRow.ts"
 import { batched } from "./StepBatch.ts"
 
@@ -101,19 +102,23 @@ export const IdempotencyPg = Layer.effect(
       return Option.fromUndefinedOr((yield* decodeKeys(rows))[0])
     })
 
-    const claim = Effect.fn("Idempotency.claim")(function* (scope: KeyScope, fingerprint: Uint8Array) {
-      for (let attempt = 0; attempt < CLAIMS_AT_MOST; attempt++) {
-        const now = yield* Clock.currentTimeMillis
-        const fence = yield* take({ scope, fingerprint, now, leaseUntil: now + policy.idempotencyLeaseMs })
-        if (fence !== null) {
-          const reference = yield* identifiers.reference
-          return { _tag: "Fresh", claim: { scope, fence, reference } } satisfies Claimed
+    const claim = Effect.fnUntraced(
+      function* (scope: KeyScope, fingerprint: Uint8Array) {
+        for (let attempt = 0; attempt < CLAIMS_AT_MOST; attempt++) {
+          const now = yield* Clock.currentTimeMillis
+          const fence = yield* take({ scope, fingerprint, now, leaseUntil: now + policy.idempotencyLeaseMs })
+          if (fence !== null) {
+            const reference = yield* identifiers.reference
+            return { _tag: "Fresh", claim: { scope, fence, reference } } satisfies Claimed
+          }
+          const row = yield* held(scope, fingerprint, now)
+          if (Option.isSome(row)) return heldAs(row.value)
         }
-        const row = yield* held(scope, fingerprint, now)
-        if (Option.isSome(row)) return heldAs(row.value)
-      }
-      return { _tag: "Busy" } satisfies Claimed
-    }, Effect.orDie)
+        return { _tag: "Busy" } satisfies Claimed
+      },
+      Effect.orDie,
+      inSpan("Idempotency.claim")
+    )
 
     const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, answer: StoredAnswer) {
       const { appId, endpoint, key, mode } = scope

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from "node:crypto"
 import { Effect, Option, Redacted } from "effect"
+import { randomAhead } from "./RandomAhead.ts"
 import { VaultError } from "./VaultError.ts"
 
 const CIPHER = "aes-256-gcm"
@@ -11,6 +12,8 @@ const TAG_BYTES = 16
 const FORMAT = 1
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 
+const nonces = randomAhead(NONCE_BYTES)
+
 /** 32 bytes in base64. */
 export const masterOf = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   const bytes = Buffer.from(Redacted.value(masterKey), "base64")
@@ -19,10 +22,10 @@ export const masterOf = Effect.fnUntraced(function* (masterKey: Redacted.Redacte
 })
 
 export const sealed = (key: KeyObject, purpose: string, plain: Uint8Array): Uint8Array => {
-  const nonce = randomBytes(NONCE_BYTES)
+  const nonce = nonces()
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(contextOf(purpose))
   const text = Buffer.concat([cipher.update(plain), cipher.final()])
-  return Uint8Array.from(Buffer.concat([Uint8Array.of(FORMAT), nonce, cipher.getAuthTag(), text]))
+  return new Uint8Array(Buffer.concat([Uint8Array.of(FORMAT), nonce, cipher.getAuthTag(), text]))
 }
 
 /** None where the value was sealed under another key or for another purpose, or is damaged. */

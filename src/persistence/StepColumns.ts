@@ -51,7 +51,7 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>, f
 const storable = <A>(value: A): A | string =>
   typeof value === "string" && value.includes("\u0000") ? value.replaceAll("\u0000", "") : value
 
-const encodeRecord = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(LedgerRecord)))
+const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
 
 type Step = Traced<OpenStep> | Traced<ApplyStep>
 
@@ -74,7 +74,7 @@ export const writtenColumns = {
   needs_review: { type: "boolean", of: (step) => recordOf(step).needsReview },
   provider: { type: "text", of: (step) => recordOf(step).provider },
   provider_reference: { type: "text", of: (step) => recordOf(step).providerReference },
-  record: { type: "text", of: (step) => encodeRecord(recordOf(step)) },
+  record: { type: "text", of: (step) => JSON.stringify(encodeRecord(recordOf(step))) },
   next_ask_at: { type: "timestamptz", of: ({ nextAskAt }) => nextAskAt },
   event_type: { type: "text", of: ({ event }) => event?.type ?? null },
   event_body: { type: "text", of: ({ event }) => event?.body ?? null },

@@ -2,15 +2,19 @@ import { Effect, Metric } from "effect"
 import type { CorridorKey } from "../domain/Corridor.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Opened, OpenStep } from "../services/ports/FloatLedger.ts"
-import { currentTraceparent, linked } from "../services/ports/TraceLinks.ts"
+import { labelled } from "../services/ports/Labelled.ts"
+import { currentTraceparent, inSpan, linked } from "../services/ports/TraceLinks.ts"
 
 /** A money step that knows the span that it was made in. */
 export type Traced<Step> = Step & { readonly traceparent: string | null }
 
-const batchSizes = Metric.histogram("gateway_money_step_batch_size", {
-  description: "How many money steps one statement held.",
-  boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256]
-})
+const batchSizes = labelled((attributes: { readonly step: string }) =>
+  Metric.histogram("gateway_money_step_batch_size", {
+    description: "How many money steps one statement held.",
+    boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    attributes
+  })
+)
 
 /** Hands a step on together with the span that it is made in. */
 export const traced =
@@ -37,8 +41,8 @@ const corridorName = ({ country, currency, direction, method }: CorridorKey): st
 export const asBatch =
   (step: "open" | "apply", steps: ReadonlyArray<{ readonly traceparent: string | null }>) =>
   <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Metric.update(Metric.withAttributes(batchSizes, { step }), steps.length).pipe(
+    batchSizes({ step }, steps.length).pipe(
       Effect.andThen(linked(steps.map(({ traceparent }) => traceparent))),
       Effect.andThen(statement),
-      Effect.withSpan(`FloatLedger.${step}.batch`, { root: true, attributes: { "gateway.batch_size": steps.length } })
+      inSpan(`FloatLedger.${step}.batch`, { root: true, attributes: { "gateway.batch_size": steps.length } })
     )

@@ -50,7 +50,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
       open(DESTINATION, value).pipe(Effect.flatMap((text) => Effect.orDie(decodeDestination(Redacted.value(text))))),
     hash: (purpose, text) =>
       // No purpose holds a NUL, so that no two pairs of purpose and text make the same input.
-      Uint8Array.from(
+      new Uint8Array(
         createHmac("sha256", hashKey)
           .update(`${purpose}\0${Redacted.value(text)}`, "utf8")
           .digest()

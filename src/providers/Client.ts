@@ -42,7 +42,7 @@ export const calling = (baseUrl: string, transport: Transport) => {
       timeoutMs: yield* left(until)
     })
     if (body !== null && exchanged._tag !== "NotSent")
-      yield* leaveTrail(maskedExchange(body, exchanged._tag === "Answered" ? exchanged.body : null))
+      yield* leaveTrail(() => maskedExchange(body, exchanged._tag === "Answered" ? exchanged.body : null))
     return exchanged
   })
 }

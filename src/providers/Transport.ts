@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
+import { type Alarm, makeAlarm } from "../services/ports/Alarm.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
 export interface Exchange {
@@ -42,8 +43,9 @@ export const openTransport = Effect.fn("openTransport")(function* (
     Effect.sync(() => new Agent(connections)),
     (agent) => Effect.promise(() => agent.destroy())
   )
+  const alarm = yield* makeAlarm
   const exchange: Transport["exchange"] = Effect.fnUntraced(function* (exchange) {
-    const exchanged = yield* once(agent, exchange)
+    const exchanged = yield* once(agent, alarm, exchange)
     yield* Effect.annotateCurrentSpan({
       outcome: exchanged._tag,
       ...(exchanged._tag === "Answered" ? { "http.response.status_code": exchanged.status } : { note: exchanged.note })
@@ -53,7 +55,12 @@ export const openTransport = Effect.fn("openTransport")(function* (
   return {
     // No trace headers go out: how the gateway works inside is nobody else's business.
     exchange: (call) =>
-      Effect.withSpan(exchange(call), "provider.call", { kind: "client", attributes: { provider, operation: call.operation } })
+      Effect.withSpan(exchange(call), "provider.call", {
+        kind: "client",
+        attributes: { provider, operation: call.operation },
+        // Where in the code that is says nothing, and takes time to find out.
+        captureStackTrace: false
+      })
   }
 })
 
@@ -89,20 +96,26 @@ interface Progress {
   givenUp: boolean
 }
 
-const once = (agent: Agent, exchange: Exchange): Effect.Effect<Exchanged> =>
+const once = (agent: Agent, alarm: Alarm, exchange: Exchange): Effect.Effect<Exchanged> =>
   Effect.suspend(() => {
     if (exchange.timeoutMs <= 0) return Effect.succeed<Exchanged>({ _tag: "NotSent", note: "no time left" })
-    const progress: Progress = { written: false, givenUp: false }
     return Effect.callback<Exchanged>((resume) => {
-      const attempt = new Attempt(progress, (exchanged) => resume(Effect.succeed(exchanged)))
-      dispatch(agent, exchange, attempt)
-      return Effect.sync(() => attempt.giveUp())
-    }).pipe(
-      Effect.timeoutOrElse({
-        duration: exchange.timeoutMs,
-        orElse: () => Effect.sync(() => broken(progress, "timeout", "no answer in time"))
+      const progress: Progress = { written: false, givenUp: false }
+      const attempt = new Attempt(progress, (exchanged) => {
+        if (progress.givenUp) return
+        stop()
+        resume(Effect.succeed(exchanged))
       })
-    )
+      const stop = alarm(exchange.timeoutMs, () => {
+        attempt.giveUp()
+        resume(Effect.succeed(broken(progress, "timeout", "no answer in time")))
+      })
+      dispatch(agent, exchange, attempt)
+      return Effect.sync(() => {
+        stop()
+        attempt.giveUp()
+      })
+    })
   })
 
 const dispatch = (agent: Agent, { body, headers, method, url }: Exchange, attempt: Attempt): void => {

@@ -14,6 +14,7 @@ import type { Caller, Capability } from "../domain/Tenant.ts"
 import { Corridors } from "./ports/Corridors.ts"
 import { Policy } from "./ports/Policy.ts"
 import { Tenants } from "./ports/Tenants.ts"
+import { inSpan } from "./ports/TraceLinks.ts"
 
 /** The refusals that come before any provider is asked, each in its place in the contract's order (decisions.md section 2). */
 export class Admission extends Context.Service<
@@ -44,12 +45,12 @@ export class Admission extends Context.Service<
         return tenant.value
       })
 
-      const mayMove = Effect.fn("Admission.mayMove")(function* (caller: Caller, capability: Capability) {
+      const mayMove = Effect.fnUntraced(function* (caller: Caller, capability: Capability) {
         const tenant = yield* tenantWith(caller, capability)
         if (tenant.status === "frozen") return yield* new TenantFrozen({})
-      })
+      }, inSpan("Admission.mayMove"))
 
-      const corridor = Effect.fn("Admission.corridor")(function* (key: CorridorKey) {
+      const corridor = Effect.fnUntraced(function* (key: CorridorKey) {
         const row = yield* corridors.find(key)
         if (Option.isNone(row) || !row.value.active) return yield* new CorridorUnsupported(key)
         return row.value

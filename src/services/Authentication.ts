@@ -6,6 +6,7 @@ import type { Caller } from "../domain/Tenant.ts"
 import { Nonces } from "./ports/Nonces.ts"
 import { Policy } from "./ports/Policy.ts"
 import { Tenants } from "./ports/Tenants.ts"
+import { inSpan } from "./ports/TraceLinks.ts"
 import { Vault } from "./ports/Vault.ts"
 import { bodyHash, signature } from "./Signature.ts"
 
@@ -52,7 +53,7 @@ export class Authentication extends Context.Service<
       const noSecret = Redacted.make("no such key has a secret")
       const noHash = new Uint8Array(32)
 
-      const authenticate = Effect.fn("Authentication.authenticate")(function* (request: RawRequest) {
+      const authenticate = Effect.fnUntraced(function* (request: RawRequest) {
         const claims = claimsOf(request)
         if (Option.isNone(claims)) return yield* refused("headers")
         const { key, host, timestamp, nonce, sent, text } = claims.value
@@ -73,7 +74,7 @@ export class Authentication extends Context.Service<
               : "nonce"
         if (wrong !== null) return yield* Effect.andThen(told(wrong, found.caller), refused(wrong))
         return found.caller
-      })
+      }, inSpan("Authentication.authenticate"))
       return Authentication.of({ authenticate })
     })
   )
@@ -86,7 +87,7 @@ const told = (reason: Wrong, { appId, keyId }: Caller) =>
 /** What the signing headers claim; none when one is missing, doubled or malformed. */
 const claimsOf = (request: RawRequest) =>
   Option.gen(function* () {
-    const only = (name: string) => single(request.rawHeaders, name)
+    const only = singles(request.rawHeaders)
     const host = yield* only("host")
     const key = yield* Option.flatMap(only("x-gateway-key"), parseKeyHeader)
     const timestamp = yield* only("x-gateway-timestamp")
@@ -105,13 +106,12 @@ const claimsOf = (request: RawRequest) =>
     return { host, key, timestamp, nonce, sent, text }
   })
 
-/** The value of a header that was sent exactly once. */
-const single = (rawHeaders: ReadonlyArray<string>, name: string): Option.Option<string> => {
-  let value: string | undefined
+/** The values of the headers that were sent exactly once, by their names in lower case. */
+const singles = (rawHeaders: ReadonlyArray<string>) => {
+  const values = new Map<string, string | null>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.toLowerCase() !== name) continue
-    if (value !== undefined) return Option.none()
-    value = rawHeaders[at + 1]
+    const name = rawHeaders[at]?.toLowerCase() ?? ""
+    values.set(name, values.has(name) ? null : (rawHeaders[at + 1] ?? null))
   }
-  return Option.fromNullishOr(value)
+  return (name: string): Option.Option<string> => Option.fromNullishOr(values.get(name))
 }

@@ -50,7 +50,7 @@ export class BankAccounts extends Context.Service<
         return found === "unresolvable" ? yield* new BankAccountUnresolvable() : found
       })
 
-      const confirm = Effect.fn("BankAccounts.confirm")(function* (provider: Provider, destination: Destination) {
+      const confirm = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
         if (destination._tag !== "bank") return ""
         const resolve = resolverOf(provider, destination.country)
         if (resolve === undefined) return ""

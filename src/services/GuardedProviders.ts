@@ -1,9 +1,9 @@
-import { Effect, Exit, Layer, Option } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Fact } from "../domain/Fact.ts"
 import { Circuits, type Operation } from "./Circuits.ts"
 import type { Provider, ReferenceData } from "./ports/Provider.ts"
-import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
+import { around, ProviderRegistry } from "./ports/ProviderRegistry.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 
@@ -11,21 +11,9 @@ type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 export const guardedProviders = Layer.effect(
   ProviderRegistry,
   Effect.gen(function* () {
-    const registry = yield* ProviderRegistry
-    const guard = once(guarding(yield* Circuits))
-    return ProviderRegistry.of({ ...registry, find: (name, mode) => Option.map(registry.find(name, mode), guard) })
+    return around(yield* ProviderRegistry, guarding(yield* Circuits))
   })
 )
-
-/** Every step of a request looks its provider up: the guard of each is built the first time. */
-const once = (guard: (provider: Provider) => Provider) => {
-  const built = new WeakMap<Provider, Provider>()
-  return (provider: Provider): Provider => {
-    const known = built.get(provider) ?? guard(provider)
-    built.set(provider, known)
-    return known
-  }
-}
 
 const guarding =
   (circuits: Circuits["Service"]) =>

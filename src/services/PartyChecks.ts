@@ -3,6 +3,7 @@ import { DestinationBlocked, ScreeningDenied } from "../domain/errors/Terminal.t
 import type { Destination, MomoParty, PayerDetails } from "../domain/Party.ts"
 import { Denials } from "./ports/Denials.ts"
 import { Screening } from "./ports/Screening.ts"
+import { inSpan } from "./ports/TraceLinks.ts"
 
 /** 403: blocked destinations and screening, before any provider is asked. */
 export class PartyChecks extends Context.Service<
@@ -18,7 +19,7 @@ export class PartyChecks extends Context.Service<
       const denials = yield* Denials
       const screening = yield* Screening
 
-      const recipient = Effect.fn("PartyChecks.recipient")(function* (destination: Destination) {
+      const recipient = Effect.fnUntraced(function* (destination: Destination) {
         const numbers = numbersOf(destination)
         const names = destination._tag === "bank" ? [destination.accountName] : []
         const found = yield* Effect.all(
@@ -27,7 +28,7 @@ export class PartyChecks extends Context.Service<
         )
         if (found.isBlocked) return yield* new DestinationBlocked({})
         if ((yield* found.screened) === "denied") return yield* new ScreeningDenied({})
-      })
+      }, inSpan("PartyChecks.recipient"))
 
       const payer = Effect.fn("PartyChecks.payer")(function* (source: MomoParty, details: PayerDetails | null) {
         const numbers = [source.msisdn, details?.phone ?? null].filter(isGiven)

@@ -12,6 +12,7 @@ import { Admission, knownNetwork } from "./Admission.ts"
 import { BankAccounts, bankCodesOf } from "./BankAccounts.ts"
 import { Corridors } from "./ports/Corridors.ts"
 import type { PayoutQuote, Payouts, Provider, QuoteRefused } from "./ports/Provider.ts"
+import { inSpan } from "./ports/TraceLinks.ts"
 import { type Able, inTurn, Routes } from "./Routes.ts"
 
 /** What decides the price of a payout. */
@@ -89,7 +90,7 @@ export class PayoutPricing extends Context.Service<
       const accounts = yield* BankAccounts
       const corridors = yield* Corridors
 
-      const route = Effect.fn("PayoutPricing.route")(function* (caller: Caller, terms: PayoutTerms) {
+      const route = Effect.fnUntraced(function* (caller: Caller, terms: PayoutTerms) {
         const key: CorridorKey = { country: terms.country, currency: terms.currency, direction: "payout", method: terms.method }
         const corridor = yield* admission.corridor(key)
         if (!corridor.destinationCurrencies.includes(terms.destinationCurrency)) return yield* new CorridorUnsupported(key)
@@ -115,7 +116,7 @@ export class PayoutPricing extends Context.Service<
           destination: destination?._tag === "momo" && network !== null ? { ...destination, network } : destination,
           network
         } satisfies Route
-      })
+      }, inSpan("PayoutPricing.route"))
 
       /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
       const reach = (terms: PayoutTerms, destination: Destination) =>
@@ -126,10 +127,7 @@ export class PayoutPricing extends Context.Service<
           method: terms.method
         })
 
-      const price = Effect.fn("PayoutPricing.price")(function* (
-        where: Route,
-        terms: PayoutTerms & { readonly destination: Destination }
-      ) {
+      const price = Effect.fnUntraced(function* (where: Route, terms: PayoutTerms & { readonly destination: Destination }) {
         const offered = Effect.fnUntraced(function* (payer: Payer, index: number) {
           const { provider } = payer
           yield* routes.ready(provider, "send")
@@ -143,7 +141,7 @@ export class PayoutPricing extends Context.Service<
           // A definite refusal to quote: asking again would not change it.
           Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
         )
-      })
+      }, inSpan("PayoutPricing.price"))
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: Route, terms: PayoutTerms) {
         const ask = (payer: Payer) => Effect.andThen(routes.ready(payer.provider, "send"), priceOf(where, payer, terms))

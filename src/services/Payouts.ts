@@ -37,6 +37,7 @@ import { FloatLedger } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
+import { inSpan } from "./ports/TraceLinks.ts"
 import { Vault } from "./ports/Vault.ts"
 import { Sending } from "./Sending.ts"
 import { Velocity } from "./Velocity.ts"
@@ -88,7 +89,7 @@ export class Payouts extends Context.Service<
       const velocity = yield* Velocity
       const checks = yield* PartyChecks
 
-      const create = Effect.fn("Payouts.create")(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
+      const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
         const partyHash = vault.hash("party", identityOf(command.destination))
         // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
         const found = yield* Effect.all(
@@ -127,7 +128,7 @@ export class Payouts extends Context.Service<
         if (opened._tag === "ShortFloat") return yield* shortFloat(caller, command, priced, opened.available)
 
         return yield* sending.send({ payout, command, route, offer: priced, claim })
-      })
+      }, inSpan("Payouts.create"))
 
       const open = Effect.fnUntraced(function* (
         payout: Payout,

@@ -11,6 +11,7 @@ import type { Claim } from "./ports/Idempotency.ts"
 import { Limits } from "./ports/Limits.ts"
 import type { PayoutQuote } from "./ports/Provider.ts"
 import { trailed } from "./ports/ProviderTrail.ts"
+import { inSpan } from "./ports/TraceLinks.ts"
 import { FIRST_REVISION, type StoredTransaction } from "./ports/Transactions.ts"
 import { inTurn } from "./Routes.ts"
 import { Settlement } from "./Settlement.ts"
@@ -48,7 +49,7 @@ export class Sending extends Context.Service<
       const settlement = yield* Settlement
       const limits = yield* Limits
 
-      const send = Effect.fn("Sending.send")(function* (dispatch: Dispatch) {
+      const send = Effect.fnUntraced(function* (dispatch: Dispatch) {
         const { claim, command, payout, route } = dispatch
         let offer = dispatch.offer
         let recordedAt = payout.createdAt
@@ -75,7 +76,7 @@ export class Sending extends Context.Service<
           const settled = yield* settlement.apply(payout.reference, outcome, "request", claim, undefined, raw, last)
           return yield* Effect.fromResult(answerTo(settled, outcome))
         }
-      })
+      }, inSpan("Sending.send"))
 
       /** The next provider's offer, once the record is there; none where nobody is left, or the record has moved on meanwhile. */
       const reroute = Effect.fnUntraced(function* (dispatch: Dispatch, why: string) {

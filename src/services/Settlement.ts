@@ -15,6 +15,7 @@ import type { Claim, StoredAnswer } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
 import type { RawExchange } from "./ports/ProviderTrail.ts"
+import { inSpan } from "./ports/TraceLinks.ts"
 import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
 import { WebhookDispatcher } from "./WebhookDispatcher.ts"
 
@@ -105,7 +106,7 @@ export class Settlement extends Context.Service<
         } satisfies ApplyStep
       })
 
-      const write = Effect.fn("Settlement.apply")(function* (
+      const write = Effect.fnUntraced(function* (
         from: string | null,
         reference: Reference,
         fact: Fact,
@@ -142,7 +143,7 @@ export class Settlement extends Context.Service<
           return step.next
         }
         return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))
-      })
+      }, inSpan("Settlement.apply"))
 
       return Settlement.of({
         apply: (...told) => write(null, ...told),

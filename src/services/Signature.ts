@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto"
+import { createHmac, hash } from "node:crypto"
 import { Redacted } from "effect"
 
 /** The HMAC-SHA256 of a signed text under a tenant's signing secret: 32 bytes. */
@@ -6,7 +6,6 @@ export const signature = (secret: Redacted.Redacted, text: string): Uint8Array =
   createHmac("sha256", Redacted.value(secret)).update(text).digest()
 
 /** Lower-case hex SHA-256 of a raw body, as the signed text holds it. */
-export const bodyHash = (body: Uint8Array): string =>
-  body.length === 0 ? EMPTY : createHash("sha256").update(body).digest("hex")
+export const bodyHash = (body: Uint8Array): string => (body.length === 0 ? EMPTY : hash("sha256", body, "hex"))
 
-const EMPTY = createHash("sha256").digest("hex")
+const EMPTY = hash("sha256", "", "hex")

@@ -7,6 +7,7 @@ import { type Counter, ceilingCounter, counterOf, limitsFor, retryAfterSeconds }
 import type { MinorUnits } from "../domain/Money.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Limits } from "./ports/Limits.ts"
+import { inSpan } from "./ports/TraceLinks.ts"
 
 /** How much a tenant, a number and a provider's account may move in a window. FloatLedger.open decides; this prepares and refuses early. */
 export class Velocity extends Context.Service<
@@ -35,7 +36,7 @@ export class Velocity extends Context.Service<
     Effect.gen(function* () {
       const limits = yield* Limits
 
-      const lookAhead = Effect.fn("Velocity.lookAhead")(function* (caller: Caller, direction: Direction, partyHash: Uint8Array) {
+      const lookAhead = Effect.fnUntraced(function* (caller: Caller, direction: Direction, partyHash: Uint8Array) {
         const now = yield* Clock.currentTimeMillis
         const own = yield* limits.own(caller.appId)
         const subject = Buffer.from(partyHash).toString("hex")
@@ -44,7 +45,7 @@ export class Velocity extends Context.Service<
         const full = counters.find(({ amount, bound }, index) => (used[index] ?? 0n) + amount > bound)
         if (full !== undefined) return yield* exceeded(full, now)
         return counters
-      })
+      }, inSpan("Velocity.lookAhead"))
 
       const withCeiling = Effect.fnUntraced(function* (
         counters: ReadonlyArray<Counter>,

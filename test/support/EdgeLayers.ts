@@ -243,6 +243,7 @@ const frozen = (now: number): Clock.Clock => {
     sleep: (duration) => system.sleep(duration),
     currentTimeMillisUnsafe: () => now,
     currentTimeMillis: Effect.succeed(now),
+    monotonicTimeNanosUnsafe: () => system.monotonicTimeNanosUnsafe(),
     currentTimeNanosUnsafe: () => BigInt(now) * 1_000_000n,
     currentTimeNanos: Effect.succeed(BigInt(now) * 1_000_000n)
   }

@@ -36,12 +36,13 @@ export const openClient = Effect.fn("eversend.openClient")(function* (settings: 
   })
 
   const attempt = Effect.fnUntraced(function* (call: Call, until: number) {
-    const token = yield* Cache.get(tokens, "token").pipe(
-      Effect.timeoutOrElse({
-        duration: yield* left(until),
-        orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
-      })
-    )
+    const kept = yield* Cache.getSuccess(tokens, "token")
+    const token = Option.isSome(kept)
+      ? kept.value
+      : yield* Effect.timeoutOrElse(Cache.get(tokens, "token"), {
+          duration: yield* left(until),
+          orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
+        })
     const exchanged = yield* once(call, until, { ...origin, authorization: `Bearer ${token}` })
     const stale = exchanged._tag === "Answered" && exchanged.status === 401
     if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)

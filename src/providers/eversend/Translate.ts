@@ -190,7 +190,9 @@ const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test
 
 /** A definite refusal by its HTTP status. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
 export const refusal = (kind: Kind, exchanged: Exchanged): Reading<Refused> | undefined => {
-  if (exchanged._tag !== "Answered" || Option.isNone(exactJson(exchanged))) return undefined
+  if (exchanged._tag !== "Answered") return undefined
   const known = refusals[kind].get(exchanged.status)
-  return known === undefined ? undefined : refusedBy(known, null, `HTTP ${exchanged.status}`)
+  return known === undefined || Option.isNone(exactJson(exchanged))
+    ? undefined
+    : refusedBy(known, null, `HTTP ${exchanged.status}`)
 }

@@ -1,4 +1,4 @@
-import { Context, type Option } from "effect"
+import { Context, Option } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type { Provider } from "./Provider.ts"
 
@@ -16,3 +16,17 @@ export class ProviderRegistry extends Context.Service<
     readonly routeKey: (name: string, mode: Mode) => string
   }
 >()("gateway/services/ports/ProviderRegistry") {}
+
+/** The same registry with something put around each provider, once: every step of a request looks its provider up. */
+export const around = (
+  registry: ProviderRegistry["Service"],
+  wrap: (provider: Provider) => Provider
+): ProviderRegistry["Service"] => {
+  const built = new WeakMap<Provider, Provider>()
+  const once = (provider: Provider): Provider => {
+    const known = built.get(provider) ?? wrap(provider)
+    built.set(provider, known)
+    return known
+  }
+  return ProviderRegistry.of({ ...registry, find: (name, mode) => Option.map(registry.find(name, mode), once) })
+}

@@ -11,9 +11,9 @@ export const ProviderTrail = Context.Reference<Ref.Ref<RawExchange | null> | nul
   defaultValue: () => null
 })
 
-/** Leaves one exchange on the trail of the money call that is under way; a later one takes its place. Outside of one nothing is kept. */
-export const leaveTrail = (raw: RawExchange): Effect.Effect<void> =>
-  Effect.flatMap(ProviderTrail, (trail) => (trail === null ? Effect.void : Ref.set(trail, raw)))
+/** Leaves one exchange on the trail of the money call that is under way; a later one takes its place. Outside of one nothing is kept, or masked. */
+export const leaveTrail = (masked: () => RawExchange): Effect.Effect<void> =>
+  Effect.flatMap(ProviderTrail, (trail) => (trail === null ? Effect.void : Ref.set(trail, masked())))
 
 /** What a money call answers, and what was sent and received for it: null when nothing left the process. */
 export const trailed = <A, E, R>(call: Effect.Effect<A, E, R>) =>
