@@ -5,7 +5,7 @@ const STEPS_A_STATEMENT = 256
 /** A batch that takes longer than this waits for a row that somebody holds: batches of other lanes no longer wait for it. */
 const PATIENCE_MS = 100
 /** How many batches are in flight at most that wait for no row, and how many in all. */
-const BATCHES_AT_ONCE = 2
+const BATCHES_AT_ONCE = 3
 const BATCHES_IN_ALL = 4
 /** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
 const LANES_AT_ONCE = 4
