@@ -6,10 +6,20 @@
  * would read all that is.
  */
 export const claimStatement = `
-WITH turn AS (
+WITH RECURSIVE owed AS (
+  -- Whom anything waits for, each found from the one before it: endpoints that wait for nothing cost nothing, however many there are.
+  (SELECT d.app_id, d.mode FROM deliveries d WHERE d.status = 'due' ORDER BY d.app_id, d.mode LIMIT 1)
+  UNION ALL
+  SELECT next.app_id, next.mode FROM owed o CROSS JOIN LATERAL (
+    SELECT d.app_id, d.mode FROM deliveries d WHERE d.status = 'due' AND (d.app_id, d.mode) > (o.app_id, o.mode)
+    ORDER BY d.app_id, d.mode LIMIT 1
+  ) next
+),
+turn AS (
   -- Each endpoint's oldest, as many as it may still have in flight.
   SELECT e.app_id, e.mode, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
-  FROM webhook_endpoints e
+  FROM owed o
+  JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
   CROSS JOIN LATERAL (
     SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at) AS place
     FROM deliveries d
