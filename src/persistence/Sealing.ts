@@ -1,6 +1,5 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from "node:crypto"
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { Effect, Option, Redacted } from "effect"
-import { randomAhead } from "./RandomAhead.ts"
 import { VaultError } from "./VaultError.ts"
 
 const CIPHER = "aes-256-gcm"
@@ -12,8 +11,6 @@ const TAG_BYTES = 16
 const FORMAT = 1
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 
-const nonces = randomAhead(NONCE_BYTES)
-
 /** 32 bytes in base64. */
 export const masterOf = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   const bytes = Buffer.from(Redacted.value(masterKey), "base64")
@@ -22,7 +19,8 @@ export const masterOf = Effect.fnUntraced(function* (masterKey: Redacted.Redacte
 })
 
 export const sealed = (key: KeyObject, purpose: string, plain: Uint8Array): Uint8Array => {
-  const nonce = nonces()
+  // Never from a supply: a machine that is resumed twice from one image of its memory would use it twice.
+  const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(contextOf(purpose))
   const text = Buffer.concat([cipher.update(plain), cipher.final()])
   return new Uint8Array(Buffer.concat([Uint8Array.of(FORMAT), nonce, cipher.getAuthTag(), text]))

@@ -131,10 +131,12 @@ export const batched = <Step, Result, E>({
         return woken
       })
       const watch = yield* Effect.forkIn(Effect.delay(outlasts, PATIENCE_MS), scope)
-      yield* Effect.ensuring(together(batch), Fiber.interrupt(watch))
-      flying[kind] -= 1
-      for (const lane of lanes) flying.lanes.delete(lane)
-      yield* woken
+      const over = Effect.suspend(() => {
+        flying[kind] -= 1
+        for (const lane of lanes) flying.lanes.delete(lane)
+        return woken
+      })
+      yield* Effect.ensuring(together(batch), Effect.andThen(Fiber.interrupt(watch), over))
     })
 
     const next: Effect.Effect<void> = Effect.suspend(() => {

@@ -8,7 +8,6 @@ import { type Attempt, type DueDelivery, type Endpoint, type Verdict, WebhookOut
 import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { type AttemptStep, attemptParameters, attemptStatement } from "./AttemptStatement.ts"
 import { claimStatement } from "./ClaimStatement.ts"
-import { wasHeld } from "./HeldRow.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import { batched } from "./StepBatch.ts"
 import { webhookSecret } from "./WebhookSecret.ts"
@@ -77,7 +76,8 @@ export const WebhookOutboxPg = Layer.effect(
       // The delivery was settled by this attempt, or by whoever claimed it since: nothing is left to do.
       doubted: (_step, result) => Effect.succeed(result),
       laneOf: ({ attempt }) => webhookSecret(attempt.delivery.endpoint.appId, attempt.delivery.endpoint.mode),
-      wasHeld
+      // A held delivery is one of many of its endpoint: the others' attempts are written without it.
+      wasHeld: () => false
     })
     const settle = (attempt: Attempt, verdict: Verdict) => Effect.asVoid(settleStep({ attempt, verdict }))
 

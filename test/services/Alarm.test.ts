@@ -21,7 +21,10 @@ describe("an alarm", () => {
       expect(rung).toEqual(["shorter", "first"])
       yield* TestClock.adjust(400)
       expect(rung).toEqual(["shorter", "first", "second"])
-      // Of a length that nobody waited for any more.
+      // Of a length that nobody waited for any more, after one that breaks.
+      alarm(1000, () => {
+        throw new Error("broken")
+      })
       set("third", 1000)
       yield* TestClock.adjust(5000)
       expect(rung).toEqual(["shorter", "first", "second", "third"])

@@ -27,7 +27,8 @@ export const makeAlarm: Effect.Effect<Alarm, never, Scope.Scope> = Effect.gen(fu
     for (let [first] = line; first !== undefined; [first] = line) {
       const left = first.at - now()
       if (left > 0) yield* Effect.sleep(left)
-      if (line.delete(first)) first.ring()
+      // One that breaks must not silence those after it.
+      if (line.delete(first)) yield* Effect.exit(Effect.sync(first.ring))
     }
     lines.delete(ms)
   })
