@@ -32,8 +32,8 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/Sending.ts",
-        text: 'outcome._tag === "NotSent" ? yield* reroute({ ...dispatch, offer }, outcome.note)',
-        instead: 'outcome._tag === "NotSent" || outcome._tag === "Unknown" ? yield* reroute({ ...dispatch, offer }, outcome.note)'
+        text: 'outcome._tag === "NotSent" && !isLate ?',
+        instead: '(outcome._tag === "NotSent" || outcome._tag === "Unknown") && !isLate ?'
       }
     ]
   },
