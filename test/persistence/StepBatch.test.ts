@@ -131,3 +131,19 @@ it.effect("steps of one tenant are never in two batches at once, and keep their 
     ])
   }).pipe(Effect.scoped)
 )
+
+it.effect("a batch that ends in a way that nobody foresaw leaves its tenant to the steps that come after it", () =>
+  Effect.gen(function* () {
+    const commit = yield* batched<string, string, string>({
+      statement: (steps) => (steps.includes("a1") ? Effect.fail("broken") : Effect.succeed(steps)),
+      doubted: (_step, result) => Effect.succeed(result),
+      laneOf: () => "a",
+      wasHeld: () => {
+        throw new Error("unforeseen")
+      }
+    })
+    yield* Effect.forkChild(commit("a1"), { startImmediately: true })
+    yield* TestClock.adjust("1 millis")
+    expect(yield* commit("a2")).toBe("a2")
+  }).pipe(Effect.scoped)
+)

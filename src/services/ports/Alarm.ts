@@ -1,4 +1,4 @@
-import { Clock, type Context, Effect, Fiber, type Scope } from "effect"
+import { Clock, type Context, Effect, Exit, Fiber, type Scope } from "effect"
 
 /** Calls `ring` once after `ms`, unless the answered function is called before. */
 export type Alarm = (ms: number, ring: () => void) => () => void
@@ -27,8 +27,10 @@ export const makeAlarm: Effect.Effect<Alarm, never, Scope.Scope> = Effect.gen(fu
     for (let [first] = line; first !== undefined; [first] = line) {
       const left = first.at - now()
       if (left > 0) yield* Effect.sleep(left)
+      if (!line.delete(first)) continue
       // One that breaks must not silence those after it.
-      if (line.delete(first)) yield* Effect.exit(Effect.sync(first.ring))
+      const exit = yield* Effect.exit(Effect.sync(first.ring))
+      if (Exit.isFailure(exit)) yield* Effect.logError("an alarm broke", exit.cause)
     }
     lines.delete(ms)
   })
