@@ -26,7 +26,7 @@ export class Admission extends Context.Service<
     readonly mayMove: (caller: Caller, capability: Capability) => Effect.Effect<void, CapabilityNotAllowed | TenantFrozen>
     /** 422: the row is there and active. */
     readonly corridor: (key: CorridorKey) => Effect.Effect<Corridor, CorridorUnsupported>
-    /** 422: test mode's hard ceiling; live mode has none. */
+    /** 422: test mode's hard ceiling, which judges what is sent without its fee; live mode has none. */
     readonly underCeiling: (caller: Caller, amount: MinorUnits, currency: Currency) => Effect.Effect<void, AmountAboveMaximum>
   }
 >()("gateway/services/Admission") {

@@ -115,9 +115,9 @@ export class Payouts extends Context.Service<
           return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
         }
         yield* withinWindow(route.corridor, priced.quote.principal)
-        const total = add(priced.quote.principal, priced.quote.fee)
-        yield* admission.underCeiling(caller, total, command.currency)
+        yield* admission.underCeiling(caller, priced.quote.principal, command.currency)
 
+        const total = add(priced.quote.principal, priced.quote.fee)
         const now = yield* Clock.currentTimeMillis
         const payout = opening(caller, command, claim, route, priced, now)
         const counted = yield* velocity.withCeiling(counters, caller, payout.provider, command.currency, total)

@@ -105,11 +105,8 @@ const leastAvailable = (one: Told, heard: Heard, seen: Seen): bigint =>
       seen.credits.get(`${one.appId}/${one.mode}/UGX`) ?? 0n
     )
 
-const isAboveCeiling: Reason = ({ amount, kind, mode }, _, __, { maximum_minor, scope }) =>
-  mode === "test" &&
-  scope === "test_mode" &&
-  maximum_minor === Number(TEST_CEILING) &&
-  amount + (kind === "payout" ? PAYOUT_FEE : 0n) > TEST_CEILING
+const isAboveCeiling: Reason = ({ amount, mode }, _, __, { maximum_minor, scope }) =>
+  mode === "test" && scope === "test_mode" && maximum_minor === Number(TEST_CEILING) && amount > TEST_CEILING
 
 const isRejected: Reason = ({ reference }, _, { records }) =>
   ["failed", "expired", "successful"].includes(records.get(reference ?? "")?.status ?? "")
