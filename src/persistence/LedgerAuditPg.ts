@@ -2,7 +2,8 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { LedgerAudit, type LedgerDifference, type LedgerReport } from "../services/ports/LedgerAudit.ts"
 import { AnswerBoundMs } from "./BoundedClient.ts"
-import { auditSettings, breachesOf, type LedgerRule, ledgerRules } from "./LedgerRules.ts"
+import { auditSettings, breachesOf, type LedgerRule } from "./LedgerRule.ts"
+import { ledgerRules } from "./LedgerRules.ts"
 import { rowsOf } from "./Rows.ts"
 
 /** Of each rule; a ledger that is broken everywhere need not be printed whole. */

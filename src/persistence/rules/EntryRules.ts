@@ -1,0 +1,109 @@
+import { type LedgerRule, told } from "../LedgerRule.ts"
+
+/** Every entry has its cause, and moves what its record says. */
+export const entryRules: ReadonlyArray<LedgerRule> = [
+  {
+    rule: "entries_match_the_status",
+    counted: "SELECT count(*) FROM transactions",
+    broken: `
+      WITH entries AS (
+        SELECT app_id, reference, string_agg(phase, ',' ORDER BY phase) FILTER (WHERE phase <> 'correct') AS phases, min(mode) AS mode,
+          bool_or(phase = 'correct') AS corrected
+        FROM journal GROUP BY app_id, reference
+      ),
+      expected AS (
+        SELECT t.*, CASE
+          WHEN kind = 'collection' AND status = 'successful' THEN 'collect'
+          WHEN kind = 'collection' THEN ''
+          WHEN status = 'pending' THEN 'reserve'
+          WHEN kind = 'exchange' AND status = 'successful' THEN 'exchange,reserve'
+          WHEN status = 'failed' THEN 'release,reserve'
+          WHEN record->'returned'->>'amount' IS NULL THEN 'reserve,settle'
+          ELSE 'reserve,return,settle'
+        END AS phases FROM transactions t
+      )
+      SELECT x.app_id || '/' || x.reference AS subject,
+        x.kind || ' ' || x.status || ' has the entries [' || coalesce(e.phases, '') || '], not [' || x.phases || ']' AS found
+      FROM expected x LEFT JOIN entries e ON e.app_id = x.app_id AND e.reference = x.reference
+      -- A correction turns what was closed into the other outcome.
+      WHERE e.mode <> x.mode OR CASE WHEN e.corrected
+        THEN x.status NOT IN ('successful', 'failed') OR coalesce(e.phases, '') NOT IN
+          (CASE x.kind WHEN 'collection' THEN 'collect' ELSE 'release,reserve' END, 'reserve,settle', 'reserve,return,settle',
+            'exchange,reserve', 'release,reserve,return')
+        ELSE coalesce(e.phases, '') <> x.phases END`
+  },
+  {
+    rule: "entries_match_the_record",
+    counted: "SELECT count(*) FROM journal WHERE phase NOT IN ('credit', 'debit', 'correct')",
+    broken: `
+      WITH told AS (${told("true")}),
+      expected AS (
+        SELECT t.app_id, t.reference, j.slot, j.phase, e.account, CASE e.account WHEN 'fx_in' THEN t.destination_currency ELSE t.currency END AS currency,
+          e.sign * CASE e.amount WHEN 'held' THEN t.held WHEN 'principal' THEN t.principal WHEN 'fees' THEN t.fees WHEN 'returned' THEN t.returned
+            WHEN 'amount' THEN t.amount WHEN 'destination' THEN t.destination END AS amount
+        FROM told t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference
+        JOIN (VALUES
+          ('payout', 'reserve', 'reserved', 1, 'held'), ('payout', 'settle', 'reserved', -1, 'held'),
+          ('payout', 'settle', 'paid_out', 1, 'principal'), ('payout', 'settle', 'provider_fees', 1, 'fees'),
+          ('payout', 'release', 'reserved', -1, 'held'), ('payout', 'return', 'returned', -1, 'returned'),
+          ('collection', 'collect', 'collected', -1, 'amount'), ('collection', 'collect', 'provider_fees', 1, 'fees'),
+          ('exchange', 'reserve', 'reserved', 1, 'held'), ('exchange', 'release', 'reserved', -1, 'held'),
+          ('exchange', 'exchange', 'reserved', -1, 'held'), ('exchange', 'exchange', 'fx_out', 1, 'amount'),
+          ('exchange', 'exchange', 'fx_in', -1, 'destination')
+        ) AS e(kind, phase, account, sign, amount) ON e.kind = t.kind AND e.phase = j.phase
+      )
+      SELECT x.app_id || '/' || x.reference || '/' || x.phase || '/' || x.account AS subject,
+        'posted ' || coalesce(p.amount_minor, 0) || ', the record says ' || coalesce(x.amount, 0) AS found
+      FROM expected x
+      LEFT JOIN postings p ON p.app_id = x.app_id AND p.reference = x.reference AND p.slot = x.slot AND p.account = x.account
+        AND p.currency = x.currency
+      LEFT JOIN journal c ON c.app_id = x.app_id AND c.reference = x.reference AND c.phase = 'correct'
+      WHERE coalesce(p.amount_minor, 0) <> coalesce(x.amount, 0) AND (x.account = 'reserved' OR c.app_id IS NULL)`
+  },
+  {
+    rule: "corrections_make_the_record",
+    counted: "SELECT count(*) FROM journal WHERE phase = 'correct'",
+    broken: `
+      WITH told AS (${told("(t.app_id, t.reference) IN (SELECT app_id, reference FROM journal WHERE phase = 'correct')")}),
+      expected AS (
+        SELECT t.app_id, t.reference, e.currency, e.account, CASE WHEN t.status = 'successful' THEN e.amount ELSE 0 END AS amount
+        FROM told t CROSS JOIN LATERAL (VALUES
+          ('payout', 'paid_out', principal, currency), ('payout', 'provider_fees', fees, currency),
+          ('payout', 'returned', -coalesce(returned, 0), currency),
+          ('collection', 'collected', -amount, currency), ('collection', 'provider_fees', fees, currency),
+          ('exchange', 'fx_out', amount, currency), ('exchange', 'fx_in', -destination, destination_currency)
+        ) AS e(kind, account, amount, currency)
+        WHERE e.kind = t.kind
+      )
+      SELECT x.app_id || '/' || x.reference || '/' || x.account AS subject,
+        'all its entries sum to ' || coalesce(sum(p.amount_minor), 0) || ', the record says ' || x.amount AS found
+      FROM expected x LEFT JOIN postings p ON p.app_id = x.app_id AND p.reference = x.reference AND p.account = x.account
+        AND p.currency = x.currency
+      GROUP BY x.app_id, x.reference, x.account, x.amount HAVING coalesce(sum(p.amount_minor), 0) <> x.amount`
+  },
+  {
+    rule: "entries_have_a_cause",
+    counted: "SELECT count(*) FROM float_adjustments",
+    broken: `
+      SELECT coalesce(j.app_id || '/' || j.reference || '/' || j.slot, a.app_id || '/' || a.reference) AS subject,
+        CASE WHEN j.app_id IS NULL THEN 'an adjustment without its entry'
+          WHEN j.phase NOT IN ('credit', 'debit') THEN 'an entry of no transaction'
+          ELSE 'a ' || j.phase || ' that is not its adjustment''s' END AS found
+      FROM journal j
+      FULL JOIN float_adjustments a ON a.app_id = j.app_id AND a.reference = j.reference AND j.phase IN ('credit', 'debit')
+      LEFT JOIN transactions t ON t.app_id = j.app_id AND t.reference = j.reference
+      -- What a credit brings may have covered the receivable.
+      LEFT JOIN LATERAL (
+        SELECT p.currency, sum(p.amount_minor) AS amount_minor FROM postings p
+        -- Nothing else is looked up posting by posting: a lookup asks every partition.
+        WHERE j.phase IN ('credit', 'debit') AND p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot
+          AND p.account IN ('available', 'receivable')
+        GROUP BY p.currency
+      ) p ON true
+      WHERE CASE
+        WHEN j.phase IN ('credit', 'debit') THEN a.direction IS DISTINCT FROM j.phase OR a.mode <> j.mode
+          OR a.currency IS DISTINCT FROM p.currency OR abs(p.amount_minor) IS DISTINCT FROM a.amount_minor
+        ELSE t.app_id IS NULL
+      END`
+  }
+]

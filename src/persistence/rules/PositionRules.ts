@@ -1,0 +1,68 @@
+import { type LedgerRule, told } from "../LedgerRule.ts"
+
+const positionColumns = [
+  ["available", 1],
+  ["reserved", 1],
+  ["collected", -1],
+  ["paid_out", 1],
+  ["provider_fees", 1],
+  ["credited", -1],
+  ["debited", 1],
+  ["fx_in", -1],
+  ["fx_out", 1],
+  ["returned", -1],
+  ["receivable", -1]
+] as const
+
+/** Positions are what was posted, and what is reserved is what is open. */
+export const positionRules: ReadonlyArray<LedgerRule> = [
+  {
+    rule: "entries_balance",
+    counted: "SELECT count(*) FROM journal",
+    broken: `
+      SELECT app_id || '/' || reference || '/' || slot AS subject, currency || ' sums to ' || sum(amount_minor) AS found
+      FROM postings GROUP BY app_id, reference, slot, currency HAVING sum(amount_minor) <> 0`
+  },
+  {
+    rule: "postings_have_entries",
+    counted: "SELECT count(*) FROM postings",
+    broken: `
+      SELECT coalesce(j.app_id, p.app_id) || '/' || coalesce(j.reference, p.reference) || '/' || coalesce(j.slot, p.slot) AS subject,
+        CASE WHEN j.app_id IS NULL THEN 'postings without an entry' WHEN p.app_id IS NULL THEN 'an entry without postings'
+          ELSE 'an entry of another mode' END AS found
+      FROM journal j FULL JOIN (SELECT DISTINCT app_id, reference, slot, mode FROM postings) p
+        ON p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot
+      WHERE j.app_id IS NULL OR p.app_id IS NULL OR p.mode <> j.mode
+      UNION ALL
+      SELECT app_id || '/' || reference || '/' || slot, account || ' ' || currency || ' is posted ' || count(*) || ' times'
+      FROM postings GROUP BY app_id, reference, slot, currency, account HAVING count(*) > 1`
+  },
+  {
+    rule: "positions_are_the_fold",
+    counted: "SELECT count(*) FROM float_positions",
+    broken: `
+      WITH fold AS (
+        SELECT app_id, mode, currency,
+          ${positionColumns.map(([name, sign]) => `coalesce(sum(${sign} * amount_minor) FILTER (WHERE account = '${name}'), 0) AS ${name}`).join(", ")}
+        FROM postings GROUP BY app_id, mode, currency
+      )
+      SELECT coalesce(p.app_id, f.app_id) || '/' || coalesce(p.mode, f.mode) || '/' || coalesce(p.currency, f.currency) || '/' || c.name AS subject,
+        'the position says ' || c.stated || ', its postings ' || c.folded AS found
+      FROM float_positions p FULL JOIN fold f ON f.app_id = p.app_id AND f.mode = p.mode AND f.currency = p.currency
+      CROSS JOIN LATERAL (VALUES
+        ${positionColumns.map(([name]) => `('${name}', coalesce(p.${name}_minor, 0), coalesce(f.${name}, 0))`).join(", ")}
+      ) AS c(name, stated, folded)
+      WHERE c.stated <> c.folded`
+  },
+  {
+    rule: "reserved_is_what_is_open",
+    counted: "SELECT count(*) FROM transactions WHERE kind IN ('payout', 'exchange') AND status = 'pending'",
+    broken: `
+      WITH told AS (${told("t.status = 'pending'")}),
+      open AS (SELECT app_id, mode, currency, sum(held) AS held FROM told WHERE held > 0 GROUP BY 1, 2, 3)
+      SELECT coalesce(p.app_id, o.app_id) || '/' || coalesce(p.mode, o.mode) || '/' || coalesce(p.currency, o.currency) AS subject,
+        'reserved is ' || coalesce(p.reserved_minor, 0) || ', what is open holds ' || coalesce(o.held, 0) AS found
+      FROM float_positions p FULL JOIN open o ON o.app_id = p.app_id AND o.mode = p.mode AND o.currency = p.currency
+      WHERE coalesce(p.reserved_minor, 0) <> coalesce(o.held, 0)`
+  }
+]
