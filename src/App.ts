@@ -2,12 +2,13 @@ import { Context, Effect, Layer, type Redacted, Ref, Schema } from "effect"
 import * as Config from "./Config.ts"
 import { Server } from "./http/Server.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
-import { gauges, picture } from "./observability/Gauges.ts"
+import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management } from "./observability/Management.ts"
 import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
+import { ClockSkew, SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
 import { EmbeddedPostgres } from "./persistence/EmbeddedPostgres.ts"
 import { withFolderLock } from "./persistence/FolderLock.ts"
 import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
@@ -64,8 +65,8 @@ export const keyRotation = ({ databaseUrl, masterKey }: ReadySettings) =>
     Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer({ url: databaseUrl }))
   )
 
-/** Every port on the database, whose schema is brought up to date first. */
-export const ports = Ports.layer
+/** Every port on the database, whose schema is brought up to date first, and whose time is everybody's. */
+export const ports = Ports.onDatabaseTime
 
 /** Compares accounts; needs the providers and what is recorded, and neither listeners nor workers. */
 export const reconciliation = (settings: ReadySettings) =>
@@ -129,14 +130,16 @@ const management = (settings: Settings, draining: Effect.Effect<boolean>, versio
     Effect.gen(function* () {
       const { alive } = yield* Probe
       const { read } = yield* Standing
-      const process = yield* eventLoop
-      const families = Effect.zipWith(process, picture(read), (own, standing) => [own, ...gauges(standing)])
+      const { milliseconds: skew } = yield* ClockSkew
+      const process = Effect.zipWith(yield* eventLoop, Effect.map(skew, clockSkew), (lag, off) => [lag, off])
+      const families = Effect.zipWith(process, picture(read), (own, standing) => [...own, ...gauges(standing)])
       return Layer.merge(
         Management.layer({
           host: settings.host,
           port: settings.managementPort,
           draining,
           database: alive,
+          obstacles: [Effect.map(skew, wrongClock)],
           standing: read,
           process
         }),
@@ -144,6 +147,12 @@ const management = (settings: Settings, draining: Effect.Effect<boolean>, versio
       )
     })
   )
+
+/** The program does not use the machine's clock, but whatever else runs there does: certificates, logs of the system, a database beside it. */
+const wrongClock = (skewMs: number): string | null =>
+  Math.abs(skewMs) <= SKEW_AT_MOST_MS
+    ? null
+    : `the clock of this machine is ${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? "ahead of" : "behind"} the database's`
 
 /** What speaks to a collector is read only where one is set, for the same reason. */
 const telemetry = (

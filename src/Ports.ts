@@ -1,10 +1,12 @@
 import { Layer, type Redacted } from "effect"
+import type { SqlClient } from "effect/sql"
 import { Metrics } from "./observability/Metrics.ts"
 import { AuditLogPg } from "./persistence/AuditLogPg.ts"
 import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
 import { CodesPg } from "./persistence/CodesPg.ts"
 import { CorridorsPg } from "./persistence/CorridorsPg.ts"
 import { Database } from "./persistence/Database.ts"
+import { DatabaseClock } from "./persistence/DatabaseClock.ts"
 import { DenialsPg, ScreeningByRows } from "./persistence/DenialsPg.ts"
 import { FloatLedgerPg } from "./persistence/FloatLedgerPg.ts"
 import { IdempotencyPg } from "./persistence/IdempotencyPg.ts"
@@ -36,9 +38,10 @@ export interface DatabaseSettings {
 /** Screening decides by its rows; a real screening service takes their place here. */
 const screeningByRows = Layer.provideMerge(ScreeningByRows, DenialsPg)
 
-/** Every port on the database, whose schema is brought up to date first. */
-const layer = ({ databaseUrl, masterKey, policy }: DatabaseSettings) => {
-  const database = Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer({ url: databaseUrl }))
+const databaseOf = ({ databaseUrl }: DatabaseSettings) =>
+  Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer({ url: databaseUrl }))
+
+const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { masterKey, policy }: DatabaseSettings) => {
   const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)
   return Layer.mergeAll(
     AuditLogPg,
@@ -70,4 +73,10 @@ const layer = ({ databaseUrl, masterKey, policy }: DatabaseSettings) => {
   )
 }
 
-export const Ports = { layer }
+export const Ports = {
+  /** Every port on the database, whose schema is brought up to date first. The time is that of whoever calls. */
+  layer: (settings: DatabaseSettings) => portsOn(databaseOf(settings), settings),
+
+  /** The same; what is built on it takes its time from the database. */
+  onDatabaseTime: (settings: DatabaseSettings) => portsOn(Layer.provideMerge(DatabaseClock, databaseOf(settings)), settings)
+}

@@ -34,16 +34,18 @@ import { Velocity } from "./services/Velocity.ts"
 import { WebhookDispatcher } from "./services/WebhookDispatcher.ts"
 import { Webhooks } from "./services/Webhooks.ts"
 
+type PortsLayer = ReturnType<typeof Ports.layer>
+
 /** What the services stand on: the outside world and the database. A test puts a world of its own there. */
-interface Foundations {
+interface Foundations<P> {
   readonly providers: Layer.Layer<ProviderRegistry, never, Vault>
-  readonly ports: ReturnType<typeof Ports.layer>
+  readonly ports: Layer.Layer<Layer.Success<PortsLayer> | P, Layer.Error<PortsLayer>>
   readonly limits: Layer.Layer<RateLimits>
   readonly sender: Layer.Layer<WebhookSender, never, Policy>
 }
 
 /** Every service of one gateway; neither listeners nor workers. */
-export const servicesOn = ({ limits, ports, providers, sender }: Foundations) => {
+export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foundations<P>) => {
   const counted = Layer.provide(Metrics.providers, providers)
   const registry = Layer.provideMerge(Layer.provide(guardedProviders, counted), Circuits.layer)
   return Layer.mergeAll(

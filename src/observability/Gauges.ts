@@ -40,6 +40,13 @@ export const gauges = (seen: Picture | null): ReadonlyArray<Family> => [
   ...(seen === null ? [] : [...transactions(seen), ...queues(seen), ...money(seen), ...checks(seen), connections(seen)])
 ]
 
+/** How far this machine's clock is off; positive where it is ahead of the database's. */
+export const clockSkew = (milliseconds: number): Family => ({
+  name: "gateway_clock_skew_seconds",
+  help: "How far the clock of this machine is ahead of the database's.",
+  samples: [[{}, milliseconds / MS_PER_SECOND]]
+})
+
 /** Families in the text format of Prometheus. One without samples is there too, so that its name is known. */
 export const familiesText = (families: ReadonlyArray<Family>): string => families.map(familyText).join("")
 

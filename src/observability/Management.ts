@@ -22,8 +22,10 @@ export interface ManagementOptions {
   readonly database: Effect.Effect<unknown, unknown>
   /** How things stand; asked by scrapes, at most once in a while however many there are. */
   readonly standing: Effect.Effect<Picture, unknown>
+  /** What may keep this node from serving: each answers why it does, in one line, or null. */
+  readonly obstacles: ReadonlyArray<Effect.Effect<string | null, unknown>>
   /** How this process itself fares. */
-  readonly process: Effect.Effect<Family>
+  readonly process: Effect.Effect<ReadonlyArray<Family>>
 }
 
 export class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>()("management_port_taken", {
@@ -68,14 +70,16 @@ const answer = (options: ManagementOptions, page: ReturnType<typeof metrics>) =>
     }
   })
 
-const readiness = Effect.fnUntraced(function* ({ database, draining }: ManagementOptions) {
+const readiness = Effect.fnUntraced(function* ({ database, draining, obstacles }: ManagementOptions) {
   if (yield* draining) return text(503, "draining")
-  const asked = yield* Effect.exit(Effect.timeout(database, READY_TIMEOUT_MS))
-  return Exit.isSuccess(asked) ? text(200, "ok") : text(503, "the database does not answer")
+  const asked = yield* Effect.exit(Effect.timeout(Effect.andThen(database, Effect.all(obstacles)), READY_TIMEOUT_MS))
+  if (Exit.isFailure(asked)) return text(503, "the database does not answer")
+  const reasons = asked.value.filter((reason) => reason !== null)
+  return reasons.length === 0 ? text(200, "ok") : text(503, reasons.join("\n"))
 })
 
-const metrics = Effect.fnUntraced(function* (picture: Effect.Effect<Picture | null>, own: Effect.Effect<Family>) {
-  const body = `${yield* PrometheusMetrics.format()}${familiesText([yield* own, ...gauges(yield* picture)])}`
+const metrics = Effect.fnUntraced(function* (picture: Effect.Effect<Picture | null>, own: Effect.Effect<ReadonlyArray<Family>>) {
+  const body = `${yield* PrometheusMetrics.format()}${familiesText([...(yield* own), ...gauges(yield* picture)])}`
   return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
 })
 

@@ -13,16 +13,18 @@ export interface Call {
   readonly body?: object
 }
 
-/** Authenticated calls. `until` is the moment at which the answer is no longer waited for. */
+/** Authenticated calls. `until` is a `Deadline`'s moment. */
 export type Client = (call: Call, until: number) => Effect.Effect<Exchanged>
 
-/** The moment until which a call that begins now is waited for. */
+/** The moment until which a call that begins now is waited for, on the clock that nobody sets: milliseconds of no particular origin. */
 export type Deadline = Effect.Effect<number>
 
-export const deadlineAfter = (timeoutMs: number): Deadline => Effect.map(Clock.currentTimeMillis, (now) => now + timeoutMs)
+const NANOS_A_MS = 1_000_000
+const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / NANOS_A_MS)
 
-export const left = (until: number): Effect.Effect<number> =>
-  Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, until - now))
+export const deadlineAfter = (timeoutMs: number): Deadline => Effect.map(now, (begun) => begun + timeoutMs)
+
+export const left = (until: number): Effect.Effect<number> => Effect.map(now, (at) => Math.max(0, until - at))
 
 /** One call in JSON, made once. What carried a body leaves its trail, masked. */
 export const calling = (baseUrl: string, transport: Transport) => {

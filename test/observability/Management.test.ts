@@ -13,6 +13,7 @@ const management = Effect.gen(function* () {
   const port = yield* freePort
   const draining = yield* Ref.make(false)
   const database = yield* Ref.make<Effect.Effect<unknown, unknown>>(Effect.void)
+  const obstacle = yield* Ref.make<Effect.Effect<string | null, unknown>>(Effect.succeed(null))
   const looks = yield* Ref.make(0)
   const standing = yield* Ref.make<Effect.Effect<Picture, unknown>>(Effect.succeed(picture))
   const options = {
@@ -20,7 +21,8 @@ const management = Effect.gen(function* () {
     port,
     draining: Ref.get(draining),
     database: Effect.flatten(Ref.get(database)),
-    process: yield* eventLoop,
+    obstacles: [Effect.flatten(Ref.get(obstacle))],
+    process: Effect.map(yield* eventLoop, (lag) => [lag]),
     standing: Effect.andThen(
       Ref.update(looks, (times) => times + 1),
       Effect.flatten(Ref.get(standing))
@@ -32,7 +34,7 @@ const management = Effect.gen(function* () {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`)
       return { status: answer.status, body: await answer.text() }
     })
-  return { database, draining, get, options, looks, standing }
+  return { database, draining, get, obstacle, options, looks, standing }
 })
 
 const AT = 1_000_000
@@ -65,6 +67,20 @@ const picture: Picture = {
 }
 
 describe("Management", () => {
+  it.live("a node that cannot serve is not ready, and says why", () =>
+    Effect.gen(function* () {
+      const { get, obstacle } = yield* management
+      yield* Ref.set(obstacle, Effect.succeed("the clock of this machine is 660.0 s ahead of the database's"))
+      const why = "the clock of this machine is 660.0 s ahead of the database's\n"
+      expect(yield* get("/readyz")).toEqual({ status: 503, body: why })
+      expect((yield* get("/livez")).status).toBe(200)
+      yield* Ref.set(obstacle, Effect.fail("it cannot be told"))
+      expect((yield* get("/readyz")).status).toBe(503)
+      yield* Ref.set(obstacle, Effect.succeed(null))
+      expect(yield* get("/readyz")).toEqual({ status: 200, body: "ok\n" })
+    })
+  )
+
   it.live("is alive, and ready as long as the database answers and nothing drains", () =>
     Effect.gen(function* () {
       const { database, draining, get } = yield* management

@@ -27,6 +27,17 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [{ file: "src/services/Reconciler.ts", text: "return documented && enough ?", instead: "return documented ?" }]
   },
   {
+    name: "trust the machine's clock",
+    breaks: "leases and graces are of the database's time",
+    edits: [
+      {
+        file: "src/persistence/DatabaseClock.ts",
+        text: "const millis = () => Number(nanos() / NANOS_A_MS)",
+        instead: "const millis = () => machine.currentTimeMillisUnsafe()"
+      }
+    ]
+  },
+  {
     name: "fail over after silence",
     breaks: "only what provably never left goes to the next provider",
     edits: [

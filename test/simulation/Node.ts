@@ -1,4 +1,4 @@
-import { Deferred, Effect } from "effect"
+import { Clock, Deferred, Effect } from "effect"
 
 /** What happens at the moment between two effects: the node goes on, waits while others do something, or dies. */
 export type Fate = "goes_on" | "waits" | "dies"
@@ -27,13 +27,16 @@ interface Waiting {
 /** One gateway process. At most one piece of its work goes on at a time, so that the same seed always plays the same story. */
 export class Node {
   readonly #gate: Gate
+  readonly #clock: Clock.Clock
   readonly #died = Deferred.makeUnsafe<void>()
   readonly #waiting: Array<Waiting> = []
   #dead = false
   #current: Task | undefined
 
-  constructor(gate: Gate) {
+  /** `clock` is what its work takes for the time. */
+  constructor(gate: Gate, clock: Clock.Clock) {
     this.#gate = gate
+    this.#clock = clock
   }
 
   get isDead(): boolean {
@@ -62,7 +65,8 @@ export class Node {
       const task: Task = { ended: Deferred.makeUnsafe<void>(), paused: Deferred.makeUnsafe<void>(), reference: about }
       const begun = work.pipe(
         Effect.tap((answer) => Effect.sync(() => heard(answer, task))),
-        Effect.ensuring(Deferred.succeed(task.ended, undefined))
+        Effect.ensuring(Deferred.succeed(task.ended, undefined)),
+        Effect.provideService(Clock.Clock, this.#clock)
       )
       this.#current = task
       // Nobody interrupts it: what waits goes on later, and what died stays where it was.

@@ -1,6 +1,8 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { makeDatabaseTime } from "../../src/persistence/DatabaseClock.ts"
 import type { Random } from "../support/Random.ts"
+import { offBy } from "../support/WrongClock.ts"
 import { MODES } from "./Client.ts"
 import type { Endpoint } from "./Endpoint.ts"
 import type { Ground, Ready } from "./Ground.ts"
@@ -10,6 +12,8 @@ import { type NodeServices, openServices } from "./NodeServices.ts"
 import { callbackOf, type World } from "./World.ts"
 
 const ITEMS_AT_MOST = 1_000
+/** How far the machine of each process is off: one ahead, one behind. Both take their time from the database, which is right. */
+const OFF_MS = [11 * 60_000, -11 * 60_000]
 
 export interface Process {
   readonly node: Node
@@ -41,7 +45,9 @@ export class Stage {
   }
 
   readonly begin = Effect.suspend(() =>
-    Effect.forEach(this.#ground.ports, (ready) => Effect.map(this.#start(ready), (made) => this.#processes.push(made)))
+    Effect.forEach(this.#ground.ports, (ready, index) =>
+      Effect.map(this.#start(ready, index), (made) => this.#processes.push(made))
+    )
   )
 
   get processes(): ReadonlyArray<Process> {
@@ -70,7 +76,7 @@ export class Stage {
         if (!this.process(index).node.isDead) continue
         this.crashes++
         this.log.push("a node died")
-        this.#processes[index] = yield* this.#start(ready)
+        this.#processes[index] = yield* this.#start(ready, index)
       }
     })
   }
@@ -128,11 +134,18 @@ export class Stage {
     return mayWait && this.#random.chance(0.03) ? "waits" : "goes_on"
   }
 
-  #start(ready: Ready): Effect.Effect<Process> {
-    const node = new Node((moment, mayWait) => this.#fate(moment, mayWait))
-    const providers = MODES.flatMap((mode) => this.#world.providers(mode))
-    const services = openServices(node, { ready, providers, post: this.#endpoint.receive, takesTime: this.moment })
-    return Effect.map(services, (opened) => ({ node, services: opened }))
+  #start(ready: Ready, index: number): Effect.Effect<Process> {
+    return Effect.gen({ self: this }, function* () {
+      const right = yield* Clock.Clock
+      const micros = Effect.map(right.currentTimeNanos, (nanos) => nanos / 1_000n)
+      const machine = offBy(right, OFF_MS[index] ?? 0)
+      const { clock } = yield* Effect.provideService(makeDatabaseTime(micros), Clock.Clock, machine)
+      const node = new Node((moment, mayWait) => this.#fate(moment, mayWait), clock)
+      const providers = MODES.flatMap((mode) => this.#world.providers(mode))
+      // The story moves the time, not the node.
+      const takesTime = Effect.provideService(this.moment, Clock.Clock, right)
+      return { node, services: yield* openServices(node, { ready, providers, post: this.#endpoint.receive, takesTime }) }
+    })
   }
 }
 

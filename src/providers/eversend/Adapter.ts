@@ -144,7 +144,7 @@ const search = Effect.fnUntraced(function* (
 const bankNames = Effect.fnUntraced(function* (client: Client) {
   const lists = yield* Cache.makeWith<string, ReadonlyMap<string, string>, "unread">(
     Effect.fnUntraced(function* (country) {
-      const until = (yield* Clock.currentTimeMillis) + BANKS_TIMEOUT_MS
+      const until = yield* deadlineAfter(BANKS_TIMEOUT_MS)
       const exchanged = yield* client({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` }, until)
       const answer = decoded(BanksAnswer, exchanged)
       if (Option.isNone(answer)) return yield* Effect.fail("unread" as const)

@@ -1,6 +1,6 @@
-import { Cache, Clock, Duration, Effect, Exit, Option } from "effect"
+import { Cache, Duration, Effect, Exit, Option } from "effect"
 import type { PayoutOrder } from "../../services/ports/Provider.ts"
-import type { Client } from "../Client.ts"
+import { type Client, deadlineAfter } from "../Client.ts"
 import { decoded } from "../Reading.ts"
 import { branchCountries } from "./Routes.ts"
 import { BanksAnswer, BranchesAnswer } from "./Wire.ts"
@@ -17,7 +17,7 @@ const BRANCHES_TIMEOUT_MS = 5000
 export const openBranches = Effect.fnUntraced(function* (client: Client) {
   const read = Effect.fnUntraced(function* (bank: string) {
     const [country = "", code = ""] = bank.split("/")
-    const until = (yield* Clock.currentTimeMillis) + BRANCHES_TIMEOUT_MS
+    const until = yield* deadlineAfter(BRANCHES_TIMEOUT_MS)
     const banks = decoded(BanksAnswer, yield* client({ operation: "banks", method: "GET", path: `/banks/${country}` }, until))
     if (Option.isNone(banks)) return yield* Effect.fail("unread" as const)
     const id = banks.value.data.find((one) => one.code === code)?.id

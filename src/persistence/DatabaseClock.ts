@@ -1,0 +1,98 @@
+import { Clock, Context, Effect, Exit, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { DatabaseError } from "./DatabaseError.ts"
+
+/** How often the database is asked for its time. */
+const READ_EVERY_MS = 1_000
+/** A machine whose clock is further off than this is not ready: something is wrong with it, even though nothing is decided by that clock. */
+export const SKEW_AT_MOST_MS = 2_000
+
+const NANOS_A_MICRO = 1_000n
+const NANOS_A_MS = 1_000_000n
+
+/** How far the clock of this machine is from the database's, in milliseconds; positive where it is ahead. Seen at once when somebody sets it. */
+export class ClockSkew extends Context.Service<ClockSkew, { readonly milliseconds: Effect.Effect<number> }>()(
+  "gateway/persistence/ClockSkew"
+) {}
+
+export interface DatabaseTime {
+  /** What the program takes for the time from now on: the database's, at most one reading's round trip behind it and never ahead of it. */
+  readonly clock: Clock.Clock
+  readonly skew: ClockSkew["Service"]
+  /** Reads the database's time again. What cannot be read changes nothing: the time goes on as it did. */
+  readonly reread: Effect.Effect<void>
+}
+
+/**
+ * The database's time for a program whose own clock may be wrong. `readMicros` answers the database's time in microseconds.
+ *
+ * Leases, graces, expiries and windows decide about money, and several machines decide them together: they share the one clock that
+ * all of them can read. Between two readings the time runs by the machine's monotonic clock, which nobody can set. The time is never ahead of the
+ * database's, so that whatever seems old enough here is old enough there when the statement that acts arrives.
+ */
+export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: Effect.Effect<bigint, E, R>) {
+  const machine = yield* Clock.Clock
+  const reading = Effect.gen(function* () {
+    const askedAt = machine.monotonicTimeNanosUnsafe()
+    const nanos = (yield* readMicros) * NANOS_A_MICRO
+    const answeredAt = machine.monotonicTimeNanosUnsafe()
+    // Read some time between the question and the answer: the origin of the monotonic clock lies between these two.
+    return { earliest: nanos - answeredAt, latest: nanos - askedAt }
+  })
+
+  let origin = (yield* reading).earliest
+  const reread = Effect.gen(function* () {
+    const read = yield* Effect.exit(reading)
+    if (Exit.isFailure(read)) return
+    const { earliest, latest } = read.value
+    // A quicker reading before this one knew it more closely, unless one of the two clocks was set since.
+    if (origin < earliest || origin > latest) origin = earliest
+  })
+
+  const nanos = () => machine.monotonicTimeNanosUnsafe() + origin
+  const millis = () => Number(nanos() / NANOS_A_MS)
+  const clock: Clock.Clock = {
+    currentTimeMillisUnsafe: millis,
+    currentTimeMillis: Effect.sync(millis),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: () => machine.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: machine.monotonicTimeNanos,
+    sleep: (duration) => machine.sleep(duration)
+  }
+  const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
+  return { clock, skew, reread }
+})
+
+const decodeMicros = Schema.decodeUnknownEffect(Schema.NonEmptyArray(Schema.Struct({ micros: Schema.BigInt })))
+
+/** The database's time as the program's `Clock`, for everything that is built on this Layer. */
+export const DatabaseClock = Layer.effectContext(
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const readMicros = sql`SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros`.pipe(
+      Effect.flatMap((rows) => Effect.orDie(decodeMicros(rows))),
+      Effect.map(([{ micros }]) => micros),
+      Effect.withTracerEnabled(false)
+    )
+    const { clock, reread, skew } = yield* DatabaseError.explain("read the time of the database")(makeDatabaseTime(readMicros))
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(READ_EVERY_MS), reread)))
+    yield* Effect.forkScoped(warning(skew))
+    return Context.make(ClockSkew, skew).pipe(Context.add(Clock.Clock, clock))
+  })
+)
+
+/** Says once, each time that it begins, that the machine's clock is wrong. */
+const warning = Effect.fnUntraced(function* ({ milliseconds }: ClockSkew["Service"]) {
+  let wasWrong = false
+  for (;;) {
+    const skew = yield* milliseconds
+    const isWrong = Math.abs(skew) > SKEW_AT_MOST_MS
+    if (isWrong && !wasWrong)
+      yield* Effect.logWarning("the clock of this machine is wrong; the database's time is used").pipe(
+        Effect.annotateLogs({ skew_ms: skew })
+      )
+    wasWrong = isWrong
+    yield* Effect.sleep(READ_EVERY_MS)
+  }
+})

@@ -1,0 +1,16 @@
+import { type Clock, Effect } from "effect"
+
+/** The clock of a machine that is off by so much. Nothing else about it is wrong. */
+export const offBy = (clock: Clock.Clock, ms: number): Clock.Clock => {
+  const millis = () => clock.currentTimeMillisUnsafe() + ms
+  const nanos = () => clock.currentTimeNanosUnsafe() + BigInt(ms) * 1_000_000n
+  return {
+    currentTimeMillisUnsafe: millis,
+    currentTimeMillis: Effect.sync(millis),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: clock.monotonicTimeNanos,
+    sleep: (duration) => clock.sleep(duration)
+  }
+}
