@@ -17,6 +17,7 @@ import * as reconciliation from "./migrations/0010_reconciliation.ts"
 import * as observability from "./migrations/0011_observability.ts"
 import * as partitions from "./migrations/0012_partitions.ts"
 import * as keysByAge from "./migrations/0013_keys_by_age.ts"
+import * as hashesOfNumbers from "./migrations/0015_hashes_of_numbers.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -45,7 +46,8 @@ export const Migrations = {
     reconciliation,
     observability,
     partitions,
-    keysByAge
+    keysByAge,
+    hashesOfNumbers
   ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */

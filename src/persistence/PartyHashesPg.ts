@@ -12,12 +12,20 @@ export const PartyHashesPg = Layer.effect(
     // part of no deadlock. What is held is forgotten in the next round.
     const forget = Effect.fn("PartyHashes.forget")(function* (before: Instant, limit: number) {
       const then = iso(before)
+      // Also of what is still open: nothing compares with it any more, and the windows that it was counted in are long gone.
       const transactions = yield* sql`WITH old AS MATERIALIZED (
-          SELECT app_id, reference FROM transactions
-          WHERE party_hash IS NOT NULL AND created_at < ${then}::timestamptz AND status NOT IN ('pending', 'requires_action')
+          SELECT app_id, reference FROM transactions WHERE party_hash IS NOT NULL AND created_at < ${then}::timestamptz
           ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )
-        UPDATE transactions t SET party_hash = NULL FROM old WHERE t.app_id = old.app_id AND t.reference = old.reference
+        UPDATE transactions t SET party_hash = NULL, counted = '[]' FROM old
+        WHERE t.app_id = old.app_id AND t.reference = old.reference RETURNING 1 AS forgotten`
+      // A release before left the windows in place when it dropped the hash.
+      const windows = yield* sql`WITH old AS MATERIALIZED (
+          SELECT app_id, reference FROM transactions
+          WHERE party_hash IS NULL AND json_array_length(counted) > 0 AND created_at < ${then}::timestamptz
+          ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )
+        UPDATE transactions t SET counted = '[]' FROM old WHERE t.app_id = old.app_id AND t.reference = old.reference
         RETURNING 1 AS forgotten`
       const locks = yield* sql`WITH old AS MATERIALIZED (
           SELECT app_id, mode, party_hash FROM payer_locks WHERE at < ${then}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
@@ -36,7 +44,7 @@ export const PartyHashesPg = Layer.effect(
           LIMIT ${limit} FOR UPDATE OF c SKIP LOCKED
         )
         DELETE FROM charge_codes c USING old WHERE c.app_id = old.app_id AND c.reference = old.reference RETURNING 1 AS forgotten`
-      return transactions.length + locks.length + requests.length + codes.length
+      return transactions.length + windows.length + locks.length + requests.length + codes.length
     }, Effect.orDie)
 
     return PartyHashes.of({ forget })

@@ -1,30 +1,90 @@
 import { it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
+import { counterOf, limitsFor } from "../../src/domain/Limits.ts"
+import { CodesPg } from "../../src/persistence/CodesPg.ts"
+import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
 import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
+import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
+import { Codes } from "../../src/services/ports/Codes.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { Limits } from "../../src/services/ports/Limits.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { NOON } from "../support/Given.ts"
-import { appId, given, openOne } from "../support/MoneySteps.ts"
+import { givenClaim } from "../support/GivenMoney.ts"
+import { appId, given, openStep } from "../support/MoneySteps.ts"
 
 const DAY = 24 * 3_600_000
+const partyHash = new Uint8Array(Buffer.from("c0ffee".repeat(11).slice(0, 64), "hex"))
+const hex = Buffer.from(partyHash).toString("hex")
+const windows = limitsFor("live", "payout", []).map((limit) => counterOf(appId, limit, hex, NOON))
+
+const ports = Layer.fresh(Layer.mergeAll(PartyHashesPg, LimitsPg, PayerLocksPg, CodesPg))
+
+/** The tables in which the hash stands, whether as bytes or as digits. */
+const standing = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const tables = yield* sql<{ name: string }>`
+    SELECT table_name AS name FROM information_schema.tables
+    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY 1`
+  const found = yield* Effect.filter(tables, ({ name }) =>
+    Effect.map(
+      sql.unsafe(`SELECT 1 FROM "${name}" t WHERE row_to_json(t)::text LIKE '%${hex}%' LIMIT 1`),
+      (rows) => rows.length > 0
+    )
+  )
+  return found.map(({ name }) => name)
+})
+
+/** One payout in all its windows. */
+const paid = Effect.fnUntraced(function* (key: string) {
+  const claim = yield* givenClaim(appId, key)
+  yield* (yield* Limits).prepare(windows)
+  expect(yield* (yield* FloatLedger).open({ ...openStep(claim, 1_000n), counters: windows, partyHash })).toEqual({
+    _tag: "Opened"
+  })
+})
 
 describe("the hash of a number", () => {
-  it.live("is dropped after its 90 days, but never while the transaction is open", () =>
+  it.live("is nowhere after its 90 days, whatever it stood in and whether its transaction is open or not", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const { forget } = yield* PartyHashes
+        const now = yield* Clock.currentTimeMillis
+        yield* paid("old")
+        yield* (yield* PayerLocks).holder(appId, "live", partyHash)
+        yield* (yield* Codes).request({ appId, mode: "live", partyHash }, NOON, 3, 600_000)
+        expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "transactions"])
+        yield* forget(NOON - DAY, 10)
+        expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "transactions"])
+        yield* forget(now + DAY, 10)
+        yield* (yield* Limits).sweep(NOON + DAY, 10)
+        expect(yield* standing).toEqual([])
+        expect(yield* forget(now + DAY, 10)).toBe(0)
+      }).pipe(Effect.provide(ports), Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("goes step by step where a release before left it in the windows of what it had forgotten", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { forget } = yield* PartyHashes
-        yield* openOne(appId, "old", 1_000n)
-        const known = Effect.map(sql`SELECT 1 FROM transactions WHERE party_hash IS NOT NULL`, (rows) => rows.length)
-        expect(yield* forget(NOON + DAY, 10)).toBe(0)
-        yield* sql`UPDATE transactions SET status = 'successful'`
-        expect(yield* forget(NOON - DAY, 10)).toBe(0)
-        expect(yield* known).toBe(1)
-        expect(yield* forget(NOON + DAY, 10)).toBe(1)
-        expect(yield* known).toBe(0)
-      }).pipe(Effect.provide(PartyHashesPg.pipe(Layer.fresh)), Effect.provideContext(node))
+        for (const key of ["one", "two", "three", "four", "five"]) yield* paid(key)
+        yield* sql`UPDATE transactions SET party_hash = NULL, status = 'successful'`
+        const left = Effect.map(sql`SELECT 1 FROM transactions WHERE counted::text LIKE ${`%${hex}%`}`, (rows) => rows.length)
+        const steps = Effect.all([forget(NOON + DAY, 2), left])
+        expect([yield* steps, yield* steps, yield* steps, yield* steps]).toEqual([
+          [2, 3],
+          [2, 1],
+          [1, 0],
+          [0, 0]
+        ])
+      }).pipe(Effect.provide(ports), Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
 })

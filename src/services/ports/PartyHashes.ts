@@ -5,7 +5,10 @@ import type { Instant } from "../../domain/Instant.ts"
 export class PartyHashes extends Context.Service<
   PartyHashes,
   {
-    /** Drops up to `limit` of each kind that are older than `before`, never one of an open transaction; answers how many. */
+    /**
+     * Drops up to `limit` of each kind that are older than `before`, wherever they stand, of open transactions, too; answers how many.
+     * Only the hashes of codes stay while their charge is open: they say whether one was sent.
+     */
     readonly forget: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/PartyHashes") {}
