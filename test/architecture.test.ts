@@ -130,6 +130,19 @@ const rules: ReadonlyArray<{
     offences: members("process.env")
   },
   {
+    promise: "prints where what came from outside is made visible",
+    where: src,
+    except: /^src\/(commands\/Answer|observability\/Logs)\.ts$/,
+    offences: members(
+      "Console.log",
+      "Console.error",
+      "console.log",
+      "console.error",
+      "process.stdout.write",
+      "process.stderr.write"
+    )
+  },
+  {
     promise: "imports nothing but types from node:http, whose other exports would load a client that nobody uses",
     where: src,
     offences: (source) =>

@@ -1,7 +1,7 @@
-import { Console, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
-import { AsJson, answer } from "./Answer.ts"
+import { AsJson, answer, say } from "./Answer.ts"
 import { openReceiver } from "./DemoReceiver.ts"
 import { openStack } from "./DemoStack.ts"
 import { Refusal } from "./Refusal.ts"
@@ -38,7 +38,7 @@ export const demo = Command.make(
       const asJson = yield* AsJson
       const step: Step = Effect.fnUntraced(function* (name, result) {
         steps.push({ step: name, result })
-        if (!asJson) yield* Console.log(`✓ ${name}\n    ${result}`)
+        if (!asJson) yield* say(`✓ ${name}`, ...result.split("\n").map((line) => `    ${line}`))
       })
       yield* Effect.scoped(play(step)).pipe(
         Effect.timeoutOrElse({
@@ -52,7 +52,7 @@ export const demo = Command.make(
         Effect.mapError(({ message }) => new Refusal({ message: `✗ after ${steps.length} steps that held: ${message}` }))
       )
       if (asJson) return yield* answer({ ok: true, steps })
-      yield* Console.log(`All ${steps.length} steps held.`)
+      yield* say(`All ${steps.length} steps held.`)
     },
     Effect.provide([App.identifiers, App.logs])
   )

@@ -1,12 +1,13 @@
 import { isCurrency } from "../domain/Currency.ts"
 import { json } from "../domain/Json.ts"
 import { minor, toDecimal } from "../domain/Money.ts"
+import { visible } from "../domain/VisibleText.ts"
 
 type Members = Readonly<Record<string, unknown>>
 
 /**
  * A view for people: a member a line, a row a line for lists, amounts in major units with the minor units beside them. Rows that hold
- * lists of their own stand one below the other.
+ * lists of their own stand one below the other. No text in it, name or value, can break its line or steer the terminal.
  */
 export const plain = (view: unknown): string => {
   if (!Array.isArray(view)) return isMembers(view) ? lines(view).join("\n") : scalar(view)
@@ -18,8 +19,9 @@ export const plain = (view: unknown): string => {
 }
 
 const lines = (members: Members, indent = ""): ReadonlyArray<string> => {
-  const width = Math.max(...Object.keys(members).map((name) => name.length))
-  return Object.entries(members).flatMap(([name, value]) => {
+  const width = Math.max(...Object.keys(members).map((name) => visible(name).length))
+  return Object.entries(members).flatMap(([key, value]) => {
+    const name = visible(key)
     if (isRows(value)) {
       return [
         `${indent}${name}`,
@@ -29,7 +31,7 @@ const lines = (members: Members, indent = ""): ReadonlyArray<string> => {
       ]
     }
     if (isMembers(value)) return [`${indent}${name}`, ...lines(value, `${indent}  `)]
-    return [`${indent}${name.padEnd(width)}  ${cell(members, name)}`]
+    return [`${indent}${name.padEnd(width)}  ${cell(members, key)}`]
   })
 }
 
@@ -40,14 +42,14 @@ const table = (rows: ReadonlyArray<Members>): string => {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const columns = names.map((name) => ({
     name,
-    width: Math.max(name.length, ...rows.map((row) => scalar(row[name] ?? "").length))
+    width: Math.max(visible(name).length, ...rows.map((row) => scalar(row[name] ?? "").length))
   }))
   const line = (text: (name: string) => string): string =>
     columns
       .map(({ name, width }) => text(name).padEnd(width))
       .join("  ")
       .trimEnd()
-  return [line((name) => name), ...rows.map((row) => line((name) => scalar(row[name] ?? "")))].join("\n")
+  return [line(visible), ...rows.map((row) => line((name) => scalar(row[name] ?? "")))].join("\n")
 }
 
 const cell = (members: Members, name: string): string => {
@@ -70,7 +72,9 @@ const isMembers = (value: unknown): value is Members =>
 
 const isRows = (value: unknown): value is ReadonlyArray<unknown> => Array.isArray(value) && value.some(isMembers)
 
-const scalar = (value: unknown): string => {
+const scalar = (value: unknown): string => visible(written(value))
+
+const written = (value: unknown): string => {
   if (value === null || value === undefined) return "-"
   if (isRows(value)) return json(value)
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.join(",")

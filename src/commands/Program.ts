@@ -1,6 +1,6 @@
-import { Cause, Console, Effect, Exit } from "effect"
+import { Cause, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
-import { AsJson } from "./Answer.ts"
+import { AsJson, complain } from "./Answer.ts"
 import { audit } from "./Audit.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
@@ -28,7 +28,8 @@ import { webhook } from "./Webhook.ts"
 /** What the process ends with. Stopped by a signal before it was done, a command ends with what shells call an interrupt. */
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const
 
-const gateway = Command.make("gateway").pipe(
+/** Every command. */
+export const gateway = Command.make("gateway").pipe(
   Command.withDescription("The payment gateway: servers and operators' commands"),
   Command.withSubcommands([
     start,
@@ -65,10 +66,13 @@ export const program = (args: ReadonlyArray<string>): Effect.Effect<number, neve
     Effect.flatMap((version) => Command.runWith(gateway, { version })(isKnown(gateway, args) ? args : withoutHelp(args))),
     Effect.as<number>(exitCodes.done),
     Effect.catchTag("ShowHelp", () => Effect.succeed(exitCodes.wrongUsage)),
-    Effect.catchTag("WrongUsage", ({ message }) => Effect.as(Console.error(message), exitCodes.wrongUsage)),
-    Effect.catch((error) => Effect.as(Console.error(error.message), exitCodes.refused)),
+    Effect.catchTag("WrongUsage", ({ message }) => Effect.as(complain(message), exitCodes.wrongUsage)),
+    Effect.catchTag("InvalidSettings", ({ mistakes }) => Effect.as(complain(...mistakes), exitCodes.refused)),
+    Effect.catch(({ message }) => Effect.as(complain(message), exitCodes.refused)),
     Effect.catchCause((cause) =>
-      Cause.hasInterrupts(cause) ? Effect.failCause(cause) : Effect.as(Console.error(Cause.pretty(cause)), exitCodes.refused)
+      Cause.hasInterrupts(cause)
+        ? Effect.failCause(cause)
+        : Effect.as(complain(...indented(Cause.pretty(cause))), exitCodes.refused)
     ),
     Effect.provideService(CliOutput.Presenter, presenter),
     Effect.provideService(CliConfig.CliConfig, CliConfig.make({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
@@ -91,15 +95,20 @@ const presenter: CliOutput.Presenter = {
       return yield* CliOutput.defaultPresenter.present(event)
     }
     const formatter = CliOutput.defaultFormatter({ colors: false })
-    if (event._tag === "Help") return yield* Console.error(formatter.formatHelpDoc(event.helpDoc))
+    if (event._tag === "Help") return yield* complain(...formatter.formatHelpDoc(event.helpDoc).split("\n"))
     const [first] = event.errors
-    yield* Console.error(messageOf(event.errors, first))
-    yield* Console.error(`See: ${event.commandPath.join(" ")} --help`)
+    yield* complain(...messagesOf(event.errors, first))
+    yield* complain(`See: ${event.commandPath.join(" ")} --help`)
   })
 }
 
-const messageOf = (errors: ReadonlyArray<CliError.NonShowHelpErrors>, first: CliError.NonShowHelpErrors | undefined): string =>
-  first === undefined ? "wrong usage" : errors.map(({ message }) => oneLine(message)).join("\n")
+const messagesOf = (
+  errors: ReadonlyArray<CliError.NonShowHelpErrors>,
+  first: CliError.NonShowHelpErrors | undefined
+): ReadonlyArray<string> => (first === undefined ? ["wrong usage"] : errors.map(({ message }) => oneLine(message)))
+
+/** What an unforeseen error says on further lines is set in under its first. */
+const indented = (text: string): ReadonlyArray<string> => text.split("\n").map((line, at) => (at === 0 ? line : `  ${line}`))
 
 const oneLine = (message: string): string =>
   message.replace("Expected: Schema validation failed: Expected", "Expected:").replace(/\s*\n\s*/g, " ")

@@ -41,14 +41,14 @@ const sentView = (record: Case["record"]) => {
   }
 }
 
-/** Cases for people: a to-do list. */
-export const toDo = (cases: ReadonlyArray<Case>, now: Instant): string => {
-  if (cases.length === 0) return "nothing needs a person"
+/** Cases for people: the lines of a to-do list. */
+export const toDo = (cases: ReadonlyArray<Case>, now: Instant): ReadonlyArray<string> => {
+  if (cases.length === 0) return ["nothing needs a person"]
   const count = cases.length === 1 ? "1 case needs" : `${cases.length} cases need`
-  return [`${count} a person, the oldest first`, ...cases.map((one, at) => block(one, at + 1, now))].join("\n\n")
+  return [`${count} a person, the oldest first`, ...cases.flatMap((one, at) => ["", ...block(one, at + 1, now)])]
 }
 
-const block = ({ call, history, record }: Case, place: number, now: Instant): string => {
+const block = ({ call, history, record }: Case, place: number, now: Instant): ReadonlyArray<string> => {
   const { appId, asked, createdAt, currency, kind, mode, provider, providerReference, reference, status } = record
   const view = {
     why: reasonOf(record, history),
@@ -64,15 +64,15 @@ const block = ({ call, history, record }: Case, place: number, now: Instant): st
     last_answer: lastAnswer(history),
     history: history.map(({ actor, at, fact, note }) => ({ at: iso(at), actor, fact, note }))
   }
-  return [`${place}. ${reference}, a ${status} ${kind}`, plain(view), "to end it, one of", ...commands(record)].join("\n")
+  return [`${place}. ${reference}, a ${status} ${kind}`, ...plain(view).split("\n"), "to end it, one of", ...commands(record)]
 }
 
 const commands = (record: Case["record"]): ReadonlyArray<string> => {
   const to = waysOf(record)
-  return (["successful", "failed"] as const).map(
-    (outcome) =>
-      `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])}\n    ${meaning(outcome, to[outcome])}`
-  )
+  return (["successful", "failed"] as const).flatMap((outcome) => [
+    `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])}`,
+    `    ${meaning(outcome, to[outcome])}`
+  ])
 }
 
 const meaning = (outcome: Resolution["outcome"], way: Way): string => (way === "correct" ? corrections[outcome] : meanings[way])

@@ -1,8 +1,8 @@
-import { Console, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { HttpServer } from "effect/http"
 import * as App from "../App.ts"
-import { AsJson, answer } from "./Answer.ts"
+import { answer } from "./Answer.ts"
 import { Installation } from "./Installation.ts"
 
 export const serve = Command.make(
@@ -12,8 +12,7 @@ export const serve = Command.make(
     function* () {
       const settings = yield* Installation.forLong
       const { url } = yield* openGateway(settings)
-      if (yield* AsJson) yield* answer({ url })
-      else yield* Console.log(`The gateway listens on ${url}`)
+      yield* answer({ url }, [`The gateway listens on ${url}`])
       return yield* untilStopped
     },
     Effect.scoped,

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises"
-import { Clock, Console, Effect, Option, Redacted, Schema } from "effect"
+import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { identifiers } from "../App.ts"
 import { signedText } from "../domain/SignedText.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { bodyHash, signature } from "../services/Signature.ts"
-import { AsJson, answer } from "./Answer.ts"
+import { answer } from "./Answer.ts"
 import { Refusal } from "./Refusal.ts"
 
 /** What `key issue --json` prints, as far as signing needs it. */
@@ -34,8 +34,7 @@ export const sign = Command.make(
       Effect.catchTag("SchemaError", () => new Refusal({ message: `${key} does not hold what \`key issue --json\` prints` }))
     )
     const headers = yield* signingHeaders(keyFile, { method, url, body: bytes })
-    if (yield* AsJson) return yield* answer(headers)
-    yield* Console.log(headerLines(headers))
+    yield* answer(headers, headerLines(headers))
   }, Effect.provide(identifiers))
 ).pipe(
   Command.withDescription("The four signing headers of one request, as `curl -H @-` takes them; good for two minutes"),
@@ -80,10 +79,8 @@ export const signingHeaders = Effect.fn("signingHeaders")(function* (key: KeyFil
   }
 })
 
-export const headerLines = (headers: Readonly<Record<string, string>>): string =>
-  Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join("\n")
+export const headerLines = (headers: Readonly<Record<string, string>>): ReadonlyArray<string> =>
+  Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
 
 /** `URL` would rewrite the path; only its host is as clients send it. */
 const address = (url: string) => {

@@ -1,10 +1,10 @@
 import { join } from "node:path"
-import { Console, type Context, Effect, Option } from "effect"
+import { type Context, Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import type { Mode } from "../domain/Ids.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
-import { AsJson, answer } from "./Answer.ts"
+import { answer } from "./Answer.ts"
 import { Installation } from "./Installation.ts"
 import { Memory } from "./Memory.ts"
 import { Refusal } from "./Refusal.ts"
@@ -117,7 +117,7 @@ const introduce = Effect.fnUntraced(function* (
   const key = yield* Effect.provide(demoTenant(dataDir), context)
   const target = `${url}/v1/float`
   const headers = yield* Effect.provide(signingHeaders(key, { method: "GET", url: target, body: new Uint8Array() }), context)
-  const lines = headerLines(headers).split("\n")
+  const lines = headerLines(headers)
   const view = {
     url,
     simulator_url: simulatorUrl ?? null,
@@ -125,22 +125,19 @@ const introduce = Effect.fnUntraced(function* (
     sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${join(dataDir, "tenant.json")} | curl -sS -H @- ${target}`,
     curl: `curl -sS ${lines.map((line) => `-H '${line}'`).join(" ")} ${target}`
   }
-  if (yield* AsJson) return yield* answer(view)
-  yield* Console.log(
-    [
-      `The gateway answers at ${url}`,
-      ...(simulatorUrl === undefined ? [] : [`The provider simulator's control port is ${simulatorUrl}/__simulator/executions`]),
-      "",
-      `A tenant to try it with (kept in ${join(dataDir, "tenant.json")}):`,
-      ...Object.entries(key).map(([name, value]) => `  ${name.padEnd(14)}  ${value}`),
-      "",
-      "Sign a request and send it:",
-      `  ${view.sign_and_send}`,
-      "",
-      "The same, signed already (for the next two minutes, once):",
-      `  ${view.curl}`,
-      "",
-      "Stop with Ctrl-C."
-    ].join("\n")
-  )
+  yield* answer(view, [
+    `The gateway answers at ${url}`,
+    ...(simulatorUrl === undefined ? [] : [`The provider simulator's control port is ${simulatorUrl}/__simulator/executions`]),
+    "",
+    `A tenant to try it with (kept in ${join(dataDir, "tenant.json")}):`,
+    ...Object.entries(key).map(([name, value]) => `  ${name.padEnd(14)}  ${value}`),
+    "",
+    "Sign a request and send it:",
+    `  ${view.sign_and_send}`,
+    "",
+    "The same, signed already (for the next two minutes, once):",
+    `  ${view.curl}`,
+    "",
+    "Stop with Ctrl-C."
+  ])
 })

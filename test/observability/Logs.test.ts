@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Cause, Effect, Redacted } from "effect"
 import { TestConsole } from "effect/testing"
 import { annotations } from "../../src/observability/Attributes.ts"
 import { Logs } from "../../src/observability/Logs.ts"
@@ -63,6 +63,22 @@ describe("Logs", () => {
         expect(lines.join("\n")).not.toContain("hidden")
         expect(lines.join("\n")).toContain("http.url")
         expect(lines[2]).toContain("Error: no")
+      })
+    )
+  }
+
+  const hostile = "\u001b]0;paid\u0007\nforged\u202e\u200b\u2028\u009b31m"
+  for (const format of ["json", "pretty"] as const) {
+    it.effect(`lets no text steer the terminal or forge a line (${format})`, () =>
+      Effect.gen(function* () {
+        yield* Effect.logInfo("said", hostile, Cause.die(new Error(hostile))).pipe(
+          Effect.annotateLogs(annotations({ provider: hostile })),
+          Effect.provide(Logs.layer({ format, level: "Info" }))
+        )
+        const lines = (yield* TestConsole.errorLines).join("\n").split("\n")
+        expect(lines.filter((line) => /^forged|[\p{Cc}\p{Cf}\p{Zl}]/u.test(line))).toEqual([])
+        expect(lines[0]).toContain("\\u001b]0;paid\\u0007\\nforged\\u202e\\u200b\\u2028\\u009b31m")
+        if (format === "json") expect(JSON.parse(lines[0] ?? "").message).toBe(`said ${hostile}`)
       })
     )
   }

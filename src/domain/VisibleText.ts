@@ -1,0 +1,23 @@
+/**
+ * What steers a terminal, makes one line look like two, turns the order of what is read, or is not seen at all: controls (C0, DEL, C1),
+ * line separators, bidirectional and other format characters, characters without width, and halves of characters.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+/** Nearly every text is this, and is looked at once. */
+const PLAIN = /^[ -~]*$/
+
+const short = new Map([
+  ["\n", "\\n"],
+  ["\r", "\\r"],
+  ["\t", "\\t"]
+])
+
+/**
+ * The text on one line, with everything in it to be seen: each such character as an escape of JSON. A JSON text keeps its meaning, for there
+ * they stand in strings only.
+ */
+export const visible = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, escaped))
+
+const escaped = (character: string): string =>
+  short.get(character) ??
+  Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")

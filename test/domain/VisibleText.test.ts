@@ -1,0 +1,43 @@
+import * as fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { visible } from "../../src/domain/VisibleText.ts"
+
+/** A title that is set, a line that is forged, text that runs backwards, and what nobody sees. */
+const hostile = [
+  ["ESC", "\u001b[2J", "\\u001b[2J"],
+  ["OSC", "\u001b]0;paid\u0007", "\\u001b]0;paid\\u0007"],
+  ["C1", "\u009b31m", "\\u009b31m"],
+  ["a line break", "a\nb\r\nc", "a\\nb\\r\\nc"],
+  ["line separators", "a\u2028b\u2029c\u0085d", "a\\u2028b\\u2029c\\u0085d"],
+  ["a bidirectional override", "\u202egnp.exe", "\\u202egnp.exe"],
+  ["isolates", "\u2066x\u2069", "\\u2066x\\u2069"],
+  ["zero width", "a\u200bb\ufeffc\u00add", "a\\u200bb\\ufeffc\\u00add"],
+  ["tags", "a\u{e0041}", "a\\udb40\\udc41"],
+  ["half a character", "a\ud800", "a\\ud800"],
+  ["a tab", "a\tb", "a\\tb"]
+] as const
+
+describe("text from outside", () => {
+  for (const [what, given, shown] of hostile) it(`shows ${what}`, () => expect(visible(given)).toBe(shown))
+
+  it("keeps what people write", () => {
+    const said = "José Ångström, 田中, مرحبا, UGX 1,000 — “ok” \\n 🎉"
+    expect(visible(said)).toBe(said)
+  })
+
+  it("changes no meaning of a JSON text", () => {
+    fc.assert(
+      fc.property(fc.json({ stringUnit: "binary" }), (text) => {
+        expect(JSON.parse(visible(text))).toEqual(JSON.parse(text))
+      })
+    )
+  })
+
+  it("shows what it has shown as it is", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(visible(visible(text))).toBe(visible(text))
+      })
+    )
+  })
+})
