@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { chmod, mkdtemp, readFile } from "node:fs/promises"
+import { chmod, mkdtemp, readdir, readFile, stat } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
@@ -52,6 +52,13 @@ const postmaster = async (dataDir: string): Promise<number> => {
   const { cluster } = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"))
   return Number((await readFile(join(resolve(dataDir, cluster), "postmaster.pid"), "utf8")).split("\n", 1)[0])
 }
+/** Files of a data folder that another account of the machine could read. */
+const readableByOthers = async (dataDir: string): Promise<ReadonlyArray<string>> => {
+  const names = await readdir(dataDir, { recursive: true, withFileTypes: true })
+  const files = names.filter((name) => name.isFile()).map(({ name, parentPath }) => join(parentPath, name))
+  const open = await Promise.all(files.map(async (file) => ((await stat(file)).mode & 0o077) !== 0))
+  return files.filter((_, at) => open[at])
+}
 /** A process that ended and that nobody has collected does not live. */
 const lives = async (pid: number): Promise<boolean> => Option.isSome(await Effect.runPromise(LocalProcess.identity(pid)))
 const answers = async (url: string): Promise<number> => (await fetch(`${url}/health`)).status
@@ -85,6 +92,7 @@ describe("gateway start", () => {
       const first = start(dataDir)
       const { tenant } = await started(first)
       const others = [await remembered(dataDir, "simulator"), await postmaster(dataDir)]
+      expect(await readableByOthers(dataDir)).toEqual([])
       first.child.kill("SIGKILL")
       await first.ended
       expect(await Promise.all(others.map(lives))).toEqual([true, true])

@@ -19,6 +19,9 @@ interface Entry {
 }
 
 const NEWLINE = 10
+/** A journal holds whole numbers of people and the bodies of requests: for its owner alone. */
+const PRIVATE_FILE = 0o600
+const PRIVATE_FOLDER = 0o700
 
 /** A process killed in the middle of a write leaves a last line without its end: it is cut off. */
 export const openJournal = Effect.fn("openJournal")(function* (
@@ -27,7 +30,7 @@ export const openJournal = Effect.fn("openJournal")(function* (
 ): Effect.fn.Return<Journal, never, Scope.Scope> {
   const lines = yield* Effect.promise(() => readWholeLines(path))
   const file = yield* Effect.acquireRelease(
-    Effect.promise(() => open(path, "a")),
+    Effect.promise(() => open(path, "a", PRIVATE_FILE)),
     (handle) => Effect.promise(() => handle.close())
   )
   const queue = yield* Queue.unbounded<Entry>()
@@ -64,8 +67,10 @@ const write = Effect.fnUntraced(function* (file: FileHandle, entries: ReadonlyAr
 }, Effect.uninterruptible)
 
 async function readWholeLines(path: string): Promise<ReadonlyArray<string>> {
-  await mkdir(dirname(path), { recursive: true })
-  const created = await open(path, "a")
+  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER })
+  const created = await open(path, "a", PRIVATE_FILE)
+  // One that an older program made may be open to others.
+  await created.chmod(PRIVATE_FILE)
   await created.close()
   const bytes = await readFile(path)
   const end = bytes.lastIndexOf(NEWLINE) + 1

@@ -22,8 +22,8 @@ export const openPorts = Effect.fn("openPorts")(function* (dataDir: string): Eff
     remember: (provider, port) =>
       Effect.sync(() => {
         ports = { ...ports, [provider]: port }
-        mkdirSync(folder, { recursive: true })
-        writeFileSync(file, `${JSON.stringify(ports, null, 2)}\n`)
+        mkdirSync(folder, { recursive: true, mode: 0o700 })
+        writeFileSync(file, `${JSON.stringify(ports, null, 2)}\n`, { mode: 0o600 })
       })
   }
 })

@@ -1,0 +1,20 @@
+import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { openJournal } from "../../src/providers/simulation/Journal.ts"
+
+it.live("closes a journal that an older program left open to others, and keeps what is in it", () =>
+  Effect.gen(function* () {
+    const folder = yield* Effect.acquireRelease(
+      Effect.promise(() => mkdtemp(join(tmpdir(), "payment-gateway-journal-"))),
+      (made) => Effect.promise(() => rm(made, { recursive: true }))
+    )
+    const file = join(folder, "calls.jsonl")
+    yield* Effect.promise(() => writeFile(file, "one\n").then(() => chmod(file, 0o644)))
+    const { lines } = yield* openJournal(file, false)
+    expect(lines).toEqual(["one"])
+    expect((yield* Effect.promise(() => stat(file))).mode & 0o777).toBe(0o600)
+  }).pipe(Effect.scoped)
+)
