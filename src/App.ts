@@ -33,7 +33,7 @@ export type Settings = Config.Settings
 export type ReadySettings = Settings & { readonly databaseUrl: Redacted.Redacted; readonly masterKey: Redacted.Redacted }
 
 /** The environment that settings are read from, and the settings as they are read from it. */
-export const { Environment, settings } = Config
+export const { Environment, realParts, settings } = Config
 
 /** What stops a program before it has begun to work, for the person who started it: one line. */
 export class Unstartable extends Schema.TaggedError<Unstartable>()("Unstartable", { message: Schema.String }) {}
@@ -135,7 +135,7 @@ const management = (settings: Settings, draining: Effect.Effect<boolean>, versio
       const families = Effect.zipWith(process, picture(read), (own, standing) => [...own, ...gauges(standing)])
       return Layer.merge(
         Management.layer({
-          host: settings.host,
+          host: settings.managementHost,
           port: settings.managementPort,
           draining,
           database: alive,

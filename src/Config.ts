@@ -1,19 +1,17 @@
 import { Context, Effect, Schema } from "effect"
+import { collector, databaseUrlOf, isRealPart, redisUrlOf } from "./ConfigAddresses.ts"
 import {
   boolean,
   duration,
   hostName,
-  httpUrl,
   list,
   longerThanZero,
   masterKeyText,
   network,
   oneOf,
-  postgresUrl,
   type Reader,
   rate,
   reader,
-  redisUrl,
   rising,
   text,
   type Variables,
@@ -47,6 +45,14 @@ export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.flatMap
   return mistakes.length === 0 ? Effect.succeed(read) : Effect.fail(new InvalidSettings({ mistakes }))
 })
 
+/** Names of the settings by which real money, or the installation that it is in, can be reached; in the order of their names. */
+export const realParts: Effect.Effect<ReadonlyArray<string>> = Effect.map(Environment, (variables) => {
+  const accounts = knownProviders.map(({ name }) => `${name.toUpperCase()}_`)
+  return Object.keys(variables)
+    .filter((name) => isRealPart(name, variables[name]?.trim() ?? "", accounts))
+    .sort()
+})
+
 const logLevels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error", off: "None" } as const
 
 // decisions.md section 8, "Test-mode ceiling".
@@ -67,6 +73,7 @@ const testCeilings: Readonly<Record<Currency, MinorUnits>> = {
 
 /** A nonce is kept this much longer than any signature with it can be accepted. */
 const NONCE_MARGIN_SECONDS = 30
+const LOOPBACK = "127.0.0.1"
 const MAX_SECONDS = 3600
 const MAX_DELAY_MS = 600_000
 const LARGEST_PORT = 65_535
@@ -79,15 +86,19 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
   const port = read("PORT", "8080", wholeNumber(0, LARGEST_PORT))
   const managementPort = read("MANAGEMENT_PORT", "8081", wholeNumber(0, LARGEST_PORT))
   if (port !== 0 && port === managementPort) mistakes.push("MANAGEMENT_PORT must differ from PORT")
-  const databaseUrl = read.optional("DATABASE_URL", postgresUrl)
+  const databaseUrl = databaseUrlOf(read, mistakes)
   const masterKey = read.optional("MASTER_KEY", masterKeyText)
   if (databaseUrl !== null && !read.has("MASTER_KEY")) mistakes.push("MASTER_KEY is required together with DATABASE_URL")
-  const simulatorAllowed = read("ALLOW_SIMULATOR", "false", boolean)
+  const refuseLoopback = databaseUrl !== null && !read("ALLOW_SIMULATOR", "false", boolean)
   const policy = policyOf(read)
+  if (policy.webhookAllowLoopback && refuseLoopback)
+    mistakes.push("WEBHOOK_ALLOW_LOOPBACK is for development and stands beside DATABASE_URL, a real database: unset one of them")
   return {
-    host: read("HOST", "127.0.0.1", hostName),
+    host: read("HOST", LOOPBACK, hostName),
     port,
     managementPort,
+    /** Not `host`: what listens there asks for no key. */
+    managementHost: read("MANAGEMENT_HOST", LOOPBACK, hostName),
     /** Null: the embedded PostgreSQL under `dataDir`. */
     databaseUrl,
     dataDir: read("DATA_DIR", ".data", text),
@@ -98,12 +109,12 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     logFormat: read("LOG_FORMAT", process.stderr.isTTY ? "pretty" : "json", oneOf({ pretty: "pretty", json: "json" })),
     logLevel: read("LOG_LEVEL", "info", oneOf(logLevels)),
     telemetry: {
-      endpoint: read.optional("OTEL_EXPORTER_OTLP_ENDPOINT", httpUrl),
-      tracesEndpoint: read.optional("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", httpUrl),
+      endpoint: collector(read, mistakes, "OTEL_EXPORTER_OTLP"),
+      tracesEndpoint: collector(read, mistakes, "OTEL_EXPORTER_OTLP_TRACES"),
       serviceName: read("OTEL_SERVICE_NAME", "payment-gateway", text)
     },
     /** Null: each process counts for itself. */
-    redisUrl: read.optional("REDIS_URL", redisUrl),
+    redisUrl: redisUrlOf(read, mistakes),
     /** How often one key may ask. */
     rateLimits: { reads: read("RATE_LIMIT_READS", "500/s:1000", rate), money: read("RATE_LIMIT_MONEY", "200/s:400", rate) },
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
@@ -115,7 +126,8 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     /** Empty: no provider is registered, unless it is simulated. */
     providers: providers(read, mistakes, {
       timeoutMs: policy.providerTimeoutMs,
-      refuseLoopback: databaseUrl !== null && !simulatorAllowed
+      refuseLoopback,
+      refuseRemote: policy.webhookAllowLoopback
     }),
     policy
   }
@@ -125,7 +137,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
 const providers = (
   read: Reader,
   mistakes: Array<string>,
-  bounds: { readonly timeoutMs: number; readonly refuseLoopback: boolean }
+  bounds: { readonly timeoutMs: number; readonly refuseLoopback: boolean; readonly refuseRemote: boolean }
 ) => knownProviders.flatMap((known) => known.configured(read, mistakes, bounds) ?? [])
 
 /** What the `Policy` port holds. */

@@ -135,5 +135,9 @@ export const postgresUrl: Rule<Redacted.Redacted> = {
   isSecret: true
 }
 
-export const isLoopback = (url: string): boolean =>
-  /^(localhost|127\.[\d.]+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0)$/.test(new URL(url).hostname)
+/** Whether an address leads to this machine and nowhere else. */
+export const isLoopback = (url: string): boolean => isLoopbackHost(new URL(url).hostname)
+
+/** The same of a host alone, IPv6 with its brackets or without. */
+export const isLoopbackHost = (host: string): boolean =>
+  /^(localhost|127\.[\d.]+|\[?::1\]?|\[?::ffff:7f.*|0\.0\.0\.0)$/i.test(host)

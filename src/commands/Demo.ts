@@ -4,6 +4,7 @@ import * as App from "../App.ts"
 import { AsJson, answer, say } from "./Answer.ts"
 import { openReceiver } from "./DemoReceiver.ts"
 import { openStack } from "./DemoStack.ts"
+import { forDevelopment } from "./Development.ts"
 import { Refusal } from "./Refusal.ts"
 import { KeyFile, signingHeaders } from "./Sign.ts"
 
@@ -54,7 +55,8 @@ export const demo = Command.make(
       if (asJson) return yield* answer({ ok: true, steps })
       yield* say(`All ${steps.length} steps held.`)
     },
-    Effect.provide([App.identifiers, App.logs])
+    Effect.provide([App.identifiers, App.logs]),
+    forDevelopment("demo")
   )
 ).pipe(Command.withDescription("Play the main job end to end on free ports, from the first tenant to the last ledger check"))
 

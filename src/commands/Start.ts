@@ -5,6 +5,7 @@ import * as App from "../App.ts"
 import type { Mode } from "../domain/Ids.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { answer } from "./Answer.ts"
+import { forDevelopment } from "./Development.ts"
 import { Installation } from "./Installation.ts"
 import { Memory } from "./Memory.ts"
 import { Refusal } from "./Refusal.ts"
@@ -25,20 +26,18 @@ export const start = Command.make(
       const { dataDir } = yield* App.settings
       yield* takeOver(dataDir)
       const installed = yield* Installation.forLong
-      const simulator = yield* simulatorFor(installed)
-      const settings = Option.match(simulator, {
-        onNone: () => installed,
-        onSome: ({ baseUrls }) => App.simulated(installed, (provider) => baseUrls[provider] ?? "")
-      })
+      const simulator = yield* simulatorOf(installed)
+      const settings = App.simulated(installed, (provider) => simulator.baseUrls[provider] ?? "")
       const { context, url } = yield* openGateway(settings)
-      if (Option.isSome(simulator)) yield* Effect.provide(tellCallbacks(settings, simulator.value, url), context)
+      yield* Effect.provide(tellCallbacks(settings, simulator, url), context)
       yield* Memory.rememberSelf(gatewayFile(dataDir), url)
-      yield* introduce(dataDir, url, Option.getOrUndefined(simulator)?.controlUrl, context)
+      yield* introduce(dataDir, url, simulator.controlUrl, context)
       return yield* untilStopped
     },
     Effect.scoped,
     Effect.provide(App.logs),
-    Effect.updateService(App.Environment, forDevelopment)
+    Effect.updateService(App.Environment, withLoopback),
+    forDevelopment("start")
   )
 ).pipe(
   Command.withDescription("Run the gateway, PostgreSQL and the provider simulator until stopped, with a tenant to try it with")
@@ -47,7 +46,7 @@ export const start = Command.make(
 /** Where a data folder remembers the gateway that `start` runs. */
 export const gatewayFile = (dataDir: string): string => join(dataDir, "gateway.json")
 
-function forDevelopment(variables: Readonly<Record<string, string | undefined>>) {
+function withLoopback(variables: Readonly<Record<string, string | undefined>>) {
   return { ...variables, WEBHOOK_ALLOW_LOOPBACK: variables["WEBHOOK_ALLOW_LOOPBACK"] || "true" }
 }
 
@@ -72,16 +71,13 @@ const takeOver = Effect.fnUntraced(function* (dataDir: string) {
   )
 })
 
-/** None where an account at a provider is set, or a real database: then nothing here is simulated. */
-const simulatorFor = Effect.fnUntraced(function* (settings: App.ReadySettings) {
-  if (settings.providers.length > 0 || !(yield* isEmbedded)) return Option.none<SimulatorPlace>()
+/** Brought back while the scope lives, and stopped with it. */
+const simulatorOf = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   yield* Effect.addFinalizer(() => SimulatorProcess.stop(settings.dataDir))
   const place = yield* SimulatorProcess.ensure(settings)
   yield* Effect.forkScoped(SimulatorProcess.keepRunning(settings))
-  return Option.some(place)
+  return place
 })
-
-const isEmbedded = Effect.map(App.settings, ({ databaseUrl }) => databaseUrl === null)
 
 /** In reality a field of the provider's dashboard. */
 const tellCallbacks = Effect.fnUntraced(function* (settings: App.Settings, { controlUrl }: SimulatorPlace, url: string) {
@@ -111,7 +107,7 @@ type OperatorPorts = typeof demoTenant extends (dataDir: string) => Effect.Effec
 const introduce = Effect.fnUntraced(function* (
   dataDir: string,
   url: string,
-  simulatorUrl: string | undefined,
+  simulatorUrl: string,
   context: Context.Context<OperatorPorts>
 ) {
   const key = yield* Effect.provide(demoTenant(dataDir), context)
@@ -120,14 +116,14 @@ const introduce = Effect.fnUntraced(function* (
   const lines = headerLines(headers)
   const view = {
     url,
-    simulator_url: simulatorUrl ?? null,
+    simulator_url: simulatorUrl,
     tenant: key,
     sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${join(dataDir, "tenant.json")} | curl -sS -H @- ${target}`,
     curl: `curl -sS ${lines.map((line) => `-H '${line}'`).join(" ")} ${target}`
   }
   yield* answer(view, [
     `The gateway answers at ${url}`,
-    ...(simulatorUrl === undefined ? [] : [`The provider simulator's control port is ${simulatorUrl}/__simulator/executions`]),
+    `The provider simulator's control port is ${simulatorUrl}/__simulator/executions`,
     "",
     `A tenant to try it with (kept in ${join(dataDir, "tenant.json")}):`,
     ...Object.entries(key).map(([name, value]) => `  ${name.padEnd(14)}  ${value}`),

@@ -1,8 +1,9 @@
-import { Effect, Layer, type Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import { SqlClient } from "effect/sql"
 import { makeBoundedClient } from "./BoundedClient.ts"
 import { DatabaseError } from "./DatabaseError.ts"
+import { databaseTls } from "./DatabaseTls.ts"
 import { Migrations } from "./Migrations.ts"
 
 /** Where the database is. The parts are those of an `EmbeddedDatabase`. */
@@ -31,6 +32,17 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 /** What the statements need, such as an exact `extract`, is there from 14 on; 14 itself is at the end of its support. */
 const OLDEST_VERSION = 15
 
+const startupParameters = {
+  lock_timeout: `${LOCK_TIMEOUT_MS}ms`,
+  statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
+  idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
+  // A plan that was made while its table was young would read it from end to end until the next ANALYZE.
+  enable_seqscan: "off",
+  // Statements are short, and compiling one takes longer than running it.
+  jit: "off",
+  TimeZone: "UTC"
+}
+
 /** PostgreSQL as every part of the gateway uses it: one pool, whose connections carry statements of many fibers at once. */
 export const Database = {
   /** The pool. Building it fails with one clear line when the server cannot be reached, or is too old. */
@@ -38,30 +50,23 @@ export const Database = {
     const { password, url, ...parts } = { password: undefined, url: undefined, ...address }
     const client = Layer.effect(
       SqlClient.SqlClient,
-      DatabaseError.explain("use the database")(
-        makeBoundedClient(
+      Effect.gen(function* () {
+        const ssl = url === undefined ? undefined : yield* databaseTls(Redacted.value(url))
+        return yield* makeBoundedClient(
           {
             ...parts,
             url,
             password,
+            ssl,
             applicationName: APPLICATION_NAME,
             connectTimeout: CONNECT_TIMEOUT,
             maxConnections: CONNECTIONS,
             multiplex: true,
-            startupParameters: {
-              lock_timeout: `${LOCK_TIMEOUT_MS}ms`,
-              statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
-              idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
-              // A plan that was made while its table was young would read it from end to end until the next ANALYZE.
-              enable_seqscan: "off",
-              // Statements are short, and compiling one takes longer than running it.
-              jit: "off",
-              TimeZone: "UTC"
-            }
+            startupParameters
           },
           { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS }
         )
-      )
+      }).pipe(DatabaseError.explain("use the database"))
     ).pipe(Layer.provide(Reactivity.layer))
     return Layer.provideMerge(Layer.effectDiscard(reachable), client)
   },

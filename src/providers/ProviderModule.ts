@@ -60,6 +60,8 @@ interface Bounds {
   readonly timeoutMs: number
   /** Beside a real database an address of this machine is a mistake, unless it is meant. */
   readonly refuseLoopback: boolean
+  /** Where tenants' webhooks may go to this machine, no real provider may be paid with. */
+  readonly refuseRemote: boolean
 }
 
 const modes: ReadonlyArray<Mode> = ["live", "test"]
@@ -93,7 +95,7 @@ const settingName = (module: Pick<SettingNames, "name">, ...parts: ReadonlyArray
   [module.name, ...parts].join("_").toUpperCase()
 
 /** Null where the provider is not registered. */
-const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, { refuseLoopback }: Bounds) => {
+const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, bounds: Bounds) => {
   const name = settingName(module, "BASE_URL")
   const baseUrl = read.optional(name, httpUrl)
   const isNamed = (mode: Mode) => module.credentials.some((part) => read.has(settingName(module, mode, part)))
@@ -109,10 +111,17 @@ const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, 
   for (const part of module.shared.filter((one) => !read.has(settingName(module, one)))) {
     mistakes.push(`${settingName(module, part)} is required together with ${name}`)
   }
-  if (baseUrl !== null && refuseLoopback && isLoopback(baseUrl)) {
-    mistakes.push(`${name} is a loopback address beside DATABASE_URL: set ALLOW_SIMULATOR=true if that is meant`)
-  }
+  if (baseUrl !== null) mistakes.push(...placeMistakes(name, baseUrl, bounds))
   return baseUrl
+}
+
+const placeMistakes = (name: string, baseUrl: string, { refuseLoopback, refuseRemote }: Bounds): ReadonlyArray<string> => {
+  if (isLoopback(baseUrl))
+    return refuseLoopback ? [`${name} is a loopback address beside DATABASE_URL: set ALLOW_SIMULATOR=true if that is meant`] : []
+  return [
+    ...(baseUrl.startsWith("https:") ? [] : [`${name} sends credentials and money in plain text: give it an https address`]),
+    ...(refuseRemote ? [`WEBHOOK_ALLOW_LOOPBACK is for development and stands beside ${name}, a real provider: unset it`] : [])
+  ]
 }
 
 const accountIn = <Account>(

@@ -8,7 +8,7 @@ const mistakes = (variables: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(read(variables)), (refused) => refused.mistakes)
 
 const MASTER_KEY = Buffer.alloc(32, 7).toString("base64")
-const DATABASE_URL = "postgres://gateway:pw-very-secret@db.example/gateway"
+const DATABASE_URL = "postgres://gateway:pw-very-secret@db.example/gateway?sslmode=verify-full"
 
 describe("the settings", () => {
   it.effect("have a default each", () =>
@@ -17,6 +17,7 @@ describe("the settings", () => {
       expect(rest).toMatchObject({
         host: "127.0.0.1",
         port: 8080,
+        managementHost: "127.0.0.1",
         managementPort: 8081,
         databaseUrl: null,
         dataDir: ".data",

@@ -176,4 +176,8 @@ const variables = {
 }
 
 const configured = (given: Readonly<Record<string, string>>, mistakes: Array<string>) =>
-  flutterwaveProvider.configured(reader(given, mistakes), mistakes, { timeoutMs: 5000, refuseLoopback: false })
+  flutterwaveProvider.configured(reader(given, mistakes), mistakes, {
+    timeoutMs: 5000,
+    refuseLoopback: false,
+    refuseRemote: false
+  })

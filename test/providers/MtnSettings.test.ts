@@ -14,7 +14,11 @@ const live = {
 
 const read = (variables: Readonly<Record<string, string>>) => {
   const mistakes: Array<string> = []
-  const accounts = mtnProvider.configured(reader(variables, mistakes), mistakes, { timeoutMs: 1000, refuseLoopback: true })
+  const accounts = mtnProvider.configured(reader(variables, mistakes), mistakes, {
+    timeoutMs: 1000,
+    refuseLoopback: true,
+    refuseRemote: false
+  })
   return { mistakes, names: accounts === undefined ? [] : [accounts.accountName("live"), accounts.accountName("test")] }
 }
 

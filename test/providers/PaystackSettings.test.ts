@@ -10,7 +10,11 @@ import { momo, quoteOrder } from "./ContractOrders.ts"
 
 const read = (variables: Readonly<Record<string, string>>) => {
   const mistakes: Array<string> = []
-  const accounts = paystackProvider.configured(reader(variables, mistakes), mistakes, { timeoutMs: 1000, refuseLoopback: false })
+  const accounts = paystackProvider.configured(reader(variables, mistakes), mistakes, {
+    timeoutMs: 1000,
+    refuseLoopback: false,
+    refuseRemote: false
+  })
   return { accounts, mistakes }
 }
 

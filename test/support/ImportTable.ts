@@ -91,6 +91,7 @@ export const imports: ReadonlyArray<{
     files: ["persistence/"],
     packages: [core, node, /^effect\/reactivity\/Reactivity$/, /^@effect\/sql-pg\/PgClient$/]
   },
+  { from: /^persistence\/DatabaseTls\.ts$/, files: ["persistence/Database"], packages: [core, /^node:(fs\/promises|tls)$/] },
   {
     from: /^persistence\/RateLimitsRedis\.ts$/,
     files: ["services/ports/", "persistence/RateLimitsMemory.ts"],
@@ -120,7 +121,8 @@ export const imports: ReadonlyArray<{
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },
   { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts"], packages: [core, /^node:net$/] },
-  { from: /^Config\.ts$/, files: ["domain/", "ConfigRules.ts", "providers/Registry.ts"], packages: [core] },
+  { from: /^Config\.ts$/, files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "providers/Registry.ts"], packages: [core] },
+  { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseUrl.ts"], packages: [core] },
   // What App puts together, in three parts.
   {
     from: /^(App|Ports|Services)\.ts$/,

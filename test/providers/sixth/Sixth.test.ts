@@ -105,7 +105,11 @@ describe("Tumbuka Pay's settings", () => {
   it("are told all at once when they are wrong, without a secret", () => {
     const mistakes: Array<string> = []
     const variables = { SIXTH_LIVE_API_KEY: "secret", SIXTH_PAYOUT_FEES: "much" }
-    sixthProvider.configured(reader(variables, mistakes), mistakes, { timeoutMs: 1000, refuseLoopback: true })
+    sixthProvider.configured(reader(variables, mistakes), mistakes, {
+      timeoutMs: 1000,
+      refuseLoopback: true,
+      refuseRemote: false
+    })
     expect(mistakes).toEqual([
       "SIXTH_BASE_URL is required together with the account's credentials",
       "SIXTH_LIVE_WEBHOOK_SECRET is required together with the other SIXTH_LIVE credentials",

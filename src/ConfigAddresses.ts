@@ -1,0 +1,52 @@
+import { Redacted } from "effect"
+import { boolean, httpUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl } from "./ConfigRules.ts"
+import { databaseWay, isVerified } from "./persistence/DatabaseUrl.ts"
+
+/** Null: the embedded database. What another machine's database is told and answers is read and changed by nobody on the way. */
+export const databaseUrlOf = (read: Reader, mistakes: Array<string>) => {
+  const url = read.optional("DATABASE_URL", postgresUrl)
+  const isMeant = read("DATABASE_INSECURE", "false", boolean)
+  const way = url === null ? null : databaseWay(Redacted.value(url))
+  if (way === null) return null
+  if (typeof way === "string") mistakes.push(`DATABASE_URL ${way}`)
+  else if (!isMeant && !isVerified(way) && !isThisMachine(way.host))
+    mistakes.push(
+      "DATABASE_URL leads to another machine without TLS and a verified certificate: give it sslmode=verify-full, and sslrootcert=FILE for an authority of your own, or set DATABASE_INSECURE=true"
+    )
+  return url
+}
+
+/** No host at all is this one, as is a path, which is a socket's. */
+const isThisMachine = (host: string): boolean => host === "" || host.startsWith("/") || isLoopbackHost(host)
+
+export const redisUrlOf = (read: Reader, mistakes: Array<string>) => {
+  const url = read.optional("REDIS_URL", redisUrl)
+  const isMeant = read("REDIS_INSECURE", "false", boolean)
+  if (url !== null && !isMeant) {
+    const { hostname, protocol } = new URL(Redacted.value(url))
+    if (protocol === "redis:" && !isThisMachine(hostname))
+      mistakes.push("REDIS_URL takes its password to another machine in plain text: make it rediss:, or set REDIS_INSECURE=true")
+  }
+  return url
+}
+
+/** What leaves to a collector is a list of attributes without a secret; what lets it in is one. */
+export const collector = (read: Reader, mistakes: Array<string>, signal: string) => {
+  const url = read.optional(`${signal}_ENDPOINT`, httpUrl)
+  const named = [`${signal}_HEADERS`, "OTEL_EXPORTER_OTLP_HEADERS"].find(read.has)
+  if (url !== null && named !== undefined && isPlain(url))
+    mistakes.push(`${signal}_ENDPOINT takes ${named} to another machine in plain text: give it an https address`)
+  return url
+}
+
+const isPlain = (url: string): boolean => new URL(url).protocol === "http:" && !isLoopback(url)
+
+/**
+ * Whether a development's gateway has to keep away from what a setting names: a database or an account that is not its own, also where it
+ * is reached through this machine, or the cache of other nodes. `accounts` are the beginnings of the providers' settings.
+ */
+export const isRealPart = (name: string, value: string, accounts: ReadonlyArray<string>): boolean => {
+  if (value === "") return false
+  if (name === "REDIS_URL") return !URL.canParse(value) || !isThisMachine(new URL(value).hostname)
+  return name === "DATABASE_URL" || accounts.some((account) => name.startsWith(account))
+}
