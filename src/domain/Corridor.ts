@@ -9,7 +9,7 @@ export type Direction = typeof Direction.Type
 export const Method = Schema.Literals(["momo", "bank", "card", "wallet"])
 export type Method = typeof Method.Type
 
-export const Country = Schema.String.check(Schema.isPattern(/^[A-Z]{2}$/u))
+export const Country = Schema.String.check(Schema.isPattern(/^[A-Z]{2}$/u, { expected: "two capital letters such as UG" }))
 
 /** What names a corridor: capability is per (country, currency, direction, method), never per country. */
 export const CorridorKey = Schema.Struct({ country: Country, currency: Currency, direction: Direction, method: Method })

@@ -11,7 +11,7 @@ export const auditReason = (rawHeaders: ReadonlyArray<string>): Result.Result<st
     ? Result.succeed(reason)
     : Result.fail(
         new MalformedRequest({
-          issues: [{ path: "X-Audit-Reason", message: "Expected 1 to 200 printable ASCII characters, once" }]
+          issues: [{ path: "X-Audit-Reason", message: "is required once: 1 to 200 printable ASCII characters" }]
         })
       )
 }

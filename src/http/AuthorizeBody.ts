@@ -6,6 +6,7 @@ import type { Otp } from "../services/ports/Provider.ts"
 import { AuthorizeBody, CodeBody } from "./api/Collections.ts"
 import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, opened, readTree } from "./Body.ts"
 import { cardData, withIssues } from "./CollectionBody.ts"
+import { REQUIRED } from "./FieldIssues.ts"
 import { sourceOf } from "./Parties.ts"
 import { Signed } from "./SignedRequest.ts"
 import { isJsonObject, type JsonTree } from "./StrictJson.ts"
@@ -63,9 +64,10 @@ const otpOf = (wire: Wire): Result.Result<Otp, BodyRefusal> => {
   const flat = wire.pin_id === undefined && wire.pin === undefined ? undefined : { pin_id: wire.pin_id, pin: wire.pin }
   const forms = [wire.authorization?.otp, wire.otp, flat].filter((form) => form !== undefined)
   const [form, another] = forms
-  if (form === undefined) return invalid([{ path: "authorization", message: "Expected the code" }])
-  if (another !== undefined) return invalid([{ path: "authorization", message: "Expected the code in one form only" }])
-  if (form.pin_id === undefined) return invalid([{ path: "pin_id", message: "Missing key" }])
-  if (form.pin === undefined) return invalid([{ path: "pin", message: "Missing key" }])
+  if (form === undefined) return invalid([{ path: "authorization", message: REQUIRED }])
+  if (another !== undefined)
+    return invalid([{ path: "authorization", message: "must hold the code in one form only, and no other member beside it" }])
+  if (form.pin_id === undefined) return invalid([{ path: "pin_id", message: REQUIRED }])
+  if (form.pin === undefined) return invalid([{ path: "pin", message: REQUIRED }])
   return Result.succeed({ pinId: form.pin_id, pin: Redacted.make(form.pin) })
 }

@@ -1,4 +1,4 @@
-import { Redacted, Result, type Schema, SchemaIssue, SchemaParser } from "effect"
+import { Redacted, Result, type Schema, SchemaAST, SchemaParser } from "effect"
 import { isCurrency } from "../domain/Currency.ts"
 import {
   InexactAmount,
@@ -11,6 +11,8 @@ import {
 import type { Mode } from "../domain/Ids.ts"
 import { json } from "../domain/Json.ts"
 import { MAXIMUM_METADATA_BYTES } from "./api/Wire.ts"
+import { fieldIssues } from "./FieldIssues.ts"
+import { bounded, inside, issueAt, type Place, pathOf } from "./Issues.ts"
 import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict, withNumbers } from "./StrictJson.ts"
 
 /** A body that follows its endpoint's schema. */
@@ -19,7 +21,7 @@ export interface Body<C> {
   /** The command with every secret open, for the fingerprint's hash and nothing else. */
   readonly fingerprint: unknown
   /** Paths of the members that the contract does not name. */
-  readonly ignored: ReadonlyArray<string>
+  readonly ignored: Iterable<string>
 }
 
 export type BodyRefusal = UnknownCurrency | InexactAmount | ValidationFailed
@@ -41,7 +43,7 @@ export const checkMode = (tree: JsonTree, mode: Mode): Result.Result<JsonTree, M
 export interface Decoded<W> {
   readonly wire: W
   readonly tree: JsonObject
-  readonly ignored: ReadonlyArray<string>
+  readonly ignored: Iterable<string>
 }
 
 /** Decodes in the contract's order: unknown currencies, inexact amounts, then every other rule of the fields at once. */
@@ -49,8 +51,9 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
   const decode = SchemaParser.decodeUnknownResult(schema, { errors: "all" })
   const currencies = Object.keys(schema.fields).filter((name) => /(?:^|_)currency$/.test(name))
   const amounts = Object.keys(schema.fields).filter((name) => name.endsWith("_minor"))
+  const lists = Object.entries(schema.fields).flatMap(([name, { ast }]) => (SchemaAST.isArrays(ast) ? [name] : []))
   return (tree: JsonTree): Result.Result<Decoded<W>, BodyRefusal> => {
-    if (!isJsonObject(tree)) return invalid([{ path: "", message: "Expected an object" }])
+    if (!isJsonObject(tree)) return invalid([issueAt(null, "The body must be an object.")])
     for (const name of currencies) {
       const value = member(tree, name)
       if (typeof value === "string" && !isCurrency(value))
@@ -60,16 +63,21 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
       const value = member(tree, name)
       if (value instanceof NumberLiteral && !EXACT.test(value.source)) return Result.fail(new InexactAmount({ field: name }))
     }
+    // Before its items are looked at: the schema would look at all of them.
+    for (const name of lists) if (isLong(member(tree, name))) return invalid([issueAt(inside(null, name), TOO_MANY_ITEMS)])
     const decoded = decode(withNumbers(tree))
-    const texts = textIssues(tree, "")
-    if (Result.isFailure(decoded)) return invalid([...texts, ...fieldIssues(decoded.failure)])
-    if (texts.length > 0) return invalid(texts)
-    return Result.succeed({ wire: decoded.success, tree, ignored: unnamed(tree, decoded.success, "") })
+    const issues = bounded(textIssues(tree, null), Result.isFailure(decoded) ? fieldIssues(decoded.failure, tree) : [])
+    if (Result.isFailure(decoded) || issues.length > 0) return invalid(issues)
+    return Result.succeed({
+      wire: decoded.success,
+      tree,
+      ignored: { [Symbol.iterator]: () => unnamed(tree, decoded.success, null) }
+    })
   }
 }
 
-export const invalid = (issues: ReadonlyArray<Issue>): Result.Result<never, ValidationFailed> =>
-  Result.fail(new ValidationFailed({ issues }))
+export const invalid = (...issues: ReadonlyArray<Iterable<Issue>>): Result.Result<never, ValidationFailed> =>
+  Result.fail(new ValidationFailed({ issues: bounded(...issues) }))
 
 export const issuesOf = (rule: Result.Result<unknown, ReadonlyArray<Issue>>): ReadonlyArray<Issue> =>
   Result.isFailure(rule) ? rule.failure : []
@@ -82,7 +90,7 @@ export const metadataOf = (
   const text = json(metadata)
   return Buffer.byteLength(text) <= MAXIMUM_METADATA_BYTES
     ? Result.succeed({ text, tree: metadata })
-    : Result.fail([{ path: "metadata", message: `Expected at most ${MAXIMUM_METADATA_BYTES} bytes as compact JSON` }])
+    : Result.fail([{ path: "metadata", message: `must be at most ${MAXIMUM_METADATA_BYTES} bytes as compact JSON` }])
 }
 
 /** A command with its secrets open: only ever the input of a keyed hash. */
@@ -100,38 +108,39 @@ const modeClaims = new Set(["mode", "is_test_mode"])
 
 const member = (tree: JsonObject, name: string): JsonTree | undefined => (Object.hasOwn(tree, name) ? tree[name] : undefined)
 
-const join = (path: string, name: string | number): string => (path === "" ? String(name) : `${path}.${name}`)
-
-// The default messages say what is expected and, without `reportInput`, never what was there.
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
-
-/** What a schema did not take, by the path of each part. */
-export const fieldIssues = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> =>
-  format(issue).issues.map(({ message, path }) => ({ path: (path ?? []).map(String).join("."), message }))
-
 /** NUL and lone surrogates cannot be stored or sent on. */
-const textIssues = (tree: JsonTree, path: string): ReadonlyArray<Issue> => {
-  if (typeof tree === "string")
-    return storable(tree) ? [] : [{ path, message: "Expected a text without NUL and lone surrogates" }]
-  if (Array.isArray(tree)) return tree.flatMap((item, at) => textIssues(item, join(path, at)))
-  if (!isJsonObject(tree)) return []
-  return Object.entries(tree).flatMap(([name, inner]) =>
-    storable(name)
-      ? textIssues(inner, join(path, name))
-      : [{ path, message: "Expected names of members without NUL and lone surrogates" }]
-  )
+function* textIssues(tree: JsonTree, place: Place | null): Generator<Issue, void> {
+  if (typeof tree === "string") {
+    if (!storable(tree)) yield issueAt(place, UNSTORABLE)
+  } else if (Array.isArray(tree)) {
+    for (let at = 0; at < tree.length; at++) yield* textIssues(tree[at], inside(place, at))
+  } else if (isJsonObject(tree)) {
+    for (const name of Object.keys(tree)) {
+      if (storable(name)) yield* textIssues(tree[name] ?? null, inside(place, name))
+      else yield issueAt(place, UNSTORABLE_NAME)
+    }
+  }
 }
 
 const storable = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000")
 
+const UNSTORABLE = "must not hold the NUL character or half of a surrogate pair"
+const UNSTORABLE_NAME = "must not have a member whose name holds the NUL character or half of a surrogate pair"
+
+/** More than any list of ours has different items. */
+const MOST_ITEMS = 64
+const TOO_MANY_ITEMS = `must be a list of at most ${MOST_ITEMS} items`
+
+const isLong = (tree: JsonTree | undefined): boolean => Array.isArray(tree) && tree.length > MOST_ITEMS
+
 /** What the schema left out is what the contract does not name. Metadata is the tenant's own and named whole. */
-const unnamed = (tree: JsonObject, wire: unknown, path: string): ReadonlyArray<string> =>
-  Object.keys(tree).flatMap((name) => {
-    const here = join(path, name)
-    if (path === "" && modeClaims.has(name)) return []
-    if (typeof wire !== "object" || wire === null || !Object.hasOwn(wire, name)) return [here]
+function* unnamed(tree: JsonObject, wire: unknown, place: Place | null): Generator<string, void> {
+  for (const name of Object.keys(tree)) {
+    const here = inside(place, name)
+    if (place === null && modeClaims.has(name)) continue
     const inner = tree[name]
-    return here !== "metadata" && isJsonObject(inner)
-      ? unnamed(inner, Object.getOwnPropertyDescriptor(wire, name)?.value, here)
-      : []
-  })
+    if (typeof wire !== "object" || wire === null || !Object.hasOwn(wire, name)) yield pathOf(here)
+    else if ((place !== null || name !== "metadata") && isJsonObject(inner))
+      yield* unnamed(inner, Object.getOwnPropertyDescriptor(wire, name)?.value, here)
+  }
+}

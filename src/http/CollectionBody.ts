@@ -4,6 +4,7 @@ import { minor } from "../domain/Money.ts"
 import type { CollectionCommand } from "../services/Collections.ts"
 import { CollectionBody } from "./api/Collections.ts"
 import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
+import { bounded, inside } from "./Issues.ts"
 import { cardIssues, payerOf, sourceOf } from "./Parties.ts"
 import { isJsonObject, type JsonTree } from "./StrictJson.ts"
 
@@ -42,23 +43,21 @@ export const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
   if (!isJsonObject(body)) return []
   const source = body["source"]
   const msisdn = isJsonObject(source) && source["type"] === "momo" ? source["msisdn"] : undefined
-  return cardIssues(source, "source", typeof msisdn === "string" ? msisdn : null)
+  return bounded(cardIssues(source, inside(null, "source"), typeof msisdn === "string" ? msisdn : null))
 }
 
 export const withIssues = (refusal: BodyRefusal, issues: ReadonlyArray<Issue>): Result.Result<never, BodyRefusal> =>
-  refusal._tag === "validation_failed" ? invalid([...refusal.issues, ...issues]) : Result.fail(refusal)
+  refusal._tag === "validation_failed" ? invalid(refusal.issues, issues) : Result.fail(refusal)
 
 const ruleIssues = (wire: Wire): ReadonlyArray<Issue> => [
-  ...(wire.method === "momo" && wire.source === undefined
-    ? [{ path: "source", message: "Expected the payer of a momo charge" }]
-    : []),
+  ...(wire.method === "momo" && wire.source === undefined ? [{ path: "source", message: "is required for method momo" }] : []),
   ...(wire.source === undefined || wire.source.type === wire.method
     ? []
-    : [{ path: "source.type", message: "Expected the same as method" }]),
+    : [{ path: "source.type", message: "must be the same as method" }]),
   ...(wire.redirect_url === undefined && (wire.currency === "GHS" || wire.method !== "momo")
-    ? [{ path: "redirect_url", message: "Expected where the payer goes on afterwards" }]
+    ? [{ path: "redirect_url", message: "is required here: where the payer goes on afterwards" }]
     : []),
   ...(wire.payer !== undefined && wire.customer !== undefined
-    ? [{ path: "customer", message: "Expected payer or customer, not both" }]
+    ? [{ path: "customer", message: "must not be sent together with payer" }]
     : [])
 ]

@@ -10,10 +10,11 @@ import { makeAlarm, within } from "../services/ports/Alarm.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { inSpan } from "../services/ports/TraceLinks.ts"
 import { refused } from "./Answer.ts"
-import { fieldIssues } from "./Body.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
 import { callersTrace } from "./CallersTrace.ts"
 import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
+import { fieldIssues } from "./FieldIssues.ts"
+import { bounded } from "./Issues.ts"
 import { asReceived } from "./NodeListener.ts"
 import { refusedAs } from "./RequestMetrics.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
@@ -194,7 +195,7 @@ const isMisfit = (reason: Cause.Reason<unknown>): reason is Misfit =>
   (reason.defect.kind === "Query" || reason.defect.kind === "Params")
 
 const misfitRefusal = ({ cause }: HttpApiError.HttpApiSchemaError): ValidationFailed =>
-  new ValidationFailed({ issues: fieldIssues(cause.issue) })
+  new ValidationFailed({ issues: bounded(fieldIssues(cause.issue, undefined)) })
 
 /** A money step outlasts a client that goes away and a server that stops: whoever still listens gets its answer. */
 const cutShort = Effect.fnUntraced(function* (

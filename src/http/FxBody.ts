@@ -17,10 +17,13 @@ export const fxQuoteBody = (body: JsonTree): Result.Result<Body<FxQuery>, BodyRe
     const fixed = source ?? destination
     const issues: ReadonlyArray<Issue> = [
       ...(wire.source_currency === wire.destination_currency
-        ? [{ path: "destination_currency", message: "Expected another currency than source_currency" }]
+        ? [{ path: "destination_currency", message: "must be another currency than source_currency" }]
         : []),
-      ...((source === undefined) === (destination === undefined)
-        ? [{ path: "", message: "Expected exactly one of source_amount_minor and destination_amount_minor" }]
+      ...(fixed === undefined
+        ? [{ path: "source_amount_minor", message: "is required, or destination_amount_minor in its place" }]
+        : []),
+      ...(source !== undefined && destination !== undefined
+        ? [{ path: "destination_amount_minor", message: "must not be sent together with source_amount_minor" }]
         : [])
     ]
     if (fixed === undefined || issues.length > 0) return yield* invalid(issues)

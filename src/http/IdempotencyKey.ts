@@ -10,8 +10,8 @@ export const idempotencyKey = (
 ): Result.Result<string, IdempotencyKeyRequired | MalformedRequest> => {
   const [key, ...more] = valuesOf(rawHeaders, "idempotency-key")
   if (key === undefined) return Result.fail(new IdempotencyKeyRequired())
-  if (more.length > 0) return malformed("Expected to be sent once")
-  return PRINTABLE.test(key) ? Result.succeed(key) : malformed("Expected 1 to 255 printable ASCII characters")
+  if (more.length > 0) return malformed("must be sent once")
+  return PRINTABLE.test(key) ? Result.succeed(key) : malformed("must be 1 to 255 printable ASCII characters")
 }
 
 const malformed = (message: string): Result.Result<never, MalformedRequest> =>

@@ -4,12 +4,18 @@ const LONGEST_HEADER = 1024
 
 /** Names the members that were ignored in `X-Gateway-Ignored`; a name that no header can carry is shown as `?`. */
 export const ignoredHeader =
-  (paths: ReadonlyArray<string>) =>
-  (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
-    paths.length === 0 ? response : HttpServerResponse.setHeader(response, "x-gateway-ignored", shown(paths))
+  (paths: Iterable<string>) =>
+  (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+    const names = shown(paths)
+    return names === "" ? response : HttpServerResponse.setHeader(response, "x-gateway-ignored", names)
+  }
 
-const shown = (paths: ReadonlyArray<string>): string => {
-  const names = paths.map((path) => path.replace(/[^A-Za-z0-9_.-]/g, "?"))
-  const all = names.join(",")
-  return all.length <= LONGEST_HEADER ? all : `${all.slice(0, LONGEST_HEADER - 4)},...`
+/** As many as fit; the walk over the body ends there. */
+const shown = (paths: Iterable<string>): string => {
+  let names = ""
+  for (const path of paths) {
+    names += `${names === "" ? "" : ","}${path.replace(/[^A-Za-z0-9_.-]/g, "?")}`
+    if (names.length > LONGEST_HEADER) return `${names.slice(0, LONGEST_HEADER - 4)},...`
+  }
+  return names
 }

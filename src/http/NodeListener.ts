@@ -39,11 +39,11 @@ export const asReceived = (request: HttpServerRequest.HttpServerRequest) => {
 }
 
 const malformed = (code: string): MalformedRequest =>
-  new MalformedRequest({ issues: [{ path: "", message: reasons[code] ?? "Expected an HTTP/1.1 request" }] })
+  new MalformedRequest({ issues: [{ path: "", message: reasons[code] ?? "The request is not HTTP/1.1." }] })
 
 const reasons: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: "Expected smaller headers",
-  ERR_HTTP_REQUEST_TIMEOUT: "Expected the whole request sooner"
+  HPE_HEADER_OVERFLOW: "The headers are too large.",
+  ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time."
 }
 
 /** There is no response object here, only the socket: written by hand, and then closed. */

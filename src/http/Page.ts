@@ -13,7 +13,11 @@ export const pageQuery = {
       Schema.decodeTo(Schema.NumberFromString)
     )
   ),
-  cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(new RegExp(`^[A-Za-z0-9_-]{1,${LONGEST_CURSOR}}$`))))
+  cursor: Schema.optionalKey(
+    Schema.String.check(
+      Schema.isPattern(new RegExp(`^[A-Za-z0-9_-]{1,${LONGEST_CURSOR}}$`), { expected: "a cursor that this list gave" })
+    )
+  )
 }
 
 /** What a list answers. `next_cursor` is null on the last page. */

@@ -1,10 +1,12 @@
 import { Option, Redacted, Result } from "effect"
+import { looksLikeCard } from "../domain/CardNumber.ts"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { msisdnOf } from "../domain/Msisdn.ts"
 import type { BankParty, Destination, MomoParty, PayerDetails, WalletParty } from "../domain/Party.ts"
 import type { Payer, Source } from "./api/Collections.ts"
 import type { Destination as WireDestination } from "./api/Payouts.ts"
-import { type JsonTree, NumberLiteral } from "./StrictJson.ts"
+import { inside, issueAt, type Place } from "./Issues.ts"
+import { isJsonObject, type JsonTree, NumberLiteral } from "./StrictJson.ts"
 
 // Who pays and who is paid, from the wire to the domain. From here on a number is Redacted.
 
@@ -43,18 +45,21 @@ export const payerOf = (payer: typeof Payer.Type | undefined): PayerDetails | nu
 }
 
 /** Card data anywhere in a source, named or not; only the number that is to be charged may look like one. */
-export const cardIssues = (source: JsonTree | undefined, path: string, msisdn: string | null): ReadonlyArray<Issue> => {
-  if (source === undefined) return []
-  if (typeof source === "string") return source !== msisdn && looksLikeCard(source) ? [cardIssue(path)] : []
-  if (source instanceof NumberLiteral) return looksLikeCard(source.source) ? [cardIssue(path)] : []
-  if (source === null || typeof source !== "object") return []
-  return Object.entries(source).flatMap(([name, inner]) => {
-    // A name that is a card number itself is not shown.
-    if (looksLikeCard(name)) return [cardIssue(path)]
-    return CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))
-      ? [cardIssue(`${path}.${name}`)]
-      : cardIssues(inner, `${path}.${name}`, msisdn)
-  })
+export function* cardIssues(source: JsonTree | undefined, place: Place, msisdn: string | null): Generator<Issue, void> {
+  if (typeof source === "string") {
+    if (source !== msisdn && looksLikeCard(source)) yield issueAt(place, CARD_RULE)
+  } else if (source instanceof NumberLiteral) {
+    if (looksLikeCard(source.source)) yield issueAt(place, CARD_RULE)
+  } else if (Array.isArray(source)) {
+    for (let at = 0; at < source.length; at++) yield* cardIssues(source[at], inside(place, at), msisdn)
+  } else if (isJsonObject(source)) {
+    for (const name of Object.keys(source)) {
+      // A name that is a card number itself is not shown.
+      if (looksLikeCard(name)) yield issueAt(place, CARD_RULE)
+      else if (CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))) yield issueAt(inside(place, name), CARD_RULE)
+      else yield* cardIssues(source[name], inside(place, name), msisdn)
+    }
+  }
 }
 
 const momo = (msisdn: string, network: string, country: string): MomoParty => ({
@@ -97,27 +102,18 @@ const walletOf = ({
     if (email !== undefined) return Result.succeed(wallet("email", email))
     if (tag !== undefined) return Result.succeed(wallet("tag", tag))
   }
-  return Result.fail([{ path: "destination", message: "Expected exactly one of msisdn, email, tag" }])
+  return Result.fail([{ path: "destination", message: "requires exactly one of msisdn, email and tag" }])
 }
 
 const numberOf = (text: string, country: string, path: string): Rule<string> =>
   Option.match(msisdnOf(text, country), {
-    onNone: () => Result.fail([{ path, message: "Expected a number with the country's prefix and a possible length" }]),
+    onNone: () => Result.fail([{ path, message: MSISDN_RULE }]),
     onSome: (msisdn) => Result.succeed(msisdn)
   })
 
+/** What is said of a number that no phone of its country can have. */
+export const MSISDN_RULE = "must be a phone number with its country's prefix and a possible length"
+
 const CARD_MEMBER =
   /^(?:card|cardnumber|cardno|pan|primaryaccountnumber|cvv|cvc|csc|cvn|securitycode|cardsecuritycode|expiry|expirydate|expirymonth|expiryyear)$/i
-const cardIssue = (path: string): Issue => ({ path, message: "Card data is not accepted here" })
-
-const looksLikeCard = (text: string): boolean => {
-  const digits = text.replace(/[ .-]/g, "")
-  return /^[0-9]{13,19}$/.test(digits) && luhn(digits)
-}
-
-const luhn = (digits: string): boolean => {
-  const sum = Array.from(digits, Number)
-    .toReversed()
-    .reduce((total, digit, at) => total + (at % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2), 0)
-  return sum % 10 === 0
-}
+const CARD_RULE = "must not hold card data"

@@ -56,9 +56,9 @@ const termsOf = (wire: Wire) => ({
 const termIssues = (wire: Wire): ReadonlyArray<Issue> => [
   ...(wire.destination === undefined || wire.destination.type === wire.method
     ? []
-    : [{ path: "destination.type", message: "Expected the same as method" }]),
+    : [{ path: "destination.type", message: "must be the same as method" }]),
   ...(wire.amount_type === "DESTINATION" && wire.deduct_fee_from_amount === true
-    ? [{ path: "deduct_fee_from_amount", message: "Expected no deduction from a fixed destination amount" }]
+    ? [{ path: "deduct_fee_from_amount", message: "must not be true where amount_type is DESTINATION" }]
     : [])
 ]
 

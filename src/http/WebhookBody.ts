@@ -6,7 +6,7 @@ import { EndpointBody, RecoverBody } from "./api/Webhooks.ts"
 import { type Body, type BodyRefusal, invalid, makeDecoder } from "./Body.ts"
 import type { JsonTree } from "./StrictJson.ts"
 
-const NO_MOMENT = "Expected a moment as 2026-01-31T12:00:00.000Z"
+const NO_MOMENT = "must be a moment in UTC such as 2026-01-31T12:00:00.000Z"
 
 const decodeEndpoint = makeDecoder(EndpointBody)
 const decodeRecover = makeDecoder(RecoverBody)

@@ -94,6 +94,6 @@ export const knownNetwork = Effect.fnUntraced(function* (corridor: Corridor, cou
 export const returnAddress = Effect.fnUntraced(function* (corridor: Corridor, redirectUrl: string | null) {
   if (corridor.requiresRedirectUrl && redirectUrl === null)
     return yield* new ValidationFailed({
-      issues: [{ path: "redirect_url", message: "Expected where the payer goes on afterwards" }]
+      issues: [{ path: "redirect_url", message: "is required here: where the payer goes on afterwards" }]
     })
 })

@@ -111,7 +111,7 @@ export class CodeFlow extends Context.Service<
         if (country !== collection.corridor.country) return yield* invalid("source.country", "must be the charge's own country")
         const msisdn = msisdnOf(Redacted.value(source.msisdn), country)
         if (Option.isNone(msisdn))
-          return yield* invalid("source.msisdn", "Expected a number with the country's prefix and a possible length")
+          return yield* invalid("source.msisdn", "must be a phone number with its country's prefix and a possible length")
         return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
       })
 

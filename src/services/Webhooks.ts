@@ -154,8 +154,8 @@ export class Webhooks extends Context.Service<
 }
 
 const DISABLED = "The endpoint is disabled: enable it first"
-const FUTURE = "Expected a moment that has passed"
-const TOO_OLD = "Expected a moment at most 30 days ago"
+const FUTURE = "must be a moment that has passed"
+const TOO_OLD = "must be a moment at most 30 days ago"
 
 const present = <A>(found: Option.Option<A>): Effect.Effect<A, NotFound> =>
   Option.match(found, { onNone: () => new NotFound(), onSome: (value) => Effect.succeed(value) })

@@ -92,7 +92,7 @@ describe("bodies", () => {
       ],
       [{ ...payout, destination: { ...payout.destination, msisdn: "25677212" } }, 422, "validation_failed", "destination.msisdn"],
       [{ ...payout, destination: { ...payout.destination, network: " " } }, 422, "validation_failed", "destination.network"],
-      [{ ...payout, destination: { type: "crypto" } }, 422, "validation_failed", "destination"],
+      [{ ...payout, destination: { type: "crypto" } }, 422, "validation_failed", "destination.type"],
       [
         { ...payout, method: "bank", destination: { ...bank, account_name: undefined } },
         422,

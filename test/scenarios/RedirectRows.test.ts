@@ -15,7 +15,7 @@ layer(Stack.layer(), { excludeTestServices: true })("a corridor whose row requir
         status: 422,
         code: "validation_failed",
         class: "terminal",
-        details: { issues: [{ path: "redirect_url", message: "Expected where the payer goes on afterwards" }] }
+        details: { issues: [{ path: "redirect_url", message: "is required here: where the payer goes on afterwards" }] }
       })
       expect(yield* callsOf(simulator)).toStrictEqual(before)
       const charge = momoCharge("1234", { redirect_url: "https://shop.example/back" })

@@ -17,7 +17,7 @@ export const Source = Schema.Union([
   MomoSource,
   Schema.Struct({ type: Schema.Literal("bank"), country: Schema.optionalKey(Country) }),
   Schema.Struct({ type: Schema.Literal("card"), country: Schema.optionalKey(Country) })
-]).annotate({ expected: 'an object whose type is "momo", "bank" or "card"' })
+])
 
 const detail = Schema.optionalKey(text(128))
 /** For the provider's records only: passed through and not stored. */

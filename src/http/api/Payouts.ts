@@ -22,11 +22,14 @@ export const Destination = Schema.Union([
     country: Country,
     msisdn: Schema.optionalKey(text(32)),
     email: Schema.optionalKey(
-      Schema.String.check(Schema.isMaxLength(254), Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an email address" }))
+      Schema.String.check(
+        Schema.isMaxLength(254, { expected: "at most 254 characters long" }),
+        Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an email address" })
+      )
     ),
     tag: Schema.optionalKey(text(64))
   })
-]).annotate({ expected: 'an object whose type is "momo", "bank" or "wallet"' })
+])
 
 const asked = {
   amount_minor: AskedAmount,

@@ -8,7 +8,7 @@ import { SignedRequest } from "../SignedRequest.ts"
 import { Enveloped } from "./Wire.ts"
 
 const isDistinct = Schema.makeFilter((events: ReadonlyArray<string>) => new Set(events).size === events.length, {
-  expected: "no event type twice"
+  expected: "a list without an event type twice"
 })
 
 /** `PUT /v1/webhooks/endpoint`: the whole endpoint as it is to be; what is left out is as in a new one. */
@@ -16,7 +16,9 @@ export const EndpointBody = Schema.Struct({
   /** Where events go: https, and a public address. */
   url: Schema.String,
   /** The terminal ones and `payout.returned` if left out. */
-  events: Schema.optionalKey(Schema.Array(EventType).check(Schema.isMinLength(1), isDistinct)),
+  events: Schema.optionalKey(
+    Schema.Array(EventType).check(Schema.isMinLength(1, { expected: "a list of at least one event type" }), isDistinct)
+  ),
   /** True if left out. */
   enabled: Schema.optionalKey(Schema.Boolean)
 })

@@ -7,10 +7,17 @@ import { AmountType, Failure } from "../../domain/Transaction.ts"
 
 /** Text that says something, at most `longest` characters. */
 export const text = (longest: number) =>
-  Schema.String.check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" }), Schema.isMaxLength(longest))
+  Schema.String.check(
+    Schema.isPattern(/\S/u, { expected: "a text that is not blank" }),
+    Schema.isMaxLength(longest, { expected: `at most ${longest} characters long` })
+  )
 
 /** What a request may ask for: a positive count of the smallest unit, exact in a JSON number. */
-export const AskedAmount = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
+const askable = { expected: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` }
+export const AskedAmount = Schema.Number.check(
+  Schema.isInt(askable),
+  Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, askable)
+)
 
 export const Amount = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
 
@@ -23,7 +30,7 @@ export const MAXIMUM_METADATA_BYTES = 4096
 
 const URL_LONGEST = 2048
 export const WebUrl = Schema.String.check(
-  Schema.isMaxLength(URL_LONGEST),
+  Schema.isMaxLength(URL_LONGEST, { expected: `at most ${URL_LONGEST} characters long` }),
   Schema.makeFilter((url: string) => /^https?:\/\//.test(url) && URL.canParse(url), { expected: "an http or https URL" })
 )
 

@@ -34,7 +34,7 @@ export const BeneficiariesHandlers = HttpApiBuilder.group(
 
 const positionOf = (cursor: string | undefined) => {
   if (cursor === undefined) return Effect.succeed(null)
-  const refusal = new ValidationFailed({ issues: [{ path: "cursor", message: "Expected a cursor of this list" }] })
+  const refusal = new ValidationFailed({ issues: [{ path: "cursor", message: "must be a cursor that this list gave" }] })
   return Option.match(readCursor(cursor), {
     onNone: () => Effect.fail(refusal),
     onSome: ([createdAt, id]) => Effect.succeed({ createdAt, id })

@@ -97,7 +97,7 @@ const recoveryView = ({ deliveries, resumeAt }: Answer<"recover">) => ({
 const placeOf = (cursor: string | undefined) => {
   if (cursor === undefined) return Effect.succeed(null)
   return Option.match(readCursor(cursor), {
-    onNone: () => new ValidationFailed({ issues: [{ path: "cursor", message: "Expected a cursor of this list" }] }),
+    onNone: () => new ValidationFailed({ issues: [{ path: "cursor", message: "must be a cursor that this list gave" }] }),
     onSome: ([at, id]) => Effect.succeed({ at, id })
   })
 }

@@ -1,0 +1,43 @@
+import { Result } from "effect"
+import { authorizeBody, codeBody } from "../../src/http/AuthorizeBody.ts"
+import { readTree } from "../../src/http/Body.ts"
+import { collectionBody } from "../../src/http/CollectionBody.ts"
+import type { Refusal } from "../../src/http/Envelope.ts"
+import { fxExchangeBody, fxQuoteBody } from "../../src/http/FxBody.ts"
+import { payoutBody, quoteBody } from "../../src/http/PayoutBody.ts"
+import { resolveBody } from "../../src/http/ReferenceBody.ts"
+import { refundBody } from "../../src/http/RefundBody.ts"
+import type { JsonTree } from "../../src/http/StrictJson.ts"
+import { endpointBody, recoverBody } from "../../src/http/WebhookBody.ts"
+
+/** Every endpoint that reads a body, and how. */
+const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknown, Refusal>>> = {
+  "POST /v1/collections": collectionBody,
+  "POST /v1/collections/{reference}/authorize": authorizeBody("0123456789ABCDEFGHJKMNPQRS"),
+  "POST /v1/collections/otp": codeBody,
+  "POST /v1/payouts": payoutBody,
+  "POST /v1/payouts/quote": quoteBody,
+  "POST /v1/fx/quote": fxQuoteBody,
+  "POST /v1/fx/exchange": fxExchangeBody,
+  "POST /v1/refunds": refundBody,
+  "POST /v1/reference/resolve-bank-account": resolveBody,
+  "PUT /v1/webhooks/endpoint": endpointBody,
+  "POST /v1/webhooks/recover": recoverBody
+}
+export const bodyRoutes = Object.keys(decoders)
+
+/** What is refused of a body, from its bytes on; null where it is a command. */
+export const refusalOf = (route: string, body: string): Refusal | null => {
+  const decode = decoders[route]
+  if (decode === undefined) throw new Error(`${route} reads no body`)
+  return Result.match(Result.flatMap(readTree(Buffer.from(body)), decode), {
+    onFailure: (refused): Refusal | null => refused,
+    onSuccess: () => null
+  })
+}
+
+/** The issues of a refusal as "path: message", in their order. */
+export const issuesOf = (route: string, body: unknown): ReadonlyArray<string> => {
+  const refused = refusalOf(route, typeof body === "string" ? body : JSON.stringify(body))
+  return refused !== null && "issues" in refused ? refused.issues.map(({ message, path }) => `${path}: ${message}`) : []
+}
