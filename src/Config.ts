@@ -19,6 +19,7 @@ import {
 } from "./ConfigRules.ts"
 import type { Currency } from "./domain/Currency.ts"
 import { type MinorUnits, minor } from "./domain/Money.ts"
+import { longestOnItsWay, shortestLease } from "./domain/TimeLimits.ts"
 import { knownProviders } from "./providers/Registry.ts"
 
 /** Every setting (running.md, "Settings"). Durations are milliseconds unless the name says otherwise. */
@@ -93,6 +94,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
   const policy = policyOf(read)
   if (policy.webhookAllowLoopback && refuseLoopback)
     mistakes.push("WEBHOOK_ALLOW_LOOPBACK is for development and stands beside DATABASE_URL, a real database: unset one of them")
+  mistakes.push(...tooShort(policy))
   return {
     host: read("HOST", LOOPBACK, hostName),
     port,
@@ -132,6 +134,22 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     policy
   }
 }
+
+/** What would end before that which it has to outlast. */
+const tooShort = ({ idempotencyLeaseMs, notFoundGraceMs, providerTimeoutMs }: ReturnType<typeof policyOf>) => {
+  const [onItsWay, lease] = [longestOnItsWay(providerTimeoutMs), shortestLease(providerTimeoutMs)]
+  const because = "with this PROVIDER_TIMEOUT_MS"
+  return [
+    ...(notFoundGraceMs > onItsWay
+      ? []
+      : [`NOT_FOUND_GRACE must be longer than ${seconds(onItsWay)}: ${because} a payout may be on its way for so long`]),
+    ...(idempotencyLeaseMs >= lease
+      ? []
+      : [`IDEMPOTENCY_LEASE must be at least ${seconds(lease)}: ${because} a request may take so long`])
+  ]
+}
+
+const seconds = (ms: number): string => `${Math.ceil(ms / 1000)}s`
 
 /** The accounts that are set, at the providers that this program knows. */
 const providers = (

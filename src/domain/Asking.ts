@@ -9,15 +9,7 @@ const HOUR = 60 * MINUTE
 /** An open transaction is asked for until it is this old; then a person has to look. */
 export const ASKED_FOR_MS = 24 * HOUR
 
-/**
- * What was recorded longer ago is not sent any more: a process that stood still cannot know whether it was taken for never sent meanwhile.
- * Every provider's grace is longer than this and a call together.
- */
-const SEND_WITHIN_MS = 30_000
-
-export const isTooLateToSend = (recordedAt: Instant, now: Instant): boolean => now - recordedAt > SEND_WITHIN_MS
-
-/** What is said of it in place of an answer. */
+/** What is said in place of an answer of what came too late to be sent. */
 export const tooLateToSend = {
   outcome: { _tag: "NotSent", note: "the process stood still: too late to send" },
   raw: null

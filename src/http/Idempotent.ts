@@ -7,6 +7,7 @@ import { IdempotencyKeyRequired, IdempotencyKeyReused } from "../domain/errors/T
 import { fingerprintText } from "../domain/Fingerprint.ts"
 import { isReference } from "../domain/Ids.ts"
 import type { Caller } from "../domain/Tenant.ts"
+import { requestDeadline } from "../domain/TimeLimits.ts"
 import { recordView } from "../domain/View.ts"
 import { makeAlarm } from "../services/ports/Alarm.ts"
 import { type Claim, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
@@ -24,10 +25,6 @@ import type { JsonTree } from "./StrictJson.ts"
 
 /** Both creates answer 201. */
 const CREATED = 201
-/** A request ends this long before its lease does, the checking of its signature included, so that nobody else can have the key meanwhile. */
-const LEASE_MARGIN_MS = 10_000
-/** Of a lease that is set so short that the margin would eat it, this part is left to the request. */
-const SHORT_LEASE_SHARE = 0.8
 /** How long an answer that went wrong is held up to say whether a transaction exists. */
 const LOOK_MS = 2_000
 
@@ -171,9 +168,8 @@ export class Idempotent extends Context.Service<
           const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
           return sent(yield* broken(request, about ?? made))
         })
-        const atMost = Math.max(policy.idempotencyLeaseMs - LEASE_MARGIN_MS, policy.idempotencyLeaseMs * SHORT_LEASE_SHARE)
         const ended = Effect.callback<HttpServerResponse.HttpServerResponse>((resume) => {
-          const stop = alarm(atMost, () => resume(late))
+          const stop = alarm(requestDeadline(policy.idempotencyLeaseMs), () => resume(late))
           fiber.addObserver((exit) => {
             stop()
             resume(exit)

@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
+import { tooLateToSend } from "../domain/Asking.ts"
 import { type Currency, exponents } from "../domain/Currency.ts"
 import type { Exchange, LedgerRecord } from "../domain/Exchange.ts"
 import { type ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
@@ -20,6 +21,7 @@ import { type MinorUnits, minor, minus, ZERO } from "../domain/Money.ts"
 import type { Quote } from "../domain/Quote.ts"
 import { smallestReaching } from "../domain/SmallestSource.ts"
 import type { Caller } from "../domain/Tenant.ts"
+import { isTooLateToSend } from "../domain/TimeLimits.ts"
 import { Admission } from "./Admission.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
@@ -122,9 +124,9 @@ export class Exchanges extends Context.Service<
           Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
         )
         const { amount, currency, destinationCurrency, token } = quoted
-        const { outcome, raw } = yield* trailed(
-          port.execute({ reference: claim.reference, amount, currency, destinationCurrency, token })
-        )
+        const isLate = isTooLateToSend(now, yield* Clock.currentTimeMillis)
+        const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
+        const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(port.execute(order))
         const settled = yield* settlement.apply(claim.reference, outcome, "request", claim, undefined, raw)
         return yield* Effect.fromResult(answerTo(settled, outcome))
       })

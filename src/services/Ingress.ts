@@ -4,7 +4,9 @@ import { Unauthorized } from "../domain/errors/Retriable.ts"
 import { NotFound } from "../domain/errors/Terminal.ts"
 import type { Reference } from "../domain/Ids.ts"
 import type { Instant } from "../domain/Instant.ts"
+import { questionLease } from "../domain/TimeLimits.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
+import { Policy } from "./ports/Policy.ts"
 import type { Callbacks, RawCallback } from "./ports/Provider.ts"
 import { type Callback, type Hint, ProviderInbox } from "./ports/ProviderInbox.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
@@ -15,8 +17,6 @@ import { makeWorker } from "./Worker.ts"
 
 /** Callbacks looked into at once. */
 const SLOTS = 32
-/** Longer than it takes to ask a provider. */
-const LEASE_MS = 60_000
 /** How often waiting callbacks are looked for when none comes in. */
 const IDLE_MS = 1_000
 /**
@@ -57,6 +57,7 @@ export class Ingress extends Context.Service<
       const transactions = yield* Transactions
       const reconciler = yield* Reconciler
       const identifiers = yield* Identifiers
+      const policy = yield* Policy
       // A counter that is not there yet grows from nothing, which no alert sees.
       for (const provider of registry.known) yield* Metric.update(Metric.withAttributes(forged, { provider }), 0)
 
@@ -71,7 +72,7 @@ export class Ingress extends Context.Service<
       })
 
       const claim = Effect.fnUntraced(function* (free: number) {
-        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, LEASE_MS)
+        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, questionLease(policy.providerTimeoutMs))
       })
 
       const find = Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {

@@ -3,6 +3,7 @@ import { waitsForCode } from "../domain/CodeMoves.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Actor, Fact } from "../domain/Fact.ts"
 import type { Instant } from "../domain/Instant.ts"
+import { questionLease } from "../domain/TimeLimits.ts"
 import { isTerminal } from "../domain/Transaction.ts"
 import { Codes } from "./ports/Codes.ts"
 import { Policy } from "./ports/Policy.ts"
@@ -15,9 +16,6 @@ import { makeWorker } from "./Worker.ts"
 
 /** Transactions asked for at once. */
 const SLOTS = 16
-/** A lease outlives the calls that one question may need; a node that dies holds nothing longer than this. */
-const CALLS_A_QUESTION = 3
-const LEASE_MARGIN_MS = 10_000
 /** How often due transactions are looked for. */
 const IDLE_MS = 250
 
@@ -94,7 +92,8 @@ export class Reconciler extends Context.Service<
       })
 
       const claim = Effect.fnUntraced(function* (free: number) {
-        const lease = policy.providerTimeoutMs * CALLS_A_QUESTION + LEASE_MARGIN_MS
+        // It outlives the calls that one question may need; a node that dies holds nothing longer than this.
+        const lease = questionLease(policy.providerTimeoutMs)
         return yield* transactions.claimDue(yield* Clock.currentTimeMillis, free, lease)
       })
 

@@ -100,6 +100,25 @@ describe("the settings", () => {
     })
   )
 
+  it.effect("are refused where a grace or a lease ends before what it has to outlast", () =>
+    Effect.gen(function* () {
+      const short =
+        "NOT_FOUND_GRACE must be longer than 85s: with this PROVIDER_TIMEOUT_MS a payout may be on its way for so long"
+      expect(yield* mistakes({ NOT_FOUND_GRACE: "85s" })).toEqual([short])
+      expect((yield* read({ NOT_FOUND_GRACE: "86s" })).policy.notFoundGraceMs).toBe(86_000)
+      expect(yield* mistakes({ PROVIDER_TIMEOUT_MS: "200000" })).toEqual([
+        "NOT_FOUND_GRACE must be longer than 640s: with this PROVIDER_TIMEOUT_MS a payout may be on its way for so long",
+        "IDEMPOTENCY_LEASE must be at least 610s: with this PROVIDER_TIMEOUT_MS a request may take so long"
+      ])
+      expect(yield* mistakes({ IDEMPOTENCY_LEASE: "54s" })).toEqual([
+        "IDEMPOTENCY_LEASE must be at least 55s: with this PROVIDER_TIMEOUT_MS a request may take so long"
+      ])
+      // A lease that is shorter than the margin's fivefold leaves a share of itself to the request.
+      expect((yield* read({ IDEMPOTENCY_LEASE: "3s", PROVIDER_TIMEOUT_MS: "800" })).policy.idempotencyLeaseMs).toBe(3_000)
+      expect(yield* mistakes({ IDEMPOTENCY_LEASE: "3s", PROVIDER_TIMEOUT_MS: "801" })).toHaveLength(1)
+    })
+  )
+
   it.effect("take a rate with its burst, a rate alone, or off", () =>
     Effect.gen(function* () {
       const { rateLimits, trustedProxies } = yield* read({

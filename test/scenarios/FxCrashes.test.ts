@@ -99,6 +99,27 @@ describe("the process killed in the middle of an exchange, and started again", (
     }).pipe(Effect.scoped)
   )
 
+  it.effect.each([
+    { stood: "29 seconds", status: "successful", float: booked, executed: 1 },
+    { stood: "31 seconds", status: "failed", float: nothing, executed: 0 }
+  ] as const)(
+    "executes nothing that was recorded too long ago: after $stood it is $status",
+    ({ executed, float, status, stood }) =>
+      Effect.gen(function* () {
+        const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
+        const standingStill: Interference = (step, effect) =>
+          step === "open" ? Effect.tap(effect, () => TestClock.adjust(stood)) : effect
+        const node = yield* givenServices(yield* givenDatabase, simulator.eversendBaseUrl, standingStill)
+        yield* Effect.gen(function* () {
+          yield* given
+          yield* act
+          expect(Option.getOrUndefined(yield* onlyRecord)?.transaction.status).toBe(status)
+          expect(yield* positionsNow).toStrictEqual(float)
+          expect(yield* Effect.promise(() => simulator.executions())).toHaveLength(executed)
+        }).pipe(Effect.provideContext(node))
+      }).pipe(Effect.scoped)
+  )
+
   it.effect("the ledger check sees an exchange whose record was changed", () =>
     Effect.gen(function* () {
       const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))

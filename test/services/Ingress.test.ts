@@ -22,6 +22,16 @@ describe("Ingress", () => {
       })
   )
 
+  it.effect("keeps a callback from other nodes for longer than its provider may take to answer", () =>
+    Effect.gen(function* () {
+      const world = { ...newWorld(), providerTimeoutMs: 100_000 }
+      const { receive, round } = yield* ingress(world)
+      yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
+      yield* round
+      expect(Math.min(...world.leases)).toBeGreaterThan(3 * 100_000)
+    })
+  )
+
   it.effect("spends one check of its signature on each forged callback of a flood, and counts it", () =>
     Effect.gen(function* () {
       const world = newWorld()

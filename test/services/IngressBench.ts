@@ -4,11 +4,13 @@ import { MinorUnits } from "../../src/domain/Money.ts"
 import type { Payout } from "../../src/domain/Transaction.ts"
 import { Ingress } from "../../src/services/Ingress.ts"
 import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { Policy } from "../../src/services/ports/Policy.ts"
 import type { Provider, RawCallback } from "../../src/services/ports/Provider.ts"
 import { type Callback, type Hint, ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { Reconciler } from "../../src/services/Reconciler.ts"
+import { policy } from "../support/GivenMoney.ts"
 import { newReference } from "./WebhookBench.ts"
 
 const payout = (given: Partial<Payout> = {}): Payout => ({
@@ -80,6 +82,9 @@ interface World {
   readonly due: Array<Callback>
   /** What the database was asked, in order. */
   readonly calls: Array<string>
+  /** For how long callbacks were taken. */
+  readonly leases: Array<number>
+  providerTimeoutMs: number
 }
 
 export const newWorld = (given: Partial<Payout> = {}): World => ({
@@ -91,7 +96,9 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   later: [],
   stored: new Map(),
   due: [],
-  calls: []
+  calls: [],
+  leases: [],
+  providerTimeoutMs: policy.providerTimeoutMs
 })
 
 const ports = (world: World) => {
@@ -114,9 +121,10 @@ const ports = (world: World) => {
           world.due.push(callback)
           return true
         }),
-      claimDue: (_now, limit) =>
+      claimDue: (_now, limit, leaseMs) =>
         Effect.sync(() => {
           world.calls.push("claim")
+          world.leases.push(leaseMs)
           return world.due.splice(0, limit)
         }),
       done: (_id, reference) => Effect.sync(() => void world.done.push(reference)),
@@ -152,6 +160,7 @@ const ports = (world: World) => {
       round: Effect.succeed(0),
       run: Effect.never
     }),
+    Layer.succeed(Policy, { ...policy, providerTimeoutMs: world.providerTimeoutMs }),
     Layer.succeed(Identifiers, { reference: Effect.sync(newReference), secret: () => Effect.succeed(new Uint8Array(32)) })
   )
 }
