@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, Redacted } from "effect"
+import { Clock, Context, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
@@ -42,7 +42,7 @@ const givenParked = Effect.fnUntraced(function* (node: Context.Context<SqlClient
 })
 
 describe("the operators' commands for webhooks", () => {
-  it.effect("give an endpoint a new address and secret, with the old secret signing on", () =>
+  it.live("give an endpoint a new address and secret, with the old secret signing on", () =>
     Effect.gen(function* () {
       const { node, result } = yield* installation
       yield* result("tenant", "create", "acme")
@@ -51,7 +51,7 @@ describe("the operators' commands for webhooks", () => {
       const second = yield* result(...endpoint, "https://acme.example/two")
       const delivery = yield* givenParked(node)
       yield* result("webhook", "redeliver", delivery)
-      const [due] = yield* Context.get(node, WebhookOutbox).claimDue(1_000, 9, 8, LEASE_MS)
+      const [due] = yield* Context.get(node, WebhookOutbox).claimDue(yield* Clock.currentTimeMillis, 9, 8, LEASE_MS)
       if (due?.endpoint.previousSecret === undefined) return yield* Effect.die("two secrets sign")
       expect(due.endpoint.url).toBe("https://acme.example/two")
       expect([due.endpoint.secret, due.endpoint.previousSecret].map(Redacted.value)).toEqual([second.secret, first.secret])
