@@ -3,7 +3,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { delimiter, join, resolve } from "node:path"
 
-/** `npm test`: every check runs, also after one has failed, and the last line counts them. */
+/**
+ * `npm test`: every check runs, also after one has failed, and the last line counts them. `npm test -- PATH ...` runs the tests of those files
+ * and folders alone. Options are passed on to vitest, such as `-t TITLE`.
+ */
 
 interface Count {
   readonly passed: number
@@ -19,29 +22,31 @@ interface VitestReport {
 const root = resolve(import.meta.dirname, "..", "..")
 const programs = join(root, "node_modules", ".bin")
 
-const main = async (): Promise<void> => {
-  const counts = [
-    await check("types", "tsc", ["--noEmit", "-p", "."]),
-    await check("lint", "oxlint", []),
-    await check("format", "biome", ["check"]),
-    await tests()
-  ]
+const main = async (only: ReadonlyArray<string>): Promise<void> => {
+  const counts = only.length > 0 ? [await tests(only)] : await everything()
   const passed = counts.reduce((sum, count) => sum + count.passed, 0)
   const failed = counts.reduce((sum, count) => sum + count.failed, 0)
   console.log(`${passed} passed, ${failed} failed`)
   process.exitCode = failed === 0 && passed > 0 ? 0 : 1
 }
 
+const everything = async (): Promise<ReadonlyArray<Count>> => [
+  await check("types", "tsc", ["--noEmit", "-p", "."]),
+  await check("lint", "oxlint", []),
+  await check("format", "biome", ["check"]),
+  await tests([])
+]
+
 const check = async (name: string, program: string, options: ReadonlyArray<string>): Promise<Count> => {
   console.log(`\n== ${name}`)
   return (await execute(program, options)) === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }
 }
 
-const tests = async (): Promise<Count> => {
+const tests = async (only: ReadonlyArray<string>): Promise<Count> => {
   console.log("\n== tests")
   const folder = await mkdtemp(join(tmpdir(), "payment-gateway-report-"))
   const file = join(folder, "report.json")
-  const code = await execute("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`])
+  const code = await execute("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`, ...only])
   const text = await readFile(file, "utf8").catch(() => undefined)
   await rm(folder, { recursive: true, force: true })
   const { passed, failed } = text === undefined ? { passed: 0, failed: 0 } : count(JSON.parse(text))
@@ -72,4 +77,4 @@ const execute = (program: string, options: ReadonlyArray<string>): Promise<numbe
     child.once("close", (code) => done(code ?? 1))
   })
 
-await main()
+await main(process.argv.slice(2))
