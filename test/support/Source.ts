@@ -64,6 +64,8 @@ const files = [
   "package-lock.json",
   "README.md",
   "SECURITY.md",
+  "CONTRIBUTING.md",
+  ".editorconfig",
   ".gitignore",
   "tsconfig.json",
   "biome.json",
