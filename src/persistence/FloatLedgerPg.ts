@@ -20,6 +20,7 @@ import { Identifiers } from "../services/ports/Identifiers.ts"
 import { currentTraceparent } from "../services/ports/TraceLinks.ts"
 import { applyParameters, applyStatement } from "./ApplyStatement.ts"
 import { apart, wasHeld } from "./HeldRow.ts"
+import { appliedBefore, openedBefore } from "./LostAnswers.ts"
 import { openParameters } from "./OpenColumns.ts"
 import { openStatement } from "./OpenStatement.ts"
 import { batched } from "./StepBatch.ts"
@@ -95,26 +96,15 @@ export const FloatLedgerPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const identifiers = yield* Identifiers
 
-    /** A claim that was lost to nobody but this very step: the statement before was committed although its answer never came. */
-    const openedBefore = Effect.fnUntraced(function* ({ claim, transaction }: OpenStep, result: Opened) {
-      if (result._tag !== "ClaimLost") return result
-      const { appId, endpoint, key, mode } = claim.scope
-      const rows = yield* sql`SELECT 1 FROM idempotency_keys
-        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${claim.fence}
-          AND reference = ${transaction.reference}`
-      return rows.length === 1 ? ({ _tag: "Opened" } satisfies Opened) : result
-    })
-
     const open = yield* batched({
       statement: openAll(sql),
-      doubted: openedBefore,
+      doubted: openedBefore(sql),
       laneOf: ({ transaction }) => transaction.appId,
       wasHeld
     })
     const apply = yield* batched({
       statement: applyAll(sql),
-      // A fact that was applied before is decided again from the row as it is, where it changes nothing.
-      doubted: (_step, result) => Effect.succeed(result),
+      doubted: appliedBefore(sql),
       laneOf: ({ next }) => next.appId,
       wasHeld
     })

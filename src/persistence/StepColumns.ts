@@ -48,7 +48,7 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>, f
 }
 
 /** PostgreSQL keeps no NUL, and a provider's word with one in it must not keep a fact from being written. */
-const storable = <A>(value: A): A | string =>
+export const storable = <A>(value: A): A | string =>
   typeof value === "string" && value.includes("\u0000") ? value.replaceAll("\u0000", "") : value
 
 const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))

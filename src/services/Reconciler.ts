@@ -3,6 +3,7 @@ import { waitsForCode } from "../domain/CodeMoves.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Actor, Fact } from "../domain/Fact.ts"
 import type { Instant } from "../domain/Instant.ts"
+import type { Question } from "../domain/Question.ts"
 import { questionLease } from "../domain/TimeLimits.ts"
 import { isTerminal } from "../domain/Transaction.ts"
 import { Codes } from "./ports/Codes.ts"
@@ -48,27 +49,24 @@ export class Reconciler extends Context.Service<
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
         yield* linked([traceparent ?? null])
         const provider = registry.find(transaction.provider, transaction.mode)
+        const promises = Option.getOrNull(Option.map(provider, (one) => one.promises))
+        const question = questionOf(transaction, actor, promises, policy, yield* Clock.currentTimeMillis)
         if (Option.isNone(provider)) {
           yield* Effect.logError("an open transaction belongs to a provider that is not registered").pipe(
             Effect.annotateLogs({ reference })
           )
-          yield* settlement.apply(
-            reference,
-            { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" },
-            actor
-          )
+          const unknown = { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" } as const
+          yield* settlement.answered(question, reference, unknown)
           return false
         }
         const ended = yield* withoutAsking(transaction, actor)
         if (Option.isSome(ended)) return ended.value
         const answer = yield* answerOf(provider.value, transaction)
-        const now = yield* Clock.currentTimeMillis
         // The first that is heard of it is that it came back: it was delivered before.
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
           yield* settlement.heard(transaction.provider, reference, deliveredBefore(transaction, answer), actor)
         }
-        const fact = believed(transaction, answer, actor, provider.value.promises, policy, now)
-        yield* settlement.heard(transaction.provider, reference, fact, actor)
+        yield* settlement.answered(question, reference, answer)
         // That something closed is still open is no news: what a callback told of is not to be seen there yet.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
         return answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale
@@ -107,6 +105,24 @@ export class Reconciler extends Context.Service<
   )
 }
 
+/** A provider that is not there promises nothing. */
+const questionOf = (
+  { asked, provider, version }: LedgerRecord,
+  actor: Actor,
+  promises: Promises | null,
+  { notFoundCount, notFoundGraceMs }: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">,
+  askedAt: Instant
+): Question => ({
+  provider,
+  actor,
+  askedAt,
+  asked,
+  version,
+  isDocumented: promises?.lookup === "by_client_ref",
+  graceMs: Math.max(notFoundGraceMs, promises?.notFoundGraceMs ?? 0),
+  notFoundAtLeast: notFoundCount
+})
+
 const deliveredBefore = (
   { providerReference }: LedgerRecord,
   { amount, charged, currency, note }: Extract<Answer, { _tag: "Returned" }>
@@ -131,28 +147,4 @@ export const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.
     destinationCurrency: transaction.kind === "collection" ? null : transaction.destinationCurrency,
     sentAt: transaction.createdAt
   })
-}
-
-/**
- * What an answer proves. "Not found" counts as never sent only where the provider documents the query by our reference, after the
- * longer of the two graces and often enough in a row. A collection whose window passed expires once an authenticated answer says
- * neither success nor live; no timer fails anything by itself.
- */
-const believed = (
-  transaction: LedgerRecord,
-  answer: Answer,
-  actor: Actor,
-  promises: Promises,
-  policy: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">,
-  now: Instant
-): Fact => {
-  if (answer._tag !== "NotFound" || isTerminal(transaction)) return answer
-  const documented = promises.lookup === "by_client_ref"
-  const grace = Math.max(policy.notFoundGraceMs, promises.notFoundGraceMs)
-  const often = actor === "reconciler" && transaction.notFound + 1 >= policy.notFoundCount
-  // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.
-  const enough = often && now - transaction.updatedAt >= grace
-  const passed = transaction.kind === "collection" && transaction.expiresAt !== null && now >= transaction.expiresAt
-  if (passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
-  return documented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
 }

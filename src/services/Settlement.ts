@@ -6,6 +6,7 @@ import { decideExchange } from "../domain/ExchangeMoves.ts"
 import type { Actor, Fact } from "../domain/Fact.ts"
 import type { Reference } from "../domain/Ids.ts"
 import { type Decision, decide } from "../domain/Moves.ts"
+import { believed, counted, type Question } from "../domain/Question.ts"
 import { isTerminal } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
@@ -18,6 +19,18 @@ import type { RawExchange } from "./ports/ProviderTrail.ts"
 import { inSpan } from "./ports/TraceLinks.ts"
 import { type StoredTransaction, Transactions } from "./ports/Transactions.ts"
 import { WebhookDispatcher } from "./WebhookDispatcher.ts"
+
+/** Who brings a fact, and what comes with it. */
+interface News {
+  readonly actor: Actor
+  /** The provider that it is about; null for what is true wherever the record is. */
+  readonly from?: string | null
+  readonly question?: Question | null
+  readonly claim?: Claim | undefined
+  readonly successStatus?: number | undefined
+  readonly raw?: RawExchange | null | undefined
+  readonly last?: StoredTransaction | undefined
+}
 
 /** Each time means that somebody else moved the same transaction between our read and our commit. */
 const DECISIONS_AT_MOST = 16
@@ -47,8 +60,13 @@ export class Settlement extends Context.Service<
       /** The record as the caller has just committed it. Where it has moved on since, that is found out and read. */
       last?: StoredTransaction
     ) => Effect.Effect<LedgerRecord>
-    /** As `apply`, for what a provider says when it is asked: once the record is at another one this is no news, and leaves nothing. */
+    /** As `apply`, for what is known of one provider: once the record is at another one this is no news, and leaves nothing. */
     readonly heard: (provider: string, reference: Reference, fact: Fact, actor: Actor) => Effect.Effect<LedgerRecord>
+    /**
+     * As `heard`, for the answer to a question. What "not found" proves is decided by the record as it is when the answer is written, and a
+     * question counts once, however often its answer is applied.
+     */
+    readonly answered: (question: Question, reference: Reference, answer: Fact) => Effect.Effect<LedgerRecord>
   }
 >()("gateway/services/Settlement") {
   static readonly layer = Layer.effect(
@@ -64,15 +82,12 @@ export class Settlement extends Context.Service<
       const stepOf = Effect.fnUntraced(function* (
         { revision, transaction }: StoredTransaction,
         fact: Fact,
-        actor: Actor,
-        claim: Claim | undefined,
-        successStatus: number,
-        raw: RawExchange | null
+        { actor, claim, question = null, raw = null, successStatus = CREATED }: News
       ) {
         const at = yield* Clock.currentTimeMillis
         const decision: Decision<LedgerRecord> =
           transaction.kind === "exchange" ? decideExchange(transaction, fact, at) : decide(transaction, fact, actor, at)
-        const decided = counted(transaction, decision, fact, actor)
+        const decided = counted(transaction, decision.next, fact, question)
         // In the same commit as the last question: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)
         const next = overdue ? { ...decided, needsReview: true, version: decided.version + 1, updatedAt: at } : decided
@@ -106,28 +121,21 @@ export class Settlement extends Context.Service<
         } satisfies ApplyStep
       })
 
-      const write = Effect.fnUntraced(function* (
-        from: string | null,
-        reference: Reference,
-        fact: Fact,
-        actor: Actor,
-        claim?: Claim,
-        successStatus = CREATED,
-        raw: RawExchange | null = null,
-        last?: StoredTransaction
-      ) {
-        yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.fact": fact._tag, "gateway.actor": actor })
+      const write = Effect.fnUntraced(function* (reference: Reference, told: Fact, news: News) {
+        const { actor, from = null, last, question = null } = news
+        yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.fact": told._tag, "gateway.actor": actor })
         for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
           const known = attempt === 0 ? Option.fromUndefinedOr(last) : Option.none()
           const stored = Option.isSome(known) ? known : yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
           if (from !== null && stored.value.transaction.provider !== from) {
             yield* Effect.logWarning("a provider spoke of what is at another one by now").pipe(
-              Effect.annotateLogs({ reference, provider: from, fact: fact._tag, actor })
+              Effect.annotateLogs({ reference, provider: from, fact: told._tag, actor })
             )
             return stored.value.transaction
           }
-          const step = yield* stepOf(stored.value, fact, actor, claim, successStatus, raw)
+          const fact = question === null ? told : believed(stored.value.transaction, told, question)
+          const step = yield* stepOf(stored.value, fact, news)
           const result = yield* ledger.apply(step)
           if (result._tag === "Stale") continue
           if (step.event !== null) yield* dispatcher.nudge
@@ -146,23 +154,14 @@ export class Settlement extends Context.Service<
       }, inSpan("Settlement.apply"))
 
       return Settlement.of({
-        apply: (...told) => write(null, ...told),
-        heard: (provider, ...told) => write(provider, ...told)
+        apply: (reference, fact, actor, claim, successStatus, raw, last) =>
+          write(reference, fact, { actor, claim, successStatus, raw, last }),
+        heard: (from, reference, fact, actor) => write(reference, fact, { from, actor }),
+        answered: (question, reference, answer) =>
+          write(reference, answer, { question, from: question.provider, actor: question.actor })
       })
     })
   )
-}
-
-/**
- * How often the schedule asked, and how often in a row the provider knew nothing; both start again when the status or the provider changes. Questions that
- * a request or a callback caused are not counted: anybody could ask as fast as he likes, and "not found" would prove something too soon.
- */
-const counted = (before: LedgerRecord, { next }: Decision<LedgerRecord>, fact: Fact, actor: Actor): LedgerRecord => {
-  if (next.status !== before.status || next.provider !== before.provider) return next
-  const scheduled = actor === "reconciler" ? 1 : 0
-  const asked = before.asked + scheduled
-  const notFound = fact._tag === "NotFound" ? before.notFound + scheduled : fact._tag === "StillPending" ? 0 : before.notFound
-  return { ...next, asked, notFound }
 }
 
 /** The provider's words, and the figures that a person compares. */

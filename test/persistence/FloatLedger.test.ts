@@ -22,25 +22,6 @@ const waitsForLock = Effect.gen(function* () {
   yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
 })
 
-/** The database commits the first money step, and its answer never comes. */
-const losesOneAnswer = (sql: SqlClient.SqlClient): SqlClient.SqlClient => {
-  let lost = false
-  return new Proxy(sql, {
-    get: (target, name, receiver) =>
-      name === "unsafe"
-        ? (text: string, parameters: ReadonlyArray<unknown>) =>
-            Effect.flatMap(target.unsafe(text, parameters), (rows) => {
-              const answer =
-                lost || text !== openStatement
-                  ? Effect.succeed(rows)
-                  : Effect.die(new Error("the connection broke during COMMIT"))
-              lost ||= text === openStatement
-              return answer
-            })
-        : Reflect.get(target, name, receiver)
-  })
-}
-
 const untraced = (step: OpenStep) => ({ ...step, traceparent: null })
 
 describe("FloatLedger", () => {
@@ -121,20 +102,6 @@ describe("FloatLedger", () => {
         expect(yield* (yield* FloatLedger).open(openStep(claim, 10_000n))).toStrictEqual({ _tag: "Frozen" })
         expect(yield* position(appId)).toStrictEqual([50_000n, 0n])
       }).pipe(Effect.provideContext(node))
-    }).pipe(Effect.scoped)
-  )
-
-  it.live("knows its own step again when the answer to its commit was lost, and opens its neighbours", () =>
-    Effect.gen(function* () {
-      const { node, url } = yield* given(50_000n)
-      const losing = yield* givenLedger(url, losesOneAnswer)
-      const results = yield* Effect.forEach(
-        [10_000n, 20_000n, 30_000n],
-        (principal) => Effect.provideContext(openOne(appId, `lost-${principal}`, principal), losing),
-        { concurrency: "unbounded" }
-      )
-      expect(results.map(({ _tag }) => _tag)).toStrictEqual(["Opened", "Opened", "ShortFloat"])
-      expect(yield* Effect.provideContext(position(appId), node)).toStrictEqual([18_000n, 32_000n])
     }).pipe(Effect.scoped)
   )
 

@@ -18,13 +18,23 @@ const providerBugs: ReadonlyArray<Bug> = [
     name: "believe every not found",
     breaks: "not found proves nothing where the question by our reference is not documented",
     edits: [
-      { file: "src/services/Reconciler.ts", text: 'promises.lookup === "by_client_ref"', instead: 'promises.lookup !== "none"' }
+      {
+        file: "src/services/Reconciler.ts",
+        text: 'promises?.lookup === "by_client_ref"',
+        instead: 'promises !== null && promises.lookup !== "none"'
+      }
     ]
   },
   {
     name: "believe not found at once",
     breaks: "not found proves nothing before the grace is over and it was heard often enough",
-    edits: [{ file: "src/services/Reconciler.ts", text: "return documented && enough ?", instead: "return documented ?" }]
+    edits: [{ file: "src/domain/Question.ts", text: "return isDocumented && enough ?", instead: "return isDocumented ?" }]
+  },
+  {
+    name: "count one answer twice",
+    breaks: "a question counts once, however often its answer is written",
+    test: "test/services/Asking.test.ts",
+    edits: [{ file: "src/domain/Question.ts", text: "record.asked === asked && record.version === version", instead: "true" }]
   },
   {
     name: "trust the machine's clock",
