@@ -25,7 +25,7 @@ import { Standing } from "./services/ports/Standing.ts"
 import { Reconciler } from "./services/Reconciler.ts"
 import { Reconciliation } from "./services/Reconciliation.ts"
 import { sweeping } from "./services/Sweeper.ts"
-import { TenantConnection } from "./services/TenantConnection.ts"
+import { tenantConnection } from "./services/TenantConnection.ts"
 import { WebhookDispatcher } from "./services/WebhookDispatcher.ts"
 
 export type Settings = Config.Settings
@@ -84,7 +84,7 @@ const services = (settings: ReadySettings) =>
     providers: providerRegistry(settings.providers),
     ports: ports(settings),
     limits: rateLimits(settings),
-    sender: TenantConnection
+    sender: tenantConnection(undefined, settings.webhookNameServers)
   })
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */

@@ -7,6 +7,7 @@ import {
   list,
   longerThanZero,
   masterKeyText,
+  nameServer,
   network,
   oneOf,
   type Reader,
@@ -119,6 +120,8 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     redisUrl: redisUrlOf(read, mistakes),
     /** How often one key may ask. */
     rateLimits: { reads: read("RATE_LIMIT_READS", "500/s:1000", rate), money: read("RATE_LIMIT_MONEY", "200/s:400", rate) },
+    /** Who is asked for the names in tenants' endpoints; empty: the name servers of the machine. */
+    webhookNameServers: read("WEBHOOK_NAME_SERVERS", "", list(nameServer)),
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
     /** How many requests this process works on at once; more are shed. */
     requestPlaces: {

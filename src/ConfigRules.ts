@@ -123,6 +123,16 @@ export const network: Rule<string> = {
   }
 }
 
+/** An IP address, or one with a port such as 10.0.0.53:5353 or [2001:db8::53]:5353. */
+export const nameServer: Rule<string> = {
+  meaning: "an IP address, or one with a port such as 10.0.0.53:5353",
+  of: (value) => {
+    const [, six, four, port = "53"] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(value) ?? []
+    const isOne = isIP(value) !== 0 || isIP(six ?? "") === 6 || isIP(four ?? "") === 4
+    return isOne && Number(port) > 0 && Number(port) <= 65_535 ? value : undefined
+  }
+}
+
 export const redisUrl: Rule<Redacted.Redacted> = {
   meaning: "a redis:// or rediss:// address",
   of: (value) => (urlWith("", ["redis:", "rediss:"]).of(value) === undefined ? undefined : Redacted.make(value)),

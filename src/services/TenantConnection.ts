@@ -1,4 +1,3 @@
-import { type LookupAddress, lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer } from "effect"
@@ -6,15 +5,18 @@ import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddre
 import { type Alarm, makeAlarm } from "./ports/Alarm.ts"
 import { Policy } from "./ports/Policy.ts"
 import { type EndpointAnswer, type SignedDelivery, WebhookSender } from "./ports/WebhookSender.ts"
+import { type TenantNames, tenantNames } from "./TenantNames.ts"
 
 /** How long one attempt may take, in milliseconds. */
 export interface AttemptBounds {
+  /** The name alone. */
+  readonly nameMs: number
   /** Name lookup, TCP and TLS together. */
   readonly connectMs: number
   /** From the attempt's start to the end of the answer. */
   readonly wholeMs: number
 }
-const usualBounds: AttemptBounds = { connectMs: 5_000, wholeMs: 15_000 }
+const usualBounds: AttemptBounds = { nameMs: 3_000, connectMs: 5_000, wholeMs: 15_000 }
 /** As much of an answer as is read and kept. */
 const EXCERPT_BYTES = 4096
 /** One endpoint is never sent more than this at once, by all nodes together: more of its deliveries are not leased. */
@@ -27,20 +29,27 @@ const URLS_KEPT = 1_000
 
 /**
  * Dials tenants. The address is checked in the connector, because an IP literal never reaches the lookup, and in the lookup,
- * because a name can resolve to anything. Undici is used bare, so that none of our trace headers leaves.
+ * because a name can resolve to anything. `servers` are asked for names, or else those of the machine. Undici is used bare, so that none of our trace headers leaves.
  */
-export const tenantConnection = ({ connectMs, wholeMs }: AttemptBounds): Layer.Layer<WebhookSender, never, Policy> =>
+export const tenantConnection = (
+  { connectMs, nameMs, wholeMs }: AttemptBounds = usualBounds,
+  servers: ReadonlyArray<string> = []
+): Layer.Layer<WebhookSender, never, Policy> =>
   Layer.effect(
     WebhookSender,
     Effect.gen(function* () {
       const { webhookAllowLoopback } = yield* Policy
-      const connect = guardedConnector(webhookAllowLoopback, connectMs)
+      const alarm = yield* makeAlarm
+      const names = yield* Effect.acquireRelease(
+        Effect.sync(() => tenantNames({ alarm, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
+        ({ close }) => Effect.sync(close)
+      )
+      const connect = guardedConnector(webhookAllowLoopback, connectMs, names)
       const agent = yield* Effect.acquireRelease(
         Effect.sync(() => new Agent({ connect, connections: CONNECTIONS_PER_ORIGIN, allowH2: false })),
         (agent) => Effect.promise(() => agent.destroy())
       )
       const targetOf = targets(webhookAllowLoopback)
-      const alarm = yield* makeAlarm
       const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointAnswer> => {
         const target = targetOf(url)
         if (typeof target === "string") return Effect.succeed({ status: null, excerpt: target, retryAfter: null })
@@ -52,7 +61,7 @@ export const tenantConnection = ({ connectMs, wholeMs }: AttemptBounds): Layer.L
     })
   )
 
-export const TenantConnection = tenantConnection(usualBounds)
+export const TenantConnection = tenantConnection()
 
 interface Target {
   readonly origin: string
@@ -136,10 +145,10 @@ const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOption
 const textOf = (chunks: ReadonlyArray<Buffer>): string =>
   Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString("utf8").replaceAll("\u0000", "\uFFFD")
 
-const guardedConnector = (allowLoopback: boolean, connectMs: number): buildConnector.connector => {
+const guardedConnector = (allowLoopback: boolean, connectMs: number, names: TenantNames): buildConnector.connector => {
   const check = (protocol: string) => (address: string) => addressProblem(address, protocol, allowLoopback)
   const connector = (protocol: string) =>
-    buildConnector({ allowH2: false, timeout: connectMs, lookup: guardedLookup(check(protocol)) })
+    buildConnector({ allowH2: false, timeout: connectMs, lookup: guardedLookup(check(protocol), names) })
   const secure = connector("https:")
   const plain = connector("http:")
   return (options, callback) => {
@@ -152,14 +161,14 @@ const guardedConnector = (allowLoopback: boolean, connectMs: number): buildConne
 
 /** One address that may not be dialled refuses the whole name: a name that points both ways is an attack, not a mistake. */
 const guardedLookup =
-  (check: (address: string) => string | undefined): LookupFunction =>
+  (check: (address: string) => string | undefined, names: TenantNames): LookupFunction =>
   (hostname, options, callback) => {
-    systemLookup(hostname, { ...options, all: true }, (error, addresses: ReadonlyArray<LookupAddress>) => {
-      if (error !== null) return callback(error, "")
-      const problem = addresses.map(({ address }) => check(address)).find((found) => found !== undefined)
-      const [first] = addresses
+    names.resolve(hostname, (resolved) => {
+      if (resolved instanceof Error) return callback(resolved, "")
+      const problem = resolved.map(({ address }) => check(address)).find((found) => found !== undefined)
+      const [first] = resolved
       if (first === undefined || problem !== undefined) return callback(new Error(problem ?? `${hostname} has no address`), "")
-      if (options.all === true) return callback(null, [...addresses])
+      if (options.all === true) return callback(null, [...resolved])
       callback(null, first.address, first.family)
     })
   }

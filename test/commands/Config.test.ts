@@ -30,6 +30,7 @@ describe("the settings", () => {
           money: { count: 200, windowMs: 1000, burst: 400 }
         },
         trustedProxies: [],
+        webhookNameServers: [],
         requestPlaces: { reads: 1024, money: 1024 },
         providers: []
       })
@@ -73,6 +74,7 @@ describe("the settings", () => {
         RATE_LIMIT_MONEY: "fast",
         REDIS_URL: "http://cache",
         TRUSTED_PROXIES: "10.0.0.0/8,10.0.0.0/33",
+        WEBHOOK_NAME_SERVERS: "10.0.0.53,ns.example",
         EVERSEND_LIVE_CLIENT_ID: "id"
       })
       expect(found.map((line) => line.split(" ", 1)[0]).sort()).toEqual([
@@ -94,6 +96,7 @@ describe("the settings", () => {
         "SIMULATOR_DELAY_MS",
         "TRUSTED_PROXIES",
         "WEBHOOK_ALLOW_LOOPBACK",
+        "WEBHOOK_NAME_SERVERS",
         "WEBHOOK_SCHEDULE"
       ])
       expect(found.every((line) => !line.includes("\n"))).toBe(true)
@@ -128,6 +131,16 @@ describe("the settings", () => {
       })
       expect(rateLimits).toEqual({ reads: { count: 30, windowMs: 60_000, burst: 30 }, money: "off" })
       expect(trustedProxies).toEqual(["10.0.0.0/8", "2001:db8::1"])
+    })
+  )
+
+  it.effect("take name servers with a port and without, of both families", () =>
+    Effect.gen(function* () {
+      const WEBHOOK_NAME_SERVERS = "10.0.0.53, 10.0.0.54:5353, 2001:db8::53, [2001:db8::54]:5353"
+      expect((yield* read({ WEBHOOK_NAME_SERVERS })).webhookNameServers).toEqual(WEBHOOK_NAME_SERVERS.split(", "))
+      for (const wrong of ["10.0.0.53:0", "10.0.0.53:70000", "[10.0.0.53]", "10.0.0", "localhost", "2001:db8::53:x"]) {
+        expect([wrong, yield* mistakes({ WEBHOOK_NAME_SERVERS: wrong })]).toEqual([wrong, [expect.any(String)]])
+      }
     })
   )
 

@@ -18,7 +18,7 @@ import { account } from "./Verdict.ts"
 
 const EVENTS = 6
 const RECORDS = 2
-const BOUNDS = { connectMs: 400, wholeMs: 500 }
+const BOUNDS = { nameMs: 400, connectMs: 400, wholeMs: 500 }
 const SCHEDULE_MS = [0, 50, 100, 200, 400, 800]
 
 const appIdOf = (index: number) => AppId.make(`tenant-${index}`)

@@ -24,7 +24,7 @@ vi.mock("@effect/platform-node/Undici", async (original) => {
 
 const posted = (url: string, connectMs = WHOLE_MS, wholeMs = WHOLE_MS) =>
   Effect.flatMap(WebhookSender, ({ post }) => post({ url, headers: {}, body: "{}" })).pipe(
-    Effect.provide(Layer.provide(tenantConnection({ connectMs, wholeMs }), policy({})))
+    Effect.provide(Layer.provide(tenantConnection({ nameMs: connectMs, connectMs, wholeMs }), policy({})))
   )
 
 /** Takes connections and says nothing. */
@@ -76,7 +76,7 @@ describe("TenantConnection", () => {
         response.end("at once")
         for (const answer of waiting) answer()
       })
-      const bounds = { connectMs: 5_000, wholeMs: 10_000 }
+      const bounds = { nameMs: 5_000, connectMs: 5_000, wholeMs: 10_000 }
       const sender = Context.get(yield* Layer.build(Layer.provide(tenantConnection(bounds), policy({}))), WebhookSender)
       const send = (to: string) => Effect.map(sender.post({ url: to, headers: {}, body: "{}" }), ({ excerpt }) => excerpt)
       const slow = Effect.forEach(Array(SLOW).fill(url), send, { concurrency: "unbounded" })

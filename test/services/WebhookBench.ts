@@ -4,7 +4,7 @@ import { Effect, Layer, Redacted, type Scope } from "effect"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { type Attempt, type DueDelivery, type Verdict, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { TenantConnection } from "../../src/services/TenantConnection.ts"
+import { tenantConnection } from "../../src/services/TenantConnection.ts"
 import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
 
 export interface Received {
@@ -117,11 +117,12 @@ export const policy = (given: Partial<Policy["Service"]>) =>
 /** One round over `due`; answers what was settled. */
 export const dispatched = (
   due: ReadonlyArray<DueDelivery>,
-  given: Partial<Policy["Service"]> = {}
+  given: Partial<Policy["Service"]> = {},
+  nameServers: ReadonlyArray<string> = []
 ): Effect.Effect<ReadonlyArray<Settled>> => {
   const settled: Array<Settled> = []
   const layer = WebhookDispatcher.layer.pipe(
-    Layer.provide(TenantConnection),
+    Layer.provide(tenantConnection(undefined, nameServers)),
     Layer.provide(outbox([...due], settled)),
     Layer.provide(policy(given))
   )

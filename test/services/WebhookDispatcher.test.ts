@@ -1,23 +1,12 @@
-import type * as dns from "node:dns"
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
-import { vi } from "vitest"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { TenantConnection } from "../../src/services/TenantConnection.ts"
 import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
+import { nameServer } from "../support/NameServer.ts"
 import { delivery, dispatched, newSecret, policy, type Received, receiver } from "./WebhookBench.ts"
-
-vi.mock("node:dns", async (original) => ({
-  ...(await original<typeof dns>()),
-  // Every name resolves to a public address and to the metadata address of a cloud.
-  lookup: (_name: string, _options: unknown, callback: (error: null, addresses: ReadonlyArray<object>) => void) =>
-    callback(null, [
-      { address: "93.184.215.14", family: 4 },
-      { address: "169.254.169.254", family: 4 }
-    ])
-}))
 
 const verified = (secret: string, { body, headers }: Received) =>
   new Webhook(secret).verify(body, {
@@ -189,7 +178,8 @@ describe("WebhookDispatcher", () => {
 
   it.effect("refuses a name that resolves to a private address, also beside a public one", () =>
     Effect.gen(function* () {
-      const [settled] = yield* dispatched([delivery("https://tenant.example/hook", newSecret())])
+      const names = yield* nameServer(() => ["93.184.215.14", "169.254.169.254"])
+      const [settled] = yield* dispatched([delivery("https://tenant.example/hook", newSecret())], {}, [names.address])
       expect(settled?.attempt).toMatchObject({ status: null, excerpt: "169.254.169.254 is not a public address" })
     })
   )

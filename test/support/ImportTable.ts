@@ -20,8 +20,9 @@ export const imports: ReadonlyArray<{
   {
     from: /^services\/(TenantConnection|EndpointAddress)\.ts$/,
     files: ["domain/", "services/"],
-    packages: [core, crypto, /^node:(dns|net)$/, /^@effect\/platform-node\/Undici$/]
+    packages: [core, crypto, /^node:net$/, /^@effect\/platform-node\/Undici$/]
   },
+  { from: /^services\/TenantNames\.ts$/, files: ["services/ports/Alarm.ts"], packages: [core, /^node:(dns|fs\/promises)$/] },
   { from: /^services\//, files: ["domain/", "services/"], packages: [core, crypto] },
   // The socket's own facts: raw headers, malformed requests, draining.
   {
