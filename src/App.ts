@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, type Redacted, Ref, Schema } from "effect"
+import { Effect, Layer, type Redacted, Ref } from "effect"
 import * as Config from "./Config.ts"
 import { Server } from "./http/Server.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
@@ -17,7 +17,6 @@ import { LocalProcess } from "./persistence/LocalProcess.ts"
 import { Probe } from "./persistence/Probe.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
-import { Simulator, simulator as simulatorLayer } from "./providers/simulation/Simulator.ts"
 import { servicesOn } from "./Services.ts"
 import { type Build, Health } from "./services/Health.ts"
 import { Ingress } from "./services/Ingress.ts"
@@ -34,11 +33,6 @@ export type ReadySettings = Settings & { readonly databaseUrl: Redacted.Redacted
 
 /** The environment that settings are read from, and the settings as they are read from it. */
 export const { Environment, realParts, settings } = Config
-
-/** What stops a program before it has begun to work, for the person who started it: one line. */
-export class Unstartable extends Schema.TaggedError<Unstartable>()("Unstartable", { message: Schema.String }) {}
-
-const LOOPBACK = "127.0.0.1"
 
 export const identifiers = IdentifiersLive
 
@@ -169,28 +163,3 @@ const telemetry = (
           return layer(Telemetry, { ...urls, serviceName, serviceVersion })
         })
       )
-
-/** The simulator of every provider; each knows the accounts of the settings, or else its own. */
-export const simulator = (settings: Settings) =>
-  Layer.build(
-    simulatorLayer({
-      host: LOOPBACK,
-      controlPort: settings.simulatorPort,
-      dataDir: settings.dataDir,
-      delayMs: settings.simulatorDelayMs,
-      providers: simulated(settings, () => "").providers.map((accounts) => accounts.simulator)
-    })
-  ).pipe(
-    Effect.map((context) => Context.get(context, Simulator)),
-    Effect.catchDefect((defect) => new Unstartable({ message: defect instanceof Error ? defect.message : String(defect) }))
-  )
-
-/** The settings of a gateway with a simulator behind every provider that has no account. Its credentials open nothing but the simulator. */
-export const simulated = <S extends Settings>(settings: S, baseUrlOf: (provider: string) => string): S => ({
-  ...settings,
-  providers: knownProviders.map(
-    (known) =>
-      settings.providers.find(({ name }) => name === known.name) ??
-      known.simulated({ baseUrl: baseUrlOf(known.name), timeoutMs: settings.policy.providerTimeoutMs })
-  )
-})

@@ -83,7 +83,7 @@ const skippedTests = (source: Source): ReadonlyArray<string> =>
 /** Elsewhere than where each is at home. In capitals alone, a name is a network's. */
 const providerNames = (sources: ReadonlyArray<Source>): ReadonlyArray<string> => {
   const names = sources.flatMap(({ path }) => /^src\/providers\/(\w+)\/Settings\.ts$/.exec(path)?.[1] ?? []).join("|")
-  const home = new RegExp(`^src/(providers/((${names})/|Registry\\.ts$)|persistence/migrations/)`)
+  const home = new RegExp(`^src/((providers|simulator)/((${names})/|Registry\\.ts$)|persistence/migrations/)`)
   const named = new RegExp(`(?<![a-z])(${names})\\w*`, "gi")
   return sources
     .filter(({ path }) => src.test(path) && !home.test(path))
@@ -175,8 +175,12 @@ describe("the house", () => {
     })
   }
 
-  it("names a provider in its own folder, in the registry and in migrations only", () => {
+  it("names a provider in its own folders, in the registries and in migrations only", () => {
     expect(providerNames(sources).join("\n")).toBe("")
+  })
+
+  it("loads no simulator before a command that runs one", () => {
+    expect([...readAtStart(sources)].filter((name) => name.startsWith("src/simulator/")).join("\n")).toBe("")
   })
 
   it("reads the client of Redis and what speaks to a collector only where they are set, because of their size", () => {

@@ -11,11 +11,7 @@ import { SimulatorProcess } from "./SimulatorProcess.ts"
 export const settingsWithProviders = Effect.gen(function* () {
   const settings = yield* Installation.forOnce
   if (settings.providers.length > 0) return settings
-  const simulator = yield* SimulatorProcess.running(settings.dataDir)
-  return Option.match(simulator, {
-    onNone: () => settings,
-    onSome: ({ baseUrls }) => App.simulated(settings, (provider) => baseUrls[provider] ?? "")
-  })
+  return yield* SimulatorProcess.behind(settings)
 })
 
 const registered = Layer.unwrap(Effect.map(settingsWithProviders, App.providers)).pipe(Layer.provideMerge(App.logs))

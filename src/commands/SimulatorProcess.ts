@@ -41,10 +41,14 @@ export const SimulatorProcess = {
     return yield* launch(settings, file)
   }),
 
-  /** The one that runs and answers; none is started. */
-  running: Effect.fn("SimulatorProcess.running")(function* (dataDir: string) {
-    const living = yield* Memory.living(simulatorFile(dataDir))
-    return Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+  /** The settings with the accounts that open the one that runs; as they are where none does. */
+  behind: Effect.fn("SimulatorProcess.behind")(function* (settings: App.ReadySettings) {
+    const living = yield* Memory.living(simulatorFile(settings.dataDir))
+    const place = Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+    if (Option.isNone(place)) return settings
+    const { baseUrls } = place.value
+    const { withSimulators } = yield* Effect.promise(() => import("../simulator/Registry.ts"))
+    return withSimulators(settings, (provider) => baseUrls[provider] ?? "")
   }),
 
   /** Never ends: brings the simulator back whenever it has gone. */

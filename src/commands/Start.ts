@@ -4,6 +4,7 @@ import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import type { Mode } from "../domain/Ids.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import type { KnownSimulator } from "../simulator/SimulatorModule.ts"
 import { answer } from "./Answer.ts"
 import { forDevelopment } from "./Development.ts"
 import { Installation } from "./Installation.ts"
@@ -27,9 +28,11 @@ export const start = Command.make(
       yield* takeOver(dataDir)
       const installed = yield* Installation.forLong
       const simulator = yield* simulatorOf(installed)
-      const settings = App.simulated(installed, (provider) => simulator.baseUrls[provider] ?? "")
+      // Only who simulates reads the simulators.
+      const { knownSimulators, withSimulators } = yield* Effect.promise(() => import("../simulator/Registry.ts"))
+      const settings = withSimulators(installed, (provider) => simulator.baseUrls[provider] ?? "")
       const { context, url } = yield* openGateway(settings)
-      yield* Effect.provide(tellCallbacks(settings, simulator, url), context)
+      yield* Effect.provide(tellCallbacks(wishesOf(knownSimulators, settings.providers), simulator, url), context)
       yield* Memory.rememberSelf(gatewayFile(dataDir), url)
       yield* introduce(dataDir, url, simulator.controlUrl, context)
       return yield* untilStopped
@@ -79,18 +82,40 @@ const simulatorOf = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   return place
 })
 
-/** In reality a field of the provider's dashboard. */
-const tellCallbacks = Effect.fnUntraced(function* (settings: App.Settings, { controlUrl }: SimulatorPlace, url: string) {
-  const registry = yield* ProviderRegistry
+interface CallbackWish {
+  readonly provider: string
+  readonly mode: Mode
+  readonly client_id: string
+}
+
+/** Whose callbacks the simulator has to send to this gateway. */
+const wishesOf = (
+  simulators: ReadonlyArray<Pick<KnownSimulator, "name" | "accountName">>,
+  providers: App.Settings["providers"]
+): ReadonlyArray<CallbackWish> => {
   const modes: ReadonlyArray<Mode> = ["live", "test"]
-  const wishes = settings.providers.flatMap(({ accountName, name }) =>
-    modes.map((mode) => ({
-      provider: name,
-      url: `${url}/webhooks/${name}/${registry.routeKey(name, mode)}`,
-      client_id: accountName(mode)
-    }))
+  return simulators.flatMap(({ accountName, name }) =>
+    providers
+      .filter((accounts) => accounts.name === name)
+      .flatMap((accounts) =>
+        modes.flatMap((mode) => {
+          const client_id = accountName(accounts, mode)
+          return client_id === undefined ? [] : [{ provider: name, mode, client_id }]
+        })
+      )
   )
-  for (const wish of wishes.filter(({ client_id }) => client_id !== undefined)) {
+}
+
+/** In reality a field of the provider's dashboard. */
+const tellCallbacks = Effect.fnUntraced(function* (
+  wishes: ReadonlyArray<CallbackWish>,
+  { controlUrl }: SimulatorPlace,
+  gatewayUrl: string
+) {
+  const registry = yield* ProviderRegistry
+  for (const { client_id, mode, provider } of wishes) {
+    const url = `${gatewayUrl}/webhooks/${provider}/${registry.routeKey(provider, mode)}`
+    const wish = { provider, client_id, url }
     yield* Effect.tryPromise((signal) =>
       fetch(`${controlUrl}/__simulator/callbacks`, { method: "POST", body: JSON.stringify(wish), signal }).then(
         ({ ok, status }) => (ok ? undefined : Promise.reject(new Error(`it answered ${status}`)))

@@ -50,17 +50,3 @@ export const payoutFeeOf = (fees: PayoutFees, currency: Currency, method: Method
   const fee = fees.find((one) => one.currency === currency && one.method === method)
   return fee === undefined ? undefined : feeOf(fee.charge, amount)
 }
-
-/** What the simulator's accounts are charged. */
-export const simulatedPayoutFees: PayoutFees = standard(
-  "UGX:bank:5400,UGX:momo:1000,UGX:wallet:500,KES:momo:3000,KES:bank:1%,KES:wallet:3000,RWF:momo:300,RWF:wallet:300,GHS:momo:500," +
-    "GHS:bank:500,GHS:wallet:500,NGN:bank:5000,NGN:wallet:5000,TZS:momo:100000,TZS:wallet:100000,ZMW:momo:1000,XAF:momo:300,XOF:momo:300"
-)
-
-function standard(text: string): PayoutFees {
-  const fees = payoutFees.of(text)
-  if (fees === undefined) throw new Error("the simulator's fees cannot be read")
-  return fees
-}
-
-export const simulatedCollectionFee: CollectionFee = { basisPoints: 150n }

@@ -2,7 +2,6 @@ import { Effect, type Scope } from "effect"
 import { httpUrl, isLoopback, type Reader, type Rule } from "../ConfigRules.ts"
 import type { Mode } from "../domain/Ids.ts"
 import type { Provider } from "../services/ports/Provider.ts"
-import type { SimulatedProvider } from "./simulation/SimulatedProvider.ts"
 
 /** Where a provider is reached, and how long one call may take, whatever it needs before it. */
 export interface Reach {
@@ -28,32 +27,36 @@ interface SettingNames {
   readonly shared: ReadonlyArray<string>
 }
 
-/** All that one provider brings along: its settings, adapter and simulator are found through this and nowhere else. */
+/** All that one provider brings along: its settings and its adapter are found through this and nowhere else. */
 export interface ProviderModule<Account> extends SettingNames {
   /** Null where a part is missing. */
   readonly account: (reader: AccountReader) => Account | null
-  /** What opens the simulator, and nothing else. */
-  readonly simulated: (mode: Mode, reach: Reach) => Account
   readonly open: (account: Account, mode: Mode) => Effect.Effect<Provider, never, Scope.Scope>
-  /** The account's public name at the simulator, by which it is told where callbacks go. */
-  readonly accountName: (account: Account) => string
-  readonly simulator: (accounts: ReadonlyArray<Account>) => SimulatedProvider
 }
 
 /** Our accounts at one provider, whatever their settings look like. */
 export interface ProviderAccounts {
   readonly name: string
   readonly open: Effect.Effect<ReadonlyArray<Provider>, never, Scope.Scope>
-  /** Undefined in a mode without an account. */
-  readonly accountName: (mode: Mode) => string | undefined
-  readonly simulator: SimulatedProvider
+}
+
+export interface AccountInMode<Account> {
+  readonly mode: Mode
+  readonly account: Account
 }
 
 export interface KnownProvider {
   readonly name: string
   /** Undefined where nothing is set. */
   readonly configured: (read: Reader, mistakes: Array<string>, bounds: Bounds) => ProviderAccounts | undefined
-  readonly simulated: (reach: Reach) => ProviderAccounts
+}
+
+/** The same, for whoever knows what its accounts look like. */
+export interface KnownProviderOf<Account> extends KnownProvider {
+  /** Accounts that come from elsewhere; null in a mode without one. */
+  readonly with: (of: (mode: Mode) => Account | null) => ProviderAccounts
+  /** What is behind the answers of `configured` and `with`; empty for those of another provider. */
+  readonly accountsOf: (accounts: ProviderAccounts) => ReadonlyArray<AccountInMode<Account>>
 }
 
 interface Bounds {
@@ -66,28 +69,31 @@ interface Bounds {
 
 const modes: ReadonlyArray<Mode> = ["live", "test"]
 
-export const knownProvider = <Account>(module: ProviderModule<Account>): KnownProvider => ({
-  name: module.name,
-  configured: (read, mistakes, bounds) => {
-    const baseUrl = baseUrlOf(module, read, mistakes, bounds)
-    // Read without an address too, so that every mistake is told at once.
-    const reach = { baseUrl: baseUrl ?? "", timeoutMs: bounds.timeoutMs }
-    const accounts = accountsOf(module, (mode) => accountIn(module, mode, reach, read, mistakes))
-    return baseUrl === null ? undefined : accounts
-  },
-  simulated: (reach) => accountsOf(module, (mode) => module.simulated(mode, reach))
-})
-
-const accountsOf = <Account>(module: ProviderModule<Account>, of: (mode: Mode) => Account | null): ProviderAccounts => {
-  const accounts = modes.flatMap((mode) => {
-    const account = of(mode)
-    return account === null ? [] : [{ mode, account }]
-  })
+export const knownProvider = <Account>(module: ProviderModule<Account>): KnownProviderOf<Account> => {
+  const behind = new WeakMap<ProviderAccounts, ReadonlyArray<AccountInMode<Account>>>()
+  const withAccounts = (of: (mode: Mode) => Account | null): ProviderAccounts => {
+    const all = modes.flatMap((mode) => {
+      const account = of(mode)
+      return account === null ? [] : [{ mode, account }]
+    })
+    const accounts = {
+      name: module.name,
+      open: Effect.forEach(all, ({ account, mode }) => module.open(account, mode))
+    }
+    behind.set(accounts, all)
+    return accounts
+  }
   return {
     name: module.name,
-    open: Effect.forEach(accounts, ({ account, mode }) => module.open(account, mode)),
-    accountName: (wanted) => accounts.filter(({ mode }) => mode === wanted).map(({ account }) => module.accountName(account))[0],
-    simulator: module.simulator(accounts.map(({ account }) => account))
+    configured: (read, mistakes, bounds) => {
+      const baseUrl = baseUrlOf(module, read, mistakes, bounds)
+      // Read without an address too, so that every mistake is told at once.
+      const reach = { baseUrl: baseUrl ?? "", timeoutMs: bounds.timeoutMs }
+      const accounts = withAccounts((mode) => accountIn(module, mode, reach, read, mistakes))
+      return baseUrl === null ? undefined : accounts
+    },
+    with: withAccounts,
+    accountsOf: (accounts) => behind.get(accounts) ?? []
   }
 }
 

@@ -2,6 +2,7 @@ import { describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { expect } from "vitest"
 import { Environment, settings } from "../../src/Config.ts"
+import { eversendProvider } from "../../src/providers/eversend/Settings.ts"
 
 const read = (variables: Readonly<Record<string, string>>) => Effect.provideService(settings, Environment, variables)
 const mistakes = (variables: Readonly<Record<string, string>>) =>
@@ -170,11 +171,8 @@ describe("the settings", () => {
       }
       expect((yield* mistakes(simulated))[0]).toMatch(/^EVERSEND_BASE_URL is a loopback address/)
       const [eversend, ...others] = (yield* read({ ...simulated, ALLOW_SIMULATOR: "true" })).providers
-      expect([eversend?.name, eversend?.accountName("live"), eversend?.accountName("test")]).toEqual([
-        "eversend",
-        undefined,
-        "id"
-      ])
+      const opened = eversend === undefined ? [] : eversendProvider.accountsOf(eversend)
+      expect(opened.map(({ account, mode }) => [mode, account.clientId])).toEqual([["test", "id"]])
       expect(others).toEqual([])
     })
   )

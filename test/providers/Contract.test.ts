@@ -1,13 +1,13 @@
 import { minor } from "../../src/domain/Money.ts"
-import { eversendProvider } from "../../src/providers/eversend/Settings.ts"
-import { flutterwaveProvider } from "../../src/providers/flutterwave/Settings.ts"
-import { mtnProvider } from "../../src/providers/mtn/Settings.ts"
-import { pawapayProvider } from "../../src/providers/pawapay/Settings.ts"
-import { paystackProvider } from "../../src/providers/paystack/Settings.ts"
+import { simulatedEversend } from "../../src/simulator/eversend/Accounts.ts"
+import { simulatedFlutterwave } from "../../src/simulator/flutterwave/Accounts.ts"
+import { simulatedMtn } from "../../src/simulator/mtn/Accounts.ts"
+import { simulatedPawapay } from "../../src/simulator/pawapay/Accounts.ts"
+import { simulatedPaystack } from "../../src/simulator/paystack/Accounts.ts"
 import { bank, momo, wallet } from "./ContractOrders.ts"
 import { contract } from "./ContractSuite.ts"
 
-contract(eversendProvider, {
+contract(simulatedEversend, {
   payouts: [
     momo("UG", "UGX", "MTN", "+25677200"),
     momo("ZM", "ZMW", "ZAMTEL", "+26095000"),
@@ -25,7 +25,7 @@ contract(eversendProvider, {
   webhookAuth: "hmac"
 })
 
-contract(pawapayProvider, {
+contract(simulatedPawapay, {
   payouts: [
     momo("UG", "UGX", "MTN", "+25677000"),
     momo("KE", "KES", "MPESA", "+25470000"),
@@ -42,7 +42,7 @@ contract(pawapayProvider, {
   webhookAuth: "rfc9421"
 })
 
-contract(flutterwaveProvider, {
+contract(simulatedFlutterwave, {
   payouts: [
     momo("UG", "UGX", "MTN", "+25670000"),
     momo("GH", "GHS", "TELECEL", "+23320000"),
@@ -67,7 +67,7 @@ contract(flutterwaveProvider, {
   webhookAuth: "weak"
 })
 
-contract(paystackProvider, {
+contract(simulatedPaystack, {
   payouts: [
     momo("GH", "GHS", "MTN", "+23320000"),
     momo("KE", "KES", "MPESA", "+25470000"),
@@ -86,7 +86,7 @@ contract(paystackProvider, {
   webhookAuth: "hmac"
 })
 
-contract(mtnProvider, {
+contract(simulatedMtn, {
   payouts: [
     momo("UG", "UGX", "MTN", "+25677200"),
     momo("GH", "GHS", "MTN", "+23324400"),

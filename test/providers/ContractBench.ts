@@ -5,10 +5,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import type { Mode, Reference } from "../../src/domain/Ids.ts"
-import type { KnownProvider } from "../../src/providers/ProviderModule.ts"
-import { Execution } from "../../src/providers/simulation/Facts.ts"
-import { simulatorServer } from "../../src/providers/simulation/SimulatorServer.ts"
 import type { Collections, Payouts, Provider, RawCallback } from "../../src/services/ports/Provider.ts"
+import { Execution } from "../../src/simulator/Facts.ts"
+import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
+import { simulatorServer } from "../../src/simulator/SimulatorServer.ts"
 import { listening } from "../support/Listening.ts"
 import { eventually } from "../support/SignedClient.ts"
 
@@ -39,10 +39,10 @@ interface Parts extends Opened {
 }
 
 /** One provider's simulator with an account for each mode, a receiver of its callbacks, and adapters before it. */
-export const openBench = Effect.fnUntraced(function* (known: KnownProvider): Effect.fn.Return<Parts, never, Scope.Scope> {
+export const openBench = Effect.fnUntraced(function* (known: KnownSimulator): Effect.fn.Return<Parts, never, Scope.Scope> {
   const dataDir = mkdtempSync(join(tmpdir(), "contract-"))
   yield* Effect.addFinalizer(() => Effect.promise(() => rm(dataDir, { recursive: true, force: true })))
-  const { simulator } = known.simulated({ baseUrl: "", timeoutMs: PATIENCE_MS })
+  const simulator = known.simulated(known.accounts({ baseUrl: "", timeoutMs: PATIENCE_MS }))
   const server = yield* simulatorServer({
     host: "127.0.0.1",
     controlPort: 0,
@@ -52,7 +52,7 @@ export const openBench = Effect.fnUntraced(function* (known: KnownProvider): Eff
   })
   const baseUrl = server.baseUrls[known.name] ?? ""
   const open: Parts["open"] = Effect.fnUntraced(function* (address, timeoutMs = PATIENCE_MS) {
-    const providers = yield* known.simulated({ baseUrl: address, timeoutMs }).open
+    const providers = yield* known.accounts({ baseUrl: address, timeoutMs }).open
     return { live: inMode(providers, "live"), test: inMode(providers, "test") }
   })
   const control: Parts["control"] = (path, body) =>
@@ -83,7 +83,7 @@ export const openBench = Effect.fnUntraced(function* (known: KnownProvider): Eff
 
 /** One bench for the tests of one provider. */
 export class ContractBench extends Context.Service<ContractBench, Parts>()("test/ContractBench") {
-  static readonly layer = (known: KnownProvider) => Layer.effect(ContractBench, openBench(known))
+  static readonly layer = (known: KnownSimulator) => Layer.effect(ContractBench, openBench(known))
 }
 
 export const payoutsOf = ({ payouts }: Provider): Payouts => Option.getOrThrow(Option.fromUndefinedOr(payouts))

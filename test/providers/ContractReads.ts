@@ -3,15 +3,15 @@ import { Clock, DateTime, Effect, Redacted } from "effect"
 import { isCurrency } from "../../src/domain/Currency.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { minor } from "../../src/domain/Money.ts"
-import type { KnownProvider } from "../../src/providers/ProviderModule.ts"
-import { collectionFee, payoutFee } from "../../src/providers/simulation/Fees.ts"
+import { collectionFee, payoutFee } from "../../src/simulator/Fees.ts"
+import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, openBench, payoutsOf } from "./ContractBench.ts"
 import { type Abilities, askOrder, chargeOrder, newReference, payoutOrder, quoteOrder, type Way } from "./ContractOrders.ts"
 import { idOf } from "./ContractPlay.ts"
 
 /** Amounts, fees and everything that is only read. */
-export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownProvider, abilities: Abilities) => {
+export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimulator, abilities: Abilities) => {
   for (const way of abilities.payouts) {
     it.effect(`pays out ${nameOf(way)}, exactly, for the fee that it quoted`, () =>
       Effect.gen(function* () {

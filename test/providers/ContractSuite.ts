@@ -1,6 +1,6 @@
 import { layer } from "@effect/vitest"
 import { Layer, Logger } from "effect"
-import type { KnownProvider } from "../../src/providers/ProviderModule.ts"
+import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
 import { amounts } from "./ContractAmounts.ts"
 import { ContractBench } from "./ContractBench.ts"
 import { endings } from "./ContractEndings.ts"
@@ -11,7 +11,7 @@ import { promised } from "./ContractPromises.ts"
 import { reads } from "./ContractReads.ts"
 
 /** What every adapter promises, held against its own simulator over HTTP. Nothing here knows any provider's wire. */
-export const contract = (known: KnownProvider, abilities: Abilities) =>
+export const contract = (known: KnownSimulator, abilities: Abilities) =>
   // What an adapter logs is looked at where it says too much, and nowhere printed.
   layer(Layer.merge(ContractBench.layer(known), Logger.layer([])), { excludeTestServices: true, concurrent: true })(
     `${known.name}:`,

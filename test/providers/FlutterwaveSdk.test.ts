@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { flutterwaveProvider } from "../../src/providers/flutterwave/Settings.ts"
+import { simulatedFlutterwave } from "../../src/simulator/flutterwave/Accounts.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "./ContractBench.ts"
 import { askOrder, bank, chargeOrder, momo, newReference, payoutOrder } from "./ContractOrders.ts"
@@ -43,7 +43,7 @@ class Sdk extends Context.Service<Sdk, Awaited<ReturnType<typeof openSdk>>>()("t
   )
 }
 
-const world = Layer.provideMerge(Sdk.layer, ContractBench.layer(flutterwaveProvider))
+const world = Layer.provideMerge(Sdk.layer, ContractBench.layer(simulatedFlutterwave))
 
 const call = (made: Promise<unknown>) => Effect.promise(() => made)
 const until = (make: () => Promise<unknown>, status: string) =>

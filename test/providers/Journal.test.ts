@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { openJournal } from "../../src/providers/simulation/Journal.ts"
+import { openJournal } from "../../src/simulator/Journal.ts"
 
 it.live("closes a journal that an older program left open to others, and keeps what is in it", () =>
   Effect.gen(function* () {

@@ -1,11 +1,11 @@
 import { Effect, Logger, Redacted } from "effect"
 import { minor } from "../../src/domain/Money.ts"
-import { simulatedCollectionFee, simulatedPayoutFees } from "../../src/providers/ContractFees.ts"
 import { mtn } from "../../src/providers/mtn/Adapter.ts"
 import type { CountryAccount, MtnSettings } from "../../src/providers/mtn/Client.ts"
 import { type MarketCountry, marketOf } from "../../src/providers/mtn/Markets.ts"
 import type { StatusAnswer } from "../../src/providers/mtn/Wire.ts"
 import type { ChargeOrder, PayoutOrder } from "../../src/services/ports/Provider.ts"
+import { simulatedCollectionFee, simulatedPayoutFees } from "../../src/simulator/Fees.ts"
 import { chargeOrder, momo, orderOn } from "./ContractOrders.ts"
 
 // What the tests of this adapter order, and how they open it.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { reader } from "../../src/ConfigRules.ts"
 import { mtnProvider } from "../../src/providers/mtn/Settings.ts"
+import { simulatedMtn } from "../../src/simulator/mtn/Accounts.ts"
 
 const live = {
   MTN_BASE_URL: "https://momo.example",
@@ -19,16 +20,17 @@ const read = (variables: Readonly<Record<string, string>>) => {
     refuseLoopback: true,
     refuseRemote: false
   })
-  return { mistakes, names: accounts === undefined ? [] : [accounts.accountName("live"), accounts.accountName("test")] }
+  const opened = accounts === undefined ? [] : mtnProvider.accountsOf(accounts)
+  return { mistakes, users: opened.map(({ account, mode }) => [mode, account.countries[0]?.userId]) }
 }
 
 describe("the settings of MTN", () => {
   it("are one account of each country for each mode", () => {
-    expect(read(live)).toStrictEqual({ mistakes: [], names: ["user-ug", undefined] })
+    expect(read(live)).toStrictEqual({ mistakes: [], users: [["live", "user-ug"]] })
   })
 
   it("are none where nothing is set", () => {
-    expect(read({})).toStrictEqual({ mistakes: [], names: [] })
+    expect(read({})).toStrictEqual({ mistakes: [], users: [] })
   })
 
   it("may name a country's own host, a callback address and, of one country, the sandbox", () => {
@@ -41,7 +43,13 @@ describe("the settings of MTN", () => {
       MTN_TEST_HOSTS: "UG:https://sandbox.example",
       MTN_LIVE_CALLBACK_URL: "https://pay.example/webhooks/mtn/secret"
     }
-    expect(read({ ...live, ...test })).toStrictEqual({ mistakes: [], names: ["user-ug", "tester"] })
+    expect(read({ ...live, ...test })).toStrictEqual({
+      mistakes: [],
+      users: [
+        ["live", "user-ug"],
+        ["test", "tester"]
+      ]
+    })
   })
 
   const mistakes: ReadonlyArray<readonly [string, Readonly<Record<string, string>>, RegExp]> = [
@@ -65,9 +73,9 @@ describe("the settings of MTN", () => {
   })
 
   it("are not needed for the simulator, which has every country in both modes", () => {
-    const { accountName, simulator } = mtnProvider.simulated({ baseUrl: "http://127.0.0.1:1", timeoutMs: 1000 })
-    const names = [accountName("live"), accountName("test")]
-    expect(simulator.accounts.map(({ clientId }) => clientId)).toStrictEqual(names)
+    const accounts = simulatedMtn.accounts({ baseUrl: "http://127.0.0.1:1", timeoutMs: 1000 })
+    const names = [simulatedMtn.accountName(accounts, "live"), simulatedMtn.accountName(accounts, "test")]
+    expect(simulatedMtn.simulated(accounts).accounts.map(({ clientId }) => clientId)).toStrictEqual(names)
     expect(new Set(names).size).toBe(2)
   })
 })

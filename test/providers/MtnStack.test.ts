@@ -2,15 +2,15 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { referenceIdOf } from "../../src/providers/mtn/ReferenceId.ts"
-import { mtnProvider } from "../../src/providers/mtn/Settings.ts"
 import { statusPath } from "../../src/providers/mtn/Wire.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { simulatedMtn } from "../../src/simulator/mtn/Accounts.ts"
 import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { callsOf, changeCorridor, executionsOf, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
 import { statusOf } from "./MtnOrders.ts"
 
-const { simulator } = mtnProvider.simulated({ baseUrl: "", timeoutMs: 1000 })
+const simulator = simulatedMtn.simulated(simulatedMtn.accounts({ baseUrl: "", timeoutMs: 1000 }))
 /** The first question comes too late for these stories: whatever is settled was settled because of a callback. */
 const unasked = { RECONCILER_SCHEDULE: "1h" }
 

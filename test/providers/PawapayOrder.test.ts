@@ -1,11 +1,12 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 import { minor } from "../../src/domain/Money.ts"
-import { payoutFees, simulatedPayoutFees } from "../../src/providers/ContractFees.ts"
+import { payoutFees } from "../../src/providers/ContractFees.ts"
 import { paymentId } from "../../src/providers/pawapay/PaymentId.ts"
 import { quoteOf } from "../../src/providers/pawapay/Quote.ts"
 import { depositBody, payoutBody } from "../../src/providers/pawapay/TranslateOrder.ts"
 import type { QuoteOrder } from "../../src/services/ports/Provider.ts"
+import { simulatedPayoutFees } from "../../src/simulator/Fees.ts"
 import { chargeOf, chargeOrder, corridor, party, payoutOf, payoutOrder } from "./PawapayOrders.ts"
 
 describe("a payout's body", () => {

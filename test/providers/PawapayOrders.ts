@@ -4,9 +4,9 @@ import type { Currency } from "../../src/domain/Currency.ts"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { type MinorUnits, minor, ZERO } from "../../src/domain/Money.ts"
 import type { MomoParty } from "../../src/domain/Party.ts"
-import { simulatedCollectionFee, simulatedPayoutFees } from "../../src/providers/ContractFees.ts"
 import { type PawapaySettings, pawapay } from "../../src/providers/pawapay/Adapter.ts"
 import type { AskOrder, ChargeOrder, PayoutOrder, PayoutQuote } from "../../src/services/ports/Provider.ts"
+import { simulatedCollectionFee, simulatedPayoutFees } from "../../src/simulator/Fees.ts"
 import { newReference } from "./ContractOrders.ts"
 
 // What the tests of pawaPay's adapter order.

@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import { createPawaPayClient } from "pawapay-sdk"
 import { vi } from "vitest"
 import { paymentId } from "../../src/providers/pawapay/PaymentId.ts"
-import { pawapayProvider } from "../../src/providers/pawapay/Settings.ts"
+import { simulatedPawapay } from "../../src/simulator/pawapay/Accounts.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "./ContractBench.ts"
 import { newReference } from "./ContractOrders.ts"
@@ -54,7 +54,7 @@ const got = <A extends { readonly success: boolean; readonly data?: unknown }>(p
     })
   )
 
-layer(Layer.provideMerge(offline, ContractBench.layer(pawapayProvider)), { excludeTestServices: true })(
+layer(Layer.provideMerge(offline, ContractBench.layer(simulatedPawapay)), { excludeTestServices: true })(
   "the SDK pawapay-sdk",
   (it) => {
     it.effect("charges, reads the status until it is completed, and is told of a duplicate; the adapter sees the same", () =>

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { paymentId } from "../../src/providers/pawapay/PaymentId.ts"
-import { pawapayProvider } from "../../src/providers/pawapay/Settings.ts"
+import { simulatedPawapay } from "../../src/simulator/pawapay/Accounts.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "./ContractBench.ts"
 import { newReference } from "./ContractOrders.ts"
@@ -41,7 +41,7 @@ const refusal = (failureCode: string, status = 200) => ({
   json: { status: "REJECTED", failureReason: { failureCode, failureMessage: expect.any(String) } }
 })
 
-layer(ContractBench.layer(pawapayProvider), { excludeTestServices: true })("pawaPay's simulator", (it) => {
+layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("pawaPay's simulator", (it) => {
   it.effect("ignores an identifier that it has seen, and executes it once", () =>
     Effect.gen(function* () {
       const { executions } = yield* ContractBench

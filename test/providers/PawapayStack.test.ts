@@ -2,15 +2,15 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { paymentId } from "../../src/providers/pawapay/PaymentId.ts"
-import { pawapayProvider } from "../../src/providers/pawapay/Settings.ts"
-import type { PawapayAccount } from "../../src/providers/pawapay/SimulatorCall.ts"
-import { signedHeaders, signingKey } from "../../src/providers/pawapay/SimulatorCallback.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { simulatedPawapay } from "../../src/simulator/pawapay/Accounts.ts"
+import type { PawapayAccount } from "../../src/simulator/pawapay/Call.ts"
+import { signedHeaders, signingKey } from "../../src/simulator/pawapay/Callback.ts"
 import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { callsOf, changeCorridor, executionsOf, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
 
-const { simulator } = pawapayProvider.simulated({ baseUrl: "", timeoutMs: 1000 })
+const simulator = simulatedPawapay.simulated(simulatedPawapay.accounts({ baseUrl: "", timeoutMs: 1000 }))
 /** The first question comes too late for these stories: whatever is settled was settled because of a callback. */
 const unasked = { RECONCILER_SCHEDULE: "1h" }
 

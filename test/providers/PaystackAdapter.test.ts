@@ -3,10 +3,10 @@ import { Effect, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type { Corridor } from "../../src/domain/Corridor.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { simulatedPayoutFees } from "../../src/providers/ContractFees.ts"
 import { paystack } from "../../src/providers/paystack/Adapter.ts"
-import { paystackProvider } from "../../src/providers/paystack/Settings.ts"
 import type { ChargeOrder } from "../../src/services/ports/Provider.ts"
+import { simulatedPayoutFees } from "../../src/simulator/Fees.ts"
+import { simulatedPaystack } from "../../src/simulator/paystack/Accounts.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, openBench, payoutsOf } from "./ContractBench.ts"
 import { askOrder, bank, chargeOrder, momo, orderOn, payoutOrder, quoteOrder, type Way } from "./ContractOrders.ts"
@@ -43,7 +43,7 @@ const moved = Effect.fnUntraced(function* (reference: ChargeOrder["reference"]) 
   }))
 })
 
-layer(ContractBench.layer(paystackProvider), { excludeTestServices: true })("Paystack:", (it) => {
+layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Paystack:", (it) => {
   it.effect("a charge that asks for a voucher and has none is refused, with a word on what to do, and moves nothing", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
@@ -228,7 +228,7 @@ layer(ContractBench.layer(paystackProvider), { excludeTestServices: true })("Pay
 
 it.effect("a charge whose voucher never came is abandoned there, and takes none any more", () =>
   Effect.gen(function* () {
-    const collections = collectionsOf((yield* openBench(paystackProvider)).live)
+    const collections = collectionsOf((yield* openBench(simulatedPaystack)).live)
     const order = coded(telecel, "1234", "000000")
     expect(yield* collections.charge(order)).toMatchObject({ _tag: "CodeRejected" })
     yield* TestClock.adjust("11 minutes")

@@ -1,10 +1,10 @@
 import { expect, it, layer } from "@effect/vitest"
 import { Clock, DateTime, Effect, Exit, Option, Redacted } from "effect"
 import { describe } from "vitest"
-import { simulatedPayoutFees } from "../../src/providers/ContractFees.ts"
 import { paystack } from "../../src/providers/paystack/Adapter.ts"
-import { paystackProvider } from "../../src/providers/paystack/Settings.ts"
 import type { Provider, ReferenceData } from "../../src/services/ports/Provider.ts"
+import { simulatedPayoutFees } from "../../src/simulator/Fees.ts"
+import { simulatedPaystack } from "../../src/simulator/paystack/Accounts.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "./ContractBench.ts"
 import { askOrder, chargeOrder, momo, payoutOrder } from "./ContractOrders.ts"
@@ -21,7 +21,7 @@ const account = (country: string, bankCode: string, accountNumber: string) => ({
   accountNumber: Redacted.make(accountNumber)
 })
 
-layer(ContractBench.layer(paystackProvider), { excludeTestServices: true })("Paystack's reads:", (it) => {
+layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Paystack's reads:", (it) => {
   it.effect("lists the banks that can be paid, without mobile networks and closed ones", () =>
     Effect.gen(function* () {
       const { banks } = readsOf((yield* ContractBench).live)

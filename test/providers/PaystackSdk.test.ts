@@ -5,7 +5,7 @@ import { expect, layer } from "@effect/vitest"
 import Paystack from "@paystack/paystack-sdk"
 import { Effect, Layer, Schema } from "effect"
 import { vi } from "vitest"
-import { paystackProvider } from "../../src/providers/paystack/Settings.ts"
+import { simulatedPaystack } from "../../src/simulator/paystack/Accounts.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "./ContractBench.ts"
 import { askOrder, bank, chargeOrder, momo, newReference, payoutOrder } from "./ContractOrders.ts"
@@ -71,7 +71,7 @@ const charge = (provider: string, phone: string, reference: string) =>
     metadata: { cart: 7 }
   })
 
-layer(Layer.provideMerge(redirected, ContractBench.layer(paystackProvider)), { excludeTestServices: true })(
+layer(Layer.provideMerge(redirected, ContractBench.layer(simulatedPaystack)), { excludeTestServices: true })(
   "Paystack's SDK",
   (it) => {
     it.effect("charges a phone and reads the outcome, which the adapter reads as well", () =>

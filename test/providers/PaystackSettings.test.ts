@@ -2,9 +2,11 @@ import { createHmac } from "node:crypto"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { reader } from "../../src/ConfigRules.ts"
+import type { Mode } from "../../src/domain/Ids.ts"
 import { referenceFrom } from "../../src/domain/Ids.ts"
 import { paystackProvider } from "../../src/providers/paystack/Settings.ts"
 import { paystackCallbacks } from "../../src/providers/paystack/Webhook.ts"
+import { simulatedPaystack } from "../../src/simulator/paystack/Accounts.ts"
 import { payoutsOf } from "./ContractBench.ts"
 import { momo, quoteOrder } from "./ContractOrders.ts"
 
@@ -40,9 +42,10 @@ describe("Paystack's settings", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("show an account's name that does not tell its key, and is another one for another key", () => {
+  it("give the simulator a name for an account that does not tell its key, and is another one for another key", () => {
     const both = read({ ...whole, PAYSTACK_TEST_SECRET_KEY: "sk_test_1" }).accounts
-    const [live, test] = [both?.accountName("live") ?? "", both?.accountName("test") ?? ""]
+    const nameIn = (mode: Mode) => (both === undefined ? "" : simulatedPaystack.accountName(both, mode))
+    const [live, test] = [nameIn("live"), nameIn("test")]
     expect(live).toMatch(/^key-[0-9a-f]{12}$/)
     expect(test).toMatch(/^key-[0-9a-f]{12}$/)
     expect(live).not.toBe(test)

@@ -1,10 +1,10 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
-import { simulatedPayoutFees } from "../../src/providers/ContractFees.ts"
 import { unquotable } from "../../src/providers/flutterwave/TranslateQuote.ts"
 import { marketOf } from "../../src/providers/mtn/Markets.ts"
 import { quoteBy } from "../../src/providers/mtn/Quote.ts"
 import { quoteOf } from "../../src/providers/pawapay/Quote.ts"
+import { simulatedPayoutFees } from "../../src/simulator/Fees.ts"
 import { momo, quoteOrder, wallet } from "./ContractOrders.ts"
 
 const airtelUganda = quoteOrder(momo("UG", "UGX", "AIRTEL", "25670000"), "1234")

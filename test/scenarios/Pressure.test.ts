@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { Database } from "../../src/persistence/Database.ts"
-import { mtnProvider } from "../../src/providers/mtn/Settings.ts"
+import { simulatedMtn } from "../../src/simulator/mtn/Accounts.ts"
 import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
 import { type Answer, eventually, type Key, referenceOf, said, signed } from "../support/SignedClient.ts"
 import { changeCorridor, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
@@ -10,7 +10,7 @@ import { changeCorridor, type Gateway, Stack, tenantOn, verified } from "../supp
 const PAYOUTS = "/v1/payouts"
 const PLACES = 64
 const STORY_MS = 60_000
-const { simulator: mtn } = mtnProvider.simulated({ baseUrl: "", timeoutMs: 5_000 })
+const mtn = simulatedMtn.simulated(simulatedMtn.accounts({ baseUrl: "", timeoutMs: 5_000 }))
 const settings = { REQUESTS_AT_ONCE_MONEY: String(PLACES), PROVIDER_TIMEOUT_MS: "5000", RECONCILER_SCHEDULE: "300ms,600ms,1s" }
 
 /** To a number that nobody else is paid at. */

@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { referenceIdOf } from "../../src/providers/mtn/ReferenceId.ts"
-import { mtnProvider } from "../../src/providers/mtn/Settings.ts"
+import { simulatedMtn } from "../../src/simulator/mtn/Accounts.ts"
 import { freePort } from "../support/FreePort.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
 import { client, eventually, referenceOf, said } from "../support/SignedClient.ts"
@@ -22,7 +22,7 @@ class Nodes extends Context.Service<Nodes, Effect.Success<typeof givenNodes>>()(
 }
 
 const givenNodes = Effect.gen(function* () {
-  const { simulator: mtn } = mtnProvider.simulated({ baseUrl: "", timeoutMs: 1000 })
+  const mtn = simulatedMtn.simulated(simulatedMtn.accounts({ baseUrl: "", timeoutMs: 1000 }))
   const { database, gateway: right, simulator } = yield* givenStack(OVERRIDES, { beside: [mtn] })
   // MTN's answer that it does not know a reference is proof after a grace of minutes.
   yield* changeCorridor(right, "UG", "momo", { providers: ["mtn"] })

@@ -39,7 +39,7 @@ export const imports: ReadonlyArray<{
   },
   {
     from: /^providers\/ProviderModule\.ts$/,
-    files: ["domain/", "services/ports/Provider", "providers/simulation/SimulatedProvider.ts", "ConfigRules.ts"],
+    files: ["domain/", "services/ports/Provider", "ConfigRules.ts"],
     packages: [core]
   },
   { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
@@ -53,16 +53,6 @@ export const imports: ReadonlyArray<{
     from: /^providers\/Transport\.ts$/,
     files: ["services/ports/Alarm.ts"],
     packages: [core, /^@effect\/platform-node\/Undici$/]
-  },
-  {
-    from: /^providers\/simulation\//,
-    files: ["domain/", "services/ports/Provider", "providers/simulation/"],
-    packages: [core, crypto, http, node, /^@effect\/platform-node(\/\w+)?$/]
-  },
-  {
-    from: /^providers\/(\w+)\/Simulator\w*\.ts$/,
-    files: ["domain/", "services/ports/Provider", "providers/$1/", "providers/simulation/", "providers/WireNumber.ts"],
-    packages: [core, crypto, http, node]
   },
   {
     from: /^providers\/(\w+)\//,
@@ -85,6 +75,22 @@ export const imports: ReadonlyArray<{
     from: /^providers\/(Reading|Client)\.ts$/,
     files: ["domain/", "services/ports/Provider", "providers/Transport.ts"],
     packages: [core]
+  },
+  // The other side of each wire. Nothing of the product knows it but the commands that run it.
+  {
+    from: /^simulator\/(SimulatorModule|Registry|Fees)\.ts$/,
+    files: ["domain/", "simulator/", "providers/ProviderModule.ts", "providers/ContractFees.ts"],
+    packages: [core, crypto]
+  },
+  {
+    from: /^simulator\/\w+\.ts$/,
+    files: ["domain/", "services/ports/Provider", "simulator/"],
+    packages: [core, crypto, http, node, /^@effect\/platform-node(\/\w+)?$/]
+  },
+  {
+    from: /^simulator\/(\w+)\//,
+    files: ["domain/", "services/ports/Provider", "simulator/", "providers/$1/", "providers/WireNumber.ts"],
+    packages: [core, crypto, http, node]
   },
   { from: /^providers\//, files: ["domain/", "services/ports/Provider"], packages: [core, crypto, http] },
   {
@@ -115,6 +121,11 @@ export const imports: ReadonlyArray<{
       /^@effect\/opentelemetry(\/\w+)?$/,
       /^@opentelemetry\//
     ]
+  },
+  {
+    from: /^commands\/(Start|Simulator|SimulatorProcess)\.ts$/,
+    files: ["domain/", "services/", "commands/", "simulator/", "App.ts"],
+    packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },
   {
     from: /^commands\//,

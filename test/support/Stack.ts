@@ -10,7 +10,6 @@ import { AppId, type Mode } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { defaultCapabilities, type Role, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
-import { knownProviders } from "../../src/providers/Registry.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
@@ -18,6 +17,7 @@ import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
+import { knownSimulators, withSimulators } from "../../src/simulator/Registry.ts"
 import { type Running, startSimulator } from "../providers/EversendBench.ts"
 import { type Received, receiver } from "../services/WebhookBench.ts"
 import { NOON } from "./Given.ts"
@@ -59,17 +59,19 @@ export const gatewayOn = Effect.fnUntraced(function* (
 ) {
   const environment = Layer.succeed(App.Environment, variables(database, simulator.eversendBaseUrl, overrides))
   const settings = yield* Effect.provide(App.settings, environment)
-  const simulated = App.simulated(settings, (provider) => simulator.baseUrls[provider] ?? "").providers
+  const simulated = withSimulators(settings, (provider) => simulator.baseUrls[provider] ?? "").providers
   const providers = simulated.filter(({ name }) => simulator.baseUrls[name] !== undefined)
   const ready = { ...settings, providers, databaseUrl: database, masterKey }
   const context = yield* Layer.build(Layer.fresh(App.gateway(ready, BUILD)).pipe(Layer.provide(environment)))
   const { address } = Context.get(context, HttpServer.HttpServer)
   const port = "port" in address ? address.port : 0
   const registry = Context.get(context, ProviderRegistry)
-  for (const { accountName, name } of providers) {
+  for (const accounts of providers) {
+    const { name } = accounts
     for (const mode of ["live", "test"] as const) {
       const url = `http://127.0.0.1:${port}/webhooks/${name}/${registry.routeKey(name, mode)}`
-      const wish = { provider: name, client_id: accountName(mode), url }
+      const client_id = knownSimulators.find((known) => known.name === name)?.accountName(accounts, mode)
+      const wish = { provider: name, client_id, url }
       yield* Effect.promise(() => simulator.control("POST", "/callbacks", wish))
     }
   }
@@ -199,9 +201,9 @@ export const asked = Effect.fnUntraced(function* (simulator: Running, reference:
 })
 
 /** What a stack plays and serves beside Eversend: every other provider that the program knows. */
-export const everyOther = knownProviders
+export const everyOther = knownSimulators
   .filter(({ name }) => name !== "eversend")
-  .map((known) => known.simulated({ baseUrl: "", timeoutMs: 0 }).simulator)
+  .map(({ accounts, simulated }) => simulated(accounts({ baseUrl: "", timeoutMs: 0 })))
 
 interface StackParts {
   readonly database: Redacted.Redacted

@@ -17,6 +17,11 @@ export interface EversendSettings {
   readonly timeoutMs: number
 }
 
+/** An account whose callbacks can be told from forged ones: one that is configured always can. */
+export interface EversendAccount extends EversendSettings {
+  readonly webhookSecret: Redacted.Redacted
+}
+
 /** How long a token is used: Eversend does not say how long it lives, and integrations that were seen work keep it this long. */
 const TOKEN_LIFE = Duration.minutes(20)
 

@@ -1,15 +1,12 @@
-import { Redacted } from "effect"
 import { httpUrl, secret, text } from "../../ConfigRules.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { eversend } from "./Adapter.ts"
-import type { EversendSettings } from "./Client.ts"
-import { eversendSimulator } from "./Simulator.ts"
-import type { EversendAccount } from "./SimulatorCall.ts"
+import type { EversendAccount } from "./Client.ts"
 
 const NAME = "eversend"
 
 /** `EVERSEND_BASE_URL`, `EVERSEND_ORIGIN`, and for each mode `CLIENT_ID`, `CLIENT_SECRET`, `WEBHOOK_SECRET`. */
-export const eversendProvider = knownProvider<EversendSettings & EversendAccount>({
+export const eversendProvider = knownProvider<EversendAccount>({
   name: NAME,
   credentials: ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"],
   shared: [],
@@ -20,15 +17,5 @@ export const eversendProvider = knownProvider<EversendSettings & EversendAccount
     if (clientId === null || clientSecret === null || webhookSecret === null) return null
     return { baseUrl, timeoutMs, clientId, clientSecret, webhookSecret, origin: shared("ORIGIN", httpUrl) }
   },
-  simulated: (mode, reach) => ({
-    ...reach,
-    clientId: `simulated-${mode}`,
-    clientSecret: Redacted.make(`simulated-${mode}-secret`),
-    webhookSecret: Redacted.make(`simulated-${mode}-webhook-secret`),
-    origin: null
-  }),
-  open: eversend,
-  accountName: ({ clientId }) => clientId,
-  // A second execution of one reference is accepted, so that sending anything twice would show.
-  simulator: (accounts) => eversendSimulator({ accounts, duplicates: "accept" })
+  open: eversend
 })

@@ -1,11 +1,7 @@
-import { createHash } from "node:crypto"
-import { Redacted } from "effect"
 import { type Rule, secret } from "../../ConfigRules.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { flutterwave } from "./Adapter.ts"
 import type { FlutterwaveSettings, Sender } from "./Client.ts"
-import { flutterwaveSimulator } from "./Simulator.ts"
-import type { FlutterwaveAccount } from "./SimulatorCall.ts"
 
 const NAME = "flutterwave"
 
@@ -18,7 +14,7 @@ const sender: Rule<Sender> = {
 }
 
 /** `FLUTTERWAVE_BASE_URL` (with `/v3`), optionally `FLUTTERWAVE_SENDER`, and for each mode `SECRET_KEY`, `WEBHOOK_SECRET_HASH`. */
-export const flutterwaveProvider = knownProvider<FlutterwaveSettings & FlutterwaveAccount>({
+export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
   name: NAME,
   credentials: ["SECRET_KEY", "WEBHOOK_SECRET_HASH"],
   shared: [],
@@ -27,21 +23,7 @@ export const flutterwaveProvider = knownProvider<FlutterwaveSettings & Flutterwa
     const webhookSecretHash = own("WEBHOOK_SECRET_HASH", secret)
     const sentBy = shared("SENDER", sender)
     if (secretKey === null || webhookSecretHash === null) return null
-    return { baseUrl, timeoutMs, clientId: publicName(secretKey), secretKey, webhookSecretHash, sender: sentBy }
+    return { baseUrl, timeoutMs, secretKey, webhookSecretHash, sender: sentBy }
   },
-  simulated: (mode, reach) => ({
-    ...reach,
-    clientId: `simulated-${mode}`,
-    secretKey: Redacted.make(`FLWSECK-simulated-${mode}`),
-    webhookSecretHash: Redacted.make(`simulated-${mode}-secret-hash`),
-    sender: null
-  }),
-  open: flutterwave,
-  accountName: ({ clientId }) => clientId,
-  simulator: (accounts) => flutterwaveSimulator({ accounts })
+  open: flutterwave
 })
-
-/** An account has no other name than its key, which is a secret. */
-const publicName = (secretKey: Redacted.Redacted): string =>
-  `account-${createHash("sha256").update(Redacted.value(secretKey)).digest("hex").slice(0, NAME_DIGITS)}`
-const NAME_DIGITS = 12

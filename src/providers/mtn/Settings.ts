@@ -1,12 +1,10 @@
 import { Redacted } from "effect"
 import { httpUrl, type Rule, secret, text } from "../../ConfigRules.ts"
-import type { Mode } from "../../domain/Ids.ts"
-import { collectionFee, payoutFees, simulatedCollectionFee, simulatedPayoutFees } from "../ContractFees.ts"
-import { type AccountReader, knownProvider, type Reach } from "../ProviderModule.ts"
+import { collectionFee, payoutFees } from "../ContractFees.ts"
+import { type AccountReader, knownProvider } from "../ProviderModule.ts"
 import { mtn } from "./Adapter.ts"
 import type { CountryAccount, MtnSettings } from "./Client.ts"
 import { isMarketCountry, type MarketCountry, marketCountries, marketOf, sandboxOf } from "./Markets.ts"
-import { accountNameOf, mtnSimulator } from "./Simulator.ts"
 
 const NAME = "mtn"
 
@@ -26,33 +24,7 @@ export const mtnProvider = knownProvider<MtnSettings>({
     if (countries === null || fees.payout === null || fees.collection === null) return null
     return { countries, payoutFees: fees.payout, collectionFee: fees.collection, callbackUrl, timeoutMs }
   },
-  simulated: (mode, { baseUrl, timeoutMs }) => ({
-    countries: marketCountries.map((country) => simulatedAccount(country, mode, baseUrl)),
-    payoutFees: simulatedPayoutFees,
-    collectionFee: simulatedCollectionFee,
-    callbackUrl: null,
-    timeoutMs
-  }),
-  open: mtn,
-  accountName: accountNameOf,
-  simulator: (accounts) => mtnSimulator({ accounts })
-})
-
-/** An API user's id is a UUID. */
-const simulatedUsers: Readonly<Record<Mode, string>> = {
-  live: "5a1e0000-0000-4000-8000-000000000001",
-  test: "7e570000-0000-4000-8000-000000000002"
-}
-
-const simulatedAccount = (country: MarketCountry, mode: Mode, baseUrl: Reach["baseUrl"]): CountryAccount => ({
-  ...marketOf(country),
-  baseUrl,
-  userId: simulatedUsers[mode],
-  apiKey: Redacted.make(`simulated-${mode}-api-key`),
-  subscriptionKeys: {
-    collection: Redacted.make(`simulated-${mode}-collection-key`),
-    disbursement: Redacted.make(`simulated-${mode}-disbursement-key`)
-  }
+  open: mtn
 })
 
 const countriesBy = ({ baseUrl, own }: AccountReader): ReadonlyArray<CountryAccount> | null => {

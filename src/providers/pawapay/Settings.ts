@@ -1,12 +1,9 @@
-import { createHash, type KeyObject } from "node:crypto"
-import { Redacted } from "effect"
+import type { KeyObject } from "node:crypto"
 import { type Rule, secret } from "../../ConfigRules.ts"
-import { collectionFee, payoutFees, simulatedCollectionFee, simulatedPayoutFees } from "../ContractFees.ts"
+import { collectionFee, payoutFees } from "../ContractFees.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { type PawapaySettings, pawapay } from "./Adapter.ts"
 import { publicKeyOf } from "./PublicKey.ts"
-import { pawapaySimulator } from "./Simulator.ts"
-import type { PawapayAccount } from "./SimulatorCall.ts"
 
 const callbackKey: Rule<KeyObject> = {
   meaning: "a public key on P-256, as PEM or as base64",
@@ -15,7 +12,7 @@ const callbackKey: Rule<KeyObject> = {
 }
 
 /** `PAWAPAY_BASE_URL`, `PAWAPAY_PAYOUT_FEES`, `PAWAPAY_COLLECTION_FEE`, and for each mode `API_TOKEN` and perhaps `CALLBACK_KEY`. */
-export const pawapayProvider = knownProvider<PawapaySettings & PawapayAccount>({
+export const pawapayProvider = knownProvider<PawapaySettings>({
   name: "pawapay",
   credentials: ["API_TOKEN"],
   shared: ["PAYOUT_FEES", "COLLECTION_FEE"],
@@ -27,26 +24,11 @@ export const pawapayProvider = knownProvider<PawapaySettings & PawapayAccount>({
     return {
       baseUrl,
       timeoutMs,
-      clientId: nameOf(apiToken),
       apiToken,
       callbackKey: key,
       payoutFees: fees.payoutFees,
       collectionFee: fees.collectionFee
     }
   },
-  simulated: (mode, reach) => ({
-    ...reach,
-    clientId: `simulated-${mode}`,
-    apiToken: Redacted.make(`simulated-${mode}-token`),
-    callbackKey: null,
-    payoutFees: simulatedPayoutFees,
-    collectionFee: simulatedCollectionFee
-  }),
-  open: pawapay,
-  accountName: ({ clientId }) => clientId,
-  simulator: (accounts) => pawapaySimulator(accounts)
+  open: pawapay
 })
-
-/** An account has no name on this wire. */
-const nameOf = (apiToken: Redacted.Redacted): string =>
-  `pawapay-${createHash("sha256").update(Redacted.value(apiToken)).digest("hex").slice(0, 12)}`

@@ -1,12 +1,8 @@
-import { createHash } from "node:crypto"
-import { Redacted } from "effect"
 import { type Rule, secret } from "../../ConfigRules.ts"
-import { payoutFees, simulatedPayoutFees } from "../ContractFees.ts"
+import { payoutFees } from "../ContractFees.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { paystack } from "./Adapter.ts"
 import type { PaystackSettings } from "./Client.ts"
-import { paystackSimulator } from "./Simulator.ts"
-import type { PaystackAccount } from "./SimulatorCall.ts"
 
 /** Reserved for examples, so that an address there reaches nobody. */
 const RESERVED_DOMAIN = "example.com"
@@ -17,7 +13,7 @@ const domain: Rule<string> = {
 }
 
 /** `PAYSTACK_BASE_URL`, `PAYSTACK_PAYOUT_FEES`, `PAYSTACK_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`. */
-export const paystackProvider = knownProvider<PaystackSettings & PaystackAccount>({
+export const paystackProvider = knownProvider<PaystackSettings>({
   name: "paystack",
   credentials: ["SECRET_KEY"],
   shared: ["PAYOUT_FEES"],
@@ -26,20 +22,7 @@ export const paystackProvider = knownProvider<PaystackSettings & PaystackAccount
     const fees = shared("PAYOUT_FEES", payoutFees)
     const emailDomain = shared("EMAIL_DOMAIN", domain) ?? RESERVED_DOMAIN
     if (secretKey === null || fees === null) return null
-    return { baseUrl, timeoutMs, secretKey, payoutFees: fees, emailDomain, clientId: publicName(secretKey) }
+    return { baseUrl, timeoutMs, secretKey, payoutFees: fees, emailDomain }
   },
-  simulated: (mode, reach) => ({
-    ...reach,
-    secretKey: Redacted.make(`sk_${mode}_simulated`),
-    payoutFees: simulatedPayoutFees,
-    emailDomain: RESERVED_DOMAIN,
-    clientId: `simulated-${mode}`
-  }),
-  open: paystack,
-  accountName: ({ clientId }) => clientId,
-  simulator: paystackSimulator
+  open: paystack
 })
-
-/** A key names its account and opens it: what is shown of it cannot be turned back. */
-const publicName = (secretKey: Redacted.Redacted): string =>
-  `key-${createHash("sha256").update(Redacted.value(secretKey)).digest("hex").slice(0, 12)}`

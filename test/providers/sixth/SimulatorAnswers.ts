@@ -1,5 +1,5 @@
-import { answered, delivering, gated, Stop } from "../../../src/providers/simulation/Answers.ts"
-import type { WireAnswer } from "../../../src/providers/simulation/SimulatedProvider.ts"
+import { answered, delivering, gated, Stop } from "../../../src/simulator/Answers.ts"
+import type { WireAnswer } from "../../../src/simulator/SimulatedProvider.ts"
 
 export const json = (status: number, body: object): WireAnswer => answered(status, "application/json", JSON.stringify(body))
 

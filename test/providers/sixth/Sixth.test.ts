@@ -14,10 +14,11 @@ import { changeCorridor, tenantOn, verified } from "../../support/Stack.ts"
 import { ContractBench } from "../ContractBench.ts"
 import { momo, newReference } from "../ContractOrders.ts"
 import { contract } from "../ContractSuite.ts"
+import { simulatedSixth } from "./Accounts.ts"
 import { sixthProvider } from "./Settings.ts"
 import { found, type Kind, posted } from "./Translate.ts"
 
-contract(sixthProvider, {
+contract(simulatedSixth, {
   payouts: [momo("UG", "UGX", "MTN", "+25677200"), momo("KE", "KES", "MPESA", "+25471200")],
   charges: [momo("UG", "UGX", "AIRTEL", "+25675200"), momo("KE", "KES", "AIRTEL", "+25473200")],
   namesFees: { payouts: true },
@@ -130,7 +131,7 @@ const gatewayBefore = Effect.fnUntraced(function* (baseUrl: string) {
     // Whatever is settled was settled because of a callback.
     RECONCILER_SCHEDULE: "1h"
   })
-  const accounts = sixthProvider.simulated({ baseUrl, timeoutMs: 1000 })
+  const accounts = simulatedSixth.accounts({ baseUrl, timeoutMs: 1000 })
   const settings = { ...(yield* Effect.provide(App.settings, environment)), providers: [accounts], databaseUrl, masterKey }
   const built = Layer.fresh(App.gateway(settings, { release: "1.0.0", version: "1.0.0+test" }))
   const context = yield* Layer.build(Layer.provide(built, environment))
@@ -139,7 +140,7 @@ const gatewayBefore = Effect.fnUntraced(function* (baseUrl: string) {
   return { context, settings, host, url: `http://${host}` }
 })
 
-layer(ContractBench.layer(sixthProvider), { excludeTestServices: true })("a gateway with an account there", (it) => {
+layer(ContractBench.layer(simulatedSixth), { excludeTestServices: true })("a gateway with an account there", (it) => {
   it.effect("sends a payout and a charge to it, and settles them by its callbacks", () =>
     Effect.gen(function* () {
       const { baseUrl, control, executions } = yield* ContractBench

@@ -1,0 +1,111 @@
+import { Schema } from "effect"
+import { Currency } from "../domain/Currency.ts"
+import { Ending } from "./Endings.ts"
+
+// What the simulator's account remembers, as it is written to disk: one JSON line is one array of facts that hold together.
+
+const Minor = Schema.BigIntFromString
+
+export const SimulatedTransaction = Schema.Struct({
+  provider: Schema.String,
+  /** The merchant's account at the provider: its client id. Live and test mode are two accounts. */
+  account: Schema.String,
+  /** The provider's own identifier. */
+  id: Schema.String,
+  /** The client's reference, as it stood in the wire's field for it. */
+  reference: Schema.NullOr(Schema.String),
+  kind: Schema.Literals(["payout", "collection", "exchange"]),
+  status: Schema.Literals(["pending", "successful", "failed"]),
+  /** The payer still has to visit the provider's page; nothing is played before that. */
+  awaitsPayer: Schema.Boolean,
+  returned: Schema.Boolean,
+  ending: Ending,
+  currency: Currency,
+  /** Without the fee. */
+  amount: Minor,
+  fee: Minor,
+  destinationCurrency: Currency,
+  destinationAmount: Minor,
+  reason: Schema.NullOr(Schema.String),
+  createdAt: Schema.Int,
+  updatedAt: Schema.Int,
+  /** What only this provider's wire knows of it. */
+  detail: Schema.Record(Schema.String, Schema.NullOr(Schema.String))
+})
+export type SimulatedTransaction = typeof SimulatedTransaction.Type
+
+type Named = "provider" | "account" | "id" | "reference" | "kind" | "ending" | "currency" | "amount" | "fee"
+
+/** At its beginning: pending, and what arrives is what was sent, unless it is said. */
+export const begun = (
+  now: number,
+  own: Pick<SimulatedTransaction, Named> & Partial<Omit<SimulatedTransaction, Named>>
+): SimulatedTransaction => ({
+  status: "pending",
+  awaitsPayer: false,
+  returned: false,
+  destinationCurrency: own.currency,
+  destinationAmount: own.amount,
+  reason: null,
+  createdAt: now,
+  updatedAt: now,
+  detail: {},
+  ...own
+})
+
+/** One movement of money. */
+export const Execution = Schema.Struct({
+  provider: Schema.String,
+  direction: Schema.Literals(["payout", "collection", "exchange", "return"]),
+  reference: Schema.String,
+  client_reference: Schema.NullOr(Schema.String),
+  amount_minor: Schema.Int,
+  currency: Currency,
+  status: Schema.Literals(["successful"]),
+  at: Schema.String
+})
+export type Execution = typeof Execution.Type
+
+export const OutgoingCallback = Schema.Struct({
+  body: Schema.String,
+  headers: Schema.Record(Schema.String, Schema.String),
+  /** POST where it is absent. */
+  method: Schema.optionalKey(Schema.Literals(["POST", "PUT"])),
+  /** How often it is sent again after an answer that is not 200; a forged one never. */
+  retries: Schema.Int
+})
+export type OutgoingCallback = typeof OutgoingCallback.Type
+
+/** Work that is due at a time and survives a restart. */
+export const Job = Schema.Struct({
+  id: Schema.String,
+  at: Schema.Int,
+  provider: Schema.String,
+  account: Schema.String,
+  work: Schema.Union([
+    Schema.Struct({ kind: Schema.Literal("settle"), transaction: Schema.String }),
+    Schema.Struct({ kind: Schema.Literal("return"), transaction: Schema.String }),
+    // Sent in this order, each only after the one before it was answered or given up.
+    Schema.Struct({ kind: Schema.Literal("callbacks"), attempt: Schema.Int, callbacks: Schema.Array(OutgoingCallback) })
+  ])
+})
+export type Job = typeof Job.Type
+
+export const Fact = Schema.Union([
+  Schema.Struct({ fact: Schema.Literal("transaction"), transaction: SimulatedTransaction }),
+  Schema.Struct({ fact: Schema.Literal("execution"), execution: Execution }),
+  Schema.Struct({
+    fact: Schema.Literal("wallet"),
+    provider: Schema.String,
+    account: Schema.String,
+    currency: Currency,
+    change: Minor
+  }),
+  Schema.Struct({ fact: Schema.Literal("job"), job: Job }),
+  Schema.Struct({ fact: Schema.Literal("job_done"), id: Schema.String }),
+  // Whatever else a provider must not forget: used tokens, one-time codes, callback addresses.
+  Schema.Struct({ fact: Schema.Literal("note"), key: Schema.String, value: Schema.String })
+])
+export type Fact = typeof Fact.Type
+
+export const Facts = Schema.fromJsonString(Schema.Array(Fact))

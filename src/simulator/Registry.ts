@@ -1,0 +1,39 @@
+import type { ProviderAccounts } from "../providers/ProviderModule.ts"
+import { simulatedEversend } from "./eversend/Accounts.ts"
+import { simulatedFlutterwave } from "./flutterwave/Accounts.ts"
+import { simulatedMtn } from "./mtn/Accounts.ts"
+import { simulatedPawapay } from "./pawapay/Accounts.ts"
+import { simulatedPaystack } from "./paystack/Accounts.ts"
+import type { SimulatedProvider } from "./SimulatedProvider.ts"
+import type { KnownSimulator } from "./SimulatorModule.ts"
+
+/** Every provider that is simulated. A simulator is one line here. */
+export const knownSimulators: ReadonlyArray<KnownSimulator> = [
+  simulatedEversend,
+  simulatedPawapay,
+  simulatedFlutterwave,
+  simulatedPaystack,
+  simulatedMtn
+]
+
+/** The settings that simulated accounts need. */
+interface SimulatedSettings {
+  readonly providers: ReadonlyArray<ProviderAccounts>
+  readonly policy: { readonly providerTimeoutMs: number }
+}
+
+/** The settings of a gateway with a simulator behind every provider that has no account. Its credentials open nothing but the simulator. */
+export const withSimulators = <S extends SimulatedSettings>(settings: S, baseUrlOf: (provider: string) => string): S => ({
+  ...settings,
+  providers: knownSimulators.map(
+    ({ accounts, name }) =>
+      settings.providers.find((configured) => configured.name === name) ??
+      accounts({ baseUrl: baseUrlOf(name), timeoutMs: settings.policy.providerTimeoutMs })
+  )
+})
+
+/** Every provider's simulator; each knows the accounts of the settings, or else its own. */
+export const simulatedProviders = (settings: SimulatedSettings): ReadonlyArray<SimulatedProvider> => {
+  const { providers } = withSimulators(settings, () => "")
+  return knownSimulators.flatMap(({ name, simulated }) => providers.filter((accounts) => accounts.name === name).map(simulated))
+}

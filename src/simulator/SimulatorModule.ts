@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto"
+import { Redacted } from "effect"
+import type { Mode } from "../domain/Ids.ts"
+import type { KnownProviderOf, ProviderAccounts, Reach } from "../providers/ProviderModule.ts"
+import type { SimulatedProvider } from "./SimulatedProvider.ts"
+
+/** All that one simulated provider brings along. */
+interface SimulatorModule<Account> {
+  /** The product's side of the same wire. */
+  readonly provider: KnownProviderOf<Account>
+  /** An account that opens the simulator, and nothing else. */
+  readonly account: (mode: Mode, reach: Reach) => Account
+  /** What the simulator calls an account: public, and how it is told where callbacks go. */
+  readonly accountName: (account: Account) => string
+  readonly simulator: (accounts: ReadonlyArray<Account>) => SimulatedProvider
+}
+
+export interface KnownSimulator {
+  readonly name: string
+  /** Accounts that open this simulator where it is reached. */
+  readonly accounts: (reach: Reach) => ProviderAccounts
+  /** The simulator that knows these accounts. */
+  readonly simulated: (accounts: ProviderAccounts) => SimulatedProvider
+  /** Undefined in a mode without an account. */
+  readonly accountName: (accounts: ProviderAccounts, mode: Mode) => string | undefined
+}
+
+export const knownSimulator = <Account>(module: SimulatorModule<Account>): KnownSimulator => {
+  const { provider } = module
+  return {
+    name: provider.name,
+    accounts: (reach) => provider.with((mode) => module.account(mode, reach)),
+    simulated: (accounts) => module.simulator(provider.accountsOf(accounts).map(({ account }) => account)),
+    accountName: (accounts, wanted) =>
+      provider
+        .accountsOf(accounts)
+        .filter(({ mode }) => mode === wanted)
+        .map(({ account }) => module.accountName(account))[0]
+  }
+}
+
+const NAME_DIGITS = 12
+const modes: ReadonlyArray<Mode> = ["live", "test"]
+
+/**
+ * Names accounts whose wire has no name for them: `simulated-live` and `simulated-test` are those of the simulator itself. A secret names its
+ * account and opens it: what is shown of it cannot be turned back.
+ */
+export const namesBySecret =
+  (prefix: string, simulatedSecret: (mode: Mode) => string) =>
+  (secret: Redacted.Redacted): string => {
+    const value = Redacted.value(secret)
+    const mode = modes.find((one) => simulatedSecret(one) === value)
+    if (mode !== undefined) return `simulated-${mode}`
+    return `${prefix}-${createHash("sha256").update(value).digest("hex").slice(0, NAME_DIGITS)}`
+  }

@@ -1,0 +1,153 @@
+import { DateTime, Effect, Option, Result, Schema } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import { fromDecimal } from "../../domain/Money.ts"
+import * as Wire from "../../providers/eversend/Wire.ts"
+import { endingOf, playOf } from "../Endings.ts"
+import { type PayoutMethod, payoutFee } from "../Fees.ts"
+import { bought, needed, rate } from "../Rates.ts"
+import { type Call, decodeBody, passGate, refuse, refusePhone, success } from "./Call.ts"
+import {
+  countryOfPhone,
+  currencyOf,
+  homeOf,
+  isPhoneOf,
+  methodOfType,
+  payoutMinimum,
+  type ServedCountry,
+  servedCountry
+} from "./Catalogue.ts"
+import { issueToken, lifetimes, readToken } from "./Tokens.ts"
+import { decimal } from "./Transactions.ts"
+
+type Request = typeof Wire.PayoutQuotationRequest.Type
+
+/** What a quotation's token promises, in minor units. */
+export interface Promised {
+  readonly once: string
+  readonly method: PayoutMethod
+  readonly recipient: string | null
+  readonly country: string
+  readonly currency: Currency
+  readonly amount: bigint
+  readonly fee: bigint
+  readonly destinationCurrency: Currency
+  readonly destinationAmount: bigint
+}
+
+const QuotationToken = Schema.Struct({
+  once: Schema.String,
+  recipient: Schema.NullOr(Schema.String),
+  quotation: Schema.Struct({
+    sourceCurrency: Schema.String,
+    sourceAmount: Schema.String,
+    destinationCountry: Schema.String,
+    destinationCurrency: Schema.String,
+    destinationAmount: Schema.String,
+    totalFees: Schema.String,
+    type: Schema.Literals(["momo", "bank", "eversend"])
+  })
+})
+
+/** POST /payouts/quotation: free, and good for one payout within 1800 s. */
+export const quotePayout = Effect.fnUntraced(function* (call: Call) {
+  const request = yield* decodeBody(Wire.PayoutQuotationRequest, call.request)
+  const currency = currencyOf(request.sourceWallet)
+  if (currency === undefined) return yield* refuse(400, "sourceWallet is not supported")
+  const destination = request.type === "eversend" ? yield* walletDestination(request, currency) : yield* destinationOf(request)
+  const method = methodOfType[request.type]
+  if (!destination.country.pays.includes(method)) return yield* refuse(400, `${request.type} is not available in this country`)
+
+  const destinationCurrency = destination.country.currency
+  const amountCurrency = request.amountType === "DESTINATION" ? destinationCurrency : currency
+  const asked = fromDecimal(request.amount, amountCurrency)
+  if (Result.isFailure(asked)) return yield* refuse(400, "amount has too many decimals")
+  const toDestination = request.amountType === "DESTINATION"
+  const amount = toDestination ? needed(asked.success, currency, destinationCurrency) : asked.success
+  const destinationAmount = toDestination ? asked.success : bought(asked.success, currency, destinationCurrency)
+  const minimum = payoutMinimum(destination.country.country, method)
+  if (destinationAmount < minimum) return yield* refuse(400, `Minimum amount is ${decimal(minimum, destinationCurrency)}`)
+
+  const fee = payoutFee(currency, method, amount)
+  const quotation = {
+    sourceCountry: homeOf(currency),
+    sourceCurrency: currency,
+    sourceAmount: decimal(amount, currency),
+    destinationCountry: destination.country.country,
+    destinationCurrency,
+    destinationAmount: decimal(destinationAmount, destinationCurrency),
+    exchangeRate: rate(currency, destinationCurrency),
+    totalFees: decimal(fee, currency),
+    totalAmount: twoDecimals(decimal(amount + fee, currency)),
+    type: request.type,
+    amountType: request.amountType ?? "SOURCE",
+    amount: request.amount,
+    ...(destination.recipient === null ? {} : { merchant: merchant(destination.country, destination.recipient) })
+  }
+  const once = `${call.now}-${call.desk.account.sequence()}`
+  const claims = { quotation, recipient: destination.recipient, once }
+  const token = issueToken("quotation", call.merchant.clientSecret, claims, call.now)
+  return success({ expires: expiry(call.now, lifetimes.quotation), token, quotation })
+})
+
+/** What a token still promises: nothing once it is forged or expired. Whether it was used is for the caller to claim. */
+export const promisedBy = (call: Call, token: string): Option.Option<Promised> =>
+  readToken("quotation", call.merchant.clientSecret, QuotationToken, token, call.now).pipe(
+    Option.flatMap(({ once, quotation, recipient }) => {
+      const currency = currencyOf(quotation.sourceCurrency)
+      const destinationCurrency = currencyOf(quotation.destinationCurrency)
+      if (currency === undefined || destinationCurrency === undefined) return Option.none()
+      return Option.all({
+        once: Option.some(once),
+        method: Option.some(methodOfType[quotation.type]),
+        recipient: Option.some(recipient),
+        country: Option.some(quotation.destinationCountry),
+        currency: Option.some(currency),
+        amount: Result.getSuccess(fromDecimal(quotation.sourceAmount, currency)),
+        fee: Result.getSuccess(fromDecimal(quotation.totalFees, currency)),
+        destinationCurrency: Option.some(destinationCurrency),
+        destinationAmount: Result.getSuccess(fromDecimal(quotation.destinationAmount, destinationCurrency))
+      })
+    })
+  )
+
+/** "2026-01-31T10:00:00+00:00", the form that was seen live. */
+export const expiry = (now: number, seconds: number): string =>
+  DateTime.formatIso(DateTime.makeUnsafe(now + seconds * 1000)).replace(/\.\d+Z$/, "+00:00")
+
+const destinationOf = Effect.fnUntraced(function* (request: Request) {
+  if (request.destinationCountry === undefined) return yield* refuse(400, "destinationCountry is required")
+  if (request.destinationCurrency === undefined) return yield* refuse(400, "destinationCurrency is required")
+  const country = servedCountry(request.destinationCountry)
+  if (country === undefined) return yield* refuse(400, "destinationCountry is not supported")
+  if (country.currency !== request.destinationCurrency) return yield* refuse(400, "destinationCurrency is not supported")
+  return { country, recipient: null }
+})
+
+// The only quotation that carries a number: it resolves the recipient. An e-mail address or a tag is at home where the money is.
+const walletDestination = Effect.fnUntraced(function* (request: Request, currency: Currency) {
+  if (request.identifier === undefined) return yield* refuse(400, "identifier is required")
+  const recipient = request[request.identifier]
+  if (recipient === undefined || recipient === "") return yield* refuse(400, `${request.identifier} is required`)
+  const country = request.identifier === "phone" ? countryOfPhone(recipient) : servedCountry(homeOf(currency))
+  if (request.identifier === "phone" && (country === undefined || !isPhoneOf(country, recipient))) return yield* refusePhone()
+  if (country === undefined) return yield* refuse(400, "country is not supported")
+  const play = playOf("payout", endingOf(recipient))
+  if (play.gate === "unavailable") yield* passGate(play)
+  return { country, recipient }
+})
+
+const merchant = ({ country, currency }: ServedCountry, recipient: string) =>
+  playOf("payout", endingOf(recipient)).gate === "no_account"
+    ? { result: "failed", merchantExists: false }
+    : {
+        result: "successful",
+        merchantExists: true,
+        country,
+        defaultWallet: currency,
+        isMerchant: false,
+        firstName: "JOHN",
+        lastName: "DOE",
+        tag: "johndoe"
+      }
+
+const twoDecimals = (text: string): string => (text.includes(".") ? text : `${text}.00`)

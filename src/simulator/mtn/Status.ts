@@ -1,0 +1,43 @@
+import { minor, toDecimal } from "../../domain/Money.ts"
+import type { PlannedCallback } from "../Endings.ts"
+import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
+
+/** Why a movement failed that nothing else explains: the payer said no, or the recipient's side did not take it. */
+const usualReasons = {
+  collection: "APPROVAL_REJECTED",
+  payout: "COULD_NOT_PERFORM_TRANSACTION",
+  exchange: "NOT_ALLOWED"
+} as const
+const words = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
+
+/** A movement as its GET and its callback show it. What went back after it had arrived stays SUCCESSFUL: there is no word for it. */
+export const statusBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"] = transaction.status) => {
+  const { amount, currency, detail, kind, reference } = transaction
+  const status = words[says]
+  const party = { partyIdType: "MSISDN", partyId: detail.partyId ?? "" }
+  return {
+    ...(status === "SUCCESSFUL" ? { financialTransactionId: detail.financialTransactionId ?? "" } : {}),
+    ...(reference === null ? {} : { externalId: reference }),
+    amount: toDecimal(minor(amount), currency),
+    currency,
+    ...(kind === "collection" ? { payer: party } : { payee: party }),
+    payerMessage: detail.payerMessage ?? "",
+    payeeNote: detail.payeeNote ?? "",
+    status,
+    ...(status === "FAILED" ? { reason: detail.reason ?? usualReasons[kind] } : {})
+  }
+}
+
+/** Sent once and signed by nobody. What a forger sends differs from the genuine one in nothing that could be checked. */
+export const callbackOf = (
+  transaction: SimulatedTransaction,
+  { says, signature }: Pick<PlannedCallback, "says" | "signature">
+) => {
+  const forged = { ...transaction, detail: { ...transaction.detail, financialTransactionId: "1" } }
+  return {
+    body: `${JSON.stringify(statusBody(signature === "genuine" ? transaction : forged, says), null, 1)}\n`,
+    headers: { "content-type": "application/json" },
+    method: transaction.kind === "collection" ? "PUT" : "POST",
+    retries: 0
+  } as const satisfies OutgoingCallback
+}

@@ -1,0 +1,71 @@
+import { createECDH, createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
+import { DateTime, Redacted } from "effect"
+import { CALLBACK_RETRIES } from "../Callbacks.ts"
+import type { PlannedCallback } from "../Endings.ts"
+import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
+import type { PawapayAccount } from "./Call.ts"
+import { payment } from "./View.ts"
+
+const KEY_ID = "HTTP_EC_P256_KEY:1"
+const LIFE_SECONDS = 60
+
+/** One key for all accounts, as at pawaPay. It follows from their tokens, so that a simulator that starts again signs as before. */
+export const signingKey = (accounts: ReadonlyArray<PawapayAccount>): KeyObject => {
+  const tokens = accounts.map(({ apiToken }) => Redacted.value(apiToken)).join(" ")
+  const secret = createHash("sha256").update(`callbacks of ${tokens}`).digest()
+  const curve = createECDH("prime256v1")
+  curve.setPrivateKey(secret)
+  const point = curve.getPublicKey()
+  const text = (part: Buffer) => part.toString("base64url")
+  const key = { kty: "EC", crv: "P-256", x: text(point.subarray(1, 33)), y: text(point.subarray(33)), d: text(secret) }
+  return createPrivateKey({ key, format: "jwk" })
+}
+
+/** GET /public-key/http */
+export const publicKeys = (key: KeyObject) => [
+  { id: KEY_ID, key: createPublicKey(key).export({ type: "spki", format: "pem" }).toString() }
+]
+
+const forger = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).privateKey
+const FORGED = "x-forged"
+
+/** Unsigned: the signature is over the address too. White space that no serializer would produce shows who checks other bytes. */
+export const callbackOf = (transaction: SimulatedTransaction, { says, signature }: PlannedCallback): OutgoingCallback => ({
+  body: `${JSON.stringify(payment(transaction, says), null, "\t ").replaceAll('": ', '"  :')}\n`,
+  headers: { "content-type": "application/json", ...(signature === "forged" ? { [FORGED]: "" } : {}) },
+  retries: signature === "genuine" ? CALLBACK_RETRIES : 0
+})
+
+/** The headers with the signature by RFC 9421, as DER. */
+export const signedHeaders = (
+  { body, headers }: OutgoingCallback,
+  own: KeyObject,
+  address: string,
+  now: number
+): OutgoingCallback["headers"] => {
+  const { [FORGED]: forged, ...plain } = headers
+  const { host, pathname } = new URL(address)
+  const created = Math.floor(now / 1000)
+  const digest = `sha-512=:${createHash("sha512").update(body).digest("base64")}:`
+  const date = DateTime.formatIso(DateTime.makeUnsafe(now))
+  const members = [
+    ["@method", "POST"],
+    ["@authority", host],
+    ["@path", pathname],
+    ["signature-date", date],
+    ["content-digest", digest],
+    ["content-type", plain["content-type"] ?? ""],
+    ["content-length", String(Buffer.byteLength(body))]
+  ] as const
+  const parameters = `alg="ecdsa-p256-sha256";keyid="${KEY_ID}";created=${created};expires=${created + LIFE_SECONDS}`
+  const input = `(${members.map(([name]) => `"${name}"`).join(" ")});${parameters}`
+  const base = [...members.map(([name, value]) => `"${name}": ${value}`), `"@signature-params": ${input}`].join("\n")
+  const key = forged === undefined ? own : forger
+  return {
+    ...plain,
+    "content-digest": digest,
+    "signature-date": date,
+    "signature-input": `sig-pp=${input}`,
+    signature: `sig-pp=:${sign("sha256", Buffer.from(base), key).toString("base64")}:`
+  }
+}

@@ -1,0 +1,85 @@
+import { Effect } from "effect"
+import { minor, toDecimal } from "../../domain/Money.ts"
+import { type Market, markets, type Network } from "../../providers/pawapay/Networks.ts"
+import { PredictRequest } from "../../providers/pawapay/Wire.ts"
+import { type Call, decodeBody, json, PROVIDER, refuse } from "./Call.ts"
+
+const chosenMarkets = ({ request }: Call): ReadonlyArray<Market> => {
+  const wanted = request.query.get("country")
+  return markets.filter(({ iso3 }) => wanted === null || iso3 === wanted)
+}
+
+const chosenOperations = ({ request }: Call, { deposit, payout }: Network) => {
+  const wanted = request.query.get("operationType")
+  const all = [...(deposit === null ? [] : [["DEPOSIT", deposit] as const]), ["PAYOUT", payout] as const]
+  return all.filter(([name]) => wanted === null || name === wanted)
+}
+
+/** GET /wallet-balances: a wallet for each country; the frame keeps one for each currency, which the first country shows. */
+export const balances = (call: Call) =>
+  Effect.sync(() =>
+    json(200, {
+      balances: chosenMarkets(call).map(({ currency, iso3 }) => {
+        const isFirst = markets.find((one) => one.currency === currency)?.iso3 === iso3
+        const held = isFirst ? call.desk.account.balance(PROVIDER, call.merchant.clientId, currency) : 0n
+        return { country: iso3, balance: toDecimal(minor(held < 0n ? 0n : held), currency), currency, provider: "" }
+      })
+    })
+  )
+
+/** GET /active-conf */
+export const activeConf = (call: Call) =>
+  Effect.sync(() =>
+    json(200, {
+      companyName: call.merchant.clientId,
+      signatureConfiguration: { signedRequestsOnly: false, signedCallbacks: true },
+      countries: chosenMarkets(call).map(({ currency, iso3, name, networks, prefix }) => ({
+        country: iso3,
+        displayName: { en: name, fr: name },
+        prefix,
+        providers: Object.values(networks).map((network) => ({
+          provider: network.provider,
+          currencies: [{ currency, displayName: currency, operationTypes: operationTypes(call, network) }]
+        }))
+      }))
+    })
+  )
+
+const operationTypes = (call: Call, network: Network) =>
+  Object.fromEntries(
+    chosenOperations(call, network).map(([name, { decimals, maximum, minimum }]) => [
+      name,
+      {
+        minAmount: String(minimum),
+        maxAmount: String(maximum),
+        decimalsInAmount: decimals === 0 ? "NONE" : "TWO_PLACES",
+        status: "OPERATIONAL",
+        ...(name === "DEPOSIT" ? { authType: network.deposit?.asks === "code" ? "PREAUTH" : "PROVIDER_AUTH" } : {})
+      }
+    ])
+  )
+
+/** GET /availability */
+export const availability = (call: Call) =>
+  Effect.sync(() =>
+    json(
+      200,
+      chosenMarkets(call).map(({ iso3, networks }) => ({
+        country: iso3,
+        providers: Object.values(networks).map((network) => ({
+          provider: network.provider,
+          operationTypes: chosenOperations(call, network).map(([operationType]) => ({ operationType, status: "OPERATIONAL" }))
+        }))
+      }))
+    )
+  )
+
+/** POST /predict-provider: by the country alone, so always its first network. */
+export const predict = Effect.fnUntraced(function* (call: Call) {
+  const { phoneNumber } = yield* decodeBody(PredictRequest, call.request)
+  const digits = phoneNumber.replace(/\D/g, "")
+  const market = markets.find(({ prefix }) => digits.startsWith(prefix))
+  const [network] = Object.values(market?.networks ?? {})
+  if (market === undefined || network === undefined) return yield* refuse(400, "INVALID_PHONE_NUMBER")
+  return json(200, { country: market.iso3, provider: network.provider, phoneNumber: digits })
+})

@@ -1,0 +1,34 @@
+import { DateTime } from "effect"
+import { minor, toDecimal } from "../../domain/Money.ts"
+import type { PlannedCallback } from "../Endings.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
+import { reason } from "./Call.ts"
+
+/** A payment as pawaPay shows it, or as a callback claims it to be. `metadata` went in as a list and comes out as one object. */
+export const payment = (transaction: SimulatedTransaction, says?: PlannedCallback["says"]) => {
+  const { amount, createdAt, currency, detail, id, kind, reference } = transaction
+  const { country, customerMessage, metadata, phoneNumber, provider } = detail
+  const status = statusOf(transaction, says)
+  const account = { type: "MMO", accountDetails: { phoneNumber, provider } }
+  return {
+    ...(kind === "payout" ? { payoutId: id } : { depositId: id }),
+    status,
+    amount: toDecimal(minor(amount), currency),
+    currency,
+    country,
+    ...(kind === "payout" ? { recipient: account } : { payer: account }),
+    ...(typeof customerMessage === "string" ? { customerMessage } : {}),
+    ...(reference === null ? {} : { clientReferenceId: reference }),
+    created: DateTime.formatIso(DateTime.makeUnsafe(createdAt)),
+    ...(status === "COMPLETED" ? { providerTransactionId: String(createdAt) } : {}),
+    metadata: JSON.parse(metadata ?? "{}"),
+    ...(status === "FAILED" ? reason(detail.failureCode ?? "") : {})
+  }
+}
+
+// Completed is the last word: pawaPay has none for money that comes back after it.
+const statusOf = (transaction: SimulatedTransaction, says: PlannedCallback["says"] = transaction.status): string => {
+  if (says !== "pending") return says === "successful" ? "COMPLETED" : "FAILED"
+  if (transaction.ending === "0012") return "IN_RECONCILIATION"
+  return transaction.kind === "payout" && transaction.ending === "0010" ? "ENQUEUED" : "PROCESSING"
+}

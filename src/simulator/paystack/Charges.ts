@@ -1,0 +1,104 @@
+import { Effect, Result } from "effect"
+import { isCurrency } from "../../domain/Currency.ts"
+import { fromSubunits } from "../../providers/paystack/Subunits.ts"
+import * as Wire from "../../providers/paystack/Wire.ts"
+import { page, Stop } from "../Answers.ts"
+import { endingOf, playOf } from "../Endings.ts"
+import { begun, type SimulatedTransaction } from "../Facts.ts"
+import { collectionFee } from "../Fees.ts"
+import type { Desk } from "../SimulatedProvider.ts"
+import { type Call, decodeBody, deliver, numericId, PROVIDER, passGate, refuse, refusePlainly, success } from "./Call.ts"
+import { currencyOfProvider, isPhone, promptOf } from "./Catalogue.ts"
+import { accountReference, chargeOf, findBy, isAbandoned } from "./Transactions.ts"
+
+/** The only right voucher. */
+const VOUCHER = "123456"
+const REFERENCE = /^[A-Za-z0-9.=_-]{1,100}$/
+const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+
+/** POST /charge */
+export const createCharge = Effect.fnUntraced(function* (call: Call) {
+  const request = yield* decodeBody(Wire.ChargeRequest, call.request)
+  const { amount, currency, prompt } = yield* checked(request)
+  const id = numericId(call)
+  const reference = request.reference ?? `t${id}`
+  if (!REFERENCE.test(reference)) return yield* refuse(400, "Transaction reference is invalid")
+  const duplicate = refusePlainly(400, "Duplicate Transaction Reference")
+  if (findBy(call, "collection", reference) !== undefined) return yield* duplicate
+
+  const ending = endingOf(request.mobile_money.phone)
+  yield* passGate(playOf("collection", ending))
+  if (!call.claim(`charge/${call.merchant.clientId}/${reference}`)) return yield* duplicate
+  const charge = begun(call.now, {
+    provider: PROVIDER,
+    account: call.merchant.clientId,
+    id,
+    reference: accountReference(reference),
+    kind: "collection",
+    awaitsPayer: prompt !== "handset",
+    ending,
+    currency,
+    amount,
+    fee: collectionFee(amount),
+    detail: { reference, requested: request.amount, prompt, email: request.email }
+  })
+  const manner = yield* call.desk.accept(charge)
+  const answer = success("Charge attempted", standing(call, charge, "pay_offline"))
+  return charge.awaitsPayer ? answer : deliver(manner, answer)
+})
+
+const checked = Effect.fnUntraced(function* (request: typeof Wire.ChargeRequest.Type) {
+  const { amount, email, mobile_money } = request
+  const currency = request.currency ?? currencyOfProvider(mobile_money.provider)
+  if (!EMAIL.test(email)) return yield* refuse(400, "Invalid Email Address Passed")
+  if (!isCurrency(currency)) return yield* refuse(400, "Currency not supported by merchant", "unsupported_currency")
+  if (!isPhone(currency, mobile_money.phone)) return yield* refuse(400, "Invalid phone number")
+  const prompt = promptOf(currency, mobile_money.provider)
+  if (prompt === undefined) return yield* refuse(400, "Mobile money provider not supported")
+  const units = fromSubunits(amount, currency)
+  return Result.isFailure(units)
+    ? yield* refuse(400, "Invalid Amount Sent", "invalid_amount")
+    : { amount: units.success, currency, prompt }
+})
+
+/** A charge in the words of the Charge API; `waiting` while the payer acts on the handset. */
+const standing = ({ desk, now }: Call, charge: SimulatedTransaction, waiting: "pay_offline" | "pending"): object => {
+  const whole = chargeOf(charge, now)
+  const { reference } = whole
+  if (charge.status !== "pending" || isAbandoned(charge, now)) return whole
+  if (!charge.awaitsPayer)
+    return { reference, status: waiting, display_text: "Please complete authorization process on your mobile phone" }
+  return charge.detail.prompt === "voucher"
+    ? { reference, status: "send_otp", display_text: "Please dial *110# to make a voucher code, and give it here" }
+    : { reference, status: "open_url", url: `${desk.origin}/pay/${charge.id}` }
+}
+
+/** GET /charge/{reference} */
+export const checkCharge = Effect.fnUntraced(function* (call: Call, reference: string) {
+  const charge = findBy(call, "collection", reference)
+  if (charge === undefined) return yield* refuse(400, "Transaction reference not found.", "transaction_not_found")
+  return success("Reference check successful", standing(call, charge, "pending"))
+})
+
+/** POST /charge/submit_otp */
+export const submitOtp = Effect.fnUntraced(function* (call: Call) {
+  const { otp, reference } = yield* decodeBody(Wire.SubmitOtpRequest, call.request)
+  const charge = findBy(call, "collection", reference)
+  if (charge === undefined) return yield* refuse(400, "Transaction reference not found.", "transaction_not_found")
+  if (!charge.awaitsPayer || charge.detail.prompt !== "voucher" || isAbandoned(charge, call.now))
+    return yield* refusePlainly(400, "Charge does not wait for an OTP")
+  if (otp !== VOUCHER || !call.claim(`voucher/${charge.id}`))
+    return yield* refusePlainly(400, "Provided registration token is invalid")
+  const manner = yield* call.desk.completeByPayer(charge)
+  const completed = { ...charge, awaitsPayer: false }
+  return deliver(manner, success("Charge attempted", standing(call, completed, "pay_offline")))
+})
+
+/** GET /pay/{id}: the page that the payer is sent to. Visiting it pays, once. */
+export const payPage = Effect.fnUntraced(function* (desk: Desk, id: string, claim: Call["claim"]) {
+  const charge = desk.account.transaction(PROVIDER, id)
+  if (charge === undefined || charge.detail.prompt !== "page") return yield* new Stop({ answer: page("<p>Not found</p>", 404) })
+  const done = page("<p>Payment completed</p>")
+  if (!charge.awaitsPayer || !claim(`page/${id}`)) return done
+  return deliver(yield* desk.completeByPayer(charge), done)
+})

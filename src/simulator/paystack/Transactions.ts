@@ -1,0 +1,135 @@
+import { Effect, Schema } from "effect"
+import { iso } from "../../domain/Instant.ts"
+import { toSubunits } from "../../providers/paystack/Subunits.ts"
+import { ownReference } from "../../providers/paystack/WireReference.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
+import { type Call, PROVIDER, refuse, refusePlainly, success } from "./Call.ts"
+
+const LARGEST_PAGE = 100
+
+/** Under which the account finds a reference of the wire: ours in capitals, as the gateway writes it; any other as it is. */
+export const accountReference = (wire: string): string => ownReference(wire) ?? wire
+
+const wireReferenceOf = ({ detail, id }: SimulatedTransaction): string => detail.reference ?? id
+
+export const findBy = (call: Call, kind: SimulatedTransaction["kind"], reference: string): SimulatedTransaction | undefined =>
+  call.desk.account
+    .byReference(PROVIDER, call.merchant.clientId, accountReference(reference))
+    .find((one) => one.kind === kind && wireReferenceOf(one) === reference)
+
+const domainOf = ({ account }: SimulatedTransaction): string => (account.includes("live") ? "live" : "test")
+
+/** How long a charge waits for its voucher. */
+const VOUCHER_LIFE_MS = 600_000
+
+export const isAbandoned = ({ awaitsPayer, createdAt, detail }: SimulatedTransaction, now: number): boolean =>
+  awaitsPayer && detail.prompt === "voucher" && now - createdAt > VOUCHER_LIFE_MS
+
+const chargeStatus = (charge: SimulatedTransaction, now: number): string => {
+  if (isAbandoned(charge, now)) return "abandoned"
+  return charge.returned ? "reversed" : { pending: "ongoing", successful: "success", failed: "failed" }[charge.status]
+}
+
+/** A charge as verify, the list and the callbacks write it. Fees are known once it succeeded. */
+export const chargeOf = (charge: SimulatedTransaction, now: number) => ({
+  id: BigInt(charge.id),
+  domain: domainOf(charge),
+  status: chargeStatus(charge, now),
+  reference: wireReferenceOf(charge),
+  amount: toSubunits(charge.amount, charge.currency),
+  requested_amount: BigInt(charge.detail.requested ?? "0"),
+  message: charge.reason,
+  gateway_response: charge.status === "successful" ? "Approved" : (charge.reason ?? "The transaction was not completed"),
+  paid_at: charge.status === "successful" ? iso(charge.updatedAt) : null,
+  created_at: iso(charge.createdAt),
+  createdAt: iso(charge.createdAt),
+  channel: "mobile_money",
+  currency: charge.currency,
+  fees: charge.status === "successful" ? toSubunits(charge.fee, charge.currency) : null,
+  customer: { id: 1, email: charge.detail.email ?? null, customer_code: "CUS_simulated" }
+})
+
+const transferStatus = ({ returned, status }: SimulatedTransaction): string =>
+  returned ? "reversed" : { pending: "pending", successful: "success", failed: "failed" }[status]
+
+/** A transfer as the answer to it writes it, without a fee. */
+export const transferOf = (transfer: SimulatedTransaction) => ({
+  id: BigInt(transfer.detail.numeric ?? "0"),
+  domain: domainOf(transfer),
+  status: transferStatus(transfer),
+  reference: wireReferenceOf(transfer),
+  amount: toSubunits(transfer.amount, transfer.currency),
+  currency: transfer.currency,
+  source: "balance",
+  source_details: null,
+  reason: transfer.detail.reason ?? "",
+  failures: null,
+  transfer_code: transfer.id,
+  titan_code: null,
+  transferred_at: null,
+  integration: 463433,
+  createdAt: iso(transfer.createdAt),
+  updatedAt: iso(transfer.updatedAt)
+})
+
+/** As verify and the list write it, with what the transfer cost. */
+const foundTransfer = (transfer: SimulatedTransaction) => ({
+  ...transferOf(transfer),
+  recipient: { recipient_code: transfer.detail.recipient ?? null },
+  session: { provider: null, id: null },
+  fee_charged: transfer.status === "successful" ? toSubunits(transfer.fee, transfer.currency) : 0n,
+  fees_breakdown: null,
+  gateway_response: transfer.reason
+})
+
+/** GET /transaction/verify/{reference} */
+export const verifyCharge = Effect.fnUntraced(function* (call: Call, reference: string) {
+  const found = findBy(call, "collection", reference)
+  if (found === undefined) return yield* refuse(404, "Transaction reference not found.", "transaction_not_found")
+  return success("Verification successful", chargeOf(found, call.now))
+})
+
+/** GET /transfer/verify/{reference} */
+export const verifyTransfer = Effect.fnUntraced(function* (call: Call, reference: string) {
+  const found = findBy(call, "payout", reference)
+  if (found === undefined) return yield* refusePlainly(404, "Transfer not found")
+  return success("Transfer retrieved", foundTransfer(found))
+})
+
+const Positive = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,6}$/))
+const Moment = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}(T[\d:.]+Z?)?$/))
+const Filters = Schema.Struct({
+  from: Schema.optionalKey(Moment),
+  to: Schema.optionalKey(Moment),
+  page: Schema.optionalKey(Positive),
+  perPage: Schema.optionalKey(Positive)
+})
+
+/** GET /transaction and GET /transfer, newest first. */
+const listed = (kind: SimulatedTransaction["kind"], written: (one: SimulatedTransaction, now: number) => object) =>
+  Effect.fnUntraced(function* (call: Call) {
+    const { from, page, perPage, to } = yield* Schema.decodeUnknownEffect(Filters)(Object.fromEntries(call.request.query)).pipe(
+      Effect.mapError((error) => refuse(400, String(error)))
+    )
+    const found = call.desk.account
+      .transactions(PROVIDER, call.merchant.clientId)
+      .filter((one) => one.kind === kind && iso(one.createdAt) >= (from ?? "") && iso(one.createdAt) <= (to ?? "9999"))
+      .toReversed()
+    const size = Math.min(Number(perPage ?? "50"), LARGEST_PAGE)
+    const at = Number(page ?? "1")
+    const meta = {
+      total: found.length,
+      skipped: (at - 1) * size,
+      perPage: size,
+      page: at,
+      pageCount: Math.ceil(found.length / size)
+    }
+    return success(
+      "Retrieved",
+      found.slice((at - 1) * size, at * size).map((one) => written(one, call.now)),
+      meta
+    )
+  })
+
+export const listCharges = listed("collection", chargeOf)
+export const listTransfers = listed("payout", foundTransfer)

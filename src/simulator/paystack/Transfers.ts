@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto"
+import { Effect, Option, Result, Schema } from "effect"
+import { type Currency, isCurrency } from "../../domain/Currency.ts"
+import { iso } from "../../domain/Instant.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import { fromSubunits } from "../../providers/paystack/Subunits.ts"
+import * as Wire from "../../providers/paystack/Wire.ts"
+import { endingOf, playOf } from "../Endings.ts"
+import { begun } from "../Facts.ts"
+import { payoutFee } from "../Fees.ts"
+import {
+  type Call,
+  decodeBody,
+  deliver,
+  numericId,
+  PROVIDER,
+  passGate,
+  refuse,
+  refusePlainly,
+  SHORT_BALANCE,
+  success
+} from "./Call.ts"
+import { payableBank } from "./Catalogue.ts"
+import { accountReference, findBy, transferOf } from "./Transactions.ts"
+
+const Recipient = Schema.fromJsonString(Wire.RecipientRequest)
+type Recipient = typeof Recipient.Type
+const writeRecipient = Schema.encodeSync(Recipient)
+const readRecipient = Schema.decodeUnknownOption(Recipient)
+const recipientKey = ({ merchant }: Call, code: string) => `${PROVIDER}/${merchant.clientId}/recipient/${code}`
+
+/** The kinds whose accounts a bank of the same kind holds. */
+const standardCurrency: Readonly<Record<string, string>> = { nuban: "NGN", ghipss: "GHS", kepss: "KES" }
+
+/** POST /transferrecipient: the same account is the same recipient. Moves nothing. */
+export const createRecipient = Effect.fnUntraced(function* (call: Call) {
+  const request = yield* decodeBody(Wire.RecipientRequest, call.request)
+  const { account_number, bank_code, currency = standardCurrency[request.type] ?? "", name, type } = request
+  if (name.trim() === "") return yield* refuse(400, "Recipient name is required", "missing_params")
+  if (!isCurrency(currency)) return yield* refuse(400, "Currency is not supported", "unsupported_currency")
+  const bank = payableBank(currency, type, bank_code)
+  if (bank === undefined) return yield* refuse(400, "Invalid bank code", "invalid_bank_code")
+  const shape = type === "mobile_money" ? /^0\d{9}$/ : /^\d{6,20}$/
+  if (!shape.test(account_number)) return yield* refuse(400, "Account number is invalid", "invalid_account_number")
+  const play = playOf("payout", endingOf(account_number))
+  if (play.gate === "no_account")
+    return yield* refuse(400, "Could not resolve account name. Check parameters or try again.", "invalid_account_number")
+
+  const identity = [call.merchant.clientId, type, currency, bank_code, account_number].join("/")
+  const code = `RCP_${createHash("sha256").update(identity).digest("hex").slice(0, 15)}`
+  const key = recipientKey(call, code)
+  if (call.desk.account.note(key) === undefined)
+    yield* call.desk.account.commit([{ fact: "note", key, value: writeRecipient({ ...request, currency }) }])
+  const answer = {
+    active: true,
+    createdAt: iso(call.now),
+    currency,
+    id: 25_753_454,
+    name,
+    recipient_code: code,
+    type,
+    updatedAt: iso(call.now),
+    is_deleted: false,
+    details: { authorization_code: null, account_number, account_name: null, bank_code, bank_name: bank.name }
+  }
+  return success("Transfer recipient created successfully", answer, undefined, 201)
+})
+
+const REFERENCE = /^[a-z0-9_-]{16,50}$/
+
+/** POST /transfer: debited when it is accepted. */
+export const createTransfer = Effect.fnUntraced(function* (call: Call) {
+  const { account } = call.desk
+  const request = yield* decodeBody(Wire.TransferRequest, call.request)
+  const { amount, currency, recipient } = yield* checked(call, request)
+  const numeric = numericId(call)
+  const reference = request.reference ?? `transfer-${numeric}`
+  if (!REFERENCE.test(reference)) return yield* refuse(400, "reference is 16 to 50 characters of a-z, 0-9, _ and -")
+  const duplicate = refusePlainly(400, "Please provide a unique reference. Reference already exists on a transfer")
+  if (findBy(call, "payout", reference) !== undefined) return yield* duplicate
+
+  const ending = endingOf(recipient.account_number)
+  yield* passGate(playOf("payout", ending))
+  const fee = payoutFee(currency, recipient.type === "mobile_money" ? "momo" : "bank", amount)
+  if (amount + fee > account.balance(PROVIDER, call.merchant.clientId, currency)) return yield* refusePlainly(400, SHORT_BALANCE)
+  if (!call.claim(`transfer/${call.merchant.clientId}/${reference}`)) return yield* duplicate
+
+  const transfer = begun(call.now, {
+    provider: PROVIDER,
+    account: call.merchant.clientId,
+    id: `TRF_${numeric}`,
+    reference: accountReference(reference),
+    kind: "payout",
+    ending,
+    currency,
+    amount,
+    fee,
+    detail: { reference, numeric, recipient: request.recipient, reason: request.reason ?? null }
+  })
+  const manner = yield* call.desk.accept(transfer)
+  return deliver(manner, success("Transfer has been queued", transferOf(transfer)))
+})
+
+interface Checked {
+  readonly amount: MinorUnits
+  readonly currency: Currency
+  readonly recipient: Recipient
+}
+
+const checked = Effect.fnUntraced(function* (call: Call, request: typeof Wire.TransferRequest.Type) {
+  const recipient = Option.getOrUndefined(readRecipient(call.desk.account.note(recipientKey(call, request.recipient))))
+  if (recipient === undefined) return yield* refuse(400, "Recipient specified is invalid", "invalid_transfer_recipient")
+  const { currency = recipient.currency } = request
+  if (!isCurrency(currency) || currency !== recipient.currency) return yield* refuse(400, "Currency is not the recipient's")
+  const amount = fromSubunits(request.amount, currency)
+  if (Result.isFailure(amount)) return yield* refusePlainly(400, "Invalid amount passed.")
+  return { amount: amount.success, currency, recipient } satisfies Checked
+})
