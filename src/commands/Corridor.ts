@@ -107,7 +107,7 @@ export const corridor = Command.make("corridor").pipe(
 /** With all who serve it, in order; a tenant sees the first that it is routed to. */
 const routedView = (row: Corridor) => ({ ...corridorView(row, row.providers[0] ?? ""), providers: row.providers })
 
-const NOTHING_TO_CHANGE = "nothing to change: name at least one option\nSee: gateway corridor set --help"
+const NOTHING_TO_CHANGE = "nothing to change: name at least one option; see gateway corridor set --help"
 
 type Switch = Option.Option<"true" | "false">
 

@@ -29,7 +29,7 @@ describe("corridor set", () => {
       expect(asked).toEqual({
         code: 2,
         output: "",
-        errors: "nothing to change: name at least one option\nSee: gateway corridor set --help"
+        errors: "nothing to change: name at least one option; see gateway corridor set --help"
       })
       expect(yield* result("corridor list")).toEqual(before)
       expect(yield* result("audit list")).toEqual([])
