@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { ledgerRules } from "../src/persistence/LedgerRules.ts"
 import { gateway } from "./commands/Gateway.ts"
 
 const root = resolve(import.meta.dirname, "..")
@@ -43,6 +44,12 @@ describe("the operators' guides", () => {
       expect((yield* gateway({}, "float", "guess", "--help")).code).not.toBe(0)
     })
   )
+
+  it("say of every rule of ledger verify what it means and what to do", () => {
+    const runbook = read("docs/runbooks/ledger-difference.md")
+    const rows = [...runbook.matchAll(/^\| `(\w+)` \|/gm)].map(([, rule]) => rule)
+    expect(rows).toEqual(ledgerRules.map(({ rule }) => rule))
+  })
 
   it("link to pages that there are", () => {
     const broken = [...guides, "SECURITY.md"].flatMap((file) =>

@@ -35,9 +35,10 @@ const template = (text: string) =>
 const seed = ({ from, tenants, to }: Past) => `
 CREATE UNLOGGED TABLE past AS
 SELECT 'tenant-' || tenant AS app_id, upper(substr(md5('a' || n) || md5('b' || n), 1, 26)) AS reference,
-  sha256(convert_to(tenant || ' ' || n / ${tenants} % ${RECIPIENTS_A_TENANT}, 'UTF8')) AS party_hash, at
+  sha256(convert_to(tenant || ' ' || n / ${tenants} % ${RECIPIENTS_A_TENANT}, 'UTF8')) AS party_hash, at,
+  at > date_trunc('day', now(), 'UTC') - interval '${WINDOWS_DAYS} days' AS is_counted
 FROM (
-  SELECT n, n % ${tenants} AS tenant, now() - interval '${DAYS} days' * ((hashint8(n) & 2147483647) / 2147483648.0) AS at
+  SELECT n, n % ${tenants} AS tenant, date_trunc('milliseconds', now() - interval '${DAYS} days' * ((hashint8(n) & 2147483647) / 2147483648.0)) AS at
   FROM generate_series(${from}, ${to - 1}) n
 ) AS made ORDER BY date_trunc('month', at), 1, 2`
 
@@ -48,13 +49,21 @@ const recordText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(Le
 const records = () => {
   const settled = settledPayout(APP, REFERENCE, AT)
   return `
-INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record, party_hash, created_at)
+INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record, party_hash, created_at,
+  counted)
 SELECT app_id, reference, 'live', 'payout', 'successful', false, '${settled.provider}', 'P' || reference, 2, (${template(recordText(settled))})::json,
-  party_hash, at FROM past`
+  party_hash, at, CASE WHEN is_counted THEN (
+    SELECT json_agg(json_build_object('app_id', app_id, 'mode', 'live', 'name', w.name, 'subject', w.subject, 'starts_at', w.starts_at, 'amount', '1'))
+    FROM ${countedIn}) ELSE '[]' END FROM past`
 }
 
+/** The windows in which a payout is counted. */
+const countedIn = `(SELECT 'payout:' || w.name AS name, CASE WHEN w.own THEN '' ELSE encode(party_hash, 'hex') END AS subject,
+    date_trunc(w.unit, at, 'UTC') AS starts_at
+  FROM (VALUES ('hour', 'hour', true), ('day', 'day', true), ('destination', 'hour', false), ('destination_day', 'day', false)) AS w(name, unit, own)) AS w`
+
 const keys = () => {
-  const answer = success(201, transactionView(settledPayout(APP, REFERENCE, AT)))
+  const answer = answered()
   return `
 INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, reference, answer_status, answer_body, created_at)
 SELECT app_id, 'live', 'POST /v1/payouts', reference, sha256('a'), nextval('fences'), 'done', at, reference, ${answer.status},
@@ -71,24 +80,31 @@ SELECT app_id, reference, slot, 'UGX', account, 'live', amount, at FROM past
 CROSS JOIN (VALUES ('close', 'paid_out', 10000), ('close', 'reserved', -10000), ('open', 'available', -10000), ('open', 'reserved', 10000))
   AS l(slot, account, amount)`
 
-const history = `
-INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
-SELECT app_id, reference, at, 'request', fact, '', status FROM past CROSS JOIN (VALUES ('Opened', 'pending'), ('Succeeded', 'successful')) AS h(fact, status)`
+const history = () => `
+INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status, record_digest, event_digest, answer_digest)
+SELECT app_id, reference, at, 'request', 'Opened', '', 'pending', sha256('opened'), ${told("reverse(reference)", "payout.pending")}, NULL FROM past
+UNION ALL
+SELECT app_id, reference, at, 'request', 'Succeeded', '', 'successful', record_digest(${template(recordText(settledPayout(APP, REFERENCE, AT)))}),
+  ${told("reference", "payout.successful")}, answer_digest('POST /v1/payouts', reference, 201, convert_to(${template(answered().body)}, 'UTF8')) FROM past`
 
-const told = "(VALUES ('payout.pending', reverse(reference)), ('payout.successful', reference)) AS t(type, id)"
+const tellings = "(VALUES ('payout.pending', reverse(reference)), ('payout.successful', reference)) AS t(type, id)"
 
 const events = () => `
 INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-SELECT app_id, id, 'live', type, reference, ${template(success(200, transactionView(settledPayout(APP, REFERENCE, AT))).body)}, at
-FROM past CROSS JOIN LATERAL ${told} WHERE ${since(EVENTS_DAYS)}`
+SELECT app_id, id, 'live', type, reference, ${eventText()}, at
+FROM past CROSS JOIN LATERAL ${tellings} WHERE ${since(EVENTS_DAYS)}`
+
+const answered = () => success(201, transactionView(settledPayout(APP, REFERENCE, AT)))
+const eventText = () => template(success(200, transactionView(settledPayout(APP, REFERENCE, AT))).body)
+const told = (id: string, type: string) => `event_digest(${id}, '${type}', ${eventText()})`
 
 const deliveries = `
 INSERT INTO deliveries (app_id, id, mode, event_id, status, attempts, created_at, completed_at)
-SELECT app_id, id, 'live', id, 'delivered', 1, at, at FROM past CROSS JOIN LATERAL ${told} WHERE ${since(EVENTS_DAYS)}`
+SELECT app_id, id, 'live', id, 'delivered', 1, at, at FROM past CROSS JOIN LATERAL ${tellings} WHERE ${since(EVENTS_DAYS)}`
 
 const attempts = `
 INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
-SELECT app_id, id, at, 80, 204, '' FROM past CROSS JOIN LATERAL ${told} WHERE ${since(EVENTS_DAYS)}`
+SELECT app_id, id, at, 80, 204, '' FROM past CROSS JOIN LATERAL ${tellings} WHERE ${since(EVENTS_DAYS)}`
 
 const callbacks = `
 INSERT INTO provider_inbox (id, provider, mode, digest, received_at, reference, provider_reference, status, matched_reference)
@@ -101,9 +117,8 @@ ON CONFLICT DO NOTHING`
 
 const windows = `
 INSERT INTO counters (app_id, mode, name, subject, starts_at, used)
-SELECT app_id, 'live', 'payout:' || w.name, CASE WHEN w.own THEN '' ELSE encode(party_hash, 'hex') END, date_trunc(w.unit, at, 'UTC'), count(*) FROM past
-CROSS JOIN (VALUES ('hour', 'hour', true), ('day', 'day', true), ('destination', 'hour', false), ('destination_day', 'day', false)) AS w(name, unit, own)
-WHERE ${since(WINDOWS_DAYS)} GROUP BY 1, 3, 4, 5 ON CONFLICT (app_id, mode, name, subject, starts_at) DO UPDATE SET used = counters.used + EXCLUDED.used`
+SELECT app_id, 'live', w.name, w.subject, w.starts_at, count(*) FROM past CROSS JOIN LATERAL ${countedIn}
+WHERE is_counted GROUP BY 1, 3, 4, 5 ON CONFLICT (app_id, mode, name, subject, starts_at) DO UPDATE SET used = counters.used + EXCLUDED.used`
 
 const nonces = ({ tenants }: Past) => `
 INSERT INTO nonces (app_id, key_id, nonce, expires_at)
@@ -153,7 +168,7 @@ export const givenPast = async (bench: Bench, past: Past): Promise<number> => {
   const indexes = await withoutIndexes(bench)
   await bench.query("UPDATE events_kept SET since = now() - $1::interval", [`${EVENTS_DAYS} days`])
   await Promise.all([
-    inTurn(bench, [postings, journal, history, paidOut, deliveries, attempts, windows]),
+    inTurn(bench, [postings, journal, history(), paidOut, deliveries, attempts, windows]),
     inTurn(bench, [records(), keys(), events(), callbacks, beneficiaries, nonces(past)])
   ])
   await inTwo(bench, indexes)

@@ -1,5 +1,5 @@
 import type { ApplyStep } from "../services/ports/FloatLedger.ts"
-import { columnsOf, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
+import { columnsOf, digests, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
 import type { Traced } from "./TracedStep.ts"
 
 type Step = Traced<ApplyStep>
@@ -142,9 +142,10 @@ answered AS (
   FROM claim c WHERE k.app_id = c.app_id AND k.mode = c.mode AND k.endpoint = c.endpoint AND k.key = c.key
 ),
 noted AS (
-  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
+  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status, record_digest, event_digest, answer_digest)
   SELECT app_id, reference, ${steps.value("at", "ord")}, ${steps.value("actor", "ord")}, ${steps.value("fact", "ord")}, ${steps.value("note", "ord")},
-    ${steps.value("status", "ord")}
+    ${steps.value("status", "ord")}, ${digests(steps)},
+    answer_digest(endpoint, key, ${steps.value("answer_status", "ord")}, convert_to(${steps.value("answer_body", "ord")}, 'UTF8'))
   FROM applied
 ),
 journaled AS (

@@ -8,6 +8,7 @@ import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { inSpan } from "../services/ports/TraceLinks.ts"
 import { wasHeld } from "./HeldRow.ts"
+import { keptSince } from "./KeptSince.ts"
 import { batched } from "./StepBatch.ts"
 
 /** A key can be released between losing it and reading who holds it; more often than this, somebody is simply working on it. */
@@ -66,7 +67,9 @@ taken AS (
   SELECT app_id, mode, endpoint, key, decode(fingerprint, 'hex'), nextval('fences'), 'claimed', lease_until, at FROM (
     SELECT * FROM step WHERE first ORDER BY app_id, mode, endpoint, key
   ) s
-  ON CONFLICT (app_id, mode, endpoint, key) DO UPDATE SET fence = EXCLUDED.fence, lease_until = EXCLUDED.lease_until
+  ON CONFLICT (app_id, mode, endpoint, key) DO UPDATE SET fence = EXCLUDED.fence, lease_until = EXCLUDED.lease_until,
+      -- Its ninety days begin with the request that may move money.
+      created_at = EXCLUDED.created_at
     WHERE k.state = 'claimed' AND k.lease_until <= EXCLUDED.created_at AND k.fingerprint = EXCLUDED.fingerprint
   RETURNING app_id, mode, endpoint, key, fence
 )
@@ -123,7 +126,8 @@ export const IdempotencyPg = Layer.effect(
     const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, answer: StoredAnswer) {
       const { appId, endpoint, key, mode } = scope
       const rows =
-        yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${answer.status}, answer_body = convert_to(${answer.body}, 'UTF8')
+        yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${answer.status}, answer_body = convert_to(${answer.body}, 'UTF8'),
+          answer_digest = answer_digest(endpoint, key, ${answer.status}, convert_to(${answer.body}, 'UTF8'))
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
         RETURNING 1 AS completed`
       return rows.length === 1
@@ -137,7 +141,8 @@ export const IdempotencyPg = Layer.effect(
 
     // A key that somebody works with is held, and is left for the next round.
     const sweep = Effect.fn("Idempotency.sweep")(function* (before: Instant, limit: number) {
-      const rows = yield* sql`WITH old AS MATERIALIZED (
+      const rows = yield* sql`WITH since AS (${keptSince(sql, "keys", before)}),
+        old AS MATERIALIZED (
           SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
           WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz AND NOT EXISTS (
             SELECT FROM transactions t WHERE t.app_id = k.app_id AND t.reference = k.reference

@@ -9,6 +9,7 @@ import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Limits } from "../services/ports/Limits.ts"
 import { wasHeld } from "./HeldRow.ts"
+import { keptSince } from "./KeptSince.ts"
 import { rowsOf } from "./Rows.ts"
 import { batched } from "./StepBatch.ts"
 import { unchangedRows } from "./UnchangedRows.ts"
@@ -123,7 +124,8 @@ export const LimitsPg = Layer.effect(
 
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
     const sweep = Effect.fn("Limits.sweep")(function* (before: number, limit: number) {
-      const rows = yield* sql`WITH old AS MATERIALIZED (
+      const rows = yield* sql`WITH since AS (${keptSince(sql, "windows", before)}),
+        old AS MATERIALIZED (
           SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz
           ORDER BY starts_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )

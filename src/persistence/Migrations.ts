@@ -18,6 +18,7 @@ import * as observability from "./migrations/0011_observability.ts"
 import * as partitions from "./migrations/0012_partitions.ts"
 import * as keysByAge from "./migrations/0013_keys_by_age.ts"
 import * as hashesOfNumbers from "./migrations/0015_hashes_of_numbers.ts"
+import * as evidence from "./migrations/0022_evidence.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -47,7 +48,8 @@ export const Migrations = {
     observability,
     partitions,
     keysByAge,
-    hashesOfNumbers
+    hashesOfNumbers,
+    evidence
   ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */

@@ -1,4 +1,5 @@
 import { lines, needs, steps, windows } from "./OpenColumns.ts"
+import { digests } from "./StepColumns.ts"
 
 /**
  * Opens a batch of transactions as if they had come one after another in the order of `ord`: each checks its key's fence and its
@@ -117,9 +118,9 @@ linked AS (
   RETURNING k.app_id
 ),
 noted AS (
-  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
+  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status, record_digest, event_digest)
   SELECT app_id, reference, ${steps.value("at", "ord")}, ${steps.value("actor", "ord")}, ${steps.value("fact", "ord")}, ${steps.value("note", "ord")},
-    ${steps.value("status", "ord")}
+    ${steps.value("status", "ord")}, ${digests(steps)}
   FROM opened ORDER BY ord
 ),
 journaled AS (

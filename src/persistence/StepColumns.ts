@@ -53,6 +53,14 @@ export const storable = <A>(value: A): A | string =>
 
 const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
 
+/** Without NUL, also where JSON has a way to write it: one such text in a record, and no SQL could take that record apart any more. */
+const recordText = (record: LedgerRecord): string => {
+  const text = JSON.stringify(encodeRecord(record))
+  return text.includes("\\u0000")
+    ? JSON.stringify(JSON.parse(text), (_, value: unknown) => (typeof value === "string" ? storable(value) : value))
+    : text
+}
+
 type Step = Traced<OpenStep> | Traced<ApplyStep>
 
 const recordOf = (step: Step): LedgerRecord => ("transaction" in step ? step.transaction : step.next)
@@ -74,7 +82,7 @@ export const writtenColumns = {
   needs_review: { type: "boolean", of: (step) => recordOf(step).needsReview },
   provider: { type: "text", of: (step) => recordOf(step).provider },
   provider_reference: { type: "text", of: (step) => recordOf(step).providerReference },
-  record: { type: "text", of: (step) => JSON.stringify(encodeRecord(recordOf(step))) },
+  record: { type: "text", of: (step) => recordText(recordOf(step)) },
   next_ask_at: { type: "timestamptz", of: ({ nextAskAt }) => nextAskAt },
   event_type: { type: "text", of: ({ event }) => event?.type ?? null },
   event_body: { type: "text", of: ({ event }) => event?.body ?? null },
@@ -82,6 +90,10 @@ export const writtenColumns = {
   fact: { type: "text", of: ({ line }) => line.fact },
   note: { type: "text", of: ({ line }) => line.note }
 } satisfies Readonly<Record<string, Column<Step>>>
+
+/** What a line of the history keeps of the record and the event that its step writes, for `ledger verify`. */
+export const digests = ({ value }: { readonly value: (name: string, ord: string) => string }): string =>
+  `record_digest(${value("record", "ord")}), event_digest(${value("event_id", "ord")}, ${value("event_type", "ord")}, ${value("event_body", "ord")})`
 
 /** A line of an entry, with the number of its step. */
 export interface PostedLine extends Posting {

@@ -31,16 +31,27 @@ const record = {
   appId: "acme",
   reference: "R",
   mode: "live",
+  provider: "p",
+  needsReview: false,
   currency: "UGX",
   amount: "900",
   fees: null,
   principal: "900",
   heldFee: "100",
-  returned: null
+  returned: null,
+  createdAt: 1_795_248_000_000
 }
-const payout = (status: string) => `
-  INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
-  VALUES ('acme', 'R', 'live', 'payout', '${status}', false, 'p', 1, '${JSON.stringify(record)}', now())`
+/** A payout with its key and its history, and nothing in the journal. */
+const payout = (status: string): ReadonlyArray<string> => [
+  `INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at, next_ask_at)
+    VALUES ('acme', 'R', 'live', 'payout', '${status}', false, 'p', 1, '${JSON.stringify(record)}', to_timestamp(1795248000), to_timestamp(1795248015))`,
+  `INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
+    VALUES ('acme', 'R', to_timestamp(1795248000), 'request', 'Opened', '', '${status}')`,
+  key("R")
+]
+const key = (reference: string) =>
+  `INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, reference, created_at)
+    VALUES ('acme', 'live', 'POST /v1/payouts', 'key of ${reference}', '', 1, 'pinned', now(), '${reference}', now())`
 
 describe("ledger verify", () => {
   it.effect("finds an amount that was changed", () =>
@@ -80,8 +91,9 @@ describe("ledger verify", () => {
 
   it.effect("finds a payout whose money was never reserved, and one whose status is not its record's", () =>
     Effect.gen(function* () {
-      expect(yield* spoilt(payout("pending"))).toEqual(["entries_match_the_status", "reserved_is_what_is_open"])
-      expect(yield* spoilt(payout("successful"))).toEqual([
+      expect(yield* spoilt(...payout("pending"))).toEqual(["entries_match_the_status", "reserved_is_what_is_open"])
+      expect(yield* spoilt(...payout("successful"))).toEqual([
+        "closed_records_say_so",
         "columns_match_the_record",
         "entries_match_the_status",
         "outcomes_were_told"
@@ -92,12 +104,11 @@ describe("ledger verify", () => {
   it.effect("finds a reservation that differs from the record, and a key of nothing", () =>
     Effect.gen(function* () {
       const rules = yield* spoilt(
-        payout("pending"),
+        ...payout("pending"),
         "INSERT INTO journal VALUES ('acme', 'R', 'open', 'live', 'reserve', now())",
         "INSERT INTO postings VALUES ('acme', 'R', 'open', 'UGX', 'available', 'live', -999), ('acme', 'R', 'open', 'UGX', 'reserved', 'live', 999)",
         "UPDATE float_positions SET available_minor = available_minor - 999, reserved_minor = 999",
-        `INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, reference, created_at)
-         VALUES ('acme', 'live', 'POST /v1/payouts', 'k', '', 1, 'pinned', now(), 'NONE', now())`
+        key("NONE")
       )
       expect(rules).toEqual(["entries_match_the_record", "keys_are_linked", "reserved_is_what_is_open"])
     })

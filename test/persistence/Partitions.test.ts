@@ -55,7 +55,13 @@ const stage = Effect.gen(function* () {
         body: "{}",
         at
       } as const
-      const result = yield* (yield* FloatLedger).open({ ...step, line: { ...step.line, at }, event })
+      const result = yield* (yield* FloatLedger).open({
+        ...step,
+        transaction: { ...step.transaction, createdAt: at },
+        line: { ...step.line, at },
+        nextAskAt: at,
+        event
+      })
       return { reference: claim.reference, verdict: result._tag }
     }).pipe(Effect.provideContext(node))
   /** Where rows of a reference lie. */

@@ -56,7 +56,7 @@ it.live("keeps every row, index, check and number when the tables of a database 
       yield* Migrations.apply(before)
       yield* run(written("'2025-11-20'"))
       const was = { rows: yield* sql.unsafe(rows), indexes: yield* sql.unsafe(indexes) }
-      expect(yield* Migrations.apply(Migrations.all)).toContain("0012_partitions")
+      expect(yield* Migrations.apply(Migrations.all.slice(0, place + 1))).toContain("0012_partitions")
       expect({ rows: yield* sql.unsafe(rows), indexes: yield* sql.unsafe(indexes) }).toEqual(was)
       expect(
         yield* sql`SELECT count(*)::int AS count FROM postings p JOIN journal j USING (app_id, reference, slot) WHERE p.at = j.at`

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { rm } from "node:fs/promises"
-import { Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import * as App from "../../src/App.ts"
 import type { Corridor } from "../../src/domain/Corridor.ts"
@@ -161,7 +161,7 @@ export const webhooksOf = Effect.fnUntraced(function* (
     { appId: tenant.appId, mode: tenant.mode, url: hook.url, events, enabled: true },
     Redacted.make(secret),
     null,
-    NOON,
+    yield* Clock.currentTimeMillis,
     auditEntry()
   )
   const count = (wanted: number) =>

@@ -102,7 +102,7 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
       ) p ON true
       WHERE CASE
         WHEN j.phase IN ('credit', 'debit') THEN a.direction IS DISTINCT FROM j.phase OR a.mode <> j.mode
-          OR a.currency IS DISTINCT FROM p.currency OR abs(p.amount_minor) IS DISTINCT FROM a.amount_minor
+          OR a.currency IS DISTINCT FROM p.currency OR p.amount_minor IS DISTINCT FROM CASE j.phase WHEN 'credit' THEN a.amount_minor ELSE -a.amount_minor END
         ELSE t.app_id IS NULL
       END`
   }

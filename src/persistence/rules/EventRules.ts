@@ -1,4 +1,5 @@
 import type { LedgerRule } from "../LedgerRule.ts"
+import { historySince } from "./HistoryRules.ts"
 
 /** What tenants are told. */
 export const eventRules: ReadonlyArray<LedgerRule> = [
@@ -12,5 +13,42 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
         -- Events have their time; an hour is for clocks that differ.
         AND coalesce(to_timestamp((t.record->>'completedAt')::float8 / 1000), t.created_at) - interval '1 hour' >= (SELECT since FROM events_kept)
         AND NOT EXISTS (SELECT FROM events e WHERE e.app_id = t.app_id AND e.reference = t.reference AND e.type = t.type)`
+  },
+  {
+    rule: "events_are_as_written",
+    counted: "SELECT count(*) FROM events WHERE reference IS NOT NULL",
+    broken: `
+      WITH line AS (
+        SELECT app_id, reference, at, event_digest FROM transaction_history WHERE event_digest IS NOT NULL
+      ),
+      event AS (
+        SELECT app_id, reference, id, type, created_at, event_digest(id, type, body) AS event_digest FROM events WHERE reference IS NOT NULL
+      ),
+      -- Lines of the release before, which has no digests.
+      older AS (SELECT DISTINCT app_id, reference, at FROM transaction_history WHERE record_digest IS NULL)
+      SELECT coalesce(e.app_id, l.app_id) || '/' || coalesce(e.reference, l.reference) AS subject,
+        CASE WHEN e.id IS NULL THEN 'what was told at ' || l.at || ' is not there as it was'
+          ELSE 'no step told its event ' || e.id || ' ' || e.type || ' in these bytes' END AS found
+      FROM event e FULL JOIN line l ON l.app_id = e.app_id AND l.reference = e.reference AND l.event_digest = e.event_digest
+      LEFT JOIN older o ON o.app_id = e.app_id AND o.reference = e.reference AND o.at = e.created_at
+      WHERE l.app_id IS NULL AND o.app_id IS NULL AND e.created_at >= ${historySince} OR e.id IS NULL AND l.at >= (SELECT since FROM events_kept)`
+  },
+  {
+    rule: "deliveries_have_their_event",
+    counted: "SELECT count(*) FROM deliveries WHERE status <> 'delivered'",
+    broken: `
+      SELECT d.app_id || '/' || d.id AS subject, 'a delivery that is ' || d.status || ', of an event that is not there' AS found
+      FROM deliveries d LEFT JOIN events e ON e.app_id = d.app_id AND e.id = d.event_id AND e.mode = d.mode
+      WHERE d.status <> 'delivered' AND e.id IS NULL`
+  },
+  {
+    rule: "events_have_their_delivery",
+    counted: "SELECT count(*) FROM events",
+    // What an endpoint was when the event was written is known where it has not changed since; an hour is for clocks that differ.
+    broken: `
+      SELECT e.app_id || '/' || e.id AS subject, 'the endpoint wants ' || e.type || ', and this one is not delivered to it' AS found
+      FROM events e JOIN webhook_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode
+      LEFT JOIN deliveries d ON d.app_id = e.app_id AND d.id = e.id AND d.event_id = e.id
+      WHERE d.id IS NULL AND w.enabled AND e.type = ANY (w.events) AND e.created_at > w.updated_at + interval '1 hour'`
   }
 ]

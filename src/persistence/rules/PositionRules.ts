@@ -64,5 +64,17 @@ export const positionRules: ReadonlyArray<LedgerRule> = [
         'reserved is ' || coalesce(p.reserved_minor, 0) || ', what is open holds ' || coalesce(o.held, 0) AS found
       FROM float_positions p FULL JOIN open o ON o.app_id = p.app_id AND o.mode = p.mode AND o.currency = p.currency
       WHERE coalesce(p.reserved_minor, 0) <> coalesce(o.held, 0)`
+  },
+  {
+    rule: "open_records_have_their_position",
+    counted: "SELECT count(*) FROM transactions WHERE status IN ('pending', 'requires_action')",
+    broken: `
+      SELECT DISTINCT ON (t.app_id, t.mode, c.currency) t.app_id || '/' || t.mode || '/' || c.currency AS subject,
+        'the position is not there that ' || t.kind || ' ' || t.reference || ' will move' AS found
+      FROM transactions t
+      CROSS JOIN LATERAL json_to_record(t.record) AS r(currency text, "destinationCurrency" text)
+      CROSS JOIN LATERAL (VALUES (r.currency), (CASE t.kind WHEN 'exchange' THEN r."destinationCurrency" END)) AS c(currency)
+      LEFT JOIN float_positions p ON p.app_id = t.app_id AND p.mode = t.mode AND p.currency = c.currency
+      WHERE t.status IN ('pending', 'requires_action') AND c.currency IS NOT NULL AND p.app_id IS NULL`
   }
 ]

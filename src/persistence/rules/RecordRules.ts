@@ -1,14 +1,82 @@
 import type { LedgerRule } from "../LedgerRule.ts"
 
+// What stands in a column and in the record, by the column's name.
+const columns = [
+  ["status", "t.status", "r.status"],
+  ["kind", "t.kind", "r.kind"],
+  ["mode", "t.mode", "r.mode"],
+  ["reference", "t.reference", "r.reference"],
+  ["app_id", "t.app_id", 'r."appId"'],
+  ["needs_review", "t.needs_review", 'r."needsReview"'],
+  ["provider", "t.provider", "r.provider"],
+  ["provider_reference", "t.provider_reference", 'r."providerReference"'],
+  ["created_at", "t.created_at", 'to_timestamp(r."createdAt" / 1000)']
+] as const
+
 /** A record is one thing, wherever it is written. */
 export const recordRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "columns_match_the_record",
     counted: "SELECT count(*) FROM transactions",
     broken: `
-      SELECT t.app_id || '/' || t.reference AS subject, 'its columns say ' || t.status || ', its record ' || r.status AS found
+      SELECT t.app_id || '/' || t.reference AS subject,
+        'its column ' || c.name || ' says ' || coalesce(c.stated, 'nothing') || ', its record ' || coalesce(c.recorded, 'nothing') AS found
       FROM transactions t
-      CROSS JOIN LATERAL json_to_record(t.record) AS r(status text, kind text, mode text, reference text, "appId" text)
-      WHERE (t.status, t.kind, t.mode, t.reference, t.app_id) IS DISTINCT FROM (r.status, r.kind, r.mode, r.reference, r."appId")`
+      CROSS JOIN LATERAL json_to_record(t.record) AS r(status text, kind text, mode text, reference text, "appId" text, "needsReview" boolean,
+        provider text, "providerReference" text, "createdAt" float8)
+      CROSS JOIN LATERAL (VALUES ${columns.map(([name, stated, recorded]) => `('${name}', (${stated})::text, (${recorded})::text)`).join(", ")})
+        AS c(name, stated, recorded)
+      WHERE (${columns.map(([, stated]) => stated).join(", ")}) IS DISTINCT FROM (${columns.map(([, , recorded]) => recorded).join(", ")})
+        AND c.stated IS DISTINCT FROM c.recorded`
+  },
+  {
+    rule: "closed_records_say_so",
+    counted: "SELECT count(*) FROM transactions",
+    broken: `
+      SELECT t.app_id || '/' || t.reference AS subject, c.found
+      FROM transactions t
+      CROSS JOIN LATERAL json_to_record(t.record) AS r("completedAt" float8, "createdAt" float8, failure json)
+      CROSS JOIN LATERAL (SELECT CASE
+        WHEN t.status IN ('pending', 'requires_action') AND r."completedAt" IS NOT NULL THEN 'it is open, and completed all the same'
+        WHEN t.status NOT IN ('pending', 'requires_action') AND r."completedAt" IS NULL THEN 'it is closed, and nobody knows since when'
+        -- An hour is for clocks that differ.
+        WHEN r."completedAt" < r."createdAt" - 3600000 THEN 'it was completed before it was made'
+        WHEN t.status IN ('failed', 'expired') AND coalesce(json_typeof(r.failure), 'null') = 'null' THEN 'it failed, and nobody knows why'
+        WHEN t.kind <> 'collection' AND t.status = 'successful' AND json_typeof(r.failure) <> 'null' THEN 'it succeeded, and has a failure'
+      END AS found) AS c
+      WHERE c.found IS NOT NULL`
+  },
+  {
+    rule: "open_records_are_looked_after",
+    counted: "SELECT count(*) FROM transactions WHERE status IN ('pending', 'requires_action')",
+    broken: `
+      SELECT t.app_id || '/' || t.reference AS subject, c.found
+      FROM transactions t
+      -- A schedule ends after a day; a lease lives for a minute.
+      CROSS JOIN LATERAL (SELECT CASE
+        WHEN t.next_ask_at IS NULL THEN 'it is open, nobody will ask the provider, and no person has to look'
+        WHEN t.next_ask_at > t.created_at + interval '7 days' THEN 'it is open, and nobody will ask the provider before ' || t.next_ask_at
+        WHEN t.ask_lease_until > greatest(now(), t.next_ask_at) + interval '1 day'
+          THEN 'it is open, and a lease keeps everybody from asking until ' || t.ask_lease_until
+      END AS found) AS c
+      WHERE t.status IN ('pending', 'requires_action') AND NOT t.needs_review AND c.found IS NOT NULL`
+  },
+  {
+    rule: "closed_records_keep_no_secret",
+    counted: "SELECT count(*) FROM transactions WHERE status NOT IN ('pending', 'requires_action')",
+    broken: `
+      SELECT app_id || '/' || reference AS subject,
+        CASE WHEN sealed_destination IS NULL THEN 'the recipient''s name' ELSE 'the sealed destination' END || ' is still there although it is ' || status AS found
+      FROM transactions
+      WHERE status NOT IN ('pending', 'requires_action') AND (sealed_destination IS NOT NULL OR beneficiary IS NOT NULL)`
+  },
+  {
+    rule: "provider_references_are_used_once",
+    counted: "SELECT count(*) FROM transactions WHERE provider_reference IS NOT NULL",
+    broken: `
+      SELECT provider || '/' || mode || '/' || provider_reference AS subject,
+        'the same ' || kind || ' of the provider is ' || count(*) || ' of ours: ' || min(reference) || ' and ' || max(reference) AS found
+      FROM transactions WHERE provider_reference IS NOT NULL
+      GROUP BY provider, mode, kind, provider_reference HAVING count(*) > 1`
   }
 ]

@@ -1,0 +1,153 @@
+import { layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { expect } from "vitest"
+import { Damaged, type Given, type Planted } from "../support/Damaged.ts"
+
+const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
+const posting = ({ appId, of }: Given, name: keyof Given["of"], line: string): string =>
+  `INSERT INTO postings (app_id, mode, reference, slot, currency, account, amount_minor) VALUES ('${appId}', 'live', '${of[name]}', ${line})`
+const adjustment = ({ appId }: Given, direction: string, slot: string, available: number): ReadonlyArray<string> => [
+  `INSERT INTO journal VALUES ('${appId}', 'ADJUSTED', '${slot}', 'live', '${direction}', now())`,
+  `INSERT INTO postings VALUES ('${appId}', 'ADJUSTED', '${slot}', 'UGX', 'available', 'live', ${available}, now()),
+    ('${appId}', 'ADJUSTED', '${slot}', 'UGX', '${direction}ed', 'live', ${-available}, now())`,
+  `UPDATE float_positions SET available_minor = available_minor + ${available}, ${direction}ed_minor = ${direction}ed_minor
+    ${direction === "debit" ? "-" : "+"} ${available} WHERE app_id = '${appId}' AND currency = 'UGX'`
+]
+const adjusted = ({ appId }: Given, direction: string): string =>
+  `INSERT INTO float_adjustments VALUES ('${appId}', 'live', 'x', 'ADJUSTED', '${direction}', 'UGX', 500, 'n', now(), '{}')`
+const change = ({ of }: Given, name: keyof Given["of"], columns: string): string =>
+  `UPDATE transactions SET ${columns} WHERE reference = '${of[name]}'`
+const rewritten = (given: Given, name: keyof Given["of"], members: string): string =>
+  change(given, name, `record = (record::jsonb || '${members}')::json`)
+const notAsWritten = (given: Given, name: keyof Given["of"]): string =>
+  `records_are_as_written ${place(given, name)}: the record is not the one that its last line was written with`
+
+const planted: ReadonlyArray<Planted> = [
+  { promise: "nothing where nothing was planted", damage: () => [], found: () => [] },
+  {
+    promise: "a debit that was posted as a credit",
+    damage: (given) => [adjusted(given, "debit"), ...adjustment(given, "debit", "open", 500)],
+    found: ({ appId }) => [`entries_have_a_cause ${appId}/ADJUSTED/open: a debit that is not its adjustment's`]
+  },
+  {
+    promise: "one credit posted twice, in two places",
+    damage: (given) => [
+      adjusted(given, "credit"),
+      ...adjustment(given, "credit", "open", 500),
+      ...adjustment(given, "credit", "close", 500)
+    ],
+    found: ({ appId }) => [
+      `entries_stand_in_their_slot ${appId}/ADJUSTED/close: a credit that stands where a second one could follow it`
+    ]
+  },
+  {
+    promise: "float that came into being beside a settlement",
+    damage: (given) => [
+      posting(given, "paid", "'close', 'UGX', 'available', 700"),
+      posting(given, "paid", "'close', 'UGX', 'credited', -700"),
+      `UPDATE float_positions SET available_minor = available_minor + 700, credited_minor = credited_minor + 700
+        WHERE app_id = '${given.appId}' AND currency = 'UGX'`
+    ],
+    found: (given) => [
+      `entries_keep_to_their_accounts ${place(given, "paid")}/close: a settle of the payout posts -700 UGX to credited, which is not its own`
+    ]
+  },
+  {
+    promise: "a posting of a foreign tenant",
+    damage: ({ of }) => [`UPDATE postings SET app_id = 'foreign' WHERE reference = '${of.collected}' AND account = 'available'`],
+    found: ({ appId, of }) => [
+      `entries_balance ${appId}/${of.collected}/close: UGX sums to -19700`,
+      `entries_balance foreign/${of.collected}/close: UGX sums to 19700`,
+      expect.stringMatching(
+        `^positions_are_the_fold ${appId}/live/UGX/available: the position says [0-9]+, its postings [0-9]+$`
+      ),
+      "positions_are_the_fold foreign/live/UGX/available: the position says 0, its postings 19700",
+      `postings_have_entries foreign/${of.collected}/close: postings without an entry`
+    ]
+  },
+  {
+    promise: "an exchange of which one half was never posted",
+    damage: ({ appId, of }) => [
+      `DELETE FROM postings WHERE reference = '${of.exchanged}' AND currency = 'KES'`,
+      `UPDATE float_positions SET available_minor = available_minor / 2, fx_in_minor = fx_in_minor / 2
+        WHERE app_id = '${appId}' AND currency = 'KES'`
+    ],
+    found: (given) => [`entries_match_the_record ${place(given, "exchanged")}/exchange/fx_in: posted 0, the record says -17432`]
+  },
+  {
+    promise: "one quote that was used twice",
+    damage: (given) => [
+      `UPDATE transactions SET record = (record::jsonb || jsonb_build_object('quoteId',
+        (SELECT record->>'quoteId' FROM transactions WHERE reference = '${given.of.exchanged}')))::json WHERE reference = '${given.of.again}'`
+    ],
+    found: (given) => [
+      notAsWritten(given, "again"),
+      expect.stringMatching(
+        `^quotes_are_used_once ${given.appId}/live/[0-9A-Z]{26}: one quote made 2 exchanges: [0-9A-Z]{26} and [0-9A-Z]{26}$`
+      )
+    ]
+  },
+  {
+    promise: "an exchange that is not what was quoted",
+    damage: ({ of }) => [
+      `UPDATE fx_quotes SET destination_minor = 20000
+        WHERE quote_id = (SELECT record->>'quoteId' FROM transactions WHERE reference = '${of.exchanged}')`
+    ],
+    found: (given) => [
+      `exchanges_keep_to_their_quote ${place(given, "exchanged")}: it says 5000 UGX for 17432 KES by eversend at 0.03486486486486, its quote 5000 UGX for 20000 KES by eversend at 0.03486486486486`
+    ]
+  },
+  {
+    promise: "a position that is not there",
+    damage: ({ appId }) => [`DELETE FROM float_positions WHERE app_id = '${appId}' AND currency = 'RWF'`],
+    found: ({ appId, of }) => [
+      `open_records_have_their_position ${appId}/live/RWF: the position is not there that collection ${of.waiting} will move`
+    ]
+  },
+  {
+    promise: "columns that say other than the record",
+    damage: (given) => [
+      change(given, "paid", "needs_review = true"),
+      change(given, "failed", "provider = 'mtn'"),
+      change(given, "collected", "provider_reference = NULL"),
+      change(given, "waiting", "created_at = created_at + interval '1 minute'")
+    ],
+    found: (given) => [
+      expect.stringContaining(
+        `columns_match_the_record ${place(given, "collected")}: its column provider_reference says nothing, its record `
+      ),
+      `columns_match_the_record ${place(given, "failed")}: its column provider says mtn, its record eversend`,
+      `columns_match_the_record ${place(given, "paid")}: its column needs_review says true, its record false`,
+      expect.stringContaining(`columns_match_the_record ${place(given, "waiting")}: its column created_at says `)
+    ]
+  },
+  {
+    promise: "a record that was changed behind the gateway's back, and its version that went back",
+    damage: (given) => [
+      rewritten(given, "paid", '{"maskedDestination": "••••9999"}'),
+      rewritten(given, "collected", '{"version": 1}')
+    ],
+    found: (given) => [notAsWritten(given, "collected"), notAsWritten(given, "paid")]
+  },
+  {
+    promise: "an end without a beginning, and a failure without a reason",
+    damage: (given) => [
+      rewritten(given, "open", '{"completedAt": 1}'),
+      rewritten(given, "paid", '{"completedAt": null}'),
+      rewritten(given, "collected", '{"completedAt": 1}'),
+      rewritten(given, "failed", '{"failure": null}')
+    ],
+    found: (given) => [
+      `closed_records_say_so ${place(given, "collected")}: it was completed before it was made`,
+      `closed_records_say_so ${place(given, "failed")}: it failed, and nobody knows why`,
+      `closed_records_say_so ${place(given, "open")}: it is open, and completed all the same`,
+      `closed_records_say_so ${place(given, "paid")}: it is closed, and nobody knows since when`,
+      ...(["collected", "failed", "open", "paid"] as const).map((name) => notAsWritten(given, name))
+    ]
+  }
+]
+
+layer(Damaged.layer, { excludeTestServices: true })("ledger verify finds, of what is planted in money and records", (it) => {
+  for (const { damage, found, promise } of planted)
+    it.effect(promise, () => Effect.flatMap(Damaged, ({ finds }) => finds(damage, found)))
+})

@@ -1,0 +1,199 @@
+import { layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { expect } from "vitest"
+import { Damaged, type Given, type Planted } from "../support/Damaged.ts"
+
+const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
+const key = ({ appId }: Given, endpoint: string, name: string): string => `${appId}/live/POST /v1/${endpoint}/${name}`
+const change = ({ of }: Given, name: keyof Given["of"], columns: string): string =>
+  `UPDATE transactions SET ${columns} WHERE reference = '${of[name]}'`
+const lines = ({ of }: Given, name: keyof Given["of"], which: string): string =>
+  `DELETE FROM transaction_history WHERE reference = '${of[name]}' AND ${which}`
+const event = ({ of }: Given, name: keyof Given["of"], what: string): string =>
+  `UPDATE events SET ${what} WHERE reference = '${of[name]}' AND type LIKE '%.successful'`
+const instead = (text: string, by: string): string => `body = replace(body, '${text}', '${by}')`
+const otherAnswer = (given: Given, endpoint: string, name: string): string =>
+  `answers_are_as_written ${key(given, endpoint, name)}: its stored answer is not the one that was given`
+const lost = (given: Given, name: keyof Given["of"]) =>
+  expect.stringMatching(`^events_are_as_written ${place(given, name)}: what was told at .* is not there as it was$`)
+const forged = (given: Given, name: keyof Given["of"], type: string) =>
+  expect.stringMatching(
+    `^events_are_as_written ${place(given, name)}: no step told its event [0-9A-Z]{26} ${type} in these bytes$`
+  )
+const hour = "date_trunc('hour', now(), 'UTC')"
+
+const planted: ReadonlyArray<Planted> = [
+  {
+    promise: "a payout whose key is gone, and a key that says another kind",
+    damage: () => [
+      "DELETE FROM idempotency_keys WHERE key = 'paid'",
+      "UPDATE idempotency_keys SET endpoint = 'POST /v1/payouts' WHERE key = 'collected'"
+    ],
+    found: (given) => [
+      otherAnswer(given, "payouts", "collected"),
+      `records_have_their_key ${place(given, "collected")}: its idempotency key is gone: the same request again would have made another collection`,
+      `records_have_their_key ${place(given, "paid")}: its idempotency key is gone: the same request again would have made another payout`
+    ]
+  },
+  {
+    promise: "open records that nobody will ask about",
+    damage: (given) => [change(given, "open", "next_ask_at = NULL"), change(given, "waiting", "next_ask_at = 'infinity'")],
+    found: (given) => [
+      `open_records_are_looked_after ${place(given, "open")}: it is open, nobody will ask the provider, and no person has to look`,
+      `open_records_are_looked_after ${place(given, "waiting")}: it is open, and nobody will ask the provider before infinity`
+    ]
+  },
+  {
+    promise: "an open record that a lease keeps from being asked about",
+    damage: (given) => [change(given, "open", "ask_lease_until = '9999-01-01T00:00:00Z'")],
+    found: (given) => [
+      `open_records_are_looked_after ${place(given, "open")}: it is open, and a lease keeps everybody from asking until 9999-01-01 00:00:00+00`
+    ]
+  },
+  {
+    promise: "history that was deleted: its first line, its last one, all of it, and what is left of a record that is gone",
+    damage: (given) => [
+      lines(given, "paid", "fact = 'Opened'"),
+      lines(given, "collected", "status = 'successful'"),
+      lines(given, "failed", "true"),
+      `INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
+        VALUES ('${given.appId}', 'GONE', now(), 'request', 'Opened', '', 'pending')`
+    ],
+    found: (given) => [
+      `history_is_whole ${given.appId}/GONE: 1 lines of a record that is not there`,
+      expect.stringMatching(`^history_is_whole ${place(given, "collected")}: [1-9] lines of [1-9] steps$`),
+      `history_is_whole ${place(given, "failed")}: 0 lines of 2 steps`,
+      expect.stringMatching(`^history_is_whole ${place(given, "paid")}: [1-9] lines of [1-9] steps$`),
+      `records_are_as_written ${place(given, "collected")}: the record is not the one that its last line was written with`,
+      forged(given, "paid", "payout.pending"),
+      forged(given, "collected", "collection.successful"),
+      forged(given, "failed", "payout.pending"),
+      forged(given, "failed", "payout.failed")
+    ]
+  },
+  {
+    promise: "history that was rewritten: another beginning, another end",
+    damage: ({ of }) => [
+      `UPDATE transaction_history SET fact = 'Accepted' WHERE reference = '${of.open}' AND fact = 'Opened'`,
+      `UPDATE transaction_history SET status = 'failed' WHERE reference = '${of.paid}' AND status = 'successful'`
+    ],
+    found: (given) => [
+      `history_is_whole ${place(given, "open")}: its first line is not that it was opened`,
+      `history_is_whole ${place(given, "paid")}: its last line does not say that it is successful`
+    ]
+  },
+  {
+    promise: "the bytes of an event that were altered, be it a blank, and its type",
+    damage: (given) => [
+      event(given, "paid", instead('"status":"successful"', '"status":"failed"')),
+      event(given, "collected", instead('"api_version":"v1"', '"api_version": "v1"')),
+      event(given, "exchanged", "type = 'fx.failed'")
+    ],
+    found: (given) => [
+      lost(given, "paid"),
+      forged(given, "paid", "payout.successful"),
+      lost(given, "collected"),
+      forged(given, "collected", "collection.successful"),
+      lost(given, "exchanged"),
+      forged(given, "exchanged", "fx.failed"),
+      `outcomes_were_told ${place(given, "exchanged")}: no event fx.successful`
+    ]
+  },
+  {
+    promise: "an event that was deleted while its delivery waits, and one that nobody told",
+    damage: (given) => [
+      `UPDATE deliveries SET status = 'parked', next_attempt_at = NULL WHERE event_id = (SELECT id FROM events
+        WHERE reference = '${given.of.paid}' AND type = 'payout.successful')`,
+      `DELETE FROM events WHERE reference = '${given.of.paid}' AND type = 'payout.successful'`,
+      `INSERT INTO events SELECT app_id, 'FORGED', mode, 'payout.returned', reference, body, created_at FROM events
+        WHERE reference = '${given.of.failed}' AND type = 'payout.failed'`
+    ],
+    found: (given) => [
+      `outcomes_were_told ${place(given, "paid")}: no event payout.successful`,
+      lost(given, "paid"),
+      expect.stringMatching(
+        `^deliveries_have_their_event ${given.appId}/[0-9A-Z]{26}: a delivery that is parked, of an event that is not there$`
+      ),
+      `events_are_as_written ${place(given, "failed")}: no step told its event FORGED payout.returned in these bytes`
+    ]
+  },
+  {
+    promise: "an event that was never to be delivered, where the endpoint wants it",
+    damage: ({ of }) => [
+      "UPDATE webhook_endpoints SET updated_at = updated_at - interval '2 hours'",
+      `DELETE FROM deliveries WHERE event_id = (SELECT id FROM events WHERE reference = '${of.paid}' AND type = 'payout.successful')`
+    ],
+    found: ({ appId }) => [
+      expect.stringMatching(
+        `^events_have_their_delivery ${appId}/[0-9A-Z]{26}: the endpoint wants payout.successful, and this one is not delivered to it$`
+      )
+    ]
+  },
+  {
+    promise: "stored answers that were altered, exchanged, or made of a refusal",
+    damage: () => [
+      "UPDATE idempotency_keys SET answer_body = convert_to(replace(convert_from(answer_body, 'UTF8'), 'pending', 'failed'), 'UTF8') WHERE key = 'paid'",
+      "UPDATE idempotency_keys SET answer_status = 200 WHERE key = 'collected'",
+      "UPDATE idempotency_keys k SET answer_body = o.answer_body FROM idempotency_keys o WHERE k.key = 'again' AND o.key = 'exchanged'",
+      `UPDATE idempotency_keys SET answer_status = 201, answer_body = '{"code":201}', answer_digest = NULL WHERE key = 'refused'`,
+      "INSERT INTO idempotency_keys SELECT app_id, mode, endpoint, 'another', fingerprint, fence, state, lease_until, reference, answer_status, answer_body, created_at, answer_digest FROM idempotency_keys WHERE key = 'refused'",
+      `UPDATE idempotency_keys SET answer_status = 422, answer_body = '{"code":422}', answer_digest = 'other' WHERE key = 'another'`
+    ],
+    found: (given) => [
+      otherAnswer(given, "payouts", "paid"),
+      otherAnswer(given, "collections", "collected"),
+      otherAnswer(given, "fx/exchange", "again"),
+      otherAnswer(given, "payouts", "another"),
+      `answers_are_as_written ${key(given, "payouts", "refused")}: a success of no transaction`
+    ]
+  },
+  {
+    promise: "a recipient that is kept although the payout is closed",
+    damage: (given) => [
+      change(given, "paid", "sealed_destination = 'sealed'"),
+      change(given, "failed", `beneficiary = '{"accountName":"Jane Doe"}'`)
+    ],
+    found: (given) => [
+      `closed_records_keep_no_secret ${place(given, "failed")}: the recipient's name is still there although it is failed`,
+      `closed_records_keep_no_secret ${place(given, "paid")}: the sealed destination is still there although it is successful`
+    ]
+  },
+  {
+    promise: "windows that were set to zero, and one that is gone; what was removed with its time is not missed",
+    damage: () => [
+      "UPDATE counters SET used = 0 WHERE name = 'payout:hour'",
+      "DELETE FROM counters WHERE name = 'payout:day'",
+      `UPDATE transactions SET counted = (SELECT json_agg(jsonb_set(n, '{starts_at}', to_jsonb(${hour} - interval '9 days'))) FROM jsonb_array_elements(counted::jsonb) n
+        WHERE n->>'name' LIKE 'collection:%') WHERE kind = 'collection'`,
+      "DELETE FROM counters WHERE name LIKE 'collection:%'",
+      `UPDATE kept_since SET since = ${hour} - interval '8 days' WHERE what = 'windows'`
+    ],
+    found: ({ appId }) => [
+      expect.stringMatching(
+        `^windows_are_counted ${appId}/live/payout:day/\\d{4}-[-: 0-9]+\\+00: the window says 0, its transactions were counted for 2$`
+      ),
+      expect.stringMatching(
+        `^windows_are_counted ${appId}/live/payout:hour/\\d{4}-[-: 0-9]+\\+00: the window says 0, its transactions were counted for 2$`
+      )
+    ]
+  },
+  {
+    promise: "one transaction of the provider that is two of ours",
+    damage: (given) => [
+      change(
+        given,
+        "open",
+        `provider_reference = (SELECT provider_reference FROM transactions WHERE reference = '${given.of.paid}')`
+      )
+    ],
+    found: (given) => [
+      expect.stringContaining(`columns_match_the_record ${place(given, "open")}: its column provider_reference says `),
+      expect.stringMatching("^provider_references_are_used_once eversend/live/.*: the same payout of the provider is 2 of ours: ")
+    ]
+  }
+]
+
+layer(Damaged.layer, { excludeTestServices: true })("ledger verify finds, of what is planted in requests and events", (it) => {
+  for (const { damage, found, promise } of planted)
+    it.effect(promise, () => Effect.flatMap(Damaged, ({ finds }) => finds(damage, found)))
+})

@@ -1,0 +1,96 @@
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql"
+import { expect } from "vitest"
+import { breachesOf } from "../../src/persistence/LedgerRule.ts"
+import { ledgerRules } from "../../src/persistence/LedgerRules.ts"
+import { momoCharge, momoPayout } from "./GivenRequests.ts"
+import { referenceOf } from "./SignedClient.ts"
+import { givenStack, tenantOn, verified, webhooksOf } from "./Stack.ts"
+
+/** What is planted, with the tenant and the records to plant it in, and every difference that is found then. */
+export interface Planted {
+  readonly promise: string
+  readonly damage: (given: Given) => ReadonlyArray<string>
+  readonly found: (given: Given) => ReadonlyArray<string>
+}
+
+export interface Given {
+  readonly appId: string
+  /** The reference of each record, by what became of it. */
+  readonly of: Readonly<Record<"paid" | "failed" | "open" | "collected" | "waiting" | "exchanged" | "again", string>>
+}
+
+/** The database of a gateway that did one thing of each kind and was stopped, and what can be found in a damaged copy of it. */
+export class Damaged extends Context.Service<
+  Damaged,
+  {
+    /** Plants it, and finds exactly these differences, each as "rule subject: found". Nothing of it stays. */
+    readonly finds: (damage: Planted["damage"], found: Planted["found"]) => Effect.Effect<void>
+  }
+>()("test/Damaged") {
+  static readonly layer = Layer.effect(
+    Damaged,
+    Effect.gen(function* () {
+      const played = yield* Effect.scoped(story)
+      const context = yield* Layer.build(
+        Layer.fresh(PgClient.layer({ url: played.database })).pipe(Layer.provide(Reactivity.layer))
+      )
+      const sql = Context.get(context, SqlClient.SqlClient)
+      const by = (...statements: ReadonlyArray<string>) =>
+        Effect.gen(function* () {
+          for (const statement of statements) yield* sql.unsafe(statement)
+          const found: Array<string> = []
+          for (const one of ledgerRules)
+            for (const row of yield* sql.unsafe<{ subject: string; found: string }>(breachesOf(one, 10)))
+              found.push(`${one.rule} ${row.subject}: ${row.found}`)
+          return yield* Effect.fail(found.sort())
+        }).pipe(
+          (effect) => sql.withTransaction(effect),
+          Effect.flip,
+          Effect.flatMap((found) => (Array.isArray(found) ? Effect.succeed(found) : Effect.die(found)))
+        )
+      const finds = Effect.fnUntraced(function* (damage: Planted["damage"], found: Planted["found"]) {
+        const [differences, expected] = [yield* by(...damage(played.given)), found(played.given)]
+        expect(differences).toEqual(expect.arrayContaining([...expected]))
+        expect(differences, differences.join("\n")).toHaveLength(expected.length)
+      })
+      return { finds }
+    })
+  )
+}
+
+const story = Effect.gen(function* () {
+  const { database, gateway } = yield* givenStack()
+  const tenant = yield* tenantOn(gateway)
+  yield* webhooksOf(gateway, tenant)
+  const sent = (target: string, body: unknown, key: string) => Effect.map(tenant.post(target, body, key), referenceOf)
+  const ended = (target: string, status: string) =>
+    tenant.until(`/v1/transactions/${target}`, (record) => record["status"] === status)
+  const paid = yield* sent("/v1/payouts", momoPayout("1234"), "paid")
+  const failed = yield* sent("/v1/payouts", momoPayout("0001"), "failed")
+  const open = yield* sent("/v1/payouts", momoPayout("0010"), "open")
+  const collected = yield* sent("/v1/collections", momoCharge("1234"), "collected")
+  const waiting = yield* sent("/v1/collections", inRwanda, "waiting")
+  const exchange = (key: string) =>
+    tenant
+      .post("/v1/fx/quote", { source_currency: "UGX", destination_currency: "KES", source_amount_minor: 5_000 })
+      .pipe(Effect.flatMap(({ body }) => sent("/v1/fx/exchange", { quote_id: body.data["quote_id"] }, key)))
+  const exchanged = yield* exchange("exchanged")
+  const again = yield* exchange("again")
+  yield* tenant.post("/v1/payouts", momoPayout("1234", { amount_minor: 5_000_000 }), "refused")
+  yield* ended(paid, "successful")
+  yield* ended(collected, "successful")
+  const report = yield* verified(gateway)
+  if (!report.ok) return yield* Effect.die(new Error(JSON.stringify(report.differences)))
+  return { database, given: { appId: tenant.appId, of: { paid, failed, open, collected, waiting, exchanged, again } } }
+})
+
+/** It stays pending, in a currency that nothing else has moved. */
+const inRwanda = {
+  ...momoCharge("0010"),
+  currency: "RWF",
+  country: "RW",
+  source: { type: "momo", msisdn: "250783340010", network: "MTN" }
+}
