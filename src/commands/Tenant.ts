@@ -23,7 +23,7 @@ const list = Command.make(
   {},
   Effect.fn(function* () {
     const tenants = yield* Tenants
-    yield* answer((yield* tenants.list).map(pinnedView))
+    yield* answer((yield* tenants.list).map(treatedView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Every tenant, by name"))
 
@@ -58,7 +58,7 @@ const pin = Command.make(
     yield* knownProviders([provider])
     const tenants = yield* Tenants
     const entry = yield* audit("tenant pin", appId, { provider, reason })
-    yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), pinnedView)
+    yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Send a tenant to one provider alone, in every corridor that has it; others keep their order"))
 
@@ -68,9 +68,29 @@ const unpin = Command.make(
   Effect.fn(function* ({ appId, reason }) {
     const tenants = yield* Tenants
     const entry = yield* audit("tenant unpin", appId, { reason })
-    yield* answerTenant(appId, yield* tenants.pin(appId, null, entry), pinnedView)
+    yield* answerTenant(appId, yield* tenants.pin(appId, null, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Let the corridors alone decide for a tenant again"))
+
+const guard = Command.make(
+  "guard",
+  {
+    appId,
+    repeatSales: Flag.Literals("repeat-sales", ["allow", "refuse"]).pipe(
+      Flag.withDescription("refuse: a number is not charged again within 15 minutes of a charge of it that succeeded")
+    ),
+    reason
+  },
+  Effect.fn(function* ({ appId, reason, repeatSales }) {
+    const tenants = yield* Tenants
+    const entry = yield* audit("tenant guard", appId, { repeat_sales: repeatSales, reason })
+    yield* answerTenant(appId, yield* tenants.setRepeatSales(appId, repeatSales === "allow", entry), treatedView)
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription(
+    "Let a tenant sell one customer several things in a quarter of an hour; a charge that is still open always stops the next one"
+  )
+)
 
 export const tenant = Command.make("tenant").pipe(
   Command.withDescription("Tenants: the applications that use the gateway"),
@@ -82,7 +102,8 @@ export const tenant = Command.make("tenant").pipe(
     capabilityCommand("grant", "Let a tenant use a capability"),
     capabilityCommand("deny", "Take a capability from a tenant"),
     pin,
-    unpin
+    unpin,
+    guard
   ])
 )
 
@@ -90,7 +111,14 @@ export const tenant = Command.make("tenant").pipe(
 export const createTenant = Effect.fn("createTenant")(function* (appId: AppId) {
   const tenants = yield* Tenants
   const createdAt = yield* Clock.currentTimeMillis
-  const tenant: Tenant = { appId, status: "active", capabilities: defaultCapabilities, pinned: null, createdAt }
+  const tenant: Tenant = {
+    appId,
+    status: "active",
+    capabilities: defaultCapabilities,
+    pinned: null,
+    repeatSales: false,
+    createdAt
+  }
   const created = yield* tenants.create(
     tenant,
     yield* audit("tenant create", appId, { capabilities: tenant.capabilities.join(",") })
@@ -114,4 +142,8 @@ const tenantView = ({ appId, capabilities, status }: Tenant) => ({
   capabilities: inOrder(capabilities)
 })
 
-const pinnedView = (tenant: Tenant) => ({ ...tenantView(tenant), pinned_provider: tenant.pinned })
+const treatedView = (tenant: Tenant) => ({
+  ...tenantView(tenant),
+  pinned_provider: tenant.pinned,
+  repeat_sales: tenant.repeatSales ? "allow" : "refuse"
+})

@@ -35,11 +35,13 @@ export const Tenant = Schema.Struct({
   capabilities: Schema.Array(Capability),
   /** The one provider that it goes to wherever a corridor has it; null where the corridors alone decide. */
   pinned: Schema.NullOr(Schema.String),
+  /** A number may be charged again right after a charge of it succeeded: that is another sale of this tenant's. */
+  repeatSales: Schema.Boolean,
   createdAt: Instant
 })
 export type Tenant = typeof Tenant.Type
-/** Nobody is pinned from the beginning. */
-export type NewTenant = Omit<Tenant, "pinned">
+/** Nobody is pinned, or makes repeat sales, from the beginning. */
+export type NewTenant = Omit<Tenant, "pinned" | "repeatSales">
 
 export const Role = Schema.Literals(["tenant", "admin"])
 export type Role = typeof Role.Type

@@ -76,7 +76,8 @@ export const CodesPg = Layer.effect(
           WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash} FOR UPDATE`)
         if (payer === undefined || payer.reference !== holder) return { _tag: "PayerBusy" } satisfies Attempted
         if (claim !== null) yield* pin(claim, reference)
-        yield* sql`UPDATE payer_locks SET reference = ${reference}, at = ${iso(at)}::timestamptz
+        yield* sql`UPDATE payer_locks SET reference = ${reference}, at = ${iso(at)}::timestamptz,
+            recent = add_charge(recent, ${reference}, ${iso(at)}::timestamptz)
           WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
         yield* sql`UPDATE charge_codes SET sent = true, lease_until = ${iso(at + leaseMs)}::timestamptz
           WHERE app_id = ${appId} AND reference = ${reference}`
@@ -93,8 +94,8 @@ export const CodesPg = Layer.effect(
             wrong = CASE WHEN ${codeHash} = ANY (wrong) THEN wrong ELSE array_append(wrong, ${codeHash}) END
           WHERE app_id = ${appId} AND reference = ${reference} RETURNING cardinality(wrong) AS wrong`)
         if (claim !== null) yield* forget(claim)
-        yield* sql`UPDATE payer_locks SET reference = NULL
-          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash} AND reference = ${reference}`
+        yield* sql`UPDATE payer_locks SET reference = nullif(reference, ${reference}), recent = recent - ${reference}::text
+          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
         return row?.wrong ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
       },
       (effect) => sql.withTransaction(effect),

@@ -18,6 +18,7 @@ import * as observability from "./migrations/0011_observability.ts"
 import * as partitions from "./migrations/0012_partitions.ts"
 import * as keysByAge from "./migrations/0013_keys_by_age.ts"
 import * as hashesOfNumbers from "./migrations/0015_hashes_of_numbers.ts"
+import * as strictGuard from "./migrations/0016_strict_guard.ts"
 import * as evidence from "./migrations/0022_evidence.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
@@ -49,6 +50,7 @@ export const Migrations = {
     partitions,
     keysByAge,
     hashesOfNumbers,
+    strictGuard,
     evidence
   ] satisfies ReadonlyArray<Migration>,
 

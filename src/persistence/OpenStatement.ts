@@ -28,7 +28,7 @@ tenant AS MATERIALIZED (
 ),
 -- The newest charge of each number that is to be charged: the guard's last word (decisions.md section 2).
 payer AS MATERIALIZED (
-  SELECT l.app_id, l.mode, l.party_hash, l.reference FROM payer_locks l
+  SELECT l.app_id, l.mode, l.party_hash, l.reference, l.recent FROM payer_locks l
   WHERE (l.app_id, l.mode, l.party_hash) IN (SELECT app_id, mode, party_hash FROM step WHERE guarded)
     AND (SELECT count(*) FROM tenant) >= 0
   ORDER BY l.app_id, l.mode, l.party_hash FOR UPDATE OF l
@@ -109,7 +109,9 @@ counted AS (
     AND t.amount IS NOT NULL
 ),
 charging AS (
-  UPDATE payer_locks l SET reference = o.reference, at = ${steps.value("at", "o.ord")} FROM opened o
+  UPDATE payer_locks l SET reference = o.reference, at = ${steps.value("at", "o.ord")},
+    recent = add_charge(p.recent, o.reference, ${steps.value("at", "o.ord")})
+  FROM opened o JOIN payer p ON p.app_id = o.app_id AND p.mode = o.mode AND p.party_hash = o.party_hash
   WHERE o.guarded AND l.app_id = o.app_id AND l.mode = o.mode AND l.party_hash = o.party_hash
 ),
 linked AS (

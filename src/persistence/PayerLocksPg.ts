@@ -1,29 +1,43 @@
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AppId, type Mode, Reference } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
-import { PayerLocks } from "../services/ports/PayerLocks.ts"
+import { Instant, iso } from "../domain/Instant.ts"
+import { type PayerCharges, PayerLocks } from "../services/ports/PayerLocks.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-const holders = rowsOf(Schema.Struct({ reference: Schema.NullOr(Reference), at: Moment }))
+const PayerRow = Schema.Struct({
+  reference: Schema.NullOr(Reference),
+  at: Moment,
+  recent: Schema.Array(Schema.Struct({ reference: Reference, at: Instant }))
+})
+const payerRows = rowsOf(PayerRow)
 
 export const PayerLocksPg = Layer.effect(
   PayerLocks,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const holder = Effect.fn("PayerLocks.holder")(function* (appId: AppId, mode: Mode, partyHash: Uint8Array) {
-      const [row] = yield* holders(
-        sql`SELECT reference, at FROM payer_locks WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
+    const charges = Effect.fn("PayerLocks.charges")(function* (appId: AppId, mode: Mode, partyHash: Uint8Array) {
+      const [row] = yield* payerRows(
+        sql`SELECT reference, at, (
+            SELECT coalesce(json_agg(json_build_object('reference', c.key, 'at', c.value) ORDER BY c.value DESC), '[]') FROM jsonb_each(recent) c
+          ) AS recent
+          FROM payer_locks WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
       )
-      if (row !== undefined) return row.reference === null ? Option.none() : Option.some({ reference: row.reference, at: row.at })
+      if (row !== undefined) return chargesOf(row)
       // Whoever is faster makes it; a charge that was placed in between is found when the row is locked.
       const now = iso(yield* Clock.currentTimeMillis)
       yield* sql`INSERT INTO payer_locks (app_id, mode, party_hash, at) VALUES (${appId}, ${mode}, ${partyHash}, ${now}::timestamptz)
         ON CONFLICT DO NOTHING`.pipe(Effect.orDie)
-      return Option.none()
+      return { holder: null, placed: [] } satisfies PayerCharges
     })
 
-    return PayerLocks.of({ holder })
+    return PayerLocks.of({ charges })
   })
 )
+
+/** The newest counts by itself, too: a node of an earlier release writes nothing else. */
+const chargesOf = ({ at, recent, reference }: typeof PayerRow.Type): PayerCharges => {
+  const isKept = reference === null || recent.some((charge) => charge.reference === reference)
+  return { holder: reference, placed: isKept ? recent : [{ reference, at }, ...recent] }
+}

@@ -1,5 +1,5 @@
 import { Array as Arr, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { AppId, Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { Caller, type Capability, type NewTenant, Role, Tenant } from "../domain/Tenant.ts"
@@ -11,7 +11,10 @@ import { Moment, rowsOf } from "./Rows.ts"
 import { unchangedRows } from "./UnchangedRows.ts"
 
 const KEYS_KEPT = 10_000
-const PINS_KEPT = 10_000
+const TREATMENTS_KEPT = 10_000
+const COLUMNS =
+  'app_id AS "appId", status, capabilities, pinned_provider AS pinned, repeat_sales AS "repeatSales", created_at AS "createdAt"'
+const untreated: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null, repeatSales: false }
 /** What a signed request may name; anything else is known to be no key without asking. */
 const isKeyName = Schema.is(Schema.Tuple([AppId, Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,64}$/))]))
 
@@ -38,6 +41,7 @@ export const TenantsPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
     const unchanged = yield* unchangedRows(sql)
+    const columns = sql.literal(COLUMNS)
 
     const create = Effect.fn("Tenants.create")(function* (tenant: NewTenant, audit: AuditEntry) {
       const { appId, capabilities, createdAt, status } = tenant
@@ -54,69 +58,22 @@ export const TenantsPg = Layer.effect(
     })
 
     const findAll = (appIds: ReadonlyArray<string>) =>
-      tenants(
-        sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants
-          WHERE app_id = ANY (${appIds})`
-      ).pipe(
+      tenants(sql`SELECT ${columns} FROM tenants WHERE app_id = ANY (${appIds})`).pipe(
         Effect.map((rows) => new Map<string, Tenant>(rows.map((row) => [row.appId, row]))),
         Effect.map((byId) => appIds.map((appId) => Option.fromUndefinedOr(byId.get(appId))))
       )
     const findOne = yield* readTogether(findAll)
     const find = (appId: AppId) => findOne(appId)
 
-    const list = tenants(
-      sql`SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt" FROM tenants ORDER BY app_id`
-    )
+    const list = tenants(sql`SELECT ${columns} FROM tenants ORDER BY app_id`)
 
-    const setStatus = Effect.fn("Tenants.setStatus")(function* (appId: AppId, status: Tenant["status"], audit: AuditEntry) {
-      const rows = yield* tenants(sql`
-        WITH changed AS (
-          UPDATE tenants SET status = ${status} WHERE app_id = ${appId} RETURNING app_id, status, capabilities, pinned_provider, created_at
-        )
-        SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt",
-          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-        FROM changed`)
-      return Option.fromUndefinedOr(rows[0])
+    /** How its payments are treated; its status and its grants are read anew each time. */
+    const treatments = yield* unchanged.keep({
+      read: (appIds) => findAll(appIds).pipe(Effect.map(Arr.map(Option.getOrElse(() => untreated)))),
+      atMost: TREATMENTS_KEPT
     })
-
-    const setCapability = Effect.fn("Tenants.setCapability")(function* (
-      appId: AppId,
-      capability: Capability,
-      granted: boolean,
-      audit: AuditEntry
-    ) {
-      const rows = yield* tenants(sql`
-        WITH changed AS (
-          UPDATE tenants SET capabilities = CASE WHEN ${granted}::boolean
-            THEN array_append(array_remove(capabilities, ${capability}::text), ${capability}::text)
-            ELSE array_remove(capabilities, ${capability}::text) END
-          WHERE app_id = ${appId} RETURNING app_id, status, capabilities, pinned_provider, created_at
-        )
-        SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt",
-          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-        FROM changed`)
-      return Option.fromUndefinedOr(rows[0])
-    })
-
-    const pin = Effect.fn("Tenants.pin")(function* (appId: AppId, provider: Tenant["pinned"], audit: AuditEntry) {
-      const rows = yield* tenants(sql`
-        WITH changed AS (
-          UPDATE tenants SET pinned_provider = ${provider} WHERE app_id = ${appId}
-          RETURNING app_id, status, capabilities, pinned_provider, created_at
-        )
-        SELECT app_id AS "appId", status, capabilities, pinned_provider AS pinned, created_at AS "createdAt",
-          append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-        FROM changed`)
-      yield* unchanged.forget
-      return Option.fromUndefinedOr(rows[0])
-    })
-
-    const pins = yield* unchanged.keep({
-      read: (appIds) =>
-        findAll(appIds).pipe(Effect.map(Arr.map(Option.match({ onNone: () => null, onSome: ({ pinned }) => pinned })))),
-      atMost: PINS_KEPT
-    })
-    const pinned = (appId: AppId) => pins.get(appId)
+    const pinned = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.pinned)
+    const repeatSales = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.repeatSales)
 
     const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
       const { appId, keyId, mode, role } = key.caller
@@ -174,9 +131,56 @@ export const TenantsPg = Layer.effect(
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
       isKeyName([appId, keyId]) ? signing.get(nameOf(appId, keyId)) : Effect.succeedNone
 
-    return Tenants.of({ create, find, list, setStatus, setCapability, pin, pinned, issueKey, revokeKey, keys, signingKey })
+    return Tenants.of({
+      create,
+      find,
+      list,
+      ...changesOf(sql, unchanged.forget),
+      pinned,
+      repeatSales,
+      issueKey,
+      revokeKey,
+      keys,
+      signingKey
+    })
   })
 )
+
+/** What operators change of a tenant. */
+const changesOf = (sql: SqlClient.SqlClient, forget: Effect.Effect<void>) => {
+  /** One change of one tenant and its audit row; the tenant as it then is. */
+  const change = Effect.fnUntraced(function* (appId: AppId, assignment: Statement.Fragment, audit: AuditEntry) {
+    const rows = yield* tenants(sql`
+      WITH changed AS (UPDATE tenants SET ${assignment} WHERE app_id = ${appId} RETURNING *)
+      SELECT ${sql.literal(COLUMNS)},
+        append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
+      FROM changed`)
+    yield* forget
+    return Option.fromUndefinedOr(rows[0])
+  })
+
+  const setStatus = Effect.fn("Tenants.setStatus")((appId: AppId, status: Tenant["status"], audit: AuditEntry) =>
+    change(appId, sql`status = ${status}`, audit)
+  )
+
+  const setCapability = Effect.fn("Tenants.setCapability")(
+    (appId: AppId, capability: Capability, granted: boolean, audit: AuditEntry) => {
+      const others = sql`array_remove(capabilities, ${capability}::text)`
+      const all = granted ? sql`array_append(${others}, ${capability}::text)` : others
+      return change(appId, sql`capabilities = ${all}`, audit)
+    }
+  )
+
+  const pin = Effect.fn("Tenants.pin")((appId: AppId, provider: Tenant["pinned"], audit: AuditEntry) =>
+    change(appId, sql`pinned_provider = ${provider}`, audit)
+  )
+
+  const setRepeatSales = Effect.fn("Tenants.setRepeatSales")((appId: AppId, allowed: boolean, audit: AuditEntry) =>
+    change(appId, sql`repeat_sales = ${allowed}`, audit)
+  )
+
+  return { setStatus, setCapability, pin, setRepeatSales }
+}
 
 /** An AppId holds no slash. */
 const nameOf = (appId: string, keyId: string): string => `${appId}/${keyId}`

@@ -6,11 +6,12 @@ import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { RawJson } from "../domain/Json.ts"
 import { isTerminal } from "../domain/Transaction.ts"
-import { type Holder, PayerLocks } from "./ports/PayerLocks.ts"
+import { PayerLocks } from "./ports/PayerLocks.ts"
+import { Tenants } from "./ports/Tenants.ts"
 import { Transactions } from "./ports/Transactions.ts"
 import { Reconciler } from "./Reconciler.ts"
 
-/** How far back an earlier charge of a number counts (interface.md, "POST /v1/collections" rule 4). */
+/** How far back an earlier charge of a number counts, from when it was placed (interface.md, "POST /v1/collections" rule 4). */
 const LOOK_BACK_MS = 15 * 60_000
 /** Each further look means that another charge of the number was placed since the last one. */
 const LOOKS_AT_MOST = 4
@@ -32,15 +33,16 @@ export interface Guarded {
 }
 
 /**
- * The double-charge guard: one live momo charge for each number of a tenant. It is separate from the idempotency key, and protects a
- * customer's action that is repeated with a new one.
+ * The double-charge guard: a number of a tenant is not charged again while an earlier momo charge of it may still be paid, nor right
+ * after one that was. It is separate from the idempotency key, and protects a customer's action that is repeated with a new one.
  */
 export class ChargeGuard extends Context.Service<
   ChargeGuard,
   {
     /**
-     * Runs `place` once no earlier charge of the number is live. The provider is asked about an earlier one, which settles it on the
-     * way. `place` answers none when another charge was faster: then everything is looked at again.
+     * Runs `place` once no recent charge of the number is live or successful. The provider is asked about a live one, which settles it on
+     * the way. A tenant that makes repeat sales is not stopped by those that were known as successful when its request came. `place`
+     * answers none when another charge was faster: then everything is looked at again.
      */
     readonly behind: <A, E>(
       payer: Payer,
@@ -54,6 +56,7 @@ export class ChargeGuard extends Context.Service<
       const locks = yield* PayerLocks
       const transactions = yield* Transactions
       const reconciler = yield* Reconciler
+      const tenants = yield* Tenants
 
       // Requests that find the same earlier charge at the same time wait for one question.
       const asks = yield* Cache.makeWith<Reference, boolean>(
@@ -70,10 +73,10 @@ export class ChargeGuard extends Context.Service<
           Option.map(({ transaction }) => transaction)
         )
 
-      /** Answers the earlier charge that stands in the way, as it is after the provider was asked; none when the number is free. */
-      const inTheWay = Effect.fnUntraced(function* ({ reference }: Holder, since: Instant) {
+      /** Answers the earlier charge if it stands in the way, as it is after the provider was asked. */
+      const inTheWay = Effect.fnUntraced(function* (reference: Reference, isOtherSale: (earlier: LedgerRecord) => boolean) {
         const earlier = yield* read(reference)
-        if (Option.isNone(earlier) || settledBefore(earlier.value, since)) return Option.none()
+        if (Option.isNone(earlier) || isOtherSale(earlier.value)) return Option.none()
         if (isTerminal(earlier.value)) return Option.filter(earlier, ({ status }) => status === "successful")
         yield* Cache.get(asks, reference)
         return Option.filter(yield* read(reference), ({ status }) => status !== "failed" && status !== "expired")
@@ -84,13 +87,16 @@ export class ChargeGuard extends Context.Service<
         place: (guarded: Guarded) => Effect.Effect<Option.Option<A>, E>
       ) {
         const since = yield* Clock.currentTimeMillis
+        const repeats = yield* tenants.repeatSales(appId)
+        const isOtherSale = (earlier: LedgerRecord) => repeats && settledBefore(earlier, since)
         for (let look = 0; look < LOOKS_AT_MOST; look++) {
-          const holder = yield* locks.holder(appId, mode, partyHash)
-          if (Option.isSome(holder) && holder.value.reference !== own && holder.value.at > since - LOOK_BACK_MS) {
-            const earlier = yield* inTheWay(holder.value, since)
+          const charges = yield* locks.charges(appId, mode, partyHash)
+          for (const { at, reference } of charges.placed) {
+            if (reference === own || at <= since - LOOK_BACK_MS) continue
+            const earlier = yield* inTheWay(reference, isOtherSale)
             if (Option.isSome(earlier)) return yield* duplicate(earlier.value)
           }
-          const placed = yield* place({ holder: Option.getOrNull(Option.map(holder, ({ reference }) => reference)) })
+          const placed = yield* place({ holder: charges.holder })
           if (Option.isSome(placed)) return placed.value
         }
         return yield* new RequestInProgress({})
@@ -101,7 +107,7 @@ export class ChargeGuard extends Context.Service<
   )
 }
 
-/** What had succeeded before this request came is another sale; what succeeds while it waits is the same one. */
+/** To a tenant that makes repeat sales, what had succeeded before its request came is another one; what succeeds while it waits is not. */
 const settledBefore = ({ completedAt, status }: LedgerRecord, since: Instant): boolean =>
   status === "successful" && completedAt !== null && completedAt < since
 

@@ -37,8 +37,9 @@ const payoutEndings = [
 ]
 const collectionEndings = [...Array<string>(10).fill("1000"), "0001", "0002", "0003", "0005", "0006", "0008", "0009", "0011"]
 
-/** So many numbers in turn for each ending: two charges of one number lie far apart. */
-const NUMBERS = 10_000
+/** So many numbers in turn for each ending: two charges of one number lie further apart than the double-charge guard looks back. */
+const FIRST_NUMBER = 10_000
+const NUMBERS = 90_000
 const PAUSE_MS = 200
 const ATTEMPTS_AT_MOST = 200
 
@@ -51,7 +52,7 @@ export const planner = (random: Random, tenants: readonly [Key, ...ReadonlyArray
     const kind = random.chance(0.6) ? "payout" : "collection"
     const ending = kind === "payout" ? random.pick(nonEmpty(payoutEndings)) : random.pick(nonEmpty(collectionEndings))
     const amount = 500 + random.below(2000)
-    const msisdn = `2567${String(made % NUMBERS).padStart(4, "0")}${ending}`
+    const msisdn = `256${FIRST_NUMBER + (made % NUMBERS)}${ending}`
     const party = { type: "momo", msisdn, network: "MTN", country: "UG" }
     const terms = { amount_minor: amount, currency: "UGX", country: "UG", method: "momo", metadata: { made } }
     const body = kind === "payout" ? { ...terms, destination: party } : { ...terms, source: party }

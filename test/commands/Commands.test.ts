@@ -86,7 +86,7 @@ describe("the operators' commands", () => {
         output: "",
         errors: "the tenant acme exists already"
       })
-      expect(yield* result("tenant", "list")).toEqual([{ ...acme, pinned_provider: null }])
+      expect(yield* result("tenant", "list")).toEqual([{ ...acme, pinned_provider: null, repeat_sales: "refuse" }])
 
       const key = yield* result("key", "issue", "acme", "--mode", "live")
       expect(key).toEqual({

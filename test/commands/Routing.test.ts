@@ -68,4 +68,33 @@ describe("the commands that route", () => {
       expect((yield* run("audit verify")).code).toBe(0)
     })
   )
+
+  it.effect(
+    "release a tenant from the guard's word on successful charges and take it back, each with its reason in the audit",
+    () =>
+      Effect.gen(function* () {
+        const run = yield* installation
+        yield* run("tenant create acme")
+        expect((yield* run("tenant list")).answer).toMatchObject([{ app_id: "acme", repeat_sales: "refuse" }])
+        const allowed = yield* run("tenant guard acme --repeat-sales allow --reason tickets")
+        expect(allowed.answer).toMatchObject({ app_id: "acme", repeat_sales: "allow" })
+        expect((yield* run("tenant guard acme --repeat-sales refuse --reason over")).answer).toMatchObject({
+          repeat_sales: "refuse"
+        })
+        expect(yield* run("tenant guard absent --repeat-sales allow --reason tickets")).toMatchObject({
+          code: 1,
+          errors: "there is no tenant absent"
+        })
+        expect((yield* run("tenant guard acme --repeat-sales allow")).code).toBe(2)
+        expect((yield* run("tenant guard acme --repeat-sales often --reason tickets")).code).toBe(2)
+        const { answer } = yield* run("audit list")
+        expect(answer).toContainEqual(
+          expect.objectContaining({
+            action: "tenant guard",
+            subject: "acme",
+            details: { repeat_sales: "allow", reason: "tickets" }
+          })
+        )
+      })
+  )
 })

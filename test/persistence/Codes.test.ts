@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
@@ -42,7 +42,7 @@ const given = Effect.gen(function* () {
     yield* sql`INSERT INTO tenants (app_id, status, capabilities, created_at) VALUES (${appId}, 'active', '{}', now())`
     yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, party_hash, created_at)
       VALUES (${appId}, ${reference}, 'live', 'collection', 'requires_action', false, 'eversend', 1, '{}', ${partyHash}, now())`
-    yield* (yield* PayerLocks).holder(appId, "live", partyHash)
+    yield* (yield* PayerLocks).charges(appId, "live", partyHash)
   }).pipe(Effect.provideContext(context))
   return context
 })
@@ -81,14 +81,47 @@ story(
     const codes = yield* Codes
     const locks = yield* PayerLocks
     expect(yield* begin(1)).toBe("Leased")
-    expect(yield* locks.holder(appId, "live", partyHash)).toStrictEqual(Option.some({ reference, at: NOON }))
+    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: reference, placed: [{ reference, at: NOON }] })
     expect(yield* codes.wrong(wrong(1))).toBe(1)
     expect(yield* codes.wrong(wrong(1))).toBe(1)
-    expect(yield* locks.holder(appId, "live", partyHash)).toStrictEqual(Option.none())
+    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: null, placed: [] })
     expect(yield* begin(1)).toBe("KnownWrong")
     expect(yield* begin(2)).toBe("Leased")
     expect(yield* codes.wrong(wrong(2))).toBe(2)
     expect(yield* begin(3)).toBe("Spent")
+  })
+)
+
+story(
+  "remembers every charge of a number for an hour, newest first, but one whose code was wrong",
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const locks = yield* PayerLocks
+    const codes = yield* Codes
+    const earlier = [1, 2, 3].map((n) => ({
+      reference: Reference.make(`1000000000000000000000000${n}`),
+      at: NOON - n * 1_200_000
+    }))
+    for (const { at, reference } of earlier.toReversed())
+      yield* sql`UPDATE payer_locks SET reference = ${reference}, recent = add_charge(recent, ${reference}, to_timestamp(${at / 1000}))`
+    expect(yield* begin(1, { holder: earlier[0]?.reference ?? null })).toBe("Leased")
+    const placed = earlier.slice(0, 2)
+    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({
+      holder: reference,
+      placed: [{ reference, at: NOON }, ...placed]
+    })
+    yield* codes.wrong(wrong(1))
+    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: null, placed })
+  })
+)
+
+story(
+  "counts a charge that a node of the release before placed, which writes the newest alone",
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`UPDATE payer_locks SET reference = ${reference}, at = to_timestamp(${NOON / 1000})`
+    const charges = yield* (yield* PayerLocks).charges(appId, "live", partyHash)
+    expect(charges).toStrictEqual({ holder: reference, placed: [{ reference, at: NOON }] })
   })
 )
 

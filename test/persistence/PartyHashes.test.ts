@@ -55,7 +55,7 @@ describe("the hash of a number", () => {
         const { forget } = yield* PartyHashes
         const now = yield* Clock.currentTimeMillis
         yield* paid("old")
-        yield* (yield* PayerLocks).holder(appId, "live", partyHash)
+        yield* (yield* PayerLocks).charges(appId, "live", partyHash)
         yield* (yield* Codes).request({ appId, mode: "live", partyHash }, NOON, 3, 600_000)
         expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "transactions"])
         yield* forget(NOON - DAY, 10)

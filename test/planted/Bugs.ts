@@ -173,15 +173,14 @@ const refusalBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
-    name: "guard a number after its charge ended",
-    breaks: "only a live charge refuses the next one",
-    edits: [
-      {
-        file: "src/services/ChargeGuard.ts",
-        text: 'status === "successful" && completedAt !== null && completedAt < since',
-        instead: 'status === "successful" && completedAt !== null && completedAt < since - 300_000'
-      }
-    ]
+    name: "guard a number for too long",
+    breaks: "only a recent charge refuses the next one",
+    edits: [{ file: "src/services/ChargeGuard.ts", text: "= 15 * 60_000", instead: "= 45 * 60_000" }]
+  },
+  {
+    name: "charge a number that has just paid",
+    breaks: "no charge of a number within fifteen minutes of one that succeeded",
+    edits: [{ file: "src/services/ChargeGuard.ts", text: "repeats && settledBefore", instead: "settledBefore" }]
   },
   {
     name: "count no ceiling",

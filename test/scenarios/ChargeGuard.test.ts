@@ -1,6 +1,10 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
+import { Reference } from "../../src/domain/Ids.ts"
+import { Tenants } from "../../src/services/ports/Tenants.ts"
+import { Settlement } from "../../src/services/Settlement.ts"
 import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, wrapped } from "../support/GivenCodes.ts"
+import { auditEntry } from "../support/GivenDatabase.ts"
 import { momoCharge } from "../support/GivenRequests.ts"
 import { type Answer, referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, executionsOf, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
@@ -26,6 +30,15 @@ const duplicate = (reference: string, status: string, more: object = {}) => ({
 const chargesIn = Effect.gen(function* () {
   const { simulator } = yield* Stack
   return (yield* callsOf(simulator)).filter((call) => call === "POST /v1/collections/momo").length
+})
+
+/** A charge that the record knows as successful. */
+const succeeded = Effect.fnUntraced(function* (tenant: Effect.Success<ReturnType<typeof tenantOn>>, ending: string) {
+  const { gateway } = yield* Stack
+  const first = yield* tenant.post("/v1/collections", charge(ending))
+  const paid = { _tag: "Succeeded", amount: null, currency: null, fee: null, providerReference: null, note: "" } as const
+  yield* Context.get(gateway.context, Settlement).apply(Reference.make(referenceOf(first)), paid, "callback")
+  return first
 })
 
 const charge = (ending: string, change: object = {}) => momoCharge(ending, { metadata: METADATA, ...change })
@@ -58,10 +71,60 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       const second = yield* tenant.post("/v1/collections", charge(number))
       expect(said(second)).toStrictEqual(duplicate(referenceOf(first), "successful", { already_succeeded: "true" }))
       expect(yield* tenant.float).toMatchObject({ available_minor: 19_700 })
-      // The earlier one is settled and told by now: a further charge is another sale.
-      const third = yield* tenant.post("/v1/collections", charge(number))
-      expect(said(third)).toMatchObject({ status: 503 })
-      expect(referenceOf(third)).not.toBe(referenceOf(first))
+    })
+  )
+
+  it.effect("refuses after a charge that the record knows as successful, without asking anybody, however many come at once", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const first = yield* succeeded(tenant, "2007")
+      const before = yield* callsOf(simulator)
+      const answers = yield* Effect.all(
+        Array.from({ length: 8 }, () => tenant.post("/v1/collections", charge("2007"))),
+        { concurrency: "unbounded" }
+      )
+      for (const answer of answers)
+        expect(said(answer)).toStrictEqual(duplicate(referenceOf(first), "successful", { already_succeeded: "true" }))
+      expect(yield* callsOf(simulator)).toStrictEqual(before)
+    })
+  )
+
+  it.effect("refuses after a charge that had failed when the next one was placed, and was found successful since", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const first = yield* tenant.post("/v1/collections", charge("0016"))
+      const second = yield* tenant.post("/v1/collections", charge("0016"))
+      for (const answer of [first, second]) expect(said(answer)).toMatchObject({ code: "charge_rejected_by_provider" })
+      const late = { _tag: "Succeeded", amount: null, currency: null, fee: null, providerReference: null, note: "late" } as const
+      yield* Context.get(gateway.context, Settlement).apply(Reference.make(referenceOf(first)), late, "callback")
+      expect(said(yield* tenant.post("/v1/collections", charge("0016")))).toStrictEqual(
+        duplicate(referenceOf(first), "successful", { already_succeeded: "true" })
+      )
+    })
+  )
+
+  it.effect("releases a tenant that sells one customer several things from what succeeded, and never from what is open", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenants = Context.get(gateway.context, Tenants)
+      const tenant = yield* tenantOn(gateway, 0n)
+      const repeat = (allowed: boolean) => tenants.setRepeatSales(tenant.appId, allowed, auditEntry())
+      const first = yield* succeeded(tenant, "2008")
+      yield* repeat(true)
+      const second = yield* tenant.post("/v1/collections", charge("2008"))
+      expect(second.status).toBe(201)
+      expect(said(yield* tenant.post("/v1/collections", charge("2008")))).toStrictEqual(duplicate(referenceOf(second), "pending"))
+      yield* repeat(false)
+      // What was open when the request came is no other sale, also where the question finds that it succeeded.
+      const open = yield* tenant.post("/v1/collections", charge("0003"))
+      yield* repeat(true)
+      expect(said(yield* tenant.post("/v1/collections", charge("0003")))).toStrictEqual(
+        duplicate(referenceOf(open), "successful", { already_succeeded: "true" })
+      )
+      expect((yield* tenant.post("/v1/collections", charge("0003"))).status).toBe(503)
+      expect(referenceOf(first)).not.toBe(referenceOf(second))
     })
   )
 
@@ -127,6 +190,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
+      const paid = yield* succeeded(tenant, "2009")
       yield* demandCodes(gateway, "UG")
       const first = yield* tenant.post("/v1/collections", charge("2006"))
       const second = yield* tenant.post("/v1/collections", charge("2006"))
@@ -141,6 +205,12 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       expect(said(yield* tenant.post("/v1/collections", charge("2006", { otp })))).toStrictEqual(
         duplicate(referenceOf(second), "pending")
       )
+      // The same of a charge that succeeded before the code was asked for.
+      const refused = duplicate(referenceOf(paid), "successful", { already_succeeded: "true" })
+      const late = yield* tenant.post("/v1/collections", charge("2009"))
+      expect(said(yield* authorize(tenant, referenceOf(late), wrapped(pinIdOf(late), RIGHT, "2009")))).toStrictEqual(refused)
+      const other = { pin_id: pinIdOf(late), pin: RIGHT }
+      expect(said(yield* tenant.post("/v1/collections", charge("2009", { otp: other })))).toStrictEqual(refused)
     })
   )
 })

@@ -117,7 +117,7 @@ const overCeiling = ({ ceiling, records, told }: Seen): ReadonlyArray<string> =>
   )
 }
 
-/** Nobody is charged while an earlier charge of the same number is still live. */
+/** Nobody is charged while an earlier charge of the same number is live, nor within fifteen minutes of one that was paid. */
 const doubleCharges = ({ movements, told }: Seen): ReadonlyArray<string> => {
   const charges = told.flatMap((one) => {
     const [moved] = one.kind === "collection" ? executedOf(movements, one.reference) : []
@@ -131,10 +131,9 @@ const doubleCharges = ({ movements, told }: Seen): ReadonlyArray<string> => {
           early.appId === late.appId &&
           early.mode === late.mode &&
           early.moved.takenAt < late.moved.takenAt &&
-          late.moved.takenAt < early.moved.takenAt + LOOK_BACK_MS &&
-          late.moved.takenAt < early.moved.settlesAt
+          late.moved.takenAt < early.moved.takenAt + LOOK_BACK_MS
       )
-      .map((early) => `${late.reference}: charged while ${early.reference} of the same number was live`)
+      .map((early) => `${late.reference}: charged too soon after ${early.reference} of the same number`)
   )
 }
 

@@ -68,7 +68,7 @@ const isOverCeiling: Reason = (one, heard, seen) => {
   })
 }
 
-/** The refusal names a charge of the same number that was live, or ended while this request was there. */
+/** The refusal names a recent charge of the same number that succeeded, was live, or ended while this request was there. */
 const isGuarded: Reason = (one, heard, seen, { already_succeeded, reference }) => {
   const earlier = others(one, seen, heard).find((other) => other.reference === reference)
   if (earlier === undefined) return false
@@ -78,7 +78,7 @@ const isGuarded: Reason = (one, heard, seen, { already_succeeded, reference }) =
     appId === one.appId &&
     party === one.party &&
     record.createdAt + LOOK_BACK_MS + (seen.needsCode ? CODE_MS : 0) > heard.askedAt &&
-    wasOpen(record, heard) &&
+    (record.status === "successful" || wasOpen(record, heard)) &&
     (already_succeeded === undefined || executedOf(seen.movements, earlier.reference).length > 0)
   )
 }

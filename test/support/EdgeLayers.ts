@@ -127,7 +127,7 @@ const hash = (purpose: string, text: Redacted.Redacted) =>
 
 const ports = (options: EdgeOptions, behind: Behind) =>
   Layer.mergeAll(
-    Layer.succeed(Tenants, tenants),
+    tenants,
     Layer.succeed(Nonces, nonces(options.spendNonces ?? true)),
     Layer.succeed(Vault, vault),
     Layer.succeed(Policy, policy(options)),
@@ -143,17 +143,7 @@ const key = {
   signingSecret: Redacted.make(vectors.signing_secret)
 }
 
-const tenants = Tenants.of({
-  create: () => unused("create"),
-  find: () => unused("find"),
-  list: unused("list"),
-  setStatus: () => unused("setStatus"),
-  setCapability: () => unused("setCapability"),
-  pin: () => unused("pin"),
-  pinned: () => unused("pinned"),
-  issueKey: () => unused("issueKey"),
-  revokeKey: () => unused("revokeKey"),
-  keys: () => unused("keys"),
+const tenants = Layer.mock(Tenants, {
   signingKey: (appId, keyId) =>
     Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(key) : Option.none())
 })

@@ -51,6 +51,7 @@ export const tenant: Tenant = {
   status: "active",
   capabilities: ["payouts"],
   pinned: null,
+  repeatSales: false,
   createdAt: 1_000
 }
 

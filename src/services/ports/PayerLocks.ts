@@ -1,18 +1,26 @@
-import { Context, type Effect, type Option } from "effect"
+import { Context, type Effect } from "effect"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
-/** The newest charge that was placed for one number of one tenant in one mode. */
-export interface Holder {
+/** A charge, and when it was placed. */
+export interface PlacedCharge {
   readonly reference: Reference
   readonly at: Instant
+}
+
+/** The charges that were placed for one number of one tenant in one mode. */
+export interface PayerCharges {
+  /** The newest; null when there is none, or its code was wrong. Whoever places another one compares with it in his commit. */
+  readonly holder: Reference | null
+  /** Those of the last hour at least, newest first, whatever became of them; one whose code was wrong was not placed. */
+  readonly placed: ReadonlyArray<PlacedCharge>
 }
 
 /** Reads who holds a payer's number; FloatLedger.open and Codes.begin hand it over, by comparing with what was read here. */
 export class PayerLocks extends Context.Service<
   PayerLocks,
   {
-    /** None when no charge was placed, or its code was wrong. Prepares the row that the next charge locks. */
-    readonly holder: (appId: AppId, mode: Mode, partyHash: Uint8Array) => Effect.Effect<Option.Option<Holder>>
+    /** Empty for a number that was never charged. Prepares the row that the next charge locks. */
+    readonly charges: (appId: AppId, mode: Mode, partyHash: Uint8Array) => Effect.Effect<PayerCharges>
   }
 >()("gateway/services/ports/PayerLocks") {}

@@ -48,6 +48,10 @@ export class Tenants extends Context.Service<
     ) => Effect.Effect<Option.Option<Tenant>>
     /** Pins to a provider, or with null to none; to do so again changes nothing. None when there is no such tenant. */
     readonly pin: (appId: AppId, provider: Tenant["pinned"], audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
+    /** Releases from the double-charge guard's word on successful charges, or not; to do so again changes nothing. None when there is no such tenant. */
+    readonly setRepeatSales: (appId: AppId, allowed: boolean, audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
+    /** Whether a charge may follow a successful one of the same number at once; false for no such tenant. Seen as `pinned` is. */
+    readonly repeatSales: (appId: AppId) => Effect.Effect<boolean>
     /** The provider that a tenant is pinned to; null for none, and for no such tenant. A change is seen within a second by every node. */
     readonly pinned: (appId: AppId) => Effect.Effect<Tenant["pinned"]>
     /** False when there is no such tenant. */
