@@ -2,7 +2,7 @@ import { Effect, Result, Schema } from "effect"
 import type { Account } from "./Account.ts"
 import type { Calls } from "./Calls.ts"
 import { Ending } from "./Endings.ts"
-import type { ProviderStand } from "./ProviderStand.ts"
+import type { ProviderServer } from "./ProviderServer.ts"
 import type { Scheduler } from "./Scheduler.ts"
 import type { WireAnswer, WireRequest } from "./SimulatedProvider.ts"
 
@@ -10,7 +10,7 @@ interface Options {
   readonly account: Account
   readonly calls: Calls
   readonly scheduler: Scheduler
-  readonly stands: ReadonlyArray<ProviderStand>
+  readonly servers: ReadonlyArray<ProviderServer>
 }
 
 const NextRequest = Schema.Struct({ provider: Schema.String, operation: Schema.String, ending: Ending })
@@ -32,25 +32,25 @@ export const controlRoutes = (options: Options): Route => {
   }
 }
 
-const routesOf = ({ account, calls, scheduler, stands }: Options): Readonly<Record<string, Route>> => {
-  const withStand = <A extends { readonly provider: string }>(
+const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Record<string, Route>> => {
+  const withServer = <A extends { readonly provider: string }>(
     schema: Schema.ConstraintDecoder<A>,
-    use: (stand: ProviderStand, wish: A) => Effect.Effect<WireAnswer>
+    use: (server: ProviderServer, wish: A) => Effect.Effect<WireAnswer>
   ): Route => {
     const decode = Schema.decodeUnknownResult(Schema.fromJsonString(schema))
     return ({ body }) => {
       const wish = decode(body)
       if (Result.isFailure(wish)) return Effect.succeed(json(400, { error: String(wish.failure) }))
-      const stand = stands.find(({ name }) => name === wish.success.provider)
-      if (stand === undefined) return Effect.succeed(json(400, { error: "no such provider" }))
-      return use(stand, wish.success)
+      const server = servers.find(({ name }) => name === wish.success.provider)
+      if (server === undefined) return Effect.succeed(json(400, { error: "no such provider" }))
+      return use(server, wish.success)
     }
   }
 
   return {
     "GET /__simulator/ready": () =>
       Effect.sync(() =>
-        json(200, { ok: true, providers: Object.fromEntries(stands.map(({ baseUrl, name }) => [name, { base_url: baseUrl }])) })
+        json(200, { ok: true, providers: Object.fromEntries(servers.map(({ baseUrl, name }) => [name, { base_url: baseUrl }])) })
       ),
     "GET /__simulator/executions": ({ query }) =>
       Effect.sync(() => account.executions(query.get("reference") ?? undefined)).pipe(
@@ -58,20 +58,20 @@ const routesOf = ({ account, calls, scheduler, stands }: Options): Readonly<Reco
         Effect.map((rows) => json(200, rows))
       ),
     "GET /__simulator/calls": ({ query }) => Effect.sync(() => json(200, calls.list(query.get("reference") ?? undefined))),
-    "POST /__simulator/next": withStand(NextRequest, (stand, { ending, operation }) => {
-      if (!stand.operations.includes(operation)) {
-        return Effect.succeed(json(400, { error: `operation is one of ${stand.operations.join(", ")}` }))
+    "POST /__simulator/next": withServer(NextRequest, (server, { ending, operation }) => {
+      if (!server.operations.includes(operation)) {
+        return Effect.succeed(json(400, { error: `operation is one of ${server.operations.join(", ")}` }))
       }
-      stand.chooseNext(operation, ending)
+      server.chooseNext(operation, ending)
       return Effect.succeed(json(200, { ok: true }))
     }),
-    "POST /__simulator/down": withStand(DownRequest, (stand, { down }) =>
-      Effect.as(stand.setDown(down), json(200, { ok: true }))
+    "POST /__simulator/down": withServer(DownRequest, (server, { down }) =>
+      Effect.as(server.setDown(down), json(200, { ok: true }))
     ),
-    "POST /__simulator/callbacks": withStand(CallbacksRequest, (stand, { client_id, url }) =>
-      client_id !== undefined && !stand.accounts.includes(client_id)
+    "POST /__simulator/callbacks": withServer(CallbacksRequest, (server, { client_id, url }) =>
+      client_id !== undefined && !server.accounts.includes(client_id)
         ? Effect.succeed(json(400, { error: "no such client_id" }))
-        : Effect.as(stand.setCallbackAddress(url, client_id), json(200, { ok: true }))
+        : Effect.as(server.setCallbackAddress(url, client_id), json(200, { ok: true }))
     ),
     "POST /__simulator/callbacks/flush": () => Effect.map(scheduler.flush, (jobs) => json(200, { ok: true, jobs }))
   }

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { Stop } from "./Answers.ts"
 import { type Answer, type Play, playOf } from "./Endings.ts"
-import type { Desk, WireAnswer, WireRequest } from "./SimulatedProvider.ts"
+import type { SimulatorContext, WireAnswer, WireRequest } from "./SimulatedProvider.ts"
 
 export interface Route<Call> {
   /** The name by which the control port chooses its ending; absent where a number in the call does. */
@@ -42,10 +42,13 @@ interface Manners {
 
 /** A call without a number plays the ending that was chosen for its operation. */
 export const answering = ({ deliver, passGate }: Manners) =>
-  Effect.fnUntraced(function* <Call extends { readonly desk: Desk }>({ parameter, route }: Found<Call>, call: Call) {
+  Effect.fnUntraced(function* <Call extends { readonly context: SimulatorContext }>(
+    { parameter, route }: Found<Call>,
+    call: Call
+  ) {
     const { endpoint, operation } = route
     if (operation === undefined) return yield* endpoint(call, parameter)
-    const play = playOf("payout", call.desk.chosen(operation))
+    const play = playOf("payout", call.context.chosen(operation))
     yield* passGate(play)
     return deliver(play.answer, yield* endpoint(call, parameter))
   })

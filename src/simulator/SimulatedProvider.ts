@@ -19,7 +19,7 @@ export type WireAnswer =
   | { readonly kind: "reset" }
 
 /** What the frame does for each provider. */
-export interface Desk {
+export interface SimulatorContext {
   readonly account: Account
   /** The provider's own address, for pages that it serves to payers. */
   readonly origin: string
@@ -42,5 +42,5 @@ export interface SimulatedProvider {
   readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback
   /** The headers of a callback whose signature tells where and when it is sent. */
   readonly sign?: (callback: OutgoingCallback, account: string, url: string, now: number) => OutgoingCallback["headers"]
-  readonly handler: (desk: Desk) => (request: WireRequest) => Effect.Effect<WireAnswer>
+  readonly handler: (context: SimulatorContext) => (request: WireRequest) => Effect.Effect<WireAnswer>
 }

@@ -4,7 +4,7 @@ import { openCalls } from "./Calls.ts"
 import { controlRoutes } from "./Control.ts"
 import { makeListener } from "./Listener.ts"
 import { openPorts } from "./Ports.ts"
-import { openStand } from "./ProviderStand.ts"
+import { openProviderServer } from "./ProviderServer.ts"
 import { makeScheduler } from "./Scheduler.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
@@ -33,14 +33,14 @@ export const simulatorServer = Effect.fn("simulatorServer")(function* (
   const calls = yield* openCalls(dataDir)
   const ports = yield* openPorts(dataDir)
   const scheduler = yield* makeScheduler({ account, providers, delayMs })
-  const stands = yield* Effect.forEach(providers, (provider) =>
-    openStand(provider, { host, delayMs, account, calls, ports, scheduler })
+  const servers = yield* Effect.forEach(providers, (provider) =>
+    openProviderServer(provider, { host, delayMs, account, calls, ports, scheduler })
   )
-  const control = yield* makeListener(host, controlRoutes({ account, calls, scheduler, stands }))
+  const control = yield* makeListener(host, controlRoutes({ account, calls, scheduler, servers }))
   const port = yield* control.open(options.controlPort)
   if (port === undefined) return yield* Effect.die(new Error(`SIMULATOR_PORT ${options.controlPort} is taken`))
   return {
     controlUrl: `http://${host}:${port}`,
-    baseUrls: Object.fromEntries(stands.map(({ baseUrl, name }) => [name, baseUrl]))
+    baseUrls: Object.fromEntries(servers.map(({ baseUrl, name }) => [name, baseUrl]))
   }
 })

@@ -1,16 +1,16 @@
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, expect } from "vitest"
 import { givenDatabase } from "../support/GivenDatabase.ts"
-import { type Ground, makeGround } from "./Ground.ts"
 import { type Outcome, simulate } from "./Simulation.ts"
+import { makeTestbed, type Testbed } from "./Testbed.ts"
 
-/** One ground for the stories of a test file, which are played one after another. */
+/** One testbed for the stories of a test file, which are played one after another. */
 export const givenGround = () => {
   const scope = Effect.runSync(Scope.make())
-  let ground: Promise<Ground> | undefined
+  let testbed: Promise<Testbed> | undefined
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   const open = () =>
-    (ground ??= Effect.runPromise(Effect.flatMap(givenDatabase, makeGround).pipe(Effect.provideService(Scope.Scope, scope))))
+    (testbed ??= Effect.runPromise(Effect.flatMap(givenDatabase, makeTestbed).pipe(Effect.provideService(Scope.Scope, scope))))
   const play = async (seed: number, steps: number): Promise<Outcome> => Effect.runPromise(simulate(seed, steps, await open()))
 
   /** Fails with all that is wrong in the first seed that fails, and how to play it again. */

@@ -31,9 +31,9 @@ import { Reconciler } from "../../src/services/Reconciler.ts"
 import { Review } from "../../src/services/Review.ts"
 import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
 import { callerOf, type Wish } from "./Client.ts"
-import type { Ready } from "./Ground.ts"
 import type { Kind } from "./Movement.ts"
 import type { Between, Node } from "./Node.ts"
+import type { Ready } from "./Testbed.ts"
 
 export type NodeServices = Effect.Success<ReturnType<typeof openServices>>
 

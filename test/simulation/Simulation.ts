@@ -6,11 +6,11 @@ import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { seeded } from "../support/Random.ts"
 import { TENANTS } from "./Client.ts"
-import { CAP, CREDIT, POSITIONS, START, settingOf } from "./Furniture.ts"
-import type { Ground, Ready, Setting } from "./Ground.ts"
+import { CAP, CREDIT, POSITIONS, START, settingOf } from "./Fixtures.ts"
 import { judge } from "./Judge.ts"
 import type { Position, Stored } from "./Seen.ts"
 import { Story } from "./Story.ts"
+import type { Ready, Setting, Testbed } from "./Testbed.ts"
 
 export interface Outcome {
   readonly faults: ReadonlyArray<string>
@@ -29,17 +29,17 @@ const APART_MS = 60 * DAY
 const BEGINNINGS = 45_000
 
 /** One run: the same seed and number of steps plays the same story. */
-export const simulate = (seed: number, steps: number, ground: Ground): Effect.Effect<Outcome> =>
+export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.Effect<Outcome> =>
   Effect.gen(function* () {
     const start = START + (1 + (seed % BEGINNINGS)) * APART_MS
     yield* TestClock.setTime(start)
     const setting = settingOf(seeded(seed))
-    yield* ground.clear(setting)
-    const story = new Story(seed, ground, setting, start)
+    yield* testbed.clear(setting)
+    const story = new Story(seed, testbed, setting, start)
     yield* story.stage.begin
     for (let step = 0; step < steps; step++) yield* story.step
     yield* story.end
-    return yield* outcomeOf(story, setting, ground.ports[0])
+    return yield* outcomeOf(story, setting, testbed.ports[0])
   }).pipe(
     Effect.catchCause((cause) => Effect.succeed(broken(cause))),
     Effect.provide(TestClock.layer()),

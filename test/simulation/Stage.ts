@@ -5,10 +5,10 @@ import type { Random } from "../support/Random.ts"
 import { offBy } from "../support/WrongClock.ts"
 import { MODES } from "./Client.ts"
 import type { Endpoint } from "./Endpoint.ts"
-import type { Ground, Ready } from "./Ground.ts"
 import type { Hint } from "./Movement.ts"
 import { type Fate, Node } from "./Node.ts"
 import { type NodeServices, openServices } from "./NodeServices.ts"
+import type { Ready, Testbed } from "./Testbed.ts"
 import { callbackOf, type World } from "./World.ts"
 
 const ITEMS_AT_MOST = 1_000
@@ -31,21 +31,21 @@ export class Stage {
   /** The only moment at which the next piece of work is left standing; undefined where the dice decide. */
   held: string | undefined
   readonly #random: Random
-  readonly #ground: Ground
+  readonly #testbed: Testbed
   readonly #world: World
   readonly #endpoint: Endpoint
   readonly #processes: Array<Process> = []
 
-  constructor(random: Random, ground: Ground, world: World, endpoint: Endpoint, now: number) {
+  constructor(random: Random, testbed: Testbed, world: World, endpoint: Endpoint, now: number) {
     this.#random = random
-    this.#ground = ground
+    this.#testbed = testbed
     this.#world = world
     this.#endpoint = endpoint
     this.now = now
   }
 
   readonly begin = Effect.suspend(() =>
-    Effect.forEach(this.#ground.ports, (ready, index) =>
+    Effect.forEach(this.#testbed.ports, (ready, index) =>
       Effect.map(this.#start(ready, index), (made) => this.#processes.push(made))
     )
   )
@@ -72,7 +72,7 @@ export class Stage {
   /** A dead process is started again, knowing nothing. */
   get raiseTheDead(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
-      for (const [index, ready] of this.#ground.ports.entries()) {
+      for (const [index, ready] of this.#testbed.ports.entries()) {
         if (!this.process(index).node.isDead) continue
         this.crashes++
         this.log.push("a node died")

@@ -14,12 +14,12 @@ import {
   wish
 } from "./Client.ts"
 import { Endpoint } from "./Endpoint.ts"
-import type { Ground, Setting } from "./Ground.ts"
 import { MINUTE } from "./Movement.ts"
 import { codeFor, quoteFor, request } from "./NodeServices.ts"
 import { rule } from "./Person.ts"
 import type { CodeRequest } from "./Seen.ts"
 import { type Process, Stage } from "./Stage.ts"
+import type { Setting, Testbed } from "./Testbed.ts"
 import { World } from "./World.ts"
 
 /** A client gives up before the lease of its key ends, as the gateway's own deadline does. */
@@ -54,11 +54,11 @@ export class Story {
   readonly #random: Random
   readonly #needsCode: boolean
 
-  constructor(seed: number, ground: Ground, { customerAction }: Setting, now: number) {
+  constructor(seed: number, testbed: Testbed, { customerAction }: Setting, now: number) {
     this.#random = seeded(seed)
     this.world = new World(this.#random)
     this.endpoint = new Endpoint(this.#random, (line) => this.stage.log.push(line))
-    this.stage = new Stage(this.#random, ground, this.world, this.endpoint, now)
+    this.stage = new Stage(this.#random, testbed, this.world, this.endpoint, now)
     this.#needsCode = customerAction === "otp"
   }
 

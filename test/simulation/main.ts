@@ -5,8 +5,8 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
-import { makeGround } from "./Ground.ts"
 import { simulate } from "./Simulation.ts"
+import { makeTestbed } from "./Testbed.ts"
 
 // Plays seeds until the first that fails, and says how to play that one again.
 
@@ -38,12 +38,12 @@ const play = Effect.gen(function* () {
   const dataDir = mkdtempSync(join(tmpdir(), "simulation-"))
   const server = yield* EmbeddedPostgres.ensureRunning(dataDir, "off")
   yield* Effect.addFinalizer(() => Effect.orDie(EmbeddedPostgres.stop(dataDir)))
-  const ground = yield* makeGround(EmbeddedPostgres.url(server))
+  const testbed = yield* makeTestbed(EmbeddedPostgres.url(server))
   const totals = { seeds: 0, operations: 0, crashes: 0, movements: 0, reviewed: 0 }
   // Also of a run that is stopped.
   yield* Effect.addFinalizer(() => Effect.sync(() => console.log(JSON.stringify(totals))))
   for (let seed = options.seed; seed < options.seed + options.seeds; seed++) {
-    const { faults, story, ...played } = yield* simulate(seed, options.steps, ground)
+    const { faults, story, ...played } = yield* simulate(seed, options.steps, testbed)
     totals.seeds++
     totals.operations += played.operations
     totals.crashes += played.crashes

@@ -53,7 +53,7 @@ export const mtn = Effect.fn("mtn")(function* (
     })
   )
   const deadline = deadlineAfter(settings.timeoutMs)
-  const desk: Desk = { branches, deadline, settings }
+  const connection: Connection = { branches, deadline, settings }
   return {
     name: NAME,
     mode,
@@ -61,13 +61,13 @@ export const mtn = Effect.fn("mtn")(function* (
     callbacks: mtnCallbacks,
     payouts: {
       quote: (order) => Effect.succeed(quoteBy(settings, branches, order)),
-      send: sending(desk),
-      ask: asking(desk, "disbursement")
+      send: sending(connection),
+      ask: asking(connection, "disbursement")
     },
     collections: {
       reaches: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
-      charge: charging(desk),
-      ask: asking(desk, "collection")
+      charge: charging(connection),
+      ask: asking(connection, "collection")
     },
     reference: {
       countries: Effect.succeed(
@@ -81,22 +81,27 @@ export const mtn = Effect.fn("mtn")(function* (
   }
 })
 
-interface Desk {
+interface Connection {
   readonly branches: ReadonlyArray<Branch>
   readonly deadline: Deadline
   readonly settings: MtnSettings
 }
 
-const sending = (desk: Desk): Payouts["send"] =>
+const sending = (connection: Connection): Payouts["send"] =>
   Effect.fn("mtn.send")(function* (order: PayoutOrder) {
     const { corridor, destination } = order
     if (destination._tag !== "momo") return yield* heard(unfit("another method"), order.reference)
-    return yield* move(desk, "disbursement", { ...order, corridor, party: destination, body: transferBody(order, destination) })
+    return yield* move(connection, "disbursement", {
+      ...order,
+      corridor,
+      party: destination,
+      body: transferBody(order, destination)
+    })
   })
 
-const charging = (desk: Desk): Collections["charge"] =>
+const charging = (connection: Connection): Collections["charge"] =>
   Effect.fn("mtn.charge")(function* (order) {
-    return yield* move(desk, "collection", { ...order, party: order.source, body: paymentBody(order) })
+    return yield* move(connection, "collection", { ...order, party: order.source, body: paymentBody(order) })
   })
 
 interface Movement extends Pick<PayoutOrder, "reference" | "corridor"> {
@@ -105,38 +110,38 @@ interface Movement extends Pick<PayoutOrder, "reference" | "corridor"> {
 }
 
 const move = Effect.fnUntraced(function* (
-  desk: Desk,
+  connection: Connection,
   product: Product,
   { body, corridor, party, reference }: Movement
 ): Effect.fn.Return<PayoutOutcome> {
-  const branch = desk.branches.find(({ country }) => country === party.country)
+  const branch = connection.branches.find(({ country }) => country === party.country)
   const why = misfit(branch, corridor, party)
   if (branch === undefined || why !== undefined) return yield* heard(unfit(why ?? ""), reference)
   const client = branch.clients[product]
   const movement = { referenceId: referenceIdOf(reference), body }
-  const own = ownOf(desk, product, reference)
-  const exchanged = yield* client({ operation: product, path: moneyPath(product), movement }, yield* desk.deadline)
+  const own = ownOf(connection, product, reference)
+  const exchanged = yield* client({ operation: product, path: moneyPath(product), movement }, yield* connection.deadline)
   const outcome = posted(exchanged, own)
   if (outcome !== "Known") return yield* heard(outcome, reference)
-  const standing = found(product, yield* look(client, yield* desk.deadline, product, reference), own)
+  const standing = found(product, yield* look(client, yield* connection.deadline, product, reference), own)
   return yield* heard(repeated(standing), reference)
 })
 
-const asking = (desk: Desk, product: Product) =>
+const asking = (connection: Connection, product: Product) =>
   Effect.fn("mtn.ask")(function* ({ currency, reference }: AskOrder): Effect.fn.Return<Answer> {
-    const branch = desk.branches.find((one) => one.currency === currency)
+    const branch = connection.branches.find((one) => one.currency === currency)
     if (branch === undefined) {
       return yield* heard(unread("a transaction at MTN is in a currency in which there is no account", currency), reference)
     }
-    const exchanged = yield* look(branch.clients[product], yield* desk.deadline, product, reference)
-    return yield* heard(found(product, exchanged, ownOf(desk, product, reference)), reference)
+    const exchanged = yield* look(branch.clients[product], yield* connection.deadline, product, reference)
+    return yield* heard(found(product, exchanged, ownOf(connection, product, reference)), reference)
   })
 
 const look = (client: Client, until: number, product: Product, reference: AskOrder["reference"]) =>
   client({ operation: "status", path: statusPath(product, referenceIdOf(reference)) }, until)
 
 /** Of a payout the held fee stands: it is the contract's too. */
-const ownOf = ({ settings }: Desk, product: Product, reference: AskOrder["reference"]): Own => ({
+const ownOf = ({ settings }: Connection, product: Product, reference: AskOrder["reference"]): Own => ({
   reference,
   fee: (amount: MinorUnits) => (product === "collection" ? feeOf(settings.collectionFee, amount) : null)
 })

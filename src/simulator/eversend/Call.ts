@@ -1,7 +1,7 @@
 import { Effect, type Redacted, type Schema } from "effect"
 import { RawJson } from "../../domain/Json.ts"
 import { answered, decodedOr, delivering, exactBody, gated, Stop } from "../Answers.ts"
-import type { Desk, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatorContext, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
 
 /** One merchant's account at Eversend; live and test mode are two of them. */
 export interface EversendAccount {
@@ -14,7 +14,7 @@ export interface EversendAccount {
 
 /** An authenticated call. */
 export interface Call {
-  readonly desk: Desk
+  readonly context: SimulatorContext
   readonly merchant: EversendAccount
   readonly request: WireRequest
   readonly now: number
@@ -58,7 +58,7 @@ export const deliver = delivering(refusal(500, "An error has occurred"))
 
 /** Eversend's identifiers: two letters and digits. */
 export const transactionId = (call: Call, prefix: "BP" | "BE"): string =>
-  `${prefix}1${call.now}${String(call.desk.account.sequence()).padStart(3, "0")}`
+  `${prefix}1${call.now}${String(call.context.account.sequence()).padStart(3, "0")}`
 
 const REFERENCE = /^[A-Za-z0-9_-]{1,64}$/
 
@@ -68,7 +68,7 @@ export const checkReference = (reference: string | undefined): Effect.Effect<voi
     : Effect.fail(refuse(400, "transactionRef must be alphanumeric"))
 
 /** A quotation's token is spent once, also by two at the same time. */
-export const spend = ({ claim, desk }: Call, used: string): Effect.Effect<void, Stop> =>
-  desk.account.note(used) === undefined && claim(used)
+export const spend = ({ claim, context }: Call, used: string): Effect.Effect<void, Stop> =>
+  context.account.note(used) === undefined && claim(used)
     ? Effect.void
     : Effect.fail(refuse(400, "Quotation token has already been used"))

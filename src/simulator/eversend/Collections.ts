@@ -6,7 +6,7 @@ import { page, Stop } from "../Answers.ts"
 import { type Ending, endingOf, type Play, playOf } from "../Endings.ts"
 import { begun, type SimulatedTransaction } from "../Facts.ts"
 import { collectionFee } from "../Fees.ts"
-import type { Desk } from "../SimulatedProvider.ts"
+import type { SimulatorContext } from "../SimulatedProvider.ts"
 import {
   type Call,
   checkReference,
@@ -63,10 +63,10 @@ export const sendCode = Effect.fnUntraced(function* (call: Call) {
   const { phone } = yield* decodeBody(Wire.OtpRequest, call.request)
   const country = countryOfPhone(phone)
   if (country === undefined || !isPhoneOf(country, phone)) return yield* refusePhone()
-  const seed = `${call.merchant.clientId}/${call.now}/${call.desk.account.sequence()}`
+  const seed = `${call.merchant.clientId}/${call.now}/${call.context.account.sequence()}`
   const pinId = `VE${createHash("sha256").update(seed).digest("hex").slice(0, 32)}`
   const value = writeCode({ phone, expiresAt: call.now + PIN_LIFE_MS, used: false })
-  yield* call.desk.account.commit([{ fact: "note", key: codeKey(pinId), value }])
+  yield* call.context.account.commit([{ fact: "note", key: codeKey(pinId), value }])
   return success({ pinId })
 })
 
@@ -84,12 +84,12 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
   const { amount, currency, redirectTo } = yield* checked(call, request)
 
   const { otp } = request
-  const code = otp === undefined ? undefined : readCode(call.desk.account.note(codeKey(otp.pinId)))
+  const code = otp === undefined ? undefined : readCode(call.context.account.note(codeKey(otp.pinId)))
   if (otp !== undefined && !isRightCode(code, otp.pin, request.phone, call.now)) return yield* refuse(400, "Invalid OTP")
 
   const earlier = earlierWith(call, request.transactionRef)
   if (earlier !== undefined && call.duplicates === "refuse") return yield* refuse(400, "transactionRef already exists")
-  if (earlier !== undefined && call.duplicates === "original") return success(created(call.desk, earlier))
+  if (earlier !== undefined && call.duplicates === "original") return success(created(call.context, earlier))
 
   const ending = endingOf(request.phone)
   const play = playOf("collection", ending)
@@ -108,8 +108,8 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
     fee: collectionFee(amount),
     detail: { sourceCountry: request.country, phoneNumber: request.phone, redirectTo }
   })
-  const manner = yield* call.desk.accept(transaction, otp === undefined ? [] : [usedCode(otp.pinId, request.phone, call.now)])
-  const answer = success(created(call.desk, transaction))
+  const manner = yield* call.context.accept(transaction, otp === undefined ? [] : [usedCode(otp.pinId, request.phone, call.now)])
+  const answer = success(created(call.context, transaction))
   return transaction.awaitsPayer || transaction.status === "failed" ? answer : deliver(manner, answer)
 })
 
@@ -148,20 +148,20 @@ const usedCode = (pinId: string, phone: string, now: number) =>
 const earlierWith = (call: Call, reference: string | undefined): SimulatedTransaction | undefined =>
   reference === undefined
     ? undefined
-    : call.desk.account.byReference(PROVIDER, call.merchant.clientId, reference).find(({ kind }) => kind === "collection")
+    : call.context.account.byReference(PROVIDER, call.merchant.clientId, reference).find(({ kind }) => kind === "collection")
 
-const created = (desk: Desk, transaction: SimulatedTransaction) => ({
+const created = (context: SimulatorContext, transaction: SimulatedTransaction) => ({
   ...createdCollection(transaction),
-  ...(transaction.awaitsPayer ? { redirectUrl: `${desk.origin}/checkout/${transaction.id}` } : {})
+  ...(transaction.awaitsPayer ? { redirectUrl: `${context.origin}/checkout/${transaction.id}` } : {})
 })
 
 /** GET /checkout/{transactionId}: the page that the payer is sent to. Visiting it pays, once. */
-export const checkout = Effect.fnUntraced(function* (desk: Desk, id: string, claim: Call["claim"]) {
-  const transaction = desk.account.transaction(PROVIDER, id)
+export const checkout = Effect.fnUntraced(function* (context: SimulatorContext, id: string, claim: Call["claim"]) {
+  const transaction = context.account.transaction(PROVIDER, id)
   if (transaction === undefined) return yield* new Stop({ answer: refusal(404, "Not found") })
   const done = paidPage(transaction.detail.redirectTo ?? "")
   if (!transaction.awaitsPayer || !claim(`${PROVIDER}/checkout/${id}`)) return done
-  return deliver(yield* desk.completeByPayer(transaction), done)
+  return deliver(yield* context.completeByPayer(transaction), done)
 })
 
 const paidPage = (back: string) => page(`<p>Payment completed</p><a href="${back.replace(/[&"<>]/g, "")}">Back to the shop</a>`)

@@ -40,7 +40,7 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
   const asked = fromDecimal(request.amount, from)
   if (Result.isFailure(asked)) return yield* refuse(400, "amount has too many decimals")
   const amount = asked.success
-  const { account } = call.desk
+  const { account } = call.context
   const once = `${call.now}-${account.sequence()}`
   const claims = { once, from, to, amount: decimal(amount, from) }
   const balance = account.balance(PROVIDER, call.merchant.clientId, from)
@@ -63,7 +63,7 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
 
 /** POST /exchanges: booked in the answer. Carries no number: its ending is chosen through the control port. */
 export const createExchange = Effect.fnUntraced(function* (call: Call) {
-  const { account } = call.desk
+  const { account } = call.context
   const request = yield* decodeBody(Wire.ExchangeRequest, call.request)
   yield* checkReference(request.transactionRef)
   const claims = Option.getOrUndefined(readToken("exchange", call.merchant.clientSecret, ExchangeToken, request.token, call.now))
@@ -73,7 +73,7 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
     return yield* refuse(400, "Quotation token is invalid or has expired")
   }
   const amount = Result.getOrElse(fromDecimal(claims.amount, from), () => 0n)
-  const ending = call.desk.chosen("exchange")
+  const ending = call.context.chosen("exchange")
   const play = playOf("exchange", ending)
   yield* passGate(play)
   const before = {
@@ -97,7 +97,7 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
     destinationCurrency: to,
     destinationAmount: bought(amount, from, to)
   })
-  const manner = yield* call.desk.accept(transaction, [{ fact: "note", key: used, value: transaction.id }])
+  const manner = yield* call.context.accept(transaction, [{ fact: "note", key: used, value: transaction.id }])
   if (play.outcome === "failed") return refusal(400, "Exchange failed")
   // Its answer has no word for "pending".
   if (play.outcome === "stays_pending") return refusal(500, "An error has occurred")

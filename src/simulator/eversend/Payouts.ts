@@ -23,7 +23,7 @@ type Request = typeof Wire.PayoutRequest.Type
 
 /** POST /payouts: spends a quotation's token. */
 export const createPayout = Effect.fnUntraced(function* (call: Call) {
-  const { account } = call.desk
+  const { account } = call.context
   const request = yield* decodeBody(Wire.PayoutRequest, call.request)
   yield* checkReference(request.transactionRef)
   const promised = Option.getOrUndefined(promisedBy(call, request.token))
@@ -55,14 +55,14 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
     destinationAmount: promised.destinationAmount,
     detail: detail(request, promised)
   })
-  const manner = yield* call.desk.accept(transaction, [{ fact: "note", key: used, value: transaction.id }])
+  const manner = yield* call.context.accept(transaction, [{ fact: "note", key: used, value: transaction.id }])
   return deliver(manner, success(createdPayout(transaction)))
 })
 
 const earlierWith = (call: Call, reference: string | undefined): SimulatedTransaction | undefined =>
   reference === undefined
     ? undefined
-    : call.desk.account.byReference(PROVIDER, call.merchant.clientId, reference).find(({ kind }) => kind === "payout")
+    : call.context.account.byReference(PROVIDER, call.merchant.clientId, reference).find(({ kind }) => kind === "payout")
 
 /** Checks what the quotation's type needs; answers the number that its ending is read from. */
 const recipientOf = Effect.fnUntraced(function* (request: Request, promised: Promised) {

@@ -83,7 +83,7 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
     amount: request.amount,
     ...(destination.recipient === null ? {} : { merchant: merchant(destination.country, destination.recipient) })
   }
-  const once = `${call.now}-${call.desk.account.sequence()}`
+  const once = `${call.now}-${call.context.account.sequence()}`
   const claims = { quotation, recipient: destination.recipient, once }
   const token = issueToken("quotation", call.merchant.clientSecret, claims, call.now)
   return success({ expires: expiry(call.now, lifetimes.quotation), token, quotation })

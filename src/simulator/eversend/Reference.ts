@@ -63,7 +63,7 @@ export const wallets = (call: Call) =>
         .map((currency) => ({
           currency,
           currencyType: "fiat",
-          amount: number(call.desk.account.balance(PROVIDER, call.merchant.clientId, currency), currency),
+          amount: number(call.context.account.balance(PROVIDER, call.merchant.clientId, currency), currency),
           enabled: true,
           name: `${currency} wallet`,
           isMain: currency === "UGX"

@@ -5,7 +5,7 @@ import { signedCallback } from "../Callbacks.ts"
 import { type PlannedCallback, playOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { answering, bearerOf, lineOf, operationsOf, type Routes, routeOf } from "../Router.ts"
-import type { Desk, SimulatedProvider, WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatedProvider, SimulatorContext, WireRequest } from "../SimulatedProvider.ts"
 import { type Call, type Duplicates, deliver, type EversendAccount, PROVIDER, passGate, plain, refuse } from "./Call.ts"
 import { checkout, collectionFees, createCollection, sendCode } from "./Collections.ts"
 import { createExchange, quoteExchange } from "./Exchanges.ts"
@@ -49,20 +49,20 @@ export const eversendSimulator = ({ accounts, duplicates }: Options): SimulatedP
   accounts,
   operations,
   callback: (transaction, planned) => callback(accounts, transaction, planned),
-  handler: (desk) => {
+  handler: (context) => {
     const claim = onceOnly()
     return Effect.fnUntraced(
       function* (request: WireRequest) {
         const page = /^\/checkout\/([A-Z0-9]+)$/.exec(request.path)?.[1]
-        if (page !== undefined && request.method === "GET") return yield* checkout(desk, page, claim)
+        if (page !== undefined && request.method === "GET") return yield* checkout(context, page, claim)
         const now = yield* Clock.currentTimeMillis
         const line = lineOf(MOUNT, request)
-        if (line === "GET /auth/token") return yield* token(accounts, desk, request, now)
+        if (line === "GET /auth/token") return yield* token(accounts, context, request, now)
         const merchant = authenticated(accounts, request, now)
         if (merchant === undefined) return yield* refuse(401, "Invalid token")
         const found = routeOf(routes, line)
         if (found === undefined) return yield* refuse(404, "Not found")
-        return yield* answer(found, { desk, merchant, request, now, claim, duplicates })
+        return yield* answer(found, { context, merchant, request, now, claim, duplicates })
       },
       Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
     )
@@ -75,11 +75,11 @@ const BearerToken = Schema.Struct({ clientId: Schema.String })
 
 const token = Effect.fnUntraced(function* (
   accounts: ReadonlyArray<EversendAccount>,
-  desk: Desk,
+  context: SimulatorContext,
   request: WireRequest,
   now: number
 ) {
-  const play = playOf("payout", desk.chosen("token"))
+  const play = playOf("payout", context.chosen("token"))
   yield* passGate(play)
   const merchant = accounts.find(({ clientId }) => clientId === request.header("clientId"))
   if (merchant === undefined || Redacted.value(merchant.clientSecret) !== request.header("clientSecret")) {

@@ -17,7 +17,7 @@ const iso = (at: number) => DateTime.formatIso(DateTime.makeUnsafe(at))
 
 /** GET /transactions/{transactionId}: a list of one. */
 export const transactionById = Effect.fnUntraced(function* (call: Call, id: string) {
-  const transaction = call.desk.account.transaction(PROVIDER, id)
+  const transaction = call.context.account.transaction(PROVIDER, id)
   if (transaction === undefined || transaction.account !== call.merchant.clientId) {
     return yield* refuse(404, "Transaction not found")
   }
@@ -59,7 +59,7 @@ export const transactions = Effect.fnUntraced(function* (call: Call) {
 
 // Those that have exactly this reference; else those whose reference or id contains it, as a search field would.
 const searched = (call: Call, search: string | undefined): ReadonlyArray<SimulatedTransaction> => {
-  const { account } = call.desk
+  const { account } = call.context
   const { clientId } = call.merchant
   if (search === undefined) return account.transactions(PROVIDER, clientId)
   const exact = account.byReference(PROVIDER, clientId, search)

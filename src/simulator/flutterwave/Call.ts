@@ -4,7 +4,7 @@ import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { json as exactJson, RawJson } from "../../domain/Json.ts"
 import { fromDecimal, toDecimal } from "../../domain/Money.ts"
 import { answered, decodedOr, delivering, exactBody, gated, Stop } from "../Answers.ts"
-import type { Desk, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatorContext, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
 
 /** One merchant's account at Flutterwave; live and test mode are two of them. */
 export interface FlutterwaveAccount {
@@ -18,7 +18,7 @@ export interface FlutterwaveAccount {
 
 /** An authenticated call. */
 export interface Call {
-  readonly desk: Desk
+  readonly context: SimulatorContext
   readonly merchant: FlutterwaveAccount
   readonly request: WireRequest
   readonly now: number
@@ -66,7 +66,7 @@ export const passGate = gated({
 export const deliver = delivering(refusal(500, "An error occurred"))
 
 /** Flutterwave's identifiers are numbers. */
-export const newId = ({ desk, now }: Call): string => `${now}${String(desk.account.sequence() % 1000).padStart(3, "0")}`
+export const newId = ({ context, now }: Call): string => `${now}${String(context.account.sequence() % 1000).padStart(3, "0")}`
 
 export const isSame = (a: string, b: string): boolean =>
   timingSafeEqual(createHash("sha256").update(a).digest(), createHash("sha256").update(b).digest())

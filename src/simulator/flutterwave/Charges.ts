@@ -4,7 +4,7 @@ import { page } from "../Answers.ts"
 import { endingOf, playOf } from "../Endings.ts"
 import { begun, type SimulatedTransaction } from "../Facts.ts"
 import { collectionFee } from "../Fees.ts"
-import type { Desk } from "../SimulatedProvider.ts"
+import type { SimulatorContext } from "../SimulatedProvider.ts"
 import {
   type Call,
   decodeBody,
@@ -57,9 +57,9 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
       redirectTo: request.redirect_url ?? null
     }
   })
-  const manner = yield* call.desk.accept(charge)
+  const manner = yield* call.context.accept(charge)
   if (type.redirects) {
-    const redirect = `${call.desk.origin}/captcha/verify/${charge.id}`
+    const redirect = `${call.context.origin}/captcha/verify/${charge.id}`
     return successWithout("Charge initiated", { meta: { authorization: { redirect, mode: "redirect" } } })
   }
   const meta = type.authModel === "AUTH" ? { meta: { authorization: { mode: "callback", redirect_url: null } } } : {}
@@ -67,12 +67,12 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
 })
 
 /** GET /captcha/verify/{id}: the page that the payer is sent to. Visiting it pays, once. */
-export const visitPage = Effect.fnUntraced(function* (desk: Desk, id: string, claim: (key: string) => boolean) {
-  const charge = desk.account.transaction(PROVIDER, id)
+export const visitPage = Effect.fnUntraced(function* (context: SimulatorContext, id: string, claim: (key: string) => boolean) {
+  const charge = context.account.transaction(PROVIDER, id)
   if (charge === undefined) return yield* refuse(404, "Not found")
   const done = paidPage(charge.detail.redirectTo ?? "")
   if (!charge.awaitsPayer || !claim(id)) return done
-  return deliver(yield* desk.completeByPayer(charge), done)
+  return deliver(yield* context.completeByPayer(charge), done)
 })
 
 const paidPage = (back: string) => page(`<p>Payment completed</p><a href="${back.replace(/[&"<>]/g, "")}">Back to the shop</a>`)

@@ -43,12 +43,12 @@ export const resolveAccount = Effect.fnUntraced(function* (call: Call) {
   return success("Account details fetched", { account_number, account_name: "JOHN DOE" })
 })
 
-const balanceOf = ({ desk, merchant }: Call) => {
+const balanceOf = ({ context, merchant }: Call) => {
   const { clientId } = merchant
   return Object.keys(exponents)
     .filter(isCurrency)
     .map((currency) => {
-      const amount = number(desk.account.balance(PROVIDER, clientId, currency), currency)
+      const amount = number(context.account.balance(PROVIDER, clientId, currency), currency)
       return { currency, available_balance: amount, ledger_balance: amount }
     })
 }

@@ -47,18 +47,18 @@ export const flutterwaveSimulator = ({
   accounts,
   operations: operationsOf(routes),
   callback: (transaction, planned) => callback(accounts, transaction, planned),
-  handler: (desk) => {
+  handler: (context) => {
     const claim = onceOnly()
     return Effect.fnUntraced(
       function* (request: WireRequest) {
         const page = /^\/captcha\/verify\/(\d+)$/.exec(request.path)?.[1]
-        if (page !== undefined && request.method === "GET") return yield* visitPage(desk, page, claim)
+        if (page !== undefined && request.method === "GET") return yield* visitPage(context, page, claim)
         const merchant = authenticated(accounts, request)
         if (merchant === undefined) return yield* refuse(401, "Authorization required")
         const now = yield* Clock.currentTimeMillis
         const found = routeOf(lineOf(MOUNT, request))
         if (found === undefined) return yield* refuse(404, "Not found")
-        return yield* answer(found, { desk, merchant, request, now })
+        return yield* answer(found, { context, merchant, request, now })
       },
       Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
     )

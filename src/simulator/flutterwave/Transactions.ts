@@ -16,13 +16,15 @@ const verified = (charge: SimulatedTransaction) => {
 }
 
 /** A charge that waits for its payer on a page is not there yet. */
-const charges = ({ desk, merchant }: Call): ReadonlyArray<SimulatedTransaction> =>
-  desk.account.transactions(PROVIDER, merchant.clientId).filter(({ awaitsPayer, kind }) => kind === "collection" && !awaitsPayer)
+const charges = ({ context, merchant }: Call): ReadonlyArray<SimulatedTransaction> =>
+  context.account
+    .transactions(PROVIDER, merchant.clientId)
+    .filter(({ awaitsPayer, kind }) => kind === "collection" && !awaitsPayer)
 
 /** GET /transactions/verify_by_reference?tx_ref=…: of several with one tx_ref the last. */
 export const verifyByReference = Effect.fnUntraced(function* (call: Call) {
   const reference = call.request.query.get("tx_ref") ?? ""
-  const found = call.desk.account
+  const found = call.context.account
     .byReference(PROVIDER, call.merchant.clientId, reference)
     .findLast(({ awaitsPayer, kind }) => kind === "collection" && !awaitsPayer)
   if (found === undefined) return yield* refuse(400, "No transaction was found for this reference")
@@ -31,7 +33,7 @@ export const verifyByReference = Effect.fnUntraced(function* (call: Call) {
 
 /** GET /transactions/{id}/verify */
 export const verify = Effect.fnUntraced(function* (call: Call, id: string) {
-  const found = call.desk.account.transaction(PROVIDER, id)
+  const found = call.context.account.transaction(PROVIDER, id)
   if (found === undefined || found.account !== call.merchant.clientId || found.kind !== "collection" || found.awaitsPayer)
     return yield* refuse(400, "No transaction was found for this id")
   return success("Transaction fetched successfully", verified(found))
@@ -49,12 +51,12 @@ export const listTransactions = (call: Call) => {
 }
 
 /** GET /transfers?reference&status&from&to&page, newest first. */
-export const listTransfers = ({ desk, merchant, request: { query } }: Call) => {
+export const listTransfers = ({ context, merchant, request: { query } }: Call) => {
   const wanted = query.get("reference")
   const all =
     wanted === null
-      ? desk.account.transactions(PROVIDER, merchant.clientId)
-      : desk.account.byReference(PROVIDER, merchant.clientId, wanted)
+      ? context.account.transactions(PROVIDER, merchant.clientId)
+      : context.account.byReference(PROVIDER, merchant.clientId, wanted)
   const status = query.get("status")?.toUpperCase()
   const found = all.filter(
     (one) => one.kind === "payout" && (status === undefined || transferData(one).status === status) && isWithin(one, query)

@@ -39,14 +39,15 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
   if ((request.debit_currency ?? currency) !== currency) return yield* refuse(400, "Unable to fetch rates at the moment")
   if (!/^[\w-]{1,100}$/.test(request.reference)) return yield* refuse(400, "reference is invalid")
   const { bankName, method } = yield* bankOf(request, currency)
-  const earlier = call.desk.account.byReference(PROVIDER, call.merchant.clientId, request.reference)
+  const earlier = call.context.account.byReference(PROVIDER, call.merchant.clientId, request.reference)
   if (earlier.some(({ kind }) => kind === "payout")) return yield* refuse(400, "Payout with this ref already exists")
 
   const chosen = endingOf(request.account_number)
   const play = playOf("payout", chosen)
   if (play.gate !== "no_account") yield* passGate(play)
   const fee = payoutFee(currency, method, amount)
-  const short = play.gate === "pool_short" || amount + fee > call.desk.account.balance(PROVIDER, call.merchant.clientId, currency)
+  const short =
+    play.gate === "pool_short" || amount + fee > call.context.account.balance(PROVIDER, call.merchant.clientId, currency)
   const nameless = method === "momo" && !request.beneficiary_name
   const failure = short ? SHORT : nameless ? NAMELESS : play.gate === "no_account" ? NOBODY : null
   const transfer = begun(call.now, {
@@ -68,13 +69,13 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
       failsWith: failure ?? UNDELIVERED
     }
   })
-  const manner = yield* call.desk.accept(transfer)
+  const manner = yield* call.context.accept(transfer)
   return deliver(manner, success("Transfer Queued Successfully", { ...transferData(transfer), status: "NEW" }))
 })
 
 /** GET /transfers/{id} */
-export const transferById = Effect.fnUntraced(function* ({ desk, merchant }: Call, id: string) {
-  const transfer = desk.account.transaction(PROVIDER, id)
+export const transferById = Effect.fnUntraced(function* ({ context, merchant }: Call, id: string) {
+  const transfer = context.account.transaction(PROVIDER, id)
   if (transfer === undefined || transfer.account !== merchant.clientId || transfer.kind !== "payout")
     return yield* refuse(400, "No transfer was found for this id")
   return success("Transfer fetched", transferData(transfer))

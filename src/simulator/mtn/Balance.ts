@@ -11,8 +11,8 @@ export const balance = (call: Call) => {
 }
 
 /** Each product has a wallet of its own, whereas the frame's book keeps one for each currency. */
-export const balanceOf = ({ desk, merchant, product }: Call): bigint =>
-  desk.account
+export const balanceOf = ({ context, merchant, product }: Call): bigint =>
+  context.account
     .transactions(PROVIDER, merchant.account)
     .filter(({ currency }) => currency === merchant.country.currency)
     .reduce((sum, transaction) => sum + changes[product](transaction), OPENING_BALANCE)

@@ -2,7 +2,7 @@ import { type Effect, Schema } from "effect"
 import type { CountryAccount } from "../../providers/mtn/Client.ts"
 import type { Product } from "../../providers/mtn/Wire.ts"
 import { answered, decodedOr, delivering, gated, Stop } from "../Answers.ts"
-import type { Desk, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatorContext, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
 
 export const PROVIDER = "mtn"
 
@@ -14,7 +14,7 @@ export interface Merchant {
 
 /** An authenticated call. */
 export interface Call {
-  readonly desk: Desk
+  readonly context: SimulatorContext
   readonly merchant: Merchant
   readonly product: Product
   readonly request: WireRequest

@@ -18,7 +18,7 @@ export const kinds = { collection: "collection", disbursement: "payout" } as con
 
 /** POST of a movement. */
 export const createMovement = Effect.fnUntraced(function* (call: Call) {
-  const { desk, merchant, now, product } = call
+  const { context, merchant, now, product } = call
   const { environment, currency } = merchant.country
   const id = call.request.header("x-reference-id") ?? ""
   if (!UUID_4.test(id)) return yield* refuse(400, "BAD_REQUEST", "X-Reference-Id must be a UUID of version 4")
@@ -32,7 +32,7 @@ export const createMovement = Effect.fnUntraced(function* (call: Call) {
   const ending = endingOf(party)
   const play = playOf(kind, ending)
   yield* passGate(play)
-  if (desk.account.transaction(PROVIDER, id) !== undefined || !call.claim(id)) {
+  if (context.account.transaction(PROVIDER, id) !== undefined || !call.claim(id)) {
     return yield* refuse(409, "RESOURCE_ALREADY_EXIST", "Duplicated reference id. Creation of resource failed.")
   }
   const fee = kind === "payout" ? payoutFee(currency, "momo", amount.success) : collectionFee(amount.success)
@@ -54,11 +54,11 @@ export const createMovement = Effect.fnUntraced(function* (call: Call) {
       partyId: party,
       payerMessage: request.payerMessage ?? null,
       payeeNote: request.payeeNote ?? null,
-      financialTransactionId: `${now}${desk.account.sequence()}`,
+      financialTransactionId: `${now}${context.account.sequence()}`,
       reason
     }
   })
-  const manner = yield* desk.accept(transaction, reason === null ? [] : [toldFailure(transaction)])
+  const manner = yield* context.accept(transaction, reason === null ? [] : [toldFailure(transaction)])
   return deliver(manner, taken)
 })
 
@@ -93,9 +93,9 @@ const toldFailure = (transaction: SimulatedTransaction): Fact => ({
 })
 
 /** The host must be the one that was registered; callbacks go to the address that the control port was told. */
-const checkCallback = Effect.fnUntraced(function* ({ desk, merchant, request }: Call) {
+const checkCallback = Effect.fnUntraced(function* ({ context, merchant, request }: Call) {
   const wanted = request.header("x-callback-url")
-  const registered = desk.account.note(callbackAddress(PROVIDER, merchant.account))
+  const registered = context.account.note(callbackAddress(PROVIDER, merchant.account))
   if (wanted === undefined || registered === undefined) return
   if (!URL.canParse(wanted) || new URL(wanted).hostname !== new URL(registered).hostname) {
     return yield* refuse(500, "INVALID_CALLBACK_URL_HOST", "Callback URL with different host name then configured for API user.")
@@ -103,8 +103,8 @@ const checkCallback = Effect.fnUntraced(function* ({ desk, merchant, request }: 
 })
 
 /** GET of a movement. */
-export const readMovement = Effect.fnUntraced(function* ({ desk, merchant, product }: Call, id: string) {
-  const transaction = desk.account.transaction(PROVIDER, id)
+export const readMovement = Effect.fnUntraced(function* ({ context, merchant, product }: Call, id: string) {
+  const transaction = context.account.transaction(PROVIDER, id)
   const isOwn = transaction?.account === merchant.account && transaction.kind === kinds[product]
   if (transaction === undefined || !isOwn) {
     return yield* refuse(404, "RESOURCE_NOT_FOUND", "Requested resource was not found.")

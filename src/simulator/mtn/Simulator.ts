@@ -4,7 +4,7 @@ import { type Product, products } from "../../providers/mtn/Wire.ts"
 import { onceOnly } from "../Answers.ts"
 import { endingOf, playOf } from "../Endings.ts"
 import { answering, bearerOf, type Route } from "../Router.ts"
-import type { Desk, SimulatedProvider, WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatedProvider, SimulatorContext, WireRequest } from "../SimulatedProvider.ts"
 import { balance } from "./Balance.ts"
 import { type Call, deliver, json, type Merchant, PROVIDER, passGate, refuse, turnAway } from "./Call.ts"
 import { createMovement, readMovement } from "./Movements.ts"
@@ -31,7 +31,7 @@ export const mtnSimulator = ({ accounts }: Options): SimulatedProvider => {
     accounts: accounts.map((account) => ({ clientId: accountNameOf(account) })),
     operations: ["token", "status", "balance"],
     callback: callbackOf,
-    handler: (desk) => {
+    handler: (context) => {
       const claim = onceOnly()
       return Effect.fnUntraced(
         function* (request: WireRequest) {
@@ -41,9 +41,9 @@ export const mtnSimulator = ({ accounts }: Options): SimulatedProvider => {
             return yield* turnAway(401, "Access denied due to invalid subscription key. Make sure to provide a valid key.")
           }
           const now = yield* Clock.currentTimeMillis
-          if (route.operation === "token") return yield* token(desk, subscribed, product, request, now)
+          if (route.operation === "token") return yield* token(context, subscribed, product, request, now)
           const merchant = yield* authenticated(subscribed, product, request, now)
-          return yield* answer({ route, parameter: "" }, { desk, merchant, product, request, now, claim })
+          return yield* answer({ route, parameter: "" }, { context, merchant, product, request, now, claim })
         },
         Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
       )
@@ -86,13 +86,13 @@ const isSubscribed = ({ subscriptionKeys }: Merchant["country"], product: Produc
 
 /** POST /{product}/token/ */
 const token = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: SimulatorContext,
   merchants: ReadonlyArray<Merchant>,
   product: Product,
   request: WireRequest,
   now: number
 ) {
-  const play = playOf("payout", desk.chosen("token"))
+  const play = playOf("payout", context.chosen("token"))
   yield* passGate(play)
   const given = /^Basic (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
   const credentials = Buffer.from(given, "base64").toString("utf8")

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto"
 import { type Effect, type Redacted, Schema } from "effect"
 import { answered, badGateway, decodedOr, delivering, gated, Stop } from "../Answers.ts"
 import type { Answer, Play } from "../Endings.ts"
-import type { Desk, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatorContext, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
 
 /** One merchant's account at pawaPay; live and test mode are two of them. */
 export interface PawapayAccount {
@@ -15,7 +15,7 @@ export interface PawapayAccount {
 
 /** An authenticated call. */
 export interface Call {
-  readonly desk: Desk
+  readonly context: SimulatorContext
   readonly merchant: PawapayAccount
   readonly request: WireRequest
   /** With what callbacks are signed. */

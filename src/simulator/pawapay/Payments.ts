@@ -43,7 +43,7 @@ export const status = (kind: Kind) =>
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 const own = (call: Call, kind: Kind, id: string): SimulatedTransaction | undefined => {
-  const known = call.desk.account.transaction(PROVIDER, id)
+  const known = call.context.account.transaction(PROVIDER, id)
   return known?.account === call.merchant.clientId && known.kind === kind ? known : undefined
 }
 
@@ -58,10 +58,10 @@ const create = Effect.fnUntraced(function* (call: Call, asked: Asked) {
   yield* passGate(play, subject)
   const { clientReferenceId = null, customerMessage = null, metadata = [] } = asked.request
   const fee = kind === "payout" ? payoutFee(market.currency, "momo", amount) : collectionFee(amount)
-  const balance = call.desk.account.balance(PROVIDER, call.merchant.clientId, market.currency)
+  const balance = call.context.account.balance(PROVIDER, call.merchant.clientId, market.currency)
   if (kind === "payout" && amount + fee > balance) return yield* reject(subject, "PAWAPAY_WALLET_OUT_OF_FUNDS")
 
-  const manner = yield* call.desk.accept(
+  const manner = yield* call.context.accept(
     begun(call.now, {
       provider: PROVIDER,
       account: call.merchant.clientId,

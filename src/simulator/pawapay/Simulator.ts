@@ -35,7 +35,7 @@ export const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>): Simul
     operations,
     callback: callbackOf,
     sign: (callback, _account, url, now) => signedHeaders(callback, signedBy, url, now),
-    handler: (desk) =>
+    handler: (context) =>
       Effect.fnUntraced(
         function* (request: WireRequest) {
           const bearer = bearerOf(request)
@@ -44,7 +44,7 @@ export const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>): Simul
           if (merchant === undefined) return rejected(403, "AUTHENTICATION_ERROR")
           const found = routeOf(routes, lineOf(MOUNT, request))
           if (found === undefined) return yield* refuse(404, "NOT_FOUND")
-          return yield* answer(found, { desk, merchant, request, signedBy, now: yield* Clock.currentTimeMillis })
+          return yield* answer(found, { context, merchant, request, signedBy, now: yield* Clock.currentTimeMillis })
         },
         Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
       )

@@ -21,7 +21,7 @@ export const balances = (call: Call) =>
     json(200, {
       balances: chosenMarkets(call).map(({ currency, iso3 }) => {
         const isFirst = markets.find((one) => one.currency === currency)?.iso3 === iso3
-        const held = isFirst ? call.desk.account.balance(PROVIDER, call.merchant.clientId, currency) : 0n
+        const held = isFirst ? call.context.account.balance(PROVIDER, call.merchant.clientId, currency) : 0n
         return { country: iso3, balance: toDecimal(minor(held < 0n ? 0n : held), currency), currency, provider: "" }
       })
     })

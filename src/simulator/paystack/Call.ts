@@ -1,7 +1,7 @@
 import type { Effect, Redacted, Schema } from "effect"
 import { json } from "../../domain/Json.ts"
 import { answered, decodedOr, delivering, exactBody, gated, Stop } from "../Answers.ts"
-import type { Desk, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatorContext, WireAnswer, WireRequest } from "../SimulatedProvider.ts"
 
 /** One integration at Paystack; its live and its test key are two of them. */
 export interface PaystackAccount {
@@ -14,7 +14,7 @@ export interface PaystackAccount {
 
 /** An authenticated call. */
 export interface Call {
-  readonly desk: Desk
+  readonly context: SimulatorContext
   readonly merchant: PaystackAccount
   readonly request: WireRequest
   readonly now: number
@@ -61,4 +61,4 @@ export const passGate = gated({
 export const deliver = delivering(refusal(500, "An error occurred", broken))
 
 /** Paystack's identifiers of charges: digits. */
-export const numericId = ({ desk, now }: Call): string => `${now}${String(desk.account.sequence()).padStart(3, "0")}`
+export const numericId = ({ context, now }: Call): string => `${now}${String(context.account.sequence()).padStart(3, "0")}`

@@ -6,7 +6,7 @@ import { page, Stop } from "../Answers.ts"
 import { endingOf, playOf } from "../Endings.ts"
 import { begun, type SimulatedTransaction } from "../Facts.ts"
 import { collectionFee } from "../Fees.ts"
-import type { Desk } from "../SimulatedProvider.ts"
+import type { SimulatorContext } from "../SimulatedProvider.ts"
 import { type Call, decodeBody, deliver, numericId, PROVIDER, passGate, refuse, refusePlainly, success } from "./Call.ts"
 import { currencyOfProvider, isPhone, promptOf } from "./Catalogue.ts"
 import { accountReference, chargeOf, findBy, isAbandoned } from "./Transactions.ts"
@@ -42,7 +42,7 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
     fee: collectionFee(amount),
     detail: { reference, requested: request.amount, prompt, email: request.email }
   })
-  const manner = yield* call.desk.accept(charge)
+  const manner = yield* call.context.accept(charge)
   const answer = success("Charge attempted", standing(call, charge, "pay_offline"))
   return charge.awaitsPayer ? answer : deliver(manner, answer)
 })
@@ -62,7 +62,7 @@ const checked = Effect.fnUntraced(function* (request: typeof Wire.ChargeRequest.
 })
 
 /** A charge in the words of the Charge API; `waiting` while the payer acts on the handset. */
-const standing = ({ desk, now }: Call, charge: SimulatedTransaction, waiting: "pay_offline" | "pending"): object => {
+const standing = ({ context, now }: Call, charge: SimulatedTransaction, waiting: "pay_offline" | "pending"): object => {
   const whole = chargeOf(charge, now)
   const { reference } = whole
   if (charge.status !== "pending" || isAbandoned(charge, now)) return whole
@@ -70,7 +70,7 @@ const standing = ({ desk, now }: Call, charge: SimulatedTransaction, waiting: "p
     return { reference, status: waiting, display_text: "Please complete authorization process on your mobile phone" }
   return charge.detail.prompt === "voucher"
     ? { reference, status: "send_otp", display_text: "Please dial *110# to make a voucher code, and give it here" }
-    : { reference, status: "open_url", url: `${desk.origin}/pay/${charge.id}` }
+    : { reference, status: "open_url", url: `${context.origin}/pay/${charge.id}` }
 }
 
 /** GET /charge/{reference} */
@@ -89,16 +89,16 @@ export const submitOtp = Effect.fnUntraced(function* (call: Call) {
     return yield* refusePlainly(400, "Charge does not wait for an OTP")
   if (otp !== VOUCHER || !call.claim(`voucher/${charge.id}`))
     return yield* refusePlainly(400, "Provided registration token is invalid")
-  const manner = yield* call.desk.completeByPayer(charge)
+  const manner = yield* call.context.completeByPayer(charge)
   const completed = { ...charge, awaitsPayer: false }
   return deliver(manner, success("Charge attempted", standing(call, completed, "pay_offline")))
 })
 
 /** GET /pay/{id}: the page that the payer is sent to. Visiting it pays, once. */
-export const payPage = Effect.fnUntraced(function* (desk: Desk, id: string, claim: Call["claim"]) {
-  const charge = desk.account.transaction(PROVIDER, id)
+export const payPage = Effect.fnUntraced(function* (context: SimulatorContext, id: string, claim: Call["claim"]) {
+  const charge = context.account.transaction(PROVIDER, id)
   if (charge === undefined || charge.detail.prompt !== "page") return yield* new Stop({ answer: page("<p>Not found</p>", 404) })
   const done = page("<p>Payment completed</p>")
   if (!charge.awaitsPayer || !claim(`page/${id}`)) return done
-  return deliver(yield* desk.completeByPayer(charge), done)
+  return deliver(yield* context.completeByPayer(charge), done)
 })

@@ -55,7 +55,12 @@ export const balance = (call: Call) =>
       "Balances retrieved",
       servedCountries.flatMap(({ currency }) =>
         isCurrency(currency)
-          ? [{ currency, balance: toSubunits(call.desk.account.balance(PROVIDER, call.merchant.clientId, currency), currency) }]
+          ? [
+              {
+                currency,
+                balance: toSubunits(call.context.account.balance(PROVIDER, call.merchant.clientId, currency), currency)
+              }
+            ]
           : [{ currency, balance: 0n }]
       )
     )

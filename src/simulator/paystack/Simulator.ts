@@ -38,18 +38,18 @@ export const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>): Sim
   accounts,
   operations,
   callback: (transaction, planned) => callback(accounts, transaction, planned),
-  handler: (desk) => {
+  handler: (context) => {
     const claim = onceOnly()
     return Effect.fnUntraced(
       function* (request: WireRequest) {
         const page = /^\/pay\/(\d+)\/?$/.exec(request.path)?.[1]
-        if (page !== undefined && request.method === "GET") return yield* payPage(desk, page, claim)
+        if (page !== undefined && request.method === "GET") return yield* payPage(context, page, claim)
         const now = yield* Clock.currentTimeMillis
         const merchant = authenticated(accounts, request)
         if (merchant === undefined) return yield* refuse(401, "Invalid key", "invalid_Key")
         const found = routeOf(routes, lineOf("", request))
         if (found === undefined) return yield* refusePlainly(404, "Unknown address")
-        return yield* answer(found, { desk, merchant, request, now, claim })
+        return yield* answer(found, { context, merchant, request, now, claim })
       },
       Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
     )

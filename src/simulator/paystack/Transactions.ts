@@ -13,7 +13,7 @@ export const accountReference = (wire: string): string => ownReference(wire) ?? 
 const wireReferenceOf = ({ detail, id }: SimulatedTransaction): string => detail.reference ?? id
 
 export const findBy = (call: Call, kind: SimulatedTransaction["kind"], reference: string): SimulatedTransaction | undefined =>
-  call.desk.account
+  call.context.account
     .byReference(PROVIDER, call.merchant.clientId, accountReference(reference))
     .find((one) => one.kind === kind && wireReferenceOf(one) === reference)
 
@@ -111,7 +111,7 @@ const listed = (kind: SimulatedTransaction["kind"], written: (one: SimulatedTran
     const { from, page, perPage, to } = yield* Schema.decodeUnknownEffect(Filters)(Object.fromEntries(call.request.query)).pipe(
       Effect.mapError((error) => refuse(400, String(error)))
     )
-    const found = call.desk.account
+    const found = call.context.account
       .transactions(PROVIDER, call.merchant.clientId)
       .filter((one) => one.kind === kind && iso(one.createdAt) >= (from ?? "") && iso(one.createdAt) <= (to ?? "9999"))
       .toReversed()

@@ -49,8 +49,8 @@ export const createRecipient = Effect.fnUntraced(function* (call: Call) {
   const identity = [call.merchant.clientId, type, currency, bank_code, account_number].join("/")
   const code = `RCP_${createHash("sha256").update(identity).digest("hex").slice(0, 15)}`
   const key = recipientKey(call, code)
-  if (call.desk.account.note(key) === undefined)
-    yield* call.desk.account.commit([{ fact: "note", key, value: writeRecipient({ ...request, currency }) }])
+  if (call.context.account.note(key) === undefined)
+    yield* call.context.account.commit([{ fact: "note", key, value: writeRecipient({ ...request, currency }) }])
   const answer = {
     active: true,
     createdAt: iso(call.now),
@@ -70,7 +70,7 @@ const REFERENCE = /^[a-z0-9_-]{16,50}$/
 
 /** POST /transfer: debited when it is accepted. */
 export const createTransfer = Effect.fnUntraced(function* (call: Call) {
-  const { account } = call.desk
+  const { account } = call.context
   const request = yield* decodeBody(Wire.TransferRequest, call.request)
   const { amount, currency, recipient } = yield* checked(call, request)
   const numeric = numericId(call)
@@ -97,7 +97,7 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
     fee,
     detail: { reference, numeric, recipient: request.recipient, reason: request.reason ?? null }
   })
-  const manner = yield* call.desk.accept(transfer)
+  const manner = yield* call.context.accept(transfer)
   return deliver(manner, success("Transfer has been queued", transferOf(transfer)))
 })
 
@@ -108,7 +108,7 @@ interface Checked {
 }
 
 const checked = Effect.fnUntraced(function* (call: Call, request: typeof Wire.TransferRequest.Type) {
-  const recipient = Option.getOrUndefined(readRecipient(call.desk.account.note(recipientKey(call, request.recipient))))
+  const recipient = Option.getOrUndefined(readRecipient(call.context.account.note(recipientKey(call, request.recipient))))
   if (recipient === undefined) return yield* refuse(400, "Recipient specified is invalid", "invalid_transfer_recipient")
   const { currency = recipient.currency } = request
   if (!isCurrency(currency) || currency !== recipient.currency) return yield* refuse(400, "Currency is not the recipient's")

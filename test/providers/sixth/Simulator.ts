@@ -9,7 +9,7 @@ import { endingOf, type PlannedCallback, playOf } from "../../../src/simulator/E
 import { begun, type SimulatedTransaction } from "../../../src/simulator/Facts.ts"
 import { collectionFee, payoutFee } from "../../../src/simulator/Fees.ts"
 import { answering, lineOf, operationsOf, type Routes, routeOf } from "../../../src/simulator/Router.ts"
-import type { Desk, SimulatedProvider, WireRequest } from "../../../src/simulator/SimulatedProvider.ts"
+import type { SimulatedProvider, SimulatorContext, WireRequest } from "../../../src/simulator/SimulatedProvider.ts"
 import { deliver, json, passGate, refuse } from "./SimulatorAnswers.ts"
 import { type Movement, MovementRequest } from "./Wire.ts"
 
@@ -21,7 +21,7 @@ export interface SixthAccount {
 }
 
 interface Call {
-  readonly desk: Desk
+  readonly context: SimulatorContext
   readonly account: string
   readonly request: WireRequest
   readonly now: number
@@ -41,7 +41,7 @@ export const sixthSimulator = (accounts: ReadonlyArray<SixthAccount>): Simulated
   accounts: accounts.map(({ clientId }) => ({ clientId })),
   operations: operationsOf(Object.values(routes)),
   callback: (transaction, planned) => callback(accounts, transaction, planned),
-  handler: (desk) => {
+  handler: (context) => {
     // Taken before it is written down, so that two at once are not both the first.
     const claim = onceOnly()
     return Effect.fnUntraced(
@@ -50,7 +50,7 @@ export const sixthSimulator = (accounts: ReadonlyArray<SixthAccount>): Simulated
         if (own === undefined) return yield* refuse(401, "unauthorized")
         const found = routeOf(routes, lineOf(MOUNT, request))
         if (found === undefined) return yield* refuse(404, "no_such_address")
-        return yield* answer(found, { desk, account: own.clientId, request, now: yield* Clock.currentTimeMillis, claim })
+        return yield* answer(found, { context, account: own.clientId, request, now: yield* Clock.currentTimeMillis, claim })
       },
       Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
     )
@@ -61,7 +61,7 @@ const answer = answering({ passGate, deliver })
 
 /** POST /transfers, POST /charges */
 const create = Effect.fnUntraced(function* (call: Call, kind: Kind) {
-  const { account, desk, now, request } = call
+  const { account, context, now, request } = call
   const asked = yield* decodedOr(MovementRequest, exactBody(request), () => refuse(400, "invalid_request"))
   const { client_ref, country, currency, msisdn } = asked
   if (!isCurrency(currency) || currencies[country] !== currency) return yield* refuse(400, "invalid_request")
@@ -70,18 +70,18 @@ const create = Effect.fnUntraced(function* (call: Call, kind: Kind) {
   const ending = endingOf(msisdn)
   const fee = kind === "payout" ? payoutFee(currency, "momo", amount) : collectionFee(amount)
   yield* passGate(playOf(kind, ending))
-  if (kind === "payout" && amount + fee > desk.account.balance(PROVIDER, account, currency))
+  if (kind === "payout" && amount + fee > context.account.balance(PROVIDER, account, currency))
     return yield* refuse(422, "wallet_empty")
   if (of(call, kind, client_ref) !== undefined || !call.claim(`${account}/${kind}/${client_ref}`))
     return yield* refuse(409, "duplicate_client_ref")
-  const id = `tp_${now}${desk.account.sequence()}`
+  const id = `tp_${now}${context.account.sequence()}`
   const own = { provider: PROVIDER, account, id, reference: client_ref, kind, ending, currency, amount, fee }
   const transaction = begun(now, own)
-  return deliver(yield* desk.accept(transaction), json(201, movement(transaction)))
+  return deliver(yield* context.accept(transaction), json(201, movement(transaction)))
 })
 
-const of = ({ account, desk }: Call, kind: Kind, reference: string) =>
-  desk.account.byReference(PROVIDER, account, reference).find((one) => one.kind === kind)
+const of = ({ account, context }: Call, kind: Kind, reference: string) =>
+  context.account.byReference(PROVIDER, account, reference).find((one) => one.kind === kind)
 
 /** GET /transfers/{client_ref}, GET /charges/{client_ref} */
 const found = Effect.fnUntraced(function* (call: Call, kind: Kind, reference: string) {
@@ -90,10 +90,10 @@ const found = Effect.fnUntraced(function* (call: Call, kind: Kind, reference: st
 })
 
 /** GET /statement?day=2026-01-31 */
-const statement = ({ account, desk, request }: Call) => {
+const statement = ({ account, context, request }: Call) => {
   const day = request.query.get("day") ?? ""
   const listed = (kind: Kind) =>
-    desk.account
+    context.account
       .transactions(PROVIDER, account)
       .filter((one) => one.kind === kind && iso(one.createdAt).startsWith(`${day}T`))
       .map((one) => movement(one))

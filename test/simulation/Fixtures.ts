@@ -10,8 +10,8 @@ import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { auditEntry } from "../support/GivenDatabase.ts"
 import type { Random } from "../support/Random.ts"
 import { CEILING_AT_MOST, MODES, TENANTS } from "./Client.ts"
-import type { Ready, Setting } from "./Ground.ts"
 import { MOVERS } from "./Movers.ts"
+import type { Ready, Setting } from "./Testbed.ts"
 
 /** The float that each tenant begins with in each mode. */
 export const CREDIT = 100_000n
@@ -21,7 +21,7 @@ export const START = 1_795_248_000_000
 export const POSITIONS = TENANTS.flatMap((appId) => MODES.map((mode) => ({ appId, mode, name: `${appId}/${mode}/UGX` })))
 
 /** Tenants with float, limits and endpoints. */
-export const furnish = Effect.fnUntraced(function* (ports: Ready) {
+export const insertFixtures = Effect.fnUntraced(function* (ports: Ready) {
   for (const name of TENANTS) {
     const row = { appId: AppId.make(name), status: "active" as const, capabilities: defaultCapabilities, pinned: null }
     yield* Context.get(ports, Tenants).create({ ...row, createdAt: START }, auditEntry())

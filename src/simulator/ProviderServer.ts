@@ -8,10 +8,10 @@ import { makeListener } from "./Listener.ts"
 import { completing, earlyJob, opening } from "./Movements.ts"
 import type { Ports } from "./Ports.ts"
 import type { Scheduler } from "./Scheduler.ts"
-import type { Desk, SimulatedProvider } from "./SimulatedProvider.ts"
+import type { SimulatedProvider, SimulatorContext } from "./SimulatedProvider.ts"
 
 /** One provider with its own port, and what the control addresses may do to it. */
-export interface ProviderStand {
+export interface ProviderServer {
   readonly name: string
   readonly baseUrl: string
   readonly operations: ReadonlyArray<string>
@@ -31,16 +31,16 @@ interface Options {
   readonly scheduler: Scheduler
 }
 
-export const openStand = Effect.fn("openStand")(function* (
+export const openProviderServer = Effect.fn("openProviderServer")(function* (
   provider: SimulatedProvider,
   options: Options
-): Effect.fn.Return<ProviderStand, never, Scope.Scope> {
+): Effect.fn.Return<ProviderServer, never, Scope.Scope> {
   const { account, scheduler } = options
   const chosen = new Map<string, Array<Ending>>()
   const setting = (now: number) => ({ callback: provider.callback, delayMs: options.delayMs, now })
   let port = 0
 
-  const desk: Desk = {
+  const context: SimulatorContext = {
     account,
     get origin() {
       return `http://${options.host}:${port}`
@@ -60,7 +60,7 @@ export const openStand = Effect.fn("openStand")(function* (
     chosen: (operation) => chosen.get(operation)?.shift() ?? "ordinary"
   }
 
-  const handler = provider.handler(desk)
+  const handler = provider.handler(context)
   const listener = yield* makeListener(
     options.host,
     Effect.fnUntraced(function* (request) {
@@ -71,7 +71,7 @@ export const openStand = Effect.fn("openStand")(function* (
     })
   )
 
-  const setCallbackAddress: ProviderStand["setCallbackAddress"] = (url, clientId) =>
+  const setCallbackAddress: ProviderServer["setCallbackAddress"] = (url, clientId) =>
     account.commit(
       provider.accounts
         .filter((one) => clientId === undefined || one.clientId === clientId)
@@ -95,7 +95,7 @@ export const openStand = Effect.fn("openStand")(function* (
   return {
     name: provider.name,
     get baseUrl() {
-      return `${desk.origin}${provider.mount}`
+      return `${context.origin}${provider.mount}`
     },
     operations: provider.operations,
     accounts: provider.accounts.map(({ clientId }) => clientId),

@@ -5,7 +5,7 @@ import { Ports } from "../../src/Ports.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { masterKey } from "../support/GivenDatabase.ts"
 import { policy } from "../support/GivenMoney.ts"
-import { furnish } from "./Furniture.ts"
+import { insertFixtures } from "./Fixtures.ts"
 
 export type Ready = Context.Context<Layer.Success<ReturnType<typeof Ports.layer>>>
 
@@ -20,7 +20,7 @@ export interface Setting {
 }
 
 /** Where stories are played, one after another: a migrated database, and for each node the production ports on connections of its own. */
-export interface Ground {
+export interface Testbed {
   readonly ports: readonly [Ready, Ready]
   /** Takes away what the story before left, and makes ready for the next one. */
   readonly clear: (setting: Setting) => Effect.Effect<void>
@@ -33,7 +33,7 @@ const KEPT = ["schema_migrations", "vault_keys", "audit_log", "audit_head"]
  * Ports outlive a node's death: they hold connections, prepared statements and a few short caches, and opening them anew would take most
  * of a story's time. All that decides is in the services, which do die.
  */
-export const makeGround = Effect.fnUntraced(function* (url: Redacted.Redacted): Effect.fn.Return<Ground, never, Scope.Scope> {
+export const makeTestbed = Effect.fnUntraced(function* (url: Redacted.Redacted): Effect.fn.Return<Testbed, never, Scope.Scope> {
   yield* planOnce(url)
   const ports = Effect.orDie(Layer.build(Layer.fresh(Ports.layer({ databaseUrl: url, masterKey, policy }))))
   const first = yield* ports
@@ -44,7 +44,7 @@ export const makeGround = Effect.fnUntraced(function* (url: Redacted.Redacted): 
       WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`
   )
   const names = tables.map(({ name }) => name).filter((name) => !KEPT.includes(name))
-  yield* Effect.provide(furnish(first), TestClock.layer())
+  yield* Effect.provide(insertFixtures(first), TestClock.layer())
   const kept = yield* Effect.filter(names, (name) => keep(sql, name))
   const deletes = names.map((name) => `DELETE FROM ${name};`)
   const inserts = kept.map((name) => `INSERT INTO ${name} SELECT * FROM beginning.${name};`)
