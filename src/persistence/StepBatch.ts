@@ -9,7 +9,7 @@ const BATCHES_AT_ONCE = 3
 const BATCHES_IN_ALL = 4
 /** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
 const LANES_AT_ONCE = 4
-const ALONE_AT_ONCE = 2
+const SINGLES_AT_ONCE = 2
 /** How many steps may wait; a further one waits for a place. */
 const STEPS_WAITING = 4096
 
@@ -52,11 +52,11 @@ export const batched = <Step, Result, E>({
     const waiting: Array<One> = []
     const wake = yield* Queue.sliding<void>(1)
     const woken = Queue.offer(wake, undefined)
-    /** The lanes of all batches in flight, and how many of these wait for a row, as far as that is known, and how many do not. */
-    const flying = { lanes: new Set<string>(), swift: 0, held: 0 }
+    /** The lanes of all batches in flight; how many of these batches run, and how many are known to wait for a row that somebody holds. */
+    const inFlight = { lanes: new Set<string>(), running: 0, blocked: 0 }
 
     // A step that cannot even be written down breaks its own batch, never the loop.
-    const run = (steps: ReadonlyArray<One>) =>
+    const runStatement = (steps: ReadonlyArray<One>) =>
       Effect.suspend(() => statement(steps.map(({ step }) => step))).pipe(
         Effect.filterOrElse(
           (results) => results.length === steps.length,
@@ -65,8 +65,8 @@ export const batched = <Step, Result, E>({
         Effect.exit
       )
 
-    const alone = (one: One): Effect.Effect<void> =>
-      run([one]).pipe(
+    const runSingle = (one: One): Effect.Effect<void> =>
+      runStatement([one]).pipe(
         Effect.flatten,
         Effect.flatMap(([result]) => (result === undefined ? missing : doubted(one.step, result))),
         Effect.exit,
@@ -76,79 +76,79 @@ export const batched = <Step, Result, E>({
         Effect.asVoid
       )
 
-    const held = (exit: Exit.Failure<unknown, E>): boolean =>
+    const isHeld = (exit: Exit.Failure<unknown, E>): boolean =>
       exit.cause.reasons.some((reason) => reason._tag === "Fail" && wasHeld(reason.error))
 
-    const given = (
+    const resolveAll = (
       steps: ReadonlyArray<One>,
       results: ReadonlyArray<Result>,
-      seen: (step: Step, result: Result) => Effect.Effect<Result, E>
+      interpret: (step: Step, result: Result) => Effect.Effect<Result, E>
     ) =>
       Effect.forEach(
         Arr.zip(steps, results),
         ([{ done, step }, result]) =>
-          Effect.flatMap(Effect.exit(seen(step, result)), (exit) =>
+          Effect.flatMap(Effect.exit(interpret(step, result)), (exit) =>
             Exit.isSuccess(exit) ? Deferred.succeed(done, exit.value) : Deferred.die(done, exit.cause)
           ),
         { discard: true }
       )
 
-    const failed = (steps: ReadonlyArray<One>, { cause }: Exit.Failure<unknown, E>) =>
+    const failAll = (steps: ReadonlyArray<One>, { cause }: Exit.Failure<unknown, E>) =>
       Effect.forEach(steps, ({ done }) => Deferred.die(done, cause), { discard: true })
 
-    const lane = Effect.fnUntraced(function* (steps: ReadonlyArray<One>) {
+    const runLane = Effect.fnUntraced(function* (steps: ReadonlyArray<One>) {
       if (steps.length > 1) {
-        const exit = yield* run(steps)
-        if (Exit.isSuccess(exit)) return yield* given(steps, exit.value, doubted)
+        const exit = yield* runStatement(steps)
+        if (Exit.isSuccess(exit)) return yield* resolveAll(steps, exit.value, doubted)
         // Its steps would find the same rows held.
-        if (held(exit)) return yield* failed(steps, exit)
+        if (isHeld(exit)) return yield* failAll(steps, exit)
       }
-      yield* Effect.forEach(steps, alone, { concurrency: ALONE_AT_ONCE, discard: true })
+      yield* Effect.forEach(steps, runSingle, { concurrency: SINGLES_AT_ONCE, discard: true })
     })
 
-    const together = Effect.fnUntraced(function* (batch: ReadonlyArray<One>) {
-      const exit = yield* run(batch)
-      if (Exit.isSuccess(exit)) return yield* given(batch, exit.value, (_step, result) => Effect.succeed(result))
+    const runBatch = Effect.fnUntraced(function* (batch: ReadonlyArray<One>) {
+      const exit = yield* runStatement(batch)
+      if (Exit.isSuccess(exit)) return yield* resolveAll(batch, exit.value, (_step, result) => Effect.succeed(result))
       const lanes = Object.values(Arr.groupBy(batch, ({ lane }) => lane))
-      if (lanes.length === 1 && held(exit)) return yield* failed(batch, exit)
-      yield* Effect.forEach(lanes, lane, { concurrency: LANES_AT_ONCE, discard: true })
+      if (lanes.length === 1 && isHeld(exit)) return yield* failAll(batch, exit)
+      yield* Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })
     })
 
     /** The oldest steps of lanes that no batch is about. */
-    const taken = (): ReadonlyArray<One> => {
+    const takeBatch = (): ReadonlyArray<One> => {
       const [batch, left]: [Array<One>, Array<One>] = [[], []]
-      for (const one of waiting) (batch.length < STEPS_A_STATEMENT && !flying.lanes.has(one.lane) ? batch : left).push(one)
+      for (const one of waiting) (batch.length < STEPS_A_STATEMENT && !inFlight.lanes.has(one.lane) ? batch : left).push(one)
       waiting.splice(0, waiting.length, ...left)
       return batch
     }
 
-    const flight = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, lanes: ReadonlySet<string>) {
-      let kind: "swift" | "held" = "swift"
-      const outlasts = Effect.suspend(() => {
-        kind = "held"
-        flying.swift -= 1
-        flying.held += 1
+    const track = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, lanes: ReadonlySet<string>) {
+      let state: "running" | "blocked" = "running"
+      const becomesBlocked = Effect.suspend(() => {
+        state = "blocked"
+        inFlight.running -= 1
+        inFlight.blocked += 1
         return woken
       })
-      const watch = yield* Effect.forkIn(Effect.delay(outlasts, PATIENCE_MS), scope)
-      const over = Effect.suspend(() => {
-        flying[kind] -= 1
-        for (const lane of lanes) flying.lanes.delete(lane)
+      const watch = yield* Effect.forkIn(Effect.delay(becomesBlocked, PATIENCE_MS), scope)
+      const ends = Effect.suspend(() => {
+        inFlight[state] -= 1
+        for (const lane of lanes) inFlight.lanes.delete(lane)
         return woken
       })
-      yield* Effect.ensuring(together(batch), Effect.andThen(Fiber.interrupt(watch), over))
+      yield* Effect.ensuring(runBatch(batch), Effect.andThen(Fiber.interrupt(watch), ends))
     })
 
-    const next: Effect.Effect<void> = Effect.suspend(() => {
-      if (flying.swift >= BATCHES_AT_ONCE || flying.swift + flying.held >= BATCHES_IN_ALL) return Effect.void
-      const batch = taken()
+    const startBatches: Effect.Effect<void> = Effect.suspend(() => {
+      if (inFlight.running >= BATCHES_AT_ONCE || inFlight.running + inFlight.blocked >= BATCHES_IN_ALL) return Effect.void
+      const batch = takeBatch()
       if (batch.length === 0) return Effect.void
       const lanes = new Set(batch.map(({ lane }) => lane))
-      for (const lane of lanes) flying.lanes.add(lane)
-      flying.swift += 1
-      return Effect.andThen(Effect.forkIn(flight(batch, lanes), scope, { startImmediately: true }), next)
+      for (const lane of lanes) inFlight.lanes.add(lane)
+      inFlight.running += 1
+      return Effect.andThen(Effect.forkIn(track(batch, lanes), scope, { startImmediately: true }), startBatches)
     })
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(wake), next)))
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(wake), startBatches)))
 
     return (step) =>
       places.withPermit(
