@@ -123,6 +123,11 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     /** Who is asked for the names in tenants' endpoints; empty: the name servers of the machine. */
     webhookNameServers: read("WEBHOOK_NAME_SERVERS", "", list(nameServer)),
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
+    /** How many connections this process holds at once, and how many of them one address may; more are closed. */
+    connectionPlaces: {
+      inAll: read("CONNECTIONS_AT_ONCE", "4096", wholeNumber(1, LARGEST_CROWD)),
+      anAddress: read("CONNECTIONS_AN_ADDRESS", "1024", wholeNumber(1, LARGEST_CROWD))
+    },
     /** How many requests this process works on at once; more are shed. */
     requestPlaces: {
       reads: read("REQUESTS_AT_ONCE_READS", "1024", wholeNumber(1, LARGEST_CROWD)),

@@ -4,36 +4,27 @@ import { HttpApiError } from "effect/http-api"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
-import { pathOf } from "../domain/SignedText.ts"
 import { Authentication } from "../services/Authentication.ts"
+import { Ingress } from "../services/Ingress.ts"
 import { makeAlarm, within } from "../services/ports/Alarm.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { inSpan } from "../services/ports/TraceLinks.ts"
 import { refused } from "./Answer.ts"
-import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
+import { withSafeHeaders } from "./AnswerHeaders.ts"
+import { type Arrival, arrivalOf } from "./Arrival.ts"
+import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { callersTrace } from "./CallersTrace.ts"
 import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
 import { fieldIssues } from "./FieldIssues.ts"
 import { bounded } from "./Issues.ts"
-import { asReceived } from "./NodeListener.ts"
 import { refusedAs } from "./RequestMetrics.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
-import { isCallbackPath, isSignedPath, type Match, matchRoute } from "./Routes.ts"
+import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./Routes.ts"
 import { type Leave, makeUnderWay } from "./UnderWay.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 /** The endpoints, once the edge let a request through. */
 export type Endpoints = Effect.Effect<Response, unknown, HttpServerRequest.HttpServerRequest | Scope.Scope>
-
-/** What one request is about, known before anything is decided. */
-interface Arrival {
-  readonly requestId: string
-  readonly method: string
-  readonly rawTarget: string
-  readonly path: string
-  readonly rawHeaders: ReadonlyArray<string>
-  readonly match: Match
-}
 
 /**
  * Everything between the socket and an endpoint, in the contract's order: size, signature, content type and origin, rate, route. Whatever
@@ -43,8 +34,19 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
   const requestRate = yield* makeRequestRate(settings)
   const identifiers = yield* Identifiers
+  const ingress = yield* Ingress
   const place = makeUnderWay(settings.requestPlaces)
   const inTime = within(yield* makeAlarm)
+
+  /** Whoever does not know a callback's secret path is answered before a byte of the body is taken. */
+  const stray = ({ match, path, rawHeaders }: Arrival): Response | undefined => {
+    if (!isCallbackPath(path)) return undefined
+    const foreign = origin(rawHeaders)
+    if (foreign !== undefined) return refused(foreign)
+    if (match._tag !== "Found") return unrouted(match)
+    const callback = callbackOf(path)
+    return callback !== undefined && ingress.knows(callback.provider, callback.routeKey) ? undefined : refused(new NotFound())
+  }
 
   const admitted = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
@@ -53,7 +55,13 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     { outlasts, seated }: Held
   ) {
     const { method, path, rawHeaders, rawTarget } = arrival
-    const body = yield* rawBody(request, isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES)
+    const strayed = stray(arrival)
+    if (strayed !== undefined) return { appId: "", response: strayed }
+    const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
+    // Stopping to read would cut the connection, and nobody would learn why.
+    const reading = yield* Effect.forkChild(rawBody(request, limit), { startImmediately: true })
+    const body = yield* inTime(Fiber.join(reading), BODY_MS, () => Effect.succeed(null))
+    if (body === null) return { appId: "", response: lateBody }
     const isSigned = isSignedPath(rawTarget, path)
     const caller = isSigned
       ? yield* inTime(authentication.authenticate({ method, rawTarget, rawHeaders, body }), AUTHENTICATION_MS, shed)
@@ -133,7 +141,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
           attributes: { "http.request.method": method, "gateway.request_id": requestId }
         })
       )
-      return HttpServerResponse.setHeader(response, "x-request-id", requestId)
+      return withSafeHeaders(response, requestId)
     })
 })
 
@@ -148,6 +156,14 @@ interface Answered {
   readonly appId: string
   readonly response: Response
 }
+
+/** The whole body of a request arrives in this time, however it is sent; then the connection is closed. */
+const BODY_MS = 30_000
+const lateBody: Response = HttpServerResponse.setHeader(
+  refused(new MalformedRequest({ issues: [{ path: "", message: `The body did not arrive within ${BODY_MS / 1000} seconds.` }] })),
+  "connection",
+  "close"
+)
 
 /** Whoever signed should not wait for a database that hangs, or for a process that is overrun: nothing is begun yet, and so it is shed. */
 const AUTHENTICATION_MS = 5_000
@@ -164,27 +180,16 @@ const routed = (
   arrival: Arrival,
   admitted: Pick<EdgeRequest, "body" | "caller" | "outlasts">,
   endpoints: Endpoints
-): Effect.Effect<Response, NotFound, HttpServerRequest.HttpServerRequest | Scope.Scope> => {
+): Effect.Effect<Response, never, HttpServerRequest.HttpServerRequest | Scope.Scope> => {
   const { match, rawHeaders, requestId } = arrival
-  if (match._tag === "Unknown") return Effect.fail(new NotFound())
-  if (match._tag === "WrongMethod")
-    return Effect.succeed(HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow))
+  if (match._tag !== "Found") return Effect.succeed(unrouted(match))
   return Effect.provideService(Effect.orDie(endpoints), CurrentRequest, { requestId, rawHeaders, ...admitted })
 }
 
-const arrivalOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Identifiers["Service"]) => {
-  const { rawHeaders, rawTarget } = asReceived(request)
-  const path = pathOf(rawTarget)
-  const { method } = request
-  const [requestId, ...more] = valuesOf(rawHeaders, "x-request-id")
-  const isUsable = requestId !== undefined && more.length === 0 && PRINTABLE.test(requestId)
-  return Effect.map(
-    isUsable ? Effect.succeed(requestId) : identifiers.reference,
-    (requestId): Arrival => ({ requestId, method, rawTarget, path, rawHeaders, match: matchRoute(method, path) })
-  )
-}
-
-const PRINTABLE = /^[\x20-\x7e]{1,128}$/
+const unrouted = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
+  match._tag === "Unknown"
+    ? refused(new NotFound())
+    : HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow)
 
 type Misfit = Cause.Die & { readonly defect: HttpApiError.HttpApiSchemaError }
 

@@ -4,6 +4,9 @@ import type { Duplex } from "node:stream"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http"
 import { MalformedRequest, MethodNotAllowed } from "../domain/errors/Terminal.ts"
+import type { Alarm } from "../services/ports/Alarm.ts"
+import { safeHeaders } from "./AnswerHeaders.ts"
+import type { makeConnections, NoPlace } from "./Connections.ts"
 import { type Refusal, refusal } from "./Envelope.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
@@ -15,16 +18,53 @@ const HEADERS_MS = 15_000
 /** Short, so that idle connections do not hold up a drain. */
 const KEEP_ALIVE_MS = 5_000
 
-/** node:http, set so that what it would answer by itself is answered with the envelope, too. */
-export const makeListener = (): Server => {
+/** How often connections are looked through for requests that take too long. */
+const LOOK_MS = 5_000
+/** An answer is read in this time, or its connection is cut: what nobody reads is held in memory. */
+const ANSWER_MS = 30_000
+/** A connection that was told to close has this long to do so. */
+const CLOSE_MS = 2_000
+
+export interface ListenerParts {
+  readonly alarm: Alarm
+  readonly placeFor: ReturnType<typeof makeConnections>
+  /** Told of each connection that found no place. */
+  readonly turnedAway: (why: NoPlace) => void
+}
+
+/** node:http, set so that what it would answer by itself is answered with the envelope, too, and that no client holds a connection for ever. */
+export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Server => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: LOOK_MS,
     // A missing Host is a signing failure and not Node's to answer.
     requireHostHeader: false,
     shouldUpgradeCallback: () => false
   })
+  const answerRaw = (socket: Duplex, error: Refusal) => {
+    say(socket, error)
+    socket.once(
+      "close",
+      alarm(CLOSE_MS, () => socket.destroy())
+    )
+  }
+  server.on("connection", (socket) => {
+    const place = placeFor(socket.remoteAddress ?? "")
+    if (typeof place === "function") return socket.once("close", place)
+    turnedAway(place)
+    return socket.destroy()
+  })
+  server.on("request", ({ socket }, response) =>
+    // The answer is there whole; from now on it is the client's turn.
+    response.once("prefinish", () =>
+      response.once(
+        "close",
+        alarm(ANSWER_MS, () => socket.destroy())
+      )
+    )
+  )
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerRaw(socket, malformed(error.code ?? "")))
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerRaw(socket, new MethodNotAllowed()))
   // An expectation that nobody knows is no reason not to answer.
@@ -47,7 +87,7 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** There is no response object here, only the socket: written by hand, and then closed. */
-const answerRaw = (socket: Duplex, error: Refusal): void => {
+const say = (socket: Duplex, error: Refusal): void => {
   if (!socket.writable || ("bytesWritten" in socket && isMidway(socket))) {
     socket.destroy()
     return
@@ -57,6 +97,7 @@ const answerRaw = (socket: Duplex, error: Refusal): void => {
     `HTTP/1.1 ${status} ${error._tag}`,
     "content-type: application/json",
     `content-length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(safeHeaders).map(([name, value]) => `${name}: ${value}`),
     `x-request-id: ${randomUUID()}`,
     "connection: close"
   ]

@@ -41,6 +41,12 @@ export const isSignedPath = (target: string, path: string): boolean => {
 
 export const isCallbackPath = (path: string): boolean => path.startsWith("/webhooks/")
 
+/** The parts of a callback path that matched its route. */
+export const callbackOf = (path: string): { readonly provider: string; readonly routeKey: string } | undefined => {
+  const [, , provider, routeKey] = path.split("/")
+  return provider === undefined || routeKey === undefined ? undefined : { provider, routeKey }
+}
+
 const LONGEST_PARAMETER = 100
 const PARAMETER = new RegExp(`^[A-Za-z0-9._~-]{1,${LONGEST_PARAMETER}}$`)
 

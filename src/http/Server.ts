@@ -1,8 +1,11 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { makeAlarm } from "../services/ports/Alarm.ts"
+import { labelled } from "../services/ports/Labelled.ts"
 import { Api } from "./Api.ts"
+import { type ConnectionPlaces, makeConnections, type NoPlace } from "./Connections.ts"
 import { makeEdge } from "./Edge.ts"
 import { BalancesHandlers } from "./handlers/Balances.ts"
 import { BeneficiariesHandlers } from "./handlers/Beneficiaries.ts"
@@ -30,6 +33,7 @@ const DRAIN = "10 seconds"
 
 /** Where the server listens, and how often it may be asked. */
 export interface ServerSettings extends RateSettings {
+  readonly connectionPlaces: ConnectionPlaces
   readonly host: string
   /** 0 for any free one. */
   readonly port: number
@@ -70,11 +74,25 @@ const serving = (settings: RateSettings) =>
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
   )
 
-const listening = ({ host, port }: ServerSettings) =>
+const turnedAway = labelled((attributes: { readonly why: NoPlace }) =>
+  Metric.counter("gateway_connections_refused_total", {
+    description: "Connections that were closed at once, by which bound they were over.",
+    incremental: true,
+    attributes
+  })
+)
+
+const listening = ({ connectionPlaces, host, port, trustedProxies }: ServerSettings) =>
   Layer.effect(
     HttpServer.HttpServer,
     Effect.gen(function* () {
-      const node = makeListener()
+      const run = Effect.runForkWith(yield* Effect.context<never>())
+      for (const why of ["in_all", "an_address"] as const) yield* turnedAway({ why }, 0)
+      const node = makeListener({
+        alarm: yield* makeAlarm,
+        placeFor: makeConnections(connectionPlaces, trustedProxies),
+        turnedAway: (why) => void run(turnedAway({ why }, 1))
+      })
       const server = yield* NodeHttpServer.make(() => node, { host, port, gracefulShutdownTimeout: DRAIN }).pipe(
         Effect.mapError(({ cause }) => new ListenFailed({ host, port, reason: reasonOf(cause) }))
       )

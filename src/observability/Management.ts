@@ -80,7 +80,10 @@ const readiness = Effect.fnUntraced(function* ({ database, draining, obstacles }
 
 const metrics = Effect.fnUntraced(function* (picture: Effect.Effect<Picture | null>, own: Effect.Effect<ReadonlyArray<Family>>) {
   const body = `${yield* PrometheusMetrics.format()}${familiesText([...(yield* own), ...gauges(yield* picture)])}`
-  return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+  return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8", headers })
 })
 
-const text = (status: number, body: string) => HttpServerResponse.text(`${body}\n`, { status })
+/** Nobody keeps a copy of what is asked here, and no browser guesses what it is. */
+const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
+
+const text = (status: number, body: string) => HttpServerResponse.text(`${body}\n`, { status, headers })

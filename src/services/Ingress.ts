@@ -37,6 +37,8 @@ const forged = Metric.counter("gateway_callbacks_refused_total", {
 export class Ingress extends Context.Service<
   Ingress,
   {
+    /** Whether a callback path is one of ours; nothing is stored. It takes the same time whatever the key is. */
+    readonly knows: (provider: string, routeKey: string) => boolean
     /** Stored, durably, before it is answered; the same bytes again are stored already. */
     readonly receive: (
       provider: string,
@@ -132,7 +134,9 @@ export class Ingress extends Context.Service<
         return "stored" as const
       })
 
-      return Ingress.of({ receive, round: worker.round, run: worker.run })
+      const knows = (provider: string, routeKey: string) => Option.isSome(registry.byRouteKey(provider, routeKey))
+
+      return Ingress.of({ knows, receive, round: worker.round, run: worker.run })
     })
   )
 }

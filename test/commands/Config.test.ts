@@ -32,6 +32,7 @@ describe("the settings", () => {
         },
         trustedProxies: [],
         webhookNameServers: [],
+        connectionPlaces: { inAll: 4096, anAddress: 1024 },
         requestPlaces: { reads: 1024, money: 1024 },
         providers: []
       })

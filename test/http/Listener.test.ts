@@ -52,7 +52,9 @@ describe("the listener", () => {
   it(
     "answers Expect: 100-continue, and ignores what comes with a GET",
     onEdge(async ({ bytes, signed: asSigned }) => {
-      const answer = await bytes("POST /webhooks/p/k HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n{}")
+      const answer = await bytes(
+        "POST /webhooks/eversend/secret-1 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n{}"
+      )
       expect(answer.status).toBe(100)
       expect((await asSigned("GET", "/v1/float", [["Content-Type", "text/plain"]], "whatever")).status).toBe(200)
     })

@@ -34,7 +34,8 @@ const management = Effect.gen(function* () {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`)
       return { status: answer.status, body: await answer.text() }
     })
-  return { database, draining, get, obstacle, options, looks, standing }
+  const headersOf = (path: string) => Effect.promise(async () => (await fetch(`http://127.0.0.1:${port}${path}`)).headers)
+  return { database, draining, get, headersOf, obstacle, options, looks, standing }
 })
 
 const AT = 1_000_000
@@ -67,6 +68,16 @@ const picture: Picture = {
 }
 
 describe("Management", () => {
+  it.effect("is kept by nobody and guessed by nobody", () =>
+    Effect.gen(function* () {
+      const { headersOf } = yield* given
+      for (const path of ["/livez", "/readyz", "/metrics", "/nowhere"]) {
+        const headers = yield* headersOf(path)
+        expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"])
+      }
+    })
+  )
+
   it.live("a node that cannot serve is not ready, and says why", () =>
     Effect.gen(function* () {
       const { get, obstacle } = yield* management

@@ -11,7 +11,12 @@ const PAYOUTS = "/v1/payouts"
 const PLACES = 64
 const STORY_MS = 60_000
 const mtn = simulatedMtn.simulated(simulatedMtn.accounts({ baseUrl: "", timeoutMs: 5_000 }))
-const settings = { REQUESTS_AT_ONCE_MONEY: String(PLACES), PROVIDER_TIMEOUT_MS: "5000", RECONCILER_SCHEDULE: "300ms,600ms,1s" }
+const settings = {
+  CONNECTIONS_AN_ADDRESS: "4096",
+  REQUESTS_AT_ONCE_MONEY: String(PLACES),
+  PROVIDER_TIMEOUT_MS: "5000",
+  RECONCILER_SCHEDULE: "300ms,600ms,1s"
+}
 
 /** To a number that nobody else is paid at. */
 const payoutTo = (at: number, ending = "1234") => {

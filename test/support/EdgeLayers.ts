@@ -5,6 +5,7 @@ import type { NotFound } from "../../src/domain/errors/Terminal.ts"
 import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
+import type { ConnectionPlaces } from "../../src/http/Connections.ts"
 import { Server } from "../../src/http/Server.ts"
 import type { RequestPlaces } from "../../src/http/UnderWay.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
@@ -24,6 +25,7 @@ import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { Records } from "../../src/services/Records.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
+import { frozen } from "./FrozenClock.ts"
 import { collection, payout } from "./Given.ts"
 import { unused, unusedServices } from "./UnusedServices.ts"
 
@@ -46,9 +48,14 @@ export interface EdgeOptions {
   readonly spendNonces?: boolean
   /** Any free one if left out. */
   readonly port?: number
-  /** Of reads and of money posts alike; off if left out. The test itself is a trusted proxy. */
+  /** Of reads and of money posts alike; off if left out. */
   readonly rate?: RateLimit
   readonly places?: RequestPlaces
+  readonly connections?: ConnectionPlaces
+  /** The test itself if left out. */
+  readonly trustedProxies?: ReadonlyArray<string>
+  /** How many times as fast as the system's clock sleeps end. */
+  readonly haste?: number
   /** Unix milliseconds; the vectors' own moment if left out. */
   readonly now?: number
 }
@@ -61,12 +68,18 @@ export const edge = (options: EdgeOptions = {}) => {
   const rate: RateLimit | "off" = options.rate ?? "off"
   const rateLimits = { reads: rate, money: rate }
   const requestPlaces = options.places ?? { money: 100, reads: 100 }
-  const listener = { host: "127.0.0.1", port: options.port ?? 0 }
-  const layer = Server.layer({ ...listener, rateLimits, requestPlaces, trustedProxies: ["127.0.0.1"] }).pipe(
+  const connectionPlaces = options.connections ?? { inAll: 1_000, anAddress: 1_000 }
+  const listener = { host: "127.0.0.1", port: options.port ?? 0, connectionPlaces }
+  const layer = Server.layer({
+    ...listener,
+    rateLimits,
+    requestPlaces,
+    trustedProxies: options.trustedProxies ?? ["127.0.0.1"]
+  }).pipe(
     Layer.provide(Layer.mergeAll(Authentication.layer, Health.layer({ release: "1.0.0", version: "1.0.0+test" }))),
     Layer.provide(Layer.mergeAll(services(behind), ports(options, behind))),
     Layer.provide(Logger.layer([Logger.make(({ message }) => void behind.logs.push(JSON.stringify(message)))])),
-    Layer.provide(Layer.succeed(Clock.Clock, frozen(options.now ?? vectors.now * 1000)))
+    Layer.provide(Layer.succeed(Clock.Clock, frozen(options.now ?? vectors.now * 1000, options.haste ?? 1)))
   )
   return { behind, layer }
 }
@@ -110,6 +123,7 @@ const services = (behind: Behind) =>
     Layer.succeed(
       Ingress,
       Ingress.of({
+        knows: (provider, routeKey) => provider === "eversend" && routeKey === "secret-1",
         receive: (_, __, callback) => Effect.sync(() => (behind.callbacks.push(callback), "stored" as const)),
         round: Effect.succeed(0),
         run: Effect.never
@@ -224,17 +238,3 @@ const registry = ProviderRegistry.of({
   byRouteKey: () => Option.none(),
   routeKey: () => ""
 })
-
-/** The system's clock with its hands held: sleeps still take their time. */
-const frozen = (now: number): Clock.Clock => {
-  const system = Effect.runSync(Effect.service(Clock.Clock))
-  return {
-    ...system,
-    sleep: (duration) => system.sleep(duration),
-    currentTimeMillisUnsafe: () => now,
-    currentTimeMillis: Effect.succeed(now),
-    monotonicTimeNanosUnsafe: () => system.monotonicTimeNanosUnsafe(),
-    currentTimeNanosUnsafe: () => BigInt(now) * 1_000_000n,
-    currentTimeNanos: Effect.succeed(BigInt(now) * 1_000_000n)
-  }
-}

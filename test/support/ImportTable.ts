@@ -31,6 +31,8 @@ export const imports: ReadonlyArray<{
     packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node\/\w+$/]
   },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
+  { from: /^http\/Connections\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
+  { from: /^http\/LastingText\.ts$/, files: ["http/BodyGuard.ts"], packages: [http, /^node:(crypto|zlib)$/] },
   { from: /^http\//, files: ["domain/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   {
     from: /^providers\/Registry\.ts$/,

@@ -1,0 +1,70 @@
+import { connect, type Socket } from "node:net"
+import { describe, expect, it } from "vitest"
+import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+
+/** A second of the server takes five milliseconds. */
+const hasty = { haste: 200 }
+const opened = ({ port }: EdgeClient): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket)).on("error", reject)
+  })
+/** All that comes until the server ends the connection. */
+const heard = (socket: Socket): Promise<string> =>
+  new Promise((resolve) => {
+    const chunks: Array<Buffer> = []
+    socket.on("data", (chunk) => chunks.push(chunk)).on("close", () => resolve(Buffer.concat(chunks).toString()))
+    socket.removeAllListeners("error").on("error", () => {})
+  })
+const closed = (socket: Socket) => {
+  let isClosed = false
+  socket
+    .removeAllListeners("error")
+    .on("error", () => {})
+    .on("close", () => (isClosed = true))
+  return () => isClosed
+}
+
+describe("a client that holds a connection", () => {
+  it(
+    "and reads none of its answers is cut off",
+    onEdge(async (client) => {
+      const socket = await opened(client)
+      const isCut = closed(socket.pause())
+      // More than the buffers of both ends take.
+      socket.write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(120))
+      // Only who writes learns that the other end is gone.
+      while (!isCut()) {
+        expect((await client.ask("GET", "/health")).status).toBe(200)
+        socket.write("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+      }
+    }, hasty)
+  )
+
+  it(
+    "and sends its body a byte at a time has one deadline for the whole",
+    onEdge(async (client) => {
+      const socket = await opened(client)
+      const isCut = closed(socket)
+      const all = heard(socket)
+      socket.write("POST /v1/payouts HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+      while (!isCut()) {
+        socket.write("x")
+        await client.ask("GET", "/health")
+      }
+      const answer = await all
+      expect(answer).toContain("HTTP/1.1 400")
+      expect(answer).toContain("The body did not arrive within 30 seconds.")
+    }, hasty)
+  )
+
+  it(
+    "and calls a provider's path without knowing it is answered before its body comes",
+    onEdge(async (client) => {
+      const head = (path: string, method = "POST") => `${method} ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n`
+      for (const path of ["/webhooks/eversend/secret-2", "/webhooks/mtn/secret-1", "/webhooks/eversend", "/webhooks/a/b/c"])
+        expect((await client.bytes(head(path))).status).toBe(404)
+      expect((await client.bytes(head("/webhooks/eversend/secret-1", "PATCH"))).status).toBe(405)
+      expect((await client.bytes(`${head("/webhooks/eversend/secret-1")}${"x".repeat(200_000)}`)).status).toBe(200)
+    })
+  )
+})
