@@ -4,6 +4,10 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ledgerRules } from "../src/persistence/LedgerRules.ts"
 import { gateway } from "./commands/Gateway.ts"
+// What holds for the contract, for every link and for the tour: one run for all documents.
+import "./documents/Contract.ts"
+import "./documents/Links.ts"
+import "./documents/Tour.ts"
 
 const root = resolve(import.meta.dirname, "..")
 const read = (file: string) => readFileSync(join(root, file), "utf8")
