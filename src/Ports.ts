@@ -20,6 +20,7 @@ import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
 import { QuotesPg } from "./persistence/QuotesPg.ts"
 import { StandingPg } from "./persistence/StandingPg.ts"
+import { TenantChangesPg } from "./persistence/TenantChangesPg.ts"
 import { TenantsPg } from "./persistence/TenantsPg.ts"
 import { TransactionsPg } from "./persistence/TransactionsPg.ts"
 import { VaultPg } from "./persistence/VaultPg.ts"
@@ -61,6 +62,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     ProviderInboxPg,
     QuotesPg,
     StandingPg,
+    TenantChangesPg,
     TenantsPg,
     TransactionsPg,
     WebhookDeliveriesPg,

@@ -2,14 +2,19 @@ import { Effect, Layer, ManagedRuntime, Redacted, References } from "effect"
 import { Database } from "../../src/persistence/Database.ts"
 import { FloatLedgerPg } from "../../src/persistence/FloatLedgerPg.ts"
 import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import type { Bench } from "../Cluster.ts"
 import { expectTag, type Steps } from "./Payout.ts"
+
+/** Seals nothing but what is measured here. */
+const MASTER_KEY = Redacted.make(Buffer.alloc(32, 1).toString("base64"))
 
 /** The ledger as one gateway process has it: its pool, its batches. */
 export const openLedger = (bench: Bench) => {
   const runtime = ManagedRuntime.make(
     FloatLedgerPg.pipe(
+      Layer.provideMerge(VaultPg.layer(MASTER_KEY)),
       Layer.provideMerge(Layer.merge(Database.layer({ url: Redacted.make(bench.url) }), IdentifiersLive)),
       Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Warn"))
     )

@@ -1,26 +1,50 @@
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { Command, Flag } from "effect/cli"
+import { AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { AuditLog } from "../services/ports/AuditLog.ts"
+import { TenantChanges } from "../services/ports/TenantChanges.ts"
 import { answer } from "./Answer.ts"
 import { operatorPorts } from "./Installation.ts"
-import { Refusal } from "./Refusal.ts"
+import { Refusal, WrongUsage } from "./Refusal.ts"
 
 const ROWS_LISTED = 100
 const MOST_ROWS = 10_000
 
 const Limit = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: MOST_ROWS }))
 
+/** A head as the gateway's log and its metrics show it: the row's number and its hash. */
+const Head = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,17}:[0-9a-f]{64}$/)).pipe(
+  Schema.decodeTo(Schema.Struct({ sequence: Schema.BigInt, hash: Schema.String }), {
+    decode: SchemaGetter.transform((text: string) => ({
+      sequence: BigInt(text.slice(0, text.indexOf(":"))),
+      hash: text.slice(text.indexOf(":") + 1)
+    })),
+    encode: SchemaGetter.transform(
+      ({ hash, sequence }: { readonly sequence: bigint; readonly hash: string }) => `${sequence}:${hash}`
+    )
+  })
+)
+
 const list = Command.make(
   "list",
   {
+    app: Flag.String("app").pipe(
+      Flag.withSchema(AppId),
+      Flag.optional,
+      Flag.withDescription("what this tenant changed itself, with its own keys, instead of what operators changed")
+    ),
+    mode: Flag.Literals("mode", Mode.literals).pipe(Flag.optional, Flag.withDescription("with --app: of this mode only")),
     limit: Flag.String("limit").pipe(
       Flag.withSchema(Limit),
       Flag.withDefault(ROWS_LISTED),
       Flag.withDescription(`at most so many rows, ${ROWS_LISTED} if left out`)
     )
   },
-  Effect.fn(function* ({ limit }) {
+  Effect.fn(function* ({ app, limit, mode }) {
+    if (Option.isSome(app)) return yield* answer(yield* ofTenant(app.value, Option.getOrNull(mode), limit))
+    if (Option.isSome(mode))
+      return yield* new WrongUsage({ message: "--mode is for the changes of one tenant: name it with --app" })
     const log = yield* AuditLog
     const rows = yield* log.list(limit)
     yield* answer(
@@ -35,20 +59,47 @@ const list = Command.make(
       }))
     )
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("What operators changed, the newest first"))
+).pipe(Command.withDescription("What operators changed, or what one tenant changed itself; the newest first"))
+
+const ofTenant = Effect.fnUntraced(function* (appId: AppId, mode: Mode | null, limit: number) {
+  const changes = yield* TenantChanges
+  const rows = yield* changes.list(appId, mode, limit)
+  return rows.map(({ action, actor, at, details, place, tenant }) => ({
+    mode: tenant.mode,
+    place,
+    at: iso(at),
+    actor,
+    action,
+    details
+  }))
+})
 
 const verify = Command.make(
   "verify",
-  {},
-  Effect.fn(function* () {
+  {
+    head: Flag.String("head").pipe(
+      Flag.withSchema(Head),
+      Flag.optional,
+      Flag.withDescription(
+        "N:HASH, a head that was seen outside the database: the log must still hold that row, and all before it"
+      )
+    )
+  },
+  Effect.fn(function* ({ head: exported }) {
     const log = yield* AuditLog
-    const { brokenAt, rows } = yield* log.verify
-    yield* answer({ ok: brokenAt === null, rows, broken_at: brokenAt })
-    if (brokenAt !== null) return yield* new Refusal({ message: `the audit log is broken at row ${brokenAt}` })
+    const { brokenAt, head, rows, why } = yield* log.verify(Option.getOrNull(exported))
+    yield* answer({ ok: brokenAt === null, rows, broken_at: brokenAt, why, head: `${head.sequence}:${head.hash}` })
+    if (brokenAt !== null) return yield* new Refusal({ message: `the audit log is broken at row ${brokenAt}: ${why}` })
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Recompute the hash chain of the audit log; exit 1 where a row was changed or is missing"))
+).pipe(
+  Command.withDescription(
+    "Recompute the keyed chain of the audit log; exit 1 where a row was changed or is missing, or where the exported head is not in it"
+  )
+)
 
 export const audit = Command.make("audit").pipe(
-  Command.withDescription("The audit log: one hash-chained row for each change that an operator made"),
+  Command.withDescription(
+    "The audit log: one row of a keyed chain for each change that an operator made; and what tenants changed themselves"
+  ),
   Command.withSubcommands([list, verify])
 )

@@ -124,7 +124,7 @@ const recoverSince = Effect.fn("recoverSince")(function* (appId: AppId, mode: Mo
     mode,
     since,
     until,
-    audit: yield* audit("webhook recover", appId, { mode, since: iso(since) })
+    change: yield* audit("webhook recover", appId, { mode, since: iso(since) })
   })
   return { deliveries, resume_since: resumeAt === null ? null : iso(resumeAt) }
 })

@@ -1,7 +1,8 @@
-import { createHash } from "node:crypto"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { AuditLog, type AuditRow } from "../services/ports/AuditLog.ts"
+import { type AuditHead, AuditLog, type AuditReport, type AuditRow } from "../services/ports/AuditLog.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { HeadRow, isAuthentic, isSame, type Keyed, keyedHash, type Link, plainHash } from "./AuditChain.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** How many rows are verified with one statement. */
@@ -18,24 +19,26 @@ const listed = rowsOf(
     hash: Schema.String
   })
 )
+const links = rowsOf(
+  Schema.Struct({
+    sequence: Schema.BigInt,
+    atMicros: Schema.BigInt,
+    actor: Schema.String,
+    action: Schema.String,
+    subject: Schema.String,
+    details: Schema.String,
+    hash: Schema.Uint8Array
+  })
+)
+const heads = rowsOf(HeadRow)
 
-const Link = Schema.Struct({
-  sequence: Schema.BigInt,
-  at_micros: Schema.BigInt,
-  actor: Schema.String,
-  action: Schema.String,
-  subject: Schema.String,
-  details: Schema.String,
-  hash: Schema.Uint8Array
-})
-const links = rowsOf(Link)
-const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt, hash: Schema.Uint8Array }))
-
-/** The audit log on PostgreSQL; `append_audit` of migration 0002 writes it. */
+/** The audit log on PostgreSQL; AuditTrail writes it. */
 export const AuditLogPg = Layer.effect(
   AuditLog,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const { hash: keyed } = yield* Vault
+    const headRow = readHead(sql)
 
     const list = Effect.fn("AuditLog.list")(
       (limit: number): Effect.Effect<ReadonlyArray<AuditRow>> =>
@@ -44,36 +47,58 @@ export const AuditLogPg = Layer.effect(
           ORDER BY sequence DESC LIMIT ${limit}`)
     )
 
-    const verify = Effect.gen(function* () {
+    const page = (after: bigint, last: bigint) =>
+      links(sql`
+        SELECT sequence, (extract(epoch FROM at) * 1000000)::bigint AS "atMicros", actor, action, subject, details, hash
+        FROM audit_log WHERE sequence > ${after} AND sequence <= ${last} ORDER BY sequence LIMIT ${PAGE_ROWS}`)
+
+    const verify = Effect.fn("AuditLog.verify")(function* (exported: AuditHead | null) {
       // Read first: what is appended meanwhile is beyond it.
-      const [head] = yield* heads(sql`SELECT sequence, hash FROM audit_head`)
-      if (head === undefined) return { rows: 0n, brokenAt: 1n }
+      const row = yield* headRow
+      const head = shown(row)
+      const broken = (at: bigint, why: string): AuditReport => ({ rows: at - 1n, brokenAt: at, why, head })
       let previous: Uint8Array = new Uint8Array(0)
       let sequence = 0n
-      while (sequence < head.sequence) {
-        const page = yield* links(sql`
-          SELECT sequence, (extract(epoch FROM at) * 1000000)::bigint AS at_micros, actor, action, subject, details, hash
-          FROM audit_log WHERE sequence > ${sequence} AND sequence <= ${head.sequence} ORDER BY sequence LIMIT ${PAGE_ROWS}`)
-        for (const link of page) {
-          if (link.sequence !== sequence + 1n || !isSame(link.hash, hashOf(previous, link)))
-            return { rows: sequence, brokenAt: sequence + 1n }
+      while (sequence < row.sequence) {
+        const found = yield* page(sequence, row.sequence)
+        if (found.length === 0) return broken(sequence + 1n, MISSING)
+        for (const link of found) {
+          if (link.sequence !== sequence + 1n) return broken(sequence + 1n, MISSING)
+          if (!isSame(link.hash, hashOf(keyed, row.keyed_from, previous, link))) return broken(link.sequence, CHANGED)
+          if (exported?.sequence === link.sequence && exported.hash !== hex(link.hash)) return broken(link.sequence, OTHER)
           previous = link.hash
           sequence = link.sequence
         }
-        if (page.length === 0) return { rows: sequence, brokenAt: sequence + 1n }
       }
-      return { rows: sequence, brokenAt: isSame(previous, head.hash) ? null : sequence }
-    }).pipe(Effect.withSpan("AuditLog.verify"))
+      if (!isSame(previous, row.hash)) return broken(row.sequence, CHANGED)
+      if (!isAuthentic(keyed, row)) return broken(row.sequence + 1n, FORGED)
+      if (exported !== null && exported.sequence > row.sequence) return broken(row.sequence + 1n, SHORTER)
+      return { rows: row.sequence, brokenAt: null, why: null, head } satisfies AuditReport
+    })
 
-    return AuditLog.of({ list, verify })
+    const head = Effect.map(headRow, (row) => ({ ...shown(row), authentic: isAuthentic(keyed, row) }))
+
+    return AuditLog.of({ list, head, verify })
   })
 )
 
-/** What `append_audit` computes in SQL, computed again here: each field is preceded by its length in bytes. */
-const hashOf = (previous: Uint8Array, link: typeof Link.Type): Uint8Array => {
-  const fields = [link.sequence.toString(), link.at_micros.toString(), link.actor, link.action, link.subject, link.details]
-  const text = fields.map((field) => `${Buffer.byteLength(field, "utf8")}:${field},`).join("")
-  return createHash("sha256").update(previous).update(text, "utf8").digest()
-}
+const MISSING = "the row is missing"
+const CHANGED = "the row is not what a gateway wrote"
+const FORGED = "the end of the log is not one that a gateway wrote: rows from here on are missing"
+const SHORTER = "the exported head is beyond the end of the log: rows from here on are missing"
+const OTHER = "the row is another than the exported head names"
 
-const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
+/** The head as it is in the database. A log without one, which no gateway leaves, is one that nobody wrote. */
+export const readHead = (sql: SqlClient.SqlClient): Effect.Effect<HeadRow> =>
+  Effect.map(
+    heads(sql`SELECT sequence, hash, keyed_from, mac FROM audit_head`),
+    ([row]) => row ?? { sequence: 0n, hash: new Uint8Array(0), keyed_from: null, mac: null }
+  )
+
+/** Rows before `keyedFrom`, which is in what the head's own code covers, were chained by a release that had no key for it. */
+const hashOf = (keyed: Keyed, keyedFrom: bigint | null, previous: Uint8Array, link: Link): Uint8Array =>
+  keyedFrom === null || link.sequence < keyedFrom ? plainHash(previous, link) : keyedHash(keyed, previous, link)
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+const shown = ({ hash, sequence }: HeadRow): AuditHead => ({ sequence, hash: hex(hash) })

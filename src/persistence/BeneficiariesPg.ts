@@ -3,8 +3,10 @@ import { SqlClient } from "effect/sql"
 import { Beneficiary } from "../domain/Beneficiary.ts"
 import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
-import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import type { Change } from "../services/ports/AuditLog.ts"
 import { Beneficiaries, type Position } from "../services/ports/Beneficiaries.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { auditTrail } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const beneficiaries = rowsOf(Schema.Struct({ ...Beneficiary.fields, createdAt: Moment, lastUsedAt: Moment }))
@@ -14,6 +16,7 @@ export const BeneficiariesPg = Layer.effect(
   Beneficiaries,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
     const columns =
       sql.literal(`id, app_id AS "appId", mode, type, country, currency, network, bank_code AS "bankCode", bank_name AS "bankName",
       account_name AS "accountName", masked_destination AS "maskedDestination", created_at AS "createdAt", last_used_at AS "lastUsedAt"`)
@@ -34,7 +37,7 @@ export const BeneficiariesPg = Layer.effect(
     })
 
     const purge = Effect.fn("Beneficiaries.purge")(
-      function* (appId: AppId, audit: AuditEntry) {
+      function* (appId: AppId, change: Change) {
         // In the order in which accepted payouts lock them (ApplyStatement): two purges, or a purge and a batch, wait and never deadlock.
         const [counted] = yield* counts(sql`WITH doomed AS MATERIALIZED (
             SELECT app_id, id FROM beneficiaries WHERE app_id = ${appId} ORDER BY app_id, mode, party_hash FOR UPDATE
@@ -44,8 +47,7 @@ export const BeneficiariesPg = Layer.effect(
           )
           SELECT count(*) AS purged FROM purged`)
         const purged = Number(counted?.purged ?? 0n)
-        const details = JSON.stringify({ ...audit.details, purged: String(purged) })
-        yield* sql`SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${details})`
+        yield* trail.write({ ...change, details: { ...change.details, purged: String(purged) } })
         return purged
       },
       (effect) => sql.withTransaction(effect),

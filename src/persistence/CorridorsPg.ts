@@ -4,6 +4,8 @@ import { Corridor, type CorridorKey } from "../domain/Corridor.ts"
 import { iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { auditTrail } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** A change is seen by every node within a second: what is kept in memory is younger than this. */
@@ -16,6 +18,7 @@ export const CorridorsPg = Layer.effect(
   Corridors,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
 
     const read = corridors(sql`
       SELECT country, currency, direction, method, active, providers, networks, minimum_minor AS minimum, maximum_minor AS maximum,
@@ -32,8 +35,8 @@ export const CorridorsPg = Layer.effect(
     })
 
     const put = Effect.fn("Corridors.put")(function* (corridor: Corridor, audit: AuditEntry) {
-      yield* sql`
-        WITH written AS (
+      yield* trail.withKept(
+        sql`
           INSERT INTO corridors (country, currency, direction, method, active, providers, networks, minimum_minor, maximum_minor,
             customer_action, requires_redirect_url, requires_msisdn, destination_currencies, availability, inactive_reason, updated_at)
           VALUES (${corridor.country}, ${corridor.currency}, ${corridor.direction}, ${corridor.method}, ${corridor.active},
@@ -45,12 +48,11 @@ export const CorridorsPg = Layer.effect(
             customer_action = EXCLUDED.customer_action, requires_redirect_url = EXCLUDED.requires_redirect_url,
             requires_msisdn = EXCLUDED.requires_msisdn, destination_currencies = EXCLUDED.destination_currencies,
             availability = EXCLUDED.availability, inactive_reason = EXCLUDED.inactive_reason, updated_at = EXCLUDED.updated_at
-          RETURNING country
-        )
-        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-        FROM written`
+          RETURNING country`,
+        audit
+      )
       yield* forget
-    }, Effect.orDie)
+    })
 
     return Corridors.of({ list, find, put })
   })

@@ -6,6 +6,7 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Denials } from "../services/ports/Denials.ts"
 import { Screening } from "../services/ports/Screening.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { auditTrail } from "./AuditTrail.ts"
 import { readTogether } from "./ReadsTogether.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
@@ -27,6 +28,7 @@ export const DenialsPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
+    const trail = auditTrail(sql, vault.hash)
 
     const hashOf = (kind: DenialKind, value: Redacted.Redacted): Uint8Array => {
       const spelled = kind === "screened_name" ? nameKey(Redacted.value(value)) : numberKey(Redacted.value(value))
@@ -53,16 +55,15 @@ export const DenialsPg = Layer.effect(
       reason: string,
       audit: AuditEntry
     ) {
-      const rows = yield* sql`
-        WITH added AS (
+      const rows = yield* trail.withKept(
+        sql`
           INSERT INTO denials (kind, hash, masked, reason, created_at)
           VALUES (${kind}, ${hashOf(kind, value)}, ${maskedDenial(kind, Redacted.value(value))}, ${reason}, ${iso(audit.at)}::timestamptz)
-          ON CONFLICT (kind, hash) DO NOTHING RETURNING kind
-        )
-        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-        FROM added`
+          ON CONFLICT (kind, hash) DO NOTHING RETURNING kind`,
+        audit
+      )
       return rows.length === 1
-    }, Effect.orDie)
+    })
 
     const list = Effect.fn("Denials.list")((kinds: ReadonlyArray<DenialKind>, limit: number) =>
       denials(sql`SELECT kind, masked, reason, created_at AS "createdAt" FROM denials WHERE kind = ANY (${kinds})

@@ -18,7 +18,9 @@ import {
 } from "../services/ports/FloatLedger.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { currentTraceparent } from "../services/ports/TraceLinks.ts"
+import { Vault } from "../services/ports/Vault.ts"
 import { applyParameters, applyStatement } from "./ApplyStatement.ts"
+import { auditTrail } from "./AuditTrail.ts"
 import { apart, wasHeld } from "./HeldRow.ts"
 import { appliedBefore, openedBefore } from "./LostAnswers.ts"
 import { openParameters } from "./OpenColumns.ts"
@@ -95,6 +97,7 @@ export const FloatLedgerPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const identifiers = yield* Identifiers
+    const trail = auditTrail(sql, (yield* Vault).hash)
 
     const open = yield* batched({
       statement: openAll(sql),
@@ -149,11 +152,8 @@ export const FloatLedgerPg = Layer.effect(
       yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)
         VALUES (${appId}, ${mode}, ${externalId}, ${reference}, ${direction}, ${currency}, ${amount}, ${note}, ${at}::timestamptz,
           ${JSON.stringify(encodePosition(after))}::json)`
-      yield* audited(audit)
+      yield* trail.write(audit)
     })
-
-    const audited = ({ action, actor, at, details, subject }: AuditEntry) =>
-      sql`SELECT append_audit(${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)})`
 
     const adjust = Effect.fn("FloatLedger.adjust")(
       function* (adjustment: Adjustment) {
@@ -207,7 +207,7 @@ export const FloatLedgerPg = Layer.effect(
         const entry = step.entry?.phase === "correct" ? yield* covered(step.entry, appId, mode) : step.entry
         const [result] = yield* applyAll(sql)([{ ...step, entry, traceparent: yield* currentTraceparent }])
         if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies Resolved
-        yield* audited(audit)
+        yield* trail.write(audit)
         return result satisfies Resolved
       },
       (effect) => sql.withTransaction(effect),

@@ -1,9 +1,10 @@
 import type { KeyObject } from "node:crypto"
 import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { KeyRotation, NotRotated, type Rewrapped } from "../services/ports/KeyRotation.ts"
+import { auditTrail } from "./AuditTrail.ts"
+import { hashKeyOf, keyedBy } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
 import { masterOf, opened, sealed } from "./Sealing.ts"
 import type { VaultError } from "./VaultError.ts"
@@ -143,10 +144,11 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     const ours = sealedColumns.filter(({ table }) => table === "vault_keys")
     const others = sealedColumns.filter((column) => !ours.includes(column))
     yield* rewrapAll(others, from, counts)
+    const ourKey = hashKeyOf(sql, to).pipe(Effect.catchTag("VaultError", ({ message }) => new NotRotated({ message })))
     const last = Effect.gen(function* () {
       yield* rewrapAll(ours, from, counts)
       if (Object.values(counts).every((count) => count === 0)) return
-      yield* sql`SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})`
+      yield* auditTrail(sql, keyedBy(yield* ourKey)).write(audit)
     })
     yield* sql.withTransaction(last).pipe(Effect.catchTag("SqlError", (error) => Effect.die(error)))
     // From here on no gateway starts with the old key; one that still ran may have sealed something while ours were re-wrapped.

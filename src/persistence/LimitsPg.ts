@@ -8,6 +8,8 @@ import { type Counter, type Limit, Window } from "../domain/Limits.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Limits } from "../services/ports/Limits.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { auditTrail } from "./AuditTrail.ts"
 import { wasHeld } from "./HeldRow.ts"
 import { keptSince } from "./KeptSince.ts"
 import { rowsOf } from "./Rows.ts"
@@ -56,6 +58,7 @@ export const LimitsPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
 
     const unchanged = yield* unchangedRows(sql)
+    const trail = auditTrail(sql, (yield* Vault).hash)
 
     const readOwn = (appIds: ReadonlyArray<string>) =>
       Effect.map(
@@ -96,16 +99,13 @@ export const LimitsPg = Layer.effect(
     const prepare = (counters: ReadonlyArray<Counter>): Effect.Effect<ReadonlyArray<bigint>> =>
       counters.length === 0 ? Effect.succeed([]) : prepareOne(counters)
 
-    const audited = ({ action, actor, at, details, subject }: AuditEntry) =>
-      sql`SELECT append_audit(${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)})`
-
     const set = Effect.fn("Limits.set")(
       function* (appId: AppId, { count, direction, mode, window }: Limit, audit: AuditEntry) {
         const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${appId} FOR SHARE`
         if (tenants.length === 0) return false
         yield* sql`INSERT INTO limits (app_id, mode, direction, window_name, count) VALUES (${appId}, ${mode}, ${direction}, ${window}, ${BigInt(count)})
           ON CONFLICT (app_id, mode, direction, window_name) DO UPDATE SET count = EXCLUDED.count`
-        yield* audited(audit)
+        yield* trail.writeKept(audit)
         return true
       },
       (effect) => sql.withTransaction(effect),
@@ -116,7 +116,7 @@ export const LimitsPg = Layer.effect(
       function* (provider: string, currency: Currency, amount: Amount, audit: AuditEntry) {
         yield* sql`INSERT INTO ceilings (provider, currency, amount_minor) VALUES (${provider}, ${currency}, ${amount})
           ON CONFLICT (provider, currency) DO UPDATE SET amount_minor = EXCLUDED.amount_minor`
-        yield* audited(audit)
+        yield* trail.writeKept(audit)
       },
       (effect) => sql.withTransaction(effect),
       Effect.orDie

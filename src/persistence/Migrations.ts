@@ -17,6 +17,7 @@ import * as reconciliation from "./migrations/0010_reconciliation.ts"
 import * as observability from "./migrations/0011_observability.ts"
 import * as partitions from "./migrations/0012_partitions.ts"
 import * as keysByAge from "./migrations/0013_keys_by_age.ts"
+import * as auditChain from "./migrations/0014_audit_chain.ts"
 import * as hashesOfNumbers from "./migrations/0015_hashes_of_numbers.ts"
 import * as strictGuard from "./migrations/0016_strict_guard.ts"
 import * as evidence from "./migrations/0022_evidence.ts"
@@ -49,6 +50,7 @@ export const Migrations = {
     observability,
     partitions,
     keysByAge,
+    auditChain,
     hashesOfNumbers,
     strictGuard,
     evidence

@@ -4,6 +4,8 @@ import { Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type Callback, type CallbackRow, CallbackStatus, ProviderInbox } from "../services/ports/ProviderInbox.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { auditTrail } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const stored = rowsOf(Schema.Struct({ id: Reference }))
@@ -39,6 +41,7 @@ export const ProviderInboxPg = Layer.effect(
   ProviderInbox,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
 
     const store = Effect.fn("ProviderInbox.store")(function* (callback: Callback) {
       const { digest, hint, id, mode, provider, receivedAt } = callback
@@ -88,17 +91,12 @@ export const ProviderInboxPg = Layer.effect(
     })
 
     const changed = Effect.fnUntraced(function* (set: Statement.Fragment, audit: AuditEntry) {
-      const [row] = yield* listed(sql`
-        WITH changed AS (
+      const [row] = yield* trail.with(
+        listed(sql`
           UPDATE provider_inbox ${set}
-          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference
-        ),
-        logged AS (
-          SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-          FROM changed
-        )
-        SELECT c.id, c.provider, c.mode, c.received_at, c.digest, c.reference, c.provider_reference, c.status, c.next_look_at, c.matched_reference
-        FROM changed c CROSS JOIN logged`)
+          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference`),
+        audit
+      )
       return Option.map(Option.fromUndefinedOr(row), rowOf)
     })
 

@@ -6,6 +6,7 @@ import { Caller, type Capability, type NewTenant, Role, Tenant } from "../domain
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { readTogether } from "./ReadsTogether.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import { unchangedRows } from "./UnchangedRows.ts"
@@ -32,7 +33,6 @@ const keyRows = rowsOf(
 const signingKeys = rowsOf(
   Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array })
 )
-const changes = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
 /** Tenants on PostgreSQL. Signing keys and pins are kept in memory, because every request needs them. */
 export const TenantsPg = Layer.effect(
@@ -41,19 +41,19 @@ export const TenantsPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
     const unchanged = yield* unchangedRows(sql)
+    const trail = auditTrail(sql, vault.hash)
     const columns = sql.literal(COLUMNS)
 
     const create = Effect.fn("Tenants.create")(function* (tenant: NewTenant, audit: AuditEntry) {
       const { appId, capabilities, createdAt, status } = tenant
-      const rows = yield* changes(sql`
-        WITH made AS (
-          INSERT INTO tenants (app_id, status, capabilities, created_at)
-          VALUES (${appId}, ${status}, ${capabilities}, ${iso(createdAt)}::timestamptz)
-          ON CONFLICT (app_id) DO NOTHING
-          RETURNING app_id
-        )
-        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-          AS sequence FROM made`)
+      const rows = yield* trail.withKept(
+        sql`
+        INSERT INTO tenants (app_id, status, capabilities, created_at)
+        VALUES (${appId}, ${status}, ${capabilities}, ${iso(createdAt)}::timestamptz)
+        ON CONFLICT (app_id) DO NOTHING
+        RETURNING app_id`,
+        audit
+      )
       return rows.length === 1
     })
 
@@ -78,27 +78,25 @@ export const TenantsPg = Layer.effect(
     const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
       const { appId, keyId, mode, role } = key.caller
       const secret = yield* vault.seal(secretOf(appId, keyId), key.signingSecret)
-      const rows = yield* changes(sql`
-        WITH made AS (
-          INSERT INTO api_keys (app_id, key_id, mode, role, api_key_hash, signing_secret_sealed, created_at)
-          SELECT app_id, ${keyId}, ${mode}, ${role}, ${key.apiKeyHash}, ${secret}, ${iso(key.createdAt)}::timestamptz
-          FROM tenants WHERE app_id = ${appId}
-          RETURNING key_id
-        )
-        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-          AS sequence FROM made`)
+      const rows = yield* trail.withKept(
+        sql`
+        INSERT INTO api_keys (app_id, key_id, mode, role, api_key_hash, signing_secret_sealed, created_at)
+        SELECT app_id, ${keyId}, ${mode}, ${role}, ${key.apiKeyHash}, ${secret}, ${iso(key.createdAt)}::timestamptz
+        FROM tenants WHERE app_id = ${appId}
+        RETURNING key_id`,
+        audit
+      )
       yield* unchanged.forget
       return rows.length === 1
     })
 
     const revokeKey = Effect.fn("Tenants.revokeKey")(function* (appId: AppId, keyId: string, at: Instant, audit: AuditEntry) {
-      const rows = yield* changes(sql`
-        WITH revoked AS (
-          UPDATE api_keys SET revoked_at = ${iso(at)}::timestamptz WHERE app_id = ${appId} AND key_id = ${keyId} AND revoked_at IS NULL
-          RETURNING key_id
-        )
-        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-          AS sequence FROM revoked`)
+      const rows = yield* trail.withKept(
+        sql`
+        UPDATE api_keys SET revoked_at = ${iso(at)}::timestamptz WHERE app_id = ${appId} AND key_id = ${keyId} AND revoked_at IS NULL
+        RETURNING key_id`,
+        audit
+      )
       yield* unchanged.forget
       return rows.length === 1
     })
@@ -135,7 +133,7 @@ export const TenantsPg = Layer.effect(
       create,
       find,
       list,
-      ...changesOf(sql, unchanged.forget),
+      ...changesOf(sql, trail, unchanged.forget),
       pinned,
       repeatSales,
       issueKey,
@@ -147,14 +145,13 @@ export const TenantsPg = Layer.effect(
 )
 
 /** What operators change of a tenant. */
-const changesOf = (sql: SqlClient.SqlClient, forget: Effect.Effect<void>) => {
+const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.Effect<void>) => {
   /** One change of one tenant and its audit row; the tenant as it then is. */
   const change = Effect.fnUntraced(function* (appId: AppId, assignment: Statement.Fragment, audit: AuditEntry) {
-    const rows = yield* tenants(sql`
-      WITH changed AS (UPDATE tenants SET ${assignment} WHERE app_id = ${appId} RETURNING *)
-      SELECT ${sql.literal(COLUMNS)},
-        append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-      FROM changed`)
+    const rows = yield* trail.withKept(
+      tenants(sql`UPDATE tenants SET ${assignment} WHERE app_id = ${appId} RETURNING ${sql.literal(COLUMNS)}`),
+      audit
+    )
     yield* forget
     return Option.fromUndefinedOr(rows[0])
   })

@@ -7,6 +7,8 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { Transaction } from "../domain/Transaction.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type Span, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { readTogether } from "./ReadsTogether.ts"
 
 const StoredRow = Schema.Struct({
@@ -54,22 +56,24 @@ const allReadable = (ofWhat: string, rows: ReadonlyArray<object>) =>
 const first = (rows: unknown) => Effect.map(stored(rows), (all) => Option.fromUndefinedOr(all[0]))
 
 /** Reads of what was sent and answered, each with the audit row that it leaves. */
-const auditedReads = (sql: SqlClient.SqlClient) => {
-  const audited = ({ action, actor, at, details, subject }: AuditEntry) =>
-    sql`append_audit(${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)})`
+const auditedReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
   const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
-    const rows = yield* sql`
-      SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse", ${audited(audit)}
-      FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange'`
+    const rows = yield* trail.with(
+      sql`
+        SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse"
+        FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange'`,
+      audit
+    )
     const [row] = yield* decodeRaw(rows)
     return row === undefined
       ? Option.none()
       : Option.some({ transaction: row.record, rawRequest: row.rawRequest, rawResponse: row.rawResponse })
   }, Effect.orDie)
   const lastCall = Effect.fn("Transactions.lastCall")(function* (reference: Reference, audit: AuditEntry) {
-    const rows = yield* sql`
-      SELECT raw_request AS "rawRequest", raw_response AS "rawResponse", ${audited(audit)}
-      FROM transactions WHERE reference = ${reference}`
+    const rows = yield* trail.with(
+      sql`SELECT raw_request AS "rawRequest", raw_response AS "rawResponse" FROM transactions WHERE reference = ${reference}`,
+      audit
+    )
     return Option.fromUndefinedOr((yield* decodeCalls(rows))[0])
   }, Effect.orDie)
   return { raw, lastCall }
@@ -92,6 +96,7 @@ export const TransactionsPg = Layer.effect(
   Transactions,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
 
     const findOne = yield* readTogether((names: ReadonlyArray<Name>) =>
       sql.unsafe<{ readonly ord: number }>(findStatement, [JSON.stringify(names.map((name, ord) => ({ ord, ...name })))]).pipe(
@@ -175,7 +180,7 @@ export const TransactionsPg = Layer.effect(
       begunBetween,
       claimDue,
       inReview,
-      ...auditedReads(sql),
+      ...auditedReads(sql, trail),
       sealedDestination
     })
   })

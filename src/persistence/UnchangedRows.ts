@@ -30,14 +30,14 @@ export interface UnchangedRows {
 }
 
 /**
- * Keeps rows that only operators change, for as long as none does: each of their changes writes the audit log in the same commit, so that
- * the number of its newest entry says for all rows together whether anything may be different.
+ * Keeps rows that only operators change, for as long as none does: each of their changes counts up a number in the same commit
+ * (AuditTrail.withKept), which says for all rows together whether anything may be different. What tenants change does not count it up.
  */
 export const unchangedRows = (sql: SqlClient.SqlClient): Effect.Effect<UnchangedRows, never, Scope.Scope> =>
   Effect.gen(function* () {
     // Everybody waits for it: on a connection that went silent it is given up soon, and asked again.
     const look = yield* readTogether((asked: ReadonlyArray<null>) =>
-      Effect.map(heads(sql`SELECT sequence FROM audit_head`), ([head]) => asked.map(() => head?.sequence ?? 0n))
+      Effect.map(heads(sql`SELECT kept_version AS sequence FROM audit_head`), ([head]) => asked.map(() => head?.sequence ?? 0n))
     )
     const [newest, forget] = yield* Effect.cachedInvalidateWithTTL(look(null), (exit) =>
       Exit.isSuccess(exit) ? LOOKED_EVERY_MS : 0

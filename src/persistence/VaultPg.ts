@@ -1,16 +1,13 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Destination } from "../domain/Party.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { rowsOf } from "./Rows.ts"
-import { KEY_BYTES, masterOf, opened, sealed } from "./Sealing.ts"
-import { VaultError } from "./VaultError.ts"
+import { hashKeyOf, keyedBy } from "./HashKey.ts"
+import { masterOf, opened, sealed } from "./Sealing.ts"
+import type { VaultError } from "./VaultError.ts"
 
-const HASH_KEY = "hash_key"
 const DESTINATION = "destination"
 
-const keys = rowsOf(Schema.Struct({ sealed: Schema.Uint8Array }))
 const DestinationText = Schema.fromJsonString(Destination)
 const encodeDestination = Schema.encodeEffect(DestinationText)
 const decodeDestination = Schema.decodeEffect(DestinationText)
@@ -48,30 +45,6 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
       ),
     openDestination: (value) =>
       open(DESTINATION, value).pipe(Effect.flatMap((text) => Effect.orDie(decodeDestination(Redacted.value(text))))),
-    hash: (purpose, text) =>
-      // No purpose holds a NUL, so that no two pairs of purpose and text make the same input.
-      new Uint8Array(
-        createHmac("sha256", hashKey)
-          .update(`${purpose}\0${Redacted.value(text)}`, "utf8")
-          .digest()
-      )
+    hash: keyedBy(hashKey)
   })
-})
-
-/** Made on the first start; of nodes that start together one wins, and the others read what it made. */
-const hashKeyOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
-  const read = keys(sql`SELECT sealed FROM vault_keys WHERE purpose = ${HASH_KEY}`)
-  let [row] = yield* read
-  if (row === undefined) {
-    const made = sealed(master, HASH_KEY, randomBytes(KEY_BYTES))
-    yield* sql`INSERT INTO vault_keys (purpose, sealed) VALUES (${HASH_KEY}, ${made}) ON CONFLICT (purpose) DO NOTHING`.pipe(
-      Effect.orDie
-    )
-    ;[row] = yield* read
-  }
-  const key = row === undefined ? Option.none() : opened(master, HASH_KEY, row.sealed)
-  if (Option.isNone(key)) {
-    return yield* new VaultError({ message: "MASTER_KEY is not the key that this database was sealed with" })
-  }
-  return createSecretKey(key.value)
 })

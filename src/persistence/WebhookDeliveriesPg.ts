@@ -4,8 +4,10 @@ import { type Delivery, type DeliveryAttempt, DeliveryStatus } from "../domain/D
 import { EventType, type OutboxEvent } from "../domain/Event.ts"
 import { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import type { Change } from "../services/ports/AuditLog.ts"
+import { Vault } from "../services/ports/Vault.ts"
 import { type Place, type RecoveryStep, WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
+import { auditTrail } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** Of one delivery's attempts the last so many are shown: the whole schedule, and what was asked for by hand. */
@@ -35,7 +37,6 @@ const attemptRows = rowsOf(
   })
 )
 const owners = rowsOf(Schema.Struct({ appId: AppId, mode: Mode }))
-const changes = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 const steps = rowsOf(
   Schema.Struct({ seen: Schema.Number, changed: Schema.Number, at: Schema.NullOr(Moment), id: Schema.NullOr(Schema.String) })
 )
@@ -45,6 +46,7 @@ export const WebhookDeliveriesPg = Layer.effect(
   WebhookDeliveries,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
 
     const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Omit<Delivery, "attempts">>) {
       const [first] = rows
@@ -104,19 +106,18 @@ export const WebhookDeliveriesPg = Layer.effect(
       mode: Mode,
       id: Reference,
       at: Instant,
-      audit: AuditEntry
+      change: Change
     ) {
-      const rows = yield* changes(sql`
-        WITH asked AS (
+      const rows = yield* trail.with(
+        sql`
           UPDATE deliveries SET status = 'due', attempts = CASE WHEN status = 'due' THEN attempts ELSE 0 END,
             next_attempt_at = least(next_attempt_at, ${iso(at)}::timestamptz), completed_at = NULL
           -- Whatever makes a delivery due reads its event, so that no month of events goes meanwhile.
           WHERE app_id = ${appId} AND id = ${id} AND mode = ${mode}
             AND EXISTS (SELECT FROM events v WHERE v.app_id = deliveries.app_id AND v.id = deliveries.event_id)
-          RETURNING id
-        )
-        SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-          AS sequence FROM asked`)
+          RETURNING id`,
+        change
+      )
       return rows.length === 1
     })
 
@@ -132,8 +133,9 @@ export const WebhookDeliveriesPg = Layer.effect(
         SELECT app_id, id, mode, id, 'due', created_at, created_at FROM told`
     }, Effect.orDie)
 
-    const recover = Effect.fn("WebhookDeliveries.recover")(function* ({ appId, audit, from, ids, mode, until }: RecoveryStep) {
-      const [row] = yield* steps(sql`
+    const recover = Effect.fn("WebhookDeliveries.recover")(
+      function* ({ appId, change, from, ids, mode, until }: RecoveryStep) {
+        const [row] = yield* steps(sql`
         WITH page AS MATERIALIZED (
           SELECT id, type, created_at FROM events
           WHERE app_id = ${appId} AND mode = ${mode} AND (created_at, id) > (${iso(from.at)}::timestamptz, ${from.id})
@@ -153,16 +155,16 @@ export const WebhookDeliveriesPg = Layer.effect(
           FROM wanted w JOIN unnest(${ids}::text[]) WITH ORDINALITY AS f(id, place) ON f.place = w.place
           RETURNING id
         ),
-        logged AS (
-          SELECT append_audit(${iso(audit.at)}::timestamptz, ${audit.actor}, ${audit.action}, ${audit.subject}, ${JSON.stringify(audit.details)})
-          FROM made LIMIT 1
-        ),
         last AS (SELECT created_at, id FROM page ORDER BY created_at DESC, id DESC LIMIT 1)
         SELECT (SELECT count(*)::int FROM page) AS seen, (SELECT count(*)::int FROM made) AS changed,
-          (SELECT created_at FROM last) AS at, (SELECT id FROM last) AS id
-        FROM (SELECT count(*) FROM logged) AS audited`)
-      return { made: row?.changed ?? 0, next: nextOf(row, ids.length) }
-    })
+          (SELECT created_at FROM last) AS at, (SELECT id FROM last) AS id`)
+        const made = row?.changed ?? 0
+        if (made > 0) yield* trail.write(change)
+        return { made, next: nextOf(row, ids.length) }
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
 
     const purge = Effect.fn("WebhookDeliveries.purge")(function* (before: Instant, after: Place | null, limit: number) {
       const later = after === null ? sql.literal("true") : sql`(created_at, id) > (${iso(after.at)}::timestamptz, ${after.id})`

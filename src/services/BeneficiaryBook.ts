@@ -36,7 +36,10 @@ export class BeneficiaryBook extends Context.Service<
         return found.value
       })
 
-      const purge = Effect.fn("BeneficiaryBook.purge")(function* ({ appId, keyId }: Caller, confirmation: string | undefined) {
+      const purge = Effect.fn("BeneficiaryBook.purge")(function* (
+        { appId, keyId, mode }: Caller,
+        confirmation: string | undefined
+      ) {
         if (confirmation !== appId) {
           return yield* new ValidationFailed({
             issues: [{ path: "X-Confirm-Purge", message: "must be the caller's own app id" }]
@@ -48,7 +51,8 @@ export class BeneficiaryBook extends Context.Service<
           actor: `${appId}/${keyId}`,
           action: "beneficiaries purge",
           subject: appId,
-          details: {}
+          details: {},
+          tenant: { appId, mode }
         })
       })
 

@@ -5,6 +5,7 @@ import { Limits } from "./ports/Limits.ts"
 import { Nonces } from "./ports/Nonces.ts"
 import { PartyHashes } from "./ports/PartyHashes.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
+import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
 import { makeRetention } from "./WebhookRetention.ts"
 
 const EVERY = "30 seconds"
@@ -36,6 +37,7 @@ export const makeSweep = Effect.gen(function* () {
   const limits = yield* Limits
   const parties = yield* PartyHashes
   const inbox = yield* ProviderInbox
+  const changes = yield* TenantChanges
   const removeOldEvents = yield* makeRetention
   const keepPartitions = yield* makeUpkeep
   // Each answers how many rows went: as many as a step may remove, and there may be more.
@@ -46,6 +48,7 @@ export const makeSweep = Effect.gen(function* () {
     { what: "ended windows", sweep: (now: number) => limits.sweep(now - COUNTERS_KEPT_MS, A_STEP) },
     { what: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
     { what: "old callbacks", sweep: (now: number) => inbox.sweep(now - CALLBACKS_KEPT_MS, A_STEP) },
+    { what: "tenants' changes", sweep: (now: number) => changes.sweep(now - TENANT_CHANGES_KEPT_MS, A_STEP) },
     { what: "hashes of numbers", sweep: (now: number) => parties.forget(now - PARTIES_KNOWN_MS, A_STEP) }
   ]
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { AppId, Mode } from "../domain/Ids.ts"
 import type { Instant } from "../domain/Instant.ts"
-import type { AuditEntry } from "./ports/AuditLog.ts"
+import type { Change } from "./ports/AuditLog.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { type Place, WebhookDeliveries } from "./ports/WebhookDeliveries.ts"
 
@@ -22,7 +22,7 @@ interface Wish {
   readonly mode: Mode
   readonly since: Instant
   readonly until: Instant
-  readonly audit: AuditEntry
+  readonly change: Change
 }
 
 /** Sends a tenant's events again, oldest first, for whoever asks. `stepped` runs after each step. */

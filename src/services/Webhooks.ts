@@ -8,7 +8,7 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../domain/StandardWebhook.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { endpointUrlProblem } from "./EndpointAddress.ts"
-import type { AuditEntry } from "./ports/AuditLog.ts"
+import type { TenantChange } from "./ports/AuditLog.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
 import { type Place, WebhookDeliveries } from "./ports/WebhookDeliveries.ts"
@@ -76,17 +76,17 @@ export class Webhooks extends Context.Service<
         if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "url", message: problem }] })
         const at = yield* Clock.currentTimeMillis
         const secret = yield* newSecret
-        const details = { mode, url: command.url, events: command.events.join(","), enabled: String(command.enabled) }
-        const audit = entry(caller, at, "webhook endpoint", details)
-        const put = yield* endpoints.put({ appId, mode, ...command }, secret, null, at, audit)
+        const details = { url: command.url, events: command.events.join(","), enabled: String(command.enabled) }
+        const change = entry(caller, at, "webhook endpoint", details)
+        const put = yield* endpoints.put({ appId, mode, ...command }, secret, null, at, change)
         yield* dispatcher.nudge
         return { endpoint: put.endpoint, secret: put.created ? secret : null }
       })
 
       const removeEndpoint = Effect.fn("Webhooks.removeEndpoint")(function* (caller: Caller) {
         const { appId, mode } = caller
-        const audit = entry(caller, yield* Clock.currentTimeMillis, "webhook endpoint remove", { mode })
-        return yield* present(yield* endpoints.remove(appId, mode, audit))
+        const change = entry(caller, yield* Clock.currentTimeMillis, "webhook endpoint remove", {})
+        return yield* present(yield* endpoints.remove(appId, mode, change))
       })
 
       const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (caller: Caller) {
@@ -94,8 +94,8 @@ export class Webhooks extends Context.Service<
         const at = yield* Clock.currentTimeMillis
         const secret = yield* newSecret
         const previousUntil = at + ROTATION_MS
-        const audit = entry(caller, at, "webhook rotate-secret", { mode })
-        const rotated = yield* endpoints.rotate(appId, mode, secret, previousUntil, at, audit)
+        const change = entry(caller, at, "webhook rotate-secret", {})
+        const rotated = yield* endpoints.rotate(appId, mode, secret, previousUntil, at, change)
         if (!rotated) return yield* new NotFound()
         return { secret, previousUntil }
       })
@@ -132,8 +132,8 @@ export class Webhooks extends Context.Service<
         yield* present(yield* outgoing.find(appId, mode, id))
         yield* reachable(caller)
         const at = yield* Clock.currentTimeMillis
-        const audit = entry(caller, at, "webhook redeliver", { mode, delivery: id })
-        if (!(yield* outgoing.redeliver(appId, mode, id, at, audit))) return yield* new NotFound()
+        const change = entry(caller, at, "webhook redeliver", { delivery: id })
+        if (!(yield* outgoing.redeliver(appId, mode, id, at, change))) return yield* new NotFound()
         yield* dispatcher.nudge
         return yield* present(yield* outgoing.find(appId, mode, id))
       })
@@ -144,8 +144,8 @@ export class Webhooks extends Context.Service<
         const problem = since > until ? FUTURE : since < until - EVENTS_KEPT_MS ? TOO_OLD : undefined
         if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "since", message: problem }] })
         yield* reachable(caller)
-        const audit = entry(caller, until, "webhook recover", { mode, since: iso(since) })
-        return yield* recovery({ appId, mode, since, until, audit })
+        const change = entry(caller, until, "webhook recover", { since: iso(since) })
+        return yield* recovery({ appId, mode, since, until, change })
       })
 
       return Webhooks.of({ endpoint, setEndpoint, removeEndpoint, rotateSecret, test, deliveries, redeliver, recover })
@@ -160,10 +160,11 @@ const TOO_OLD = "must be a moment at most 30 days ago"
 const present = <A>(found: Option.Option<A>): Effect.Effect<A, NotFound> =>
   Option.match(found, { onNone: () => new NotFound(), onSome: (value) => Effect.succeed(value) })
 
-const entry = ({ appId, keyId }: Caller, at: Instant, action: string, details: AuditEntry["details"]): AuditEntry => ({
+const entry = ({ appId, keyId, mode }: Caller, at: Instant, action: string, details: TenantChange["details"]): TenantChange => ({
   at,
   actor: `${appId}/${keyId}`,
   action,
   subject: appId,
-  details
+  details,
+  tenant: { appId, mode }
 })

@@ -83,12 +83,25 @@ describe("audit verify", () => {
         const { result, run, sql } = yield* installation
         yield* result("tenant", "create", "acme")
         yield* result("tenant", "freeze", "acme", "--reason", "fraud")
-        expect(yield* result("audit", "verify")).toEqual({ ok: true, rows: 2, broken_at: null })
+        const holds = yield* result("audit", "verify")
+        expect(holds).toEqual({ ok: true, rows: 2, broken_at: null, why: null, head: expect.stringMatching(/^2:[0-9a-f]{64}$/) })
+        expect(yield* result("audit", "verify", "--head", holds.head)).toEqual(holds)
+        const other = holds.head.replace(/[0-9a-f]{64}/, "0".repeat(64))
+        expect(yield* run("audit", "verify", "--head", other)).toMatchObject({
+          code: 1,
+          errors: "the audit log is broken at row 2: the row is another than the exported head names"
+        })
+        expect(yield* run("audit", "verify", "--head", holds.head.replace("2:", "3:"))).toMatchObject({
+          code: 1,
+          errors:
+            "the audit log is broken at row 3: the exported head is beyond the end of the log: rows from here on are missing"
+        })
+        expect(yield* run("audit", "verify", "--head", "2")).toMatchObject({ code: 2 })
         yield* sql`ALTER TABLE audit_log DISABLE TRIGGER audit_log_is_append_only`
         yield* sql`UPDATE audit_log SET actor = 'somebody else' WHERE sequence = 1`
         const broken = yield* run("audit", "verify", "--json")
-        expect(broken).toMatchObject({ code: 1, errors: "the audit log is broken at row 1" })
-        expect(JSON.parse(broken.output)).toEqual({ ok: false, rows: 0, broken_at: 1 })
+        expect(broken).toMatchObject({ code: 1, errors: "the audit log is broken at row 1: the row is not what a gateway wrote" })
+        expect(JSON.parse(broken.output)).toMatchObject({ ok: false, rows: 0, broken_at: 1 })
       })
     )
   )

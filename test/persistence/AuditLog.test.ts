@@ -1,83 +1,193 @@
+import { randomBytes } from "node:crypto"
 import { describe, it } from "@effect/vitest"
-import { Context, Effect } from "effect"
+import { Context, Effect, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
-import { iso } from "../../src/domain/Instant.ts"
+import { plainHash } from "../../src/persistence/AuditChain.ts"
+import { auditTrail } from "../../src/persistence/AuditTrail.ts"
+import { masterOf, sealed } from "../../src/persistence/Sealing.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
-import { auditEntry, givenDatabase, givenNode } from "../support/GivenDatabase.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
+import { auditEntry, givenDatabase, givenNode, masterKey } from "../support/GivenDatabase.ts"
 
-const node = Effect.flatMap(givenDatabase, (url) => givenNode(url))
-const append = (sql: SqlClient.SqlClient, subject: string) => {
-  const { action, actor, at, details } = auditEntry()
-  return sql`SELECT append_audit(${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)})`
-}
-/** What only the owner of the database can do. */
-const tamper = (sql: SqlClient.SqlClient, change: Effect.Effect<unknown, unknown>) =>
-  Effect.andThen(sql`ALTER TABLE audit_log DISABLE TRIGGER audit_log_is_append_only`, change)
+const given = Effect.flatMap(givenDatabase, (url) => on(url))
+const on = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+  const node = yield* givenNode(url)
+  const sql = Context.get(node, SqlClient.SqlClient)
+  const log = Context.get(node, AuditLog)
+  const trail = auditTrail(sql, Context.get(node, Vault).hash)
+  const append = (subject: string) => trail.with(sql`SELECT 1`, auditEntry({ subject }))
+  const verify = Effect.map(log.verify(null), ({ brokenAt, rows }) => ({ rows, brokenAt }))
+  /** What only the owner of the database can do. */
+  const tamper = (...changes: ReadonlyArray<string>) =>
+    Effect.forEach(["ALTER TABLE audit_log DISABLE TRIGGER audit_log_is_append_only", ...changes], (one) => sql.unsafe(one))
+  return { append, log, sql, tamper, trail, url, verify }
+})
+
+const EIGHT = ["a", "b", "c", "d", "e", "f", "g", "h"]
+const REMOVED = "DELETE FROM audit_log WHERE sequence > 2"
+const RESET = "UPDATE audit_head SET (sequence, hash) = (SELECT sequence, hash FROM audit_log WHERE sequence = 2)"
 
 describe("the audit log", () => {
   it.effect("holds every row that was appended at once, newest first, and its chain verifies", () =>
     Effect.gen(function* () {
-      const one = yield* node
-      const sql = Context.get(one, SqlClient.SqlClient)
-      const log = Context.get(one, AuditLog)
-      expect(yield* log.verify).toEqual({ rows: 0n, brokenAt: null })
+      const { append, log, verify } = yield* given
+      expect(yield* verify).toEqual({ rows: 0n, brokenAt: null })
       const subjects = Array.from({ length: 40 }, (_, index) => `subject ${index}`)
-      yield* Effect.forEach(subjects, (subject) => append(sql, subject), { concurrency: "unbounded" })
-      expect(yield* log.verify).toEqual({ rows: 40n, brokenAt: null })
+      yield* Effect.forEach(subjects, append, { concurrency: "unbounded" })
+      expect(yield* verify).toEqual({ rows: 40n, brokenAt: null })
       const rows = yield* log.list(50)
       expect(rows.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 40 }, (_, index) => BigInt(40 - index)))
       expect(new Set(rows.map(({ subject }) => subject))).toEqual(new Set(subjects))
       const { hash, sequence, subject: _, ...entry } = yield* Effect.fromNullishOr(rows[0])
-      const { subject: __, ...given } = auditEntry()
-      expect([entry, sequence]).toEqual([given, 40n])
+      const { subject: __, ...entered } = auditEntry()
+      expect([entry, sequence]).toEqual([entered, 40n])
       expect(hash).toMatch(/^[0-9a-f]{64}$/)
+      expect(yield* log.head).toEqual({ sequence, hash, authentic: true })
       expect(yield* log.list(2)).toEqual(rows.slice(0, 2))
     })
   )
 
-  it.effect("leaves no row and no gap for a change that was rolled back", () =>
+  it.effect("leaves no row and no gap for a change that was rolled back, and none for a change that changed nothing", () =>
     Effect.gen(function* () {
-      const one = yield* node
-      const sql = Context.get(one, SqlClient.SqlClient)
-      yield* append(sql, "first")
-      yield* Effect.exit(sql.withTransaction(Effect.andThen(append(sql, "undone"), Effect.fail("undo"))))
-      yield* append(sql, "second")
-      expect(yield* Context.get(one, AuditLog).verify).toEqual({ rows: 2n, brokenAt: null })
+      const { append, sql, trail, verify } = yield* given
+      yield* append("first")
+      yield* Effect.exit(sql.withTransaction(Effect.andThen(append("undone"), Effect.fail("undo"))))
+      yield* trail.with(sql`SELECT 1 WHERE false`, auditEntry())
+      yield* append("second")
+      expect(yield* verify).toEqual({ rows: 2n, brokenAt: null })
     })
   )
 
   it.effect("refuses to be changed", () =>
     Effect.gen(function* () {
-      const sql = Context.get(yield* node, SqlClient.SqlClient)
-      yield* append(sql, "first")
+      const { append, sql } = yield* given
+      yield* append("first")
       for (const change of [sql`UPDATE audit_log SET actor = 'nobody'`, sql`DELETE FROM audit_log`, sql`TRUNCATE audit_log`]) {
         expect(String((yield* Effect.flip(change)).reason.cause)).toContain("only ever appended to")
       }
     })
   )
 
-  const tricks: ReadonlyArray<readonly [string, (sql: SqlClient.SqlClient) => Effect.Effect<unknown, unknown>, bigint]> = [
-    ["a changed row", (sql) => sql`UPDATE audit_log SET actor = 'nobody' WHERE sequence = 2`, 2n],
-    ["a changed moment", (sql) => sql`UPDATE audit_log SET at = at + interval '1 microsecond' WHERE sequence = 3`, 3n],
-    ["text moved between fields", (sql) => sql`UPDATE audit_log SET actor = actor || action, action = '' WHERE sequence = 1`, 1n],
-    ["a removed row", (sql) => sql`DELETE FROM audit_log WHERE sequence = 2`, 2n],
-    ["the newest row removed", (sql) => sql`DELETE FROM audit_log WHERE sequence = 4`, 4n],
+  const tricks: ReadonlyArray<readonly [string, ReadonlyArray<string>, bigint]> = [
+    ["a changed row", ["UPDATE audit_log SET actor = 'nobody' WHERE sequence = 2"], 2n],
+    ["a changed moment", ["UPDATE audit_log SET at = at + interval '1 microsecond' WHERE sequence = 3"], 3n],
+    ["text moved between fields", ["UPDATE audit_log SET actor = actor || action, action = '' WHERE sequence = 1"], 1n],
+    ["a removed row", ["DELETE FROM audit_log WHERE sequence = 2"], 2n],
+    ["the newest row removed", ["DELETE FROM audit_log WHERE sequence = 8"], 8n],
     [
       "the newest row and its head removed",
-      (sql) => Effect.andThen(sql`DELETE FROM audit_log WHERE sequence = 4`, sql`UPDATE audit_head SET sequence = 3`),
+      ["DELETE FROM audit_log WHERE sequence = 8", "UPDATE audit_head SET sequence = 7"],
+      7n
+    ],
+    ["rows 3 to 8 removed and the head reset to the row before them", [REMOVED, RESET], 3n],
+    [
+      "the same with the head's code removed, as if no gateway had keyed it",
+      [REMOVED, RESET, "UPDATE audit_head SET mac = NULL"],
       3n
-    ]
+    ],
+    [
+      "a chain that is written anew without the key, as the release before would have",
+      [
+        "DELETE FROM audit_log WHERE sequence > 0",
+        "INSERT INTO audit_log VALUES (1, 'epoch', 'nobody', 'a', 's', '{}', sha256('1:1,1:0,6:nobody,1:a,1:s,2:{},'))",
+        "UPDATE audit_head SET sequence = 1, hash = (SELECT hash FROM audit_log), keyed_from = 2"
+      ],
+      2n
+    ],
+    ["everything removed", ["DELETE FROM audit_log", "UPDATE audit_head SET sequence = 0, hash = ''"], 1n],
+    ["the head removed", ["DELETE FROM audit_head"], 1n]
   ]
-  for (const [name, trick, brokenAt] of tricks) {
+  for (const [name, statements, brokenAt] of tricks) {
     it.effect(`finds ${name}`, () =>
       Effect.gen(function* () {
-        const one = yield* node
-        const sql = Context.get(one, SqlClient.SqlClient)
-        yield* Effect.forEach(["a", "b", "c", "d"], (subject) => append(sql, subject))
-        yield* tamper(sql, trick(sql))
-        expect((yield* Context.get(one, AuditLog).verify).brokenAt).toBe(brokenAt)
+        const { append, log, tamper, url, verify } = yield* given
+        yield* Effect.forEach(EIGHT, append)
+        const { brokenAt: before } = yield* verify
+        expect(before).toBe(null)
+        yield* tamper(...statements)
+        expect((yield* verify).brokenAt).toBe(brokenAt)
+        expect((yield* log.head).authentic).toBe((yield* log.head).sequence === 8n)
+        // A gateway that starts now finds the same, and makes nothing good.
+        const later = yield* on(url)
+        expect((yield* later.verify).brokenAt).toBe(brokenAt)
       })
     )
   }
+
+  it.effect("goes on after rows were removed, so that a tenant can be frozen, and stays broken", () =>
+    Effect.gen(function* () {
+      const { append, log, tamper, verify } = yield* given
+      yield* Effect.forEach(EIGHT, append)
+      yield* tamper(REMOVED, RESET)
+      yield* append("tenant freeze")
+      expect((yield* log.list(9)).map(({ subject }) => subject)).toEqual(["tenant freeze", "b", "a"])
+      expect(yield* verify).toEqual({ rows: 3n, brokenAt: 4n })
+    })
+  )
+
+  it.effect("tells a database that was put back to an earlier state by a head that was seen outside it", () =>
+    Effect.gen(function* () {
+      const { append, log, sql, tamper, verify } = yield* given
+      yield* Effect.forEach(EIGHT.slice(0, 2), append)
+      const [early] = yield* sql`SELECT sequence, hash, mac FROM audit_head`
+      yield* Effect.forEach(EIGHT.slice(2), append)
+      const seen = yield* log.head
+      expect(yield* log.verify(seen)).toMatchObject({ brokenAt: null })
+      yield* append("later")
+      expect(yield* log.verify(seen)).toMatchObject({ rows: 9n, brokenAt: null })
+      yield* tamper(REMOVED)
+      yield* sql`UPDATE audit_head SET ${sql.update(yield* Effect.fromNullishOr(early))}`
+      expect((yield* verify).brokenAt).toBe(null)
+      expect(yield* log.verify(seen)).toMatchObject({ rows: 2n, brokenAt: 3n })
+      yield* Effect.forEach(EIGHT, () => append("another"))
+      expect(yield* log.verify(seen)).toMatchObject({ rows: 7n, brokenAt: 8n })
+    })
+  )
+
+  it.effect("is keyed from the next row on where an older release wrote it, and what that one wrote still holds", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const fresh = yield* on(url)
+      yield* givenOlder(fresh)
+      const { append, tamper, verify } = yield* on(url)
+      yield* append("keyed")
+      expect(yield* verify).toEqual({ rows: 3n, brokenAt: null })
+      yield* tamper("UPDATE audit_log SET actor = 'nobody' WHERE sequence = 1")
+      expect(yield* verify).toEqual({ rows: 0n, brokenAt: 1n })
+    })
+  )
+
+  it.effect("is not keyed a second time, and no second key is made for hashes that are there", () =>
+    Effect.gen(function* () {
+      const { append, tamper, url } = yield* given
+      yield* append("first")
+      yield* tamper("DELETE FROM vault_keys")
+      expect((yield* Effect.flip(Effect.scoped(givenNode(url)))).message).toContain("restore the table from a backup")
+      yield* tamper("UPDATE audit_head SET mac = NULL")
+      expect((yield* Effect.flip(Effect.scoped(givenNode(url)))).message).toContain("restore the table from a backup")
+    })
+  )
+
+  it.effect("is no secret to the release before: it can write no row any more", () =>
+    Effect.gen(function* () {
+      const { sql, verify } = yield* given
+      const written = yield* Effect.flip(sql`SELECT append_audit(now(), 'a', 'b', 'c', '{}')`)
+      expect(String(written.reason.cause)).toContain("this node cannot write it any more")
+      expect(yield* verify).toEqual({ rows: 0n, brokenAt: null })
+    })
+  )
+})
+
+/** Two rows, and a key, as the release before left them. */
+const givenOlder = Effect.fnUntraced(function* ({ sql }: Effect.Success<ReturnType<typeof on>>) {
+  let hash: Uint8Array = new Uint8Array(0)
+  for (const sequence of [1n, 2n]) {
+    const link = { sequence, atMicros: 5_000_000n, actor: "operator", action: "test", subject: "acme", details: "{}" }
+    hash = plainHash(hash, link)
+    yield* sql`INSERT INTO audit_log VALUES (${sequence}, to_timestamp(5), 'operator', 'test', 'acme', '{}', ${hash})`
+  }
+  yield* sql`UPDATE audit_head SET sequence = 2, hash = ${hash}, keyed_from = NULL, mac = NULL`
+  const key = sealed(yield* masterOf(masterKey), "hash_key", randomBytes(32))
+  yield* sql`UPDATE vault_keys SET purpose = 'hash_key', sealed = ${key}`
 })

@@ -6,12 +6,13 @@ import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
 import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { NOON } from "../support/Given.ts"
-import { auditEntry, givenDatabase } from "../support/GivenDatabase.ts"
+import { auditEntry, givenDatabase, masterKey } from "../support/GivenDatabase.ts"
 import { appId, given, openOne } from "../support/MoneySteps.ts"
 
 // What sweeps and purges do beside somebody who holds some of their rows.
@@ -19,7 +20,8 @@ import { appId, given, openOne } from "../support/MoneySteps.ts"
 const HOUR = 3_600_000
 const ports = Layer.mergeAll(LimitsPg, PartyHashesPg, BeneficiariesPg)
 
-const givenPorts = (url: Redacted.Redacted) => Layer.build(ports.pipe(Layer.provideMerge(Database.layer({ url })), Layer.fresh))
+const givenPorts = (url: Redacted.Redacted) =>
+  Layer.build(ports.pipe(Layer.provideMerge(VaultPg.layer(masterKey)), Layer.provideMerge(Database.layer({ url })), Layer.fresh))
 
 /** Runs `body` while another connection holds what `lock` selects. */
 const whileHeld = <A, E, R>(lock: string, body: Effect.Effect<A, E, R>) =>

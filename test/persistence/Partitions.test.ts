@@ -7,6 +7,7 @@ import { Database } from "../../src/persistence/Database.ts"
 import { LedgerAuditPg } from "../../src/persistence/LedgerAuditPg.ts"
 import { PartitionsPg } from "../../src/persistence/PartitionsPg.ts"
 import { StandingPg } from "../../src/persistence/StandingPg.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { WebhookDeliveriesPg } from "../../src/persistence/WebhookDeliveriesPg.ts"
 import { makeUpkeep } from "../../src/services/PartitionUpkeep.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
@@ -14,7 +15,7 @@ import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
 import { Standing } from "../../src/services/ports/Standing.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
+import { auditEntry, masterKey } from "../support/GivenDatabase.ts"
 import { givenClaim } from "../support/GivenMoney.ts"
 import { appId, given, openStep } from "../support/MoneySteps.ts"
 
@@ -38,7 +39,10 @@ const tables = ["deliveries", "delivery_attempts", "events", "postings", "transa
 const stage = Effect.gen(function* () {
   const { node, url } = yield* given(1_000_000n)
   const ports = yield* Layer.build(
-    Layer.mergeAll(PartitionsPg, LedgerAuditPg, StandingPg, WebhookDeliveriesPg).pipe(Layer.provideMerge(Database.layer({ url })))
+    Layer.mergeAll(PartitionsPg, LedgerAuditPg, StandingPg, WebhookDeliveriesPg).pipe(
+      Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(Database.layer({ url }))
+    )
   )
   const sql = Context.get(ports, SqlClient.SqlClient)
   /** A payout that is opened at that moment, with its event. */

@@ -4,9 +4,11 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../src/domain/Ids.ts"
+import { auditTrail } from "../../src/persistence/AuditTrail.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { type NewKey, Tenants } from "../../src/services/ports/Tenants.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
 import { auditEntry, givenDatabase, givenNode, givenTenant, tenant } from "../support/GivenDatabase.ts"
 
 const { appId } = tenant
@@ -94,6 +96,26 @@ describe("a tenant", () => {
       yield* givenTenant(operator, AppId.make("other"))
       expect(yield* isThere).toBe(false)
       yield* TestClock.adjust("500 millis")
+      expect(yield* isThere).toBe(true)
+    })
+  )
+
+  it.effect("has its keys kept in memory whatever tenants change, and whatever an operator reads or sends again", () =>
+    Effect.gen(function* () {
+      const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
+      const sql = Context.get(node, SqlClient.SqlClient)
+      const tenants = Context.get(node, Tenants)
+      const trail = auditTrail(sql, Context.get(node, Vault).hash)
+      yield* givenTenant(node)
+      yield* tenants.issueKey(key, auditEntry())
+      const isThere = Effect.map(tenants.signingKey("acme", key.caller.keyId), Option.isSome)
+      expect(yield* isThere).toBe(true)
+      // Seen as soon as the row is read again.
+      yield* sql`UPDATE api_keys SET revoked_at = now()`
+      const neighbour = { appId: AppId.make("other"), mode: "live" } as const
+      yield* trail.with(sql`SELECT 1`, { ...auditEntry(), tenant: neighbour })
+      yield* trail.with(sql`SELECT 1`, auditEntry({ action: "transaction raw read" }))
+      yield* TestClock.adjust("1 seconds")
       expect(yield* isThere).toBe(true)
     })
   )

@@ -100,7 +100,7 @@ describe("the vault's keys", () => {
     Effect.gen(function* () {
       const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url, masterKey))
       const rows = yield* Context.get(node, SqlClient.SqlClient)`SELECT purpose, octet_length(sealed) AS bytes FROM vault_keys`
-      expect(rows).toEqual([{ purpose: "hash_key", bytes: 1 + 12 + 16 + 32 }])
+      expect(rows).toEqual([{ purpose: "hash_and_audit_key", bytes: 1 + 12 + 16 + 32 }])
     })
   )
 })

@@ -56,7 +56,7 @@ describe("a recovery", () => {
         yield* events(2, "payout.failed", "delivered", 7)
         const step = Effect.fnUntraced(function* (from: { at: number; id: string }, size: number) {
           const ids = yield* Effect.replicateEffect(newReference, size)
-          return yield* deliveries.recover({ appId: acme, mode: "test", from, until: 1_000, ids, audit: auditEntry() })
+          return yield* deliveries.recover({ appId: acme, mode: "test", from, until: 1_000, ids, change: auditEntry() })
         })
         const first = yield* step({ at: 2, id: "" }, 4)
         expect(first).toEqual({ made: 3, next: { at: 5, id: idOf(5) } })

@@ -197,7 +197,7 @@ it.live(
         const { database, gateway } = yield* givenStack(overrides)
         const seen = yield* everything(gateway)
         const tables = yield* dumped(database)
-        expect((yield* Context.get(gateway.context, AuditLog).verify).brokenAt).toBeNull()
+        expect((yield* Context.get(gateway.context, AuditLog).verify(null)).brokenAt).toBeNull()
         const crash = `${yield* crashed(database, new URL(gateway.url).port)}\n${yield* broken(gateway, database)}`
         const metrics = yield* Effect.promise(() =>
           fetch(`http://127.0.0.1:${managementPort}/metrics`).then((page) => page.text())

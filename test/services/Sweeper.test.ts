@@ -7,6 +7,7 @@ import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { Partitions, type Upkeep } from "../../src/services/ports/Partitions.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { sweeping } from "../../src/services/Sweeper.ts"
 
@@ -43,6 +44,7 @@ const given = (
     Layer.mock(Limits, { sweep: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit)) }),
     Layer.mock(PartyHashes, { forget: (before) => noted("hashes of numbers", before, 0) }),
     Layer.mock(ProviderInbox, { sweep: (before) => noted("callbacks", before, 0) }),
+    Layer.mock(TenantChanges, { sweep: (before) => noted("tenants' changes", before, 0) }),
     Layer.mock(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
     Layer.mock(Partitions, {
       prepare: () => Effect.succeed([]),
@@ -67,6 +69,7 @@ describe("the sweeper", () => {
         keys: 90,
         callbacks: 90,
         "hashes of numbers": 90,
+        "tenants' changes": 400,
         windows: 8
       })
       expect(lines).toEqual([])

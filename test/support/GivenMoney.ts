@@ -9,11 +9,12 @@ import { FloatLedgerPg } from "../../src/persistence/FloatLedgerPg.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
 import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { NOON } from "./Given.ts"
-import { auditEntry } from "./GivenDatabase.ts"
+import { auditEntry, masterKey } from "./GivenDatabase.ts"
 
 const MINUTE = 60_000
 
@@ -41,6 +42,7 @@ export const policy: Policy["Service"] = {
 export const givenLedger = (url: Redacted.Redacted, change: (sql: SqlClient.SqlClient) => SqlClient.SqlClient = identity) =>
   Layer.build(
     Layer.mergeAll(FloatLedgerPg, IdempotencyPg, TransactionsPg).pipe(
+      Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Layer.effect(SqlClient.SqlClient, Effect.map(SqlClient.SqlClient, change))),
       Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), IdentifiersLive, Layer.succeed(Policy, policy))),
       Layer.fresh

@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
 /** One operator's change, to be written in the same commit as the change itself. */
@@ -14,10 +15,39 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, string>>
 }
 
+/** A change that a tenant made with a key of its own: it goes to the tenant's stream, and not to the operators' log. */
+export interface TenantChange extends AuditEntry {
+  readonly tenant: { readonly appId: AppId; readonly mode: Mode }
+}
+
+/** A change, whoever made it. */
+export type Change = AuditEntry | TenantChange
+
 export interface AuditRow extends AuditEntry {
   readonly sequence: bigint
-  /** SHA-256 over the previous row's hash and this row, in hex. */
+  /** A keyed HMAC over the previous row's hash and this row, in hex. */
   readonly hash: string
+}
+
+/** The end of the chain. Whoever keeps one outside the database can tell later whether everything up to it is still there. */
+export interface AuditHead {
+  readonly sequence: bigint
+  /** In hex; empty before the first row. */
+  readonly hash: string
+}
+
+export interface StandingHead extends AuditHead {
+  /** Whether a gateway wrote it. */
+  readonly authentic: boolean
+}
+
+export interface AuditReport {
+  /** So many rows hold, from the first on. */
+  readonly rows: bigint
+  /** The first place that does not: changed, removed, or not written by a gateway. Null where everything holds. */
+  readonly brokenAt: bigint | null
+  readonly why: string | null
+  readonly head: AuditHead
 }
 
 export class AuditLog extends Context.Service<
@@ -25,7 +55,11 @@ export class AuditLog extends Context.Service<
   {
     /** Newest first, at most `limit`. */
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<AuditRow>>
-    /** Recomputes the whole chain: how many rows hold, and the first place that does not (changed, removed, or not written by us). */
-    readonly verify: Effect.Effect<{ readonly rows: bigint; readonly brokenAt: bigint | null }>
+    readonly head: Effect.Effect<StandingHead>
+    /**
+     * Recomputes the whole chain, up to a head that only a gateway can have written. Without `exported` it cannot tell a database that was put
+     * back as a whole to an earlier state; with a head that was seen outside it can.
+     */
+    readonly verify: (exported: AuditHead | null) => Effect.Effect<AuditReport>
   }
 >()("gateway/services/ports/AuditLog") {}

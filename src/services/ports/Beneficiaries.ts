@@ -1,7 +1,7 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Beneficiary } from "../../domain/Beneficiary.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
-import type { AuditEntry } from "./AuditLog.ts"
+import type { Change } from "./AuditLog.ts"
 
 /** Where a page ended: the next one begins with what is older. */
 export interface Position {
@@ -17,7 +17,7 @@ export class Beneficiaries extends Context.Service<
     readonly list: (appId: AppId, mode: Mode, limit: number, from: Position | null) => Effect.Effect<ReadonlyArray<Beneficiary>>
     /** None for an absent one, a foreign one or one of the other mode alike. */
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Beneficiary>>
-    /** Removes every one of the tenant's, of both modes, and writes one audit row with their count in the same commit. */
-    readonly purge: (appId: AppId, audit: AuditEntry) => Effect.Effect<number>
+    /** Removes every one of the tenant's, of both modes, and writes their count down with the change, once and in the same commit. */
+    readonly purge: (appId: AppId, change: Change) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Beneficiaries") {}

@@ -3,7 +3,7 @@ import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
 import type { OutboxEvent } from "../../domain/Event.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { AuditEntry } from "./AuditLog.ts"
+import type { Change } from "./AuditLog.ts"
 
 /** Where a list ordered by time goes on: after this row. */
 export interface Place {
@@ -19,10 +19,10 @@ export interface RecoveryStep {
   readonly until: Instant
   /** Fresh ids; as many events are looked at. */
   readonly ids: ReadonlyArray<Reference>
-  readonly audit: AuditEntry
+  readonly change: Change
 }
 
-/** What became of events, and asking for them again. Every change that names an audit entry writes it in the same commit. */
+/** What became of events, and asking for them again. Every change is written down in the same commit. */
 export class WebhookDeliveries extends Context.Service<
   WebhookDeliveries,
   {
@@ -41,7 +41,7 @@ export class WebhookDeliveries extends Context.Service<
      * Makes it due now, with the whole schedule before it where it had ended. One that is due is only brought forward, and an attempt
      * under way is left alone. False when the tenant has no such delivery.
      */
-    readonly redeliver: (appId: AppId, mode: Mode, id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<boolean>
+    readonly redeliver: (appId: AppId, mode: Mode, id: Reference, at: Instant, change: Change) => Effect.Effect<boolean>
     /** Keeps an event that no money step caused and makes it due at once, whatever the endpoint is subscribed to. Twice makes two. */
     readonly deliver: (event: OutboxEvent) => Effect.Effect<void>
     /**

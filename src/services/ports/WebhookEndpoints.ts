@@ -3,7 +3,7 @@ import type { StandingEndpoint } from "../../domain/Endpoint.ts"
 import type { EventType } from "../../domain/Event.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { AuditEntry } from "./AuditLog.ts"
+import type { Change } from "./AuditLog.ts"
 
 export interface EndpointWish {
   readonly appId: AppId
@@ -19,21 +19,21 @@ export interface PutEndpoint {
   readonly created: boolean
 }
 
-/** The one endpoint of each tenant and mode. Every change writes its audit row in the same commit. */
+/** The one endpoint of each tenant and mode. Every change is written down in the same commit. */
 export class WebhookEndpoints extends Context.Service<
   WebhookEndpoints,
   {
     readonly find: (appId: AppId, mode: Mode) => Effect.Effect<Option.Option<StandingEndpoint>>
     /**
      * Creates it with this secret, or changes the one that stands and forgets its failures. That one keeps its own secret, unless
-     * `rotatesUntil` says until when the old one signs beside the given one. The same again changes nothing but its time.
+     * `rotatesUntil` says until when the old one signs beside the given one. The same again changes nothing but its time, and nothing is written down.
      */
     readonly put: (
       wish: EndpointWish,
       secret: Redacted.Redacted,
       rotatesUntil: Instant | null,
       at: Instant,
-      audit: AuditEntry
+      change: Change
     ) => Effect.Effect<PutEndpoint>
     /** Gives it another secret; the old one signs beside it until `until`, an older one no more. False when there is no endpoint. */
     readonly rotate: (
@@ -42,9 +42,9 @@ export class WebhookEndpoints extends Context.Service<
       secret: Redacted.Redacted,
       until: Instant,
       at: Instant,
-      audit: AuditEntry
+      change: Change
     ) => Effect.Effect<boolean>
     /** Its events are kept. Answers what was removed; none when there was nothing. */
-    readonly remove: (appId: AppId, mode: Mode, audit: AuditEntry) => Effect.Effect<Option.Option<StandingEndpoint>>
+    readonly remove: (appId: AppId, mode: Mode, change: Change) => Effect.Effect<Option.Option<StandingEndpoint>>
   }
 >()("gateway/services/ports/WebhookEndpoints") {}

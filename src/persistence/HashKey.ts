@@ -1,0 +1,76 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
+import { Effect, Option, Redacted, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { HeadRow, headMac, type Keyed } from "./AuditChain.ts"
+import { rowsOf } from "./Rows.ts"
+import { KEY_BYTES, opened, sealed } from "./Sealing.ts"
+import { VaultError } from "./VaultError.ts"
+
+/** Under this purpose it was sealed by releases that did not key the audit log with it. */
+const OF_HASHES = "hash_key"
+/**
+ * Sealed for this purpose, the key itself says that the audit log is keyed. Whoever can write the database and does not have the master key
+ * cannot say otherwise, and without this key no tenant's key is known any more: it cannot be taken away unseen.
+ */
+const OF_HASHES_AND_AUDIT = "hash_and_audit_key"
+
+const keys = rowsOf(Schema.Struct({ sealed: Schema.Uint8Array }))
+const heads = rowsOf(HeadRow)
+const uses = rowsOf(Schema.Struct({ used: Schema.Boolean }))
+
+/** HMAC-SHA256 under the key. No purpose holds a NUL, so that no two pairs of purpose and text make the same input. */
+export const keyedBy =
+  (key: KeyObject): Keyed =>
+  (purpose, text) =>
+    new Uint8Array(
+      createHmac("sha256", key)
+        .update(`${purpose}\0${Redacted.value(text)}`, "utf8")
+        .digest()
+    )
+
+/**
+ * The key of every keyed hash, made on the first start; of nodes that start together one makes it, and the others read it. From its making
+ * on, or from the first start of this release on, it also keys the audit log. Never made anew where something was hashed with one.
+ */
+export const hashKeyOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
+  const [kept] = yield* readKey(sql, OF_HASHES_AND_AUDIT)
+  if (kept !== undefined) return yield* openKey(master, OF_HASHES_AND_AUDIT, kept.sealed)
+  return yield* makeKey(sql, master).pipe(
+    (effect) => sql.withTransaction(effect),
+    Effect.catchTag("SqlError", (error) => Effect.die(error))
+  )
+})
+
+const makeKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
+  const [head] = yield* heads(sql`SELECT sequence, hash, keyed_from, mac FROM audit_head_locked()`)
+  if (head === undefined) return yield* new VaultError({ message: "the head of the audit log is gone: restore the database" })
+  // Another node was first.
+  const [kept] = yield* readKey(sql, OF_HASHES_AND_AUDIT)
+  if (kept !== undefined) return yield* openKey(master, OF_HASHES_AND_AUDIT, kept.sealed)
+  const [older] = yield* readKey(sql, OF_HASHES)
+  if (head.mac !== null || (older === undefined && (yield* isUsed(sql)))) return yield* new VaultError({ message: GONE })
+  const key = older === undefined ? createSecretKey(randomBytes(KEY_BYTES)) : yield* openKey(master, OF_HASHES, older.sealed)
+  const from = head.sequence + 1n
+  const mac = headMac(keyedBy(key), { ...head, keyed_from: from })
+  yield* sql`SELECT key_audit_head(${from}, ${mac}, ${OF_HASHES_AND_AUDIT}, ${sealed(master, OF_HASHES_AND_AUDIT, key.export())}, ${OF_HASHES})`
+  yield* Effect.logInfo(`the audit log is keyed from row ${from} on`)
+  return key
+})
+
+const GONE =
+  "the key of the database's hashes is gone from vault_keys: without it no tenant's key is known; restore the table from a backup"
+
+const readKey = (sql: SqlClient.SqlClient, purpose: string) => keys(sql`SELECT sealed FROM vault_keys WHERE purpose = ${purpose}`)
+
+/** Whether there is anything that only the key makes sense of. */
+const isUsed = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    uses(sql`SELECT EXISTS (SELECT FROM api_keys) OR EXISTS (SELECT FROM audit_log) AS used`),
+    ([row]) => row?.used === true
+  )
+
+const openKey = (master: KeyObject, purpose: string, value: Uint8Array) =>
+  Option.match(opened(master, purpose, value), {
+    onNone: () => new VaultError({ message: "MASTER_KEY is not the key that this database was sealed with" }),
+    onSome: (bytes) => Effect.succeed(createSecretKey(bytes))
+  })

@@ -1,0 +1,49 @@
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { AppId, Mode } from "../domain/Ids.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { TenantChanges } from "../services/ports/TenantChanges.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+const listed = rowsOf(
+  Schema.Struct({
+    appId: AppId,
+    mode: Mode,
+    place: Schema.BigInt,
+    at: Moment,
+    actor: Schema.String,
+    action: Schema.String,
+    details: Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
+  })
+)
+const swept = rowsOf(Schema.Struct({ swept: Schema.Number }))
+
+/** Tenants' own changes on PostgreSQL; AuditTrail writes them. */
+export const TenantChangesPg = Layer.effect(
+  TenantChanges,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const list = Effect.fn("TenantChanges.list")(function* (appId: AppId, mode: Mode | null, limit: number) {
+      const modes = mode === null ? Mode.literals : [mode]
+      const rows = yield* listed(sql`
+        SELECT app_id AS "appId", mode, place, at, actor, action, details FROM tenant_changes
+        WHERE app_id = ${appId} AND mode = ANY (${modes}) ORDER BY at DESC, mode, place DESC LIMIT ${limit}`)
+      return rows.map(({ appId: of, mode: its, ...row }) => ({ ...row, subject: of, tenant: { appId: of, mode: its } }))
+    })
+
+    const sweep = Effect.fn("TenantChanges.sweep")(function* (before: Instant, limit: number) {
+      const [row] = yield* swept(sql`
+        WITH old AS MATERIALIZED (
+          SELECT app_id, mode, place FROM tenant_changes WHERE at < ${iso(before)}::timestamptz ORDER BY at LIMIT ${limit}
+        ),
+        removed AS (
+          DELETE FROM tenant_changes c USING old o WHERE c.app_id = o.app_id AND c.mode = o.mode AND c.place = o.place RETURNING 1
+        )
+        SELECT count(*)::int AS swept FROM removed`)
+      return row?.swept ?? 0
+    })
+
+    return TenantChanges.of({ list, sweep })
+  })
+)
