@@ -113,4 +113,21 @@ describe("ledger verify", () => {
       expect(rules).toEqual(["entries_match_the_record", "keys_are_linked", "reserved_is_what_is_open"])
     })
   )
+
+  it.effect("says that a row cannot be read, and looks at everything else all the same", () =>
+    Effect.gen(function* () {
+      const rules = yield* spoilt(
+        ...payout("pending"),
+        `UPDATE transactions SET record = (record::jsonb || '{"principal": "much"}')::json`,
+        "DELETE FROM float_adjustments"
+      )
+      expect(rules).toEqual([
+        "corrections_make_the_record",
+        "entries_have_a_cause",
+        "entries_match_the_record",
+        "entries_match_the_status",
+        "reserved_is_what_is_open"
+      ])
+    })
+  )
 })

@@ -199,4 +199,22 @@ describe("FloatLedger", () => {
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
+
+  it.live("keeps a record that SQL can take apart, whatever characters the provider's words have in them", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const claim = yield* givenClaim(appId, "nul")
+        const ledger = yield* FloatLedger
+        expect(yield* ledger.open(openStep(claim, 10_000n))).toEqual({ _tag: "Opened" })
+        const fact = { ...succeeded, providerReference: "P\u00001\\u0000" }
+        expect(yield* ledger.apply(yield* applyStep(claim, fact))).toEqual({ _tag: "Applied" })
+        expect(
+          yield* sql`SELECT t.provider_reference, r."providerReference" AS recorded FROM transactions t
+            CROSS JOIN LATERAL json_to_record(t.record) AS r("providerReference" text)`
+        ).toEqual([{ provider_reference: "P1\\u0000", recorded: "P1\\u0000" }])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
 })

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { givenClaim } from "../support/GivenMoney.ts"
 import { appId, given, openOne } from "../support/MoneySteps.ts"
 
 const DAY = 24 * 3_600_000
@@ -30,6 +31,22 @@ describe("an idempotency key", () => {
         expect(yield* sweep(later, 1)).toBe(1)
         expect(yield* sweep(later, 10)).toBe(1)
         expect(yield* keys).toEqual(["a"])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("has its time from the request on that made its transaction, however old the one was that died with it", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* givenClaim(appId, "taken over")
+        yield* sql`UPDATE idempotency_keys SET created_at = now() - interval '89 days', lease_until = now() - interval '88 days'`
+        yield* openOne(appId, "taken over", 1_000n)
+        yield* sql`UPDATE transactions SET status = 'failed'`
+        yield* sql`UPDATE idempotency_keys SET lease_until = now() - interval '3 days'`
+        const { sweep } = yield* Idempotency
+        expect(yield* sweep(Date.now() - 2 * DAY, 10)).toBe(0)
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

@@ -24,6 +24,16 @@ const hour = "date_trunc('hour', now(), 'UTC')"
 
 const planted: ReadonlyArray<Planted> = [
   {
+    promise: "nothing in what the release before wrote, which left no digests",
+    damage: () => ["UPDATE transaction_history SET record_digest = NULL, event_digest = NULL, answer_digest = NULL"],
+    found: () => []
+  },
+  {
+    promise: "nothing where the months of a history were archived",
+    damage: () => ["ALTER TABLE transaction_history DETACH PARTITION transaction_history_first"],
+    found: () => []
+  },
+  {
     promise: "a payout whose key is gone, and a key that says another kind",
     damage: () => [
       "DELETE FROM idempotency_keys WHERE key = 'paid'",

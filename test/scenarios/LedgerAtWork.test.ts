@@ -1,0 +1,51 @@
+import { layer } from "@effect/vitest"
+import { Context, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { expect } from "vitest"
+import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { Limits } from "../../src/services/ports/Limits.ts"
+import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { referenceOf } from "../support/SignedClient.ts"
+import { Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
+
+const DAY = 24 * 3_600_000
+const clean = { ok: true, differences: [] }
+
+layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true })(
+  "ledger verify, on a gateway at work,",
+  (it) => {
+    it.effect("finds nothing while requests, their answers and their callbacks come in", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway, 1_000_000n)
+        yield* webhooksOf(gateway, tenant)
+        const working = Effect.forEach(
+          Array.from({ length: 24 }, (_, index) => index),
+          (index) =>
+            index % 2 === 0
+              ? tenant.post("/v1/payouts", momoPayout(index % 3 === 0 ? "0001" : "1234"))
+              : tenant.post("/v1/collections", momoCharge(String(3000 + index))),
+          { concurrency: 4 }
+        )
+        const looking = Effect.replicateEffect(verified(gateway), 8)
+        const [reports] = yield* Effect.all([looking, working], { concurrency: 2 })
+        for (const { differences, ok } of reports) expect({ ok, differences }).toStrictEqual(clean)
+      })
+    )
+
+    it.effect("misses no key and no window that had its time", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway)
+        const sql = Context.get(gateway.context, SqlClient.SqlClient)
+        const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
+        yield* tenant.until(`/v1/transactions/${reference}`, ({ status }) => status === "successful")
+        expect(yield* Context.get(gateway.context, Limits).sweep(Date.now() + 2 * DAY, 1_000)).toBeGreaterThan(0)
+        expect(yield* Context.get(gateway.context, Idempotency).sweep(Date.now() + 2 * DAY, 1_000)).toBeGreaterThan(0)
+        expect(yield* sql`SELECT 1 FROM idempotency_keys WHERE reference = ${reference}`).toStrictEqual([])
+        const { differences, ok } = yield* verified(gateway)
+        expect({ ok, differences }).toStrictEqual(clean)
+      })
+    )
+  }
+)
