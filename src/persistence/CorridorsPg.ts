@@ -1,4 +1,4 @@
-import { Effect, Exit, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Corridor, type CorridorKey } from "../domain/Corridor.ts"
 import { iso } from "../domain/Instant.ts"
@@ -6,10 +6,8 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
+import { latestAnswer } from "./LatestAnswer.ts"
 import { Moment, rowsOf } from "./Rows.ts"
-
-/** A change is seen by every node within a second: what is kept in memory is younger than this. */
-const KEPT_MS = 500
 
 const corridors = rowsOf(Schema.Struct({ ...Corridor.fields, updatedAt: Moment }))
 
@@ -26,8 +24,7 @@ export const CorridorsPg = Layer.effect(
         destination_currencies AS "destinationCurrencies", availability, inactive_reason AS "inactiveReason", updated_at AS "updatedAt"
       FROM corridors ORDER BY country, currency, direction, method`)
 
-    // A failure is not kept: the next caller asks again.
-    const [list, forget] = yield* Effect.cachedInvalidateWithTTL(read, (exit) => (Exit.isSuccess(exit) ? KEPT_MS : 0))
+    const { forget, get: list } = yield* latestAnswer(read)
 
     const find = Effect.fnUntraced(function* (key: CorridorKey) {
       const rows = yield* list

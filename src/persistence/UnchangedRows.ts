@@ -1,10 +1,9 @@
-import { Clock, Effect, Exit, Schema, type Scope } from "effect"
+import { Effect, Option, Schema, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
+import { elapsed, inTime, latestAnswer } from "./LatestAnswer.ts"
 import { readTogether } from "./ReadsTogether.ts"
 import { rowsOf } from "./Rows.ts"
 
-/** Every node sees an operator's change within this time. */
-const LOOKED_EVERY_MS = 500
 /** What is changed without an entry, by a migration or by hand, is seen within this one. */
 const KEPT_MS = 10_000
 
@@ -12,7 +11,7 @@ const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
 /** What is kept of some rows. */
 export interface Kept<Value> {
-  /** As it is in the database, or was at most half a second ago. */
+  /** As it is in the database, or was at most a second ago. A database that does not say so in time is a defect: nothing older is answered. */
   readonly get: (key: string) => Effect.Effect<Value>
 }
 
@@ -35,25 +34,23 @@ export interface UnchangedRows {
  */
 export const unchangedRows = (sql: SqlClient.SqlClient): Effect.Effect<UnchangedRows, never, Scope.Scope> =>
   Effect.gen(function* () {
-    // Everybody waits for it: on a connection that went silent it is given up soon, and asked again.
     const look = yield* readTogether((asked: ReadonlyArray<null>) =>
       Effect.map(heads(sql`SELECT kept_version AS sequence FROM audit_head`), ([head]) => asked.map(() => head?.sequence ?? 0n))
     )
-    const [newest, forget] = yield* Effect.cachedInvalidateWithTTL(look(null), (exit) =>
-      Exit.isSuccess(exit) ? LOOKED_EVERY_MS : 0
-    )
+    const { forget, newest } = yield* latestAnswer(look(null))
 
     const keep = Effect.fnUntraced(function* <Value, E>({ atMost, read }: Keeping<Value, E>) {
       const kept = new Map<string, { readonly value: Value; readonly entry: bigint; readonly until: number }>()
       const ask = yield* readTogether(read)
       const get = Effect.fnUntraced(function* (key: string) {
-        const now = yield* Clock.currentTimeMillis
+        const now = yield* elapsed
         // Before the row is read: an entry that is written meanwhile makes it too old already.
-        const entry = yield* newest
+        const entry = Option.getOrUndefined(yield* newest)
         const known = kept.get(key)
         if (known !== undefined && known.entry === entry && now < known.until) return known.value
-        const value = yield* ask(key)
+        const value = yield* inTime(ask(key))
         kept.delete(key)
+        if (entry === undefined) return value
         const [oldest] = kept.keys()
         if (kept.size >= atMost && oldest !== undefined) kept.delete(oldest)
         kept.set(key, { value, entry, until: now + KEPT_MS })

@@ -1,11 +1,14 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, Option } from "effect"
+import { Context, Effect, Fiber, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import type { CorridorKey } from "../../src/domain/Corridor.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
 import { auditEntry, givenDatabase, givenNode } from "../support/GivenDatabase.ts"
 
 const ugandaBank: CorridorKey = { country: "UG", currency: "UGX", direction: "payout", method: "bank" }
@@ -108,6 +111,44 @@ describe("the corridors", () => {
       const bank = Option.getOrThrow(yield* corridors.find(ugandaBank))
       yield* corridors.put({ ...bank, country: "ZM", currency: "ZMW" }, auditEntry())
       expect(yield* corridors.list).toHaveLength(30)
+    })
+  )
+
+  it.effect("are believed for a second after the database was asked, however late it answered", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const operator = yield* givenNode(url)
+      const held: Array<() => void> = []
+      let isHolding = false
+      const sql = Context.get(operator, SqlClient.SqlClient)
+      const holding = new Proxy(sql, {
+        apply: (target, self, parameters) =>
+          Effect.flatMap(Reflect.apply(target, self, parameters), (rows) =>
+            isHolding ? Effect.callback((resume) => void held.push(() => resume(Effect.succeed(rows)))) : Effect.succeed(rows)
+          )
+      })
+      const slow = yield* Layer.build(
+        Layer.fresh(CorridorsPg).pipe(
+          Layer.provide(Layer.succeed(SqlClient.SqlClient, holding)),
+          Layer.provide(Layer.succeed(Vault, Context.get(operator, Vault))),
+          Layer.orDie
+        )
+      )
+      const isActive = Effect.map(Context.get(slow, Corridors).find(ugandaBank), (row) => Option.getOrThrow(row).active)
+      isHolding = true
+      const asking = yield* Effect.forkChild(isActive)
+      yield* Effect.repeat(
+        Effect.promise(() => new Promise((done) => setImmediate(done))),
+        { until: () => held.length > 0 }
+      )
+      const row = Option.getOrThrow(yield* Context.get(operator, Corridors).find(ugandaBank))
+      yield* Context.get(operator, Corridors).put({ ...row, active: false }, auditEntry())
+      yield* TestClock.adjust(900)
+      isHolding = false
+      held[0]?.()
+      expect(yield* Fiber.join(asking)).toBe(true)
+      yield* TestClock.adjust(100)
+      expect(yield* isActive).toBe(false)
     })
   )
 })
