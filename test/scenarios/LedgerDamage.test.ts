@@ -130,6 +130,15 @@ const planted: ReadonlyArray<Planted> = [
     found: (given) => [notAsWritten(given, "collected"), notAsWritten(given, "paid")]
   },
   {
+    promise: "a beneficiary that was moved to the other mode",
+    damage: () => ["UPDATE beneficiaries SET mode = 'test' WHERE id = (SELECT min(id) FROM beneficiaries)"],
+    found: ({ appId }) => [
+      expect.stringMatching(
+        `^beneficiaries_were_paid ${appId}/test/[0-9A-Z]{26}: a beneficiary whom no test payout of this tenant went to$`
+      )
+    ]
+  },
+  {
     promise: "an end without a beginning, and a failure without a reason",
     damage: (given) => [
       rewritten(given, "open", '{"completedAt": 1}'),

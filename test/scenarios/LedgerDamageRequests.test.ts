@@ -140,6 +140,20 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
+    promise: "deliveries that were put off for ever",
+    damage: ({ of }) => [
+      `UPDATE deliveries d SET status = 'due', next_attempt_at = CASE e.reference WHEN '${of.paid}' THEN 'infinity' ELSE now() END,
+        lease_until = CASE e.reference WHEN '${of.failed}' THEN 'infinity'::timestamptz END
+        FROM events e WHERE e.id = d.event_id AND e.type IN ('payout.successful', 'payout.failed')`
+    ],
+    found: ({ appId }) => [
+      expect.stringMatching(`^deliveries_come_due ${appId}/[0-9A-Z]{26}: nobody will deliver it before infinity$`),
+      expect.stringMatching(
+        `^deliveries_come_due ${appId}/[0-9A-Z]{26}: a lease keeps everybody from delivering it until infinity$`
+      )
+    ]
+  },
+  {
     promise: "stored answers that were altered, exchanged, or made of a refusal",
     damage: () => [
       "UPDATE idempotency_keys SET answer_body = convert_to(replace(convert_from(answer_body, 'UTF8'), 'pending', 'failed'), 'UTF8') WHERE key = 'paid'",

@@ -42,6 +42,19 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
       WHERE d.status <> 'delivered' AND e.id IS NULL`
   },
   {
+    rule: "deliveries_come_due",
+    counted: "SELECT count(*) FROM deliveries WHERE status = 'due'",
+    // A schedule waits a day at the longest, a lease lives for a minute: more than this was written by hand.
+    broken: `
+      SELECT d.app_id || '/' || d.id AS subject, c.found
+      FROM deliveries d CROSS JOIN LATERAL (SELECT CASE
+        WHEN d.next_attempt_at > greatest(now(), d.created_at) + interval '30 days' THEN 'nobody will deliver it before ' || d.next_attempt_at
+        WHEN d.lease_until > greatest(now(), d.next_attempt_at) + interval '1 day'
+          THEN 'a lease keeps everybody from delivering it until ' || d.lease_until
+      END AS found) AS c
+      WHERE d.status = 'due' AND c.found IS NOT NULL`
+  },
+  {
     rule: "events_have_their_delivery",
     counted: "SELECT count(*) FROM events",
     // What an endpoint was when the event was written is known where it has not changed since; an hour is for clocks that differ.

@@ -78,5 +78,17 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
         'the same ' || kind || ' of the provider is ' || count(*) || ' of ours: ' || min(reference) || ' and ' || max(reference) AS found
       FROM transactions WHERE provider_reference IS NOT NULL
       GROUP BY provider, mode, kind, provider_reference HAVING count(*) > 1`
+  },
+  {
+    rule: "beneficiaries_were_paid",
+    counted: "SELECT count(*) FROM beneficiaries",
+    // A payout knows its recipient for ninety days, and may have been accepted some time after it was made.
+    broken: `
+      SELECT b.app_id || '/' || b.mode || '/' || b.id AS subject, 'a beneficiary whom no ' || b.mode || ' payout of this tenant went to' AS found
+      FROM beneficiaries b
+      LEFT JOIN (SELECT DISTINCT app_id, mode, party_hash FROM transactions WHERE kind = 'payout' AND party_hash IS NOT NULL) t
+        ON t.app_id = b.app_id AND t.mode = b.mode AND t.party_hash = b.party_hash
+      WHERE t.app_id IS NULL AND b.last_used_at > coalesce((SELECT max(created_at) + interval '30 days' FROM transactions
+        WHERE kind = 'payout' AND party_hash IS NULL), '-infinity')`
   }
 ]
