@@ -1,6 +1,7 @@
 import { waitsForCode } from "./CodeMoves.ts"
 import type { LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
+import { ZERO } from "./Money.ts"
 import { isTerminal } from "./Transaction.ts"
 
 const MINUTE = 60_000
@@ -42,8 +43,11 @@ export const isOverdue = (transaction: LedgerRecord, now: Instant): boolean =>
 
 const lateAsk = (transaction: LedgerRecord): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
-  if (transaction.kind === "payout" && transaction.status === "successful" && transaction.returned === null)
-    return after(since, afterSuccessfulPayout, transaction.asked)
+  if (transaction.kind === "payout" && transaction.status === "successful")
+    // Where only a part came back, the rest still may.
+    return (transaction.returned?.amount ?? ZERO) < transaction.principal
+      ? after(since, afterSuccessfulPayout, transaction.asked)
+      : null
   return transaction.status === "expired" ? after(since, afterExpiry, transaction.asked) : null
 }
 

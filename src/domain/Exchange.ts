@@ -4,7 +4,7 @@ import { AppId, Mode, Reference } from "./Ids.ts"
 import { Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import { MinorUnits, ZERO } from "./Money.ts"
-import { Collection, Failure, Payout } from "./Transaction.ts"
+import { Collection, Failure, Payout, remembered } from "./Transaction.ts"
 
 export const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"])
 export type ExchangeStatus = typeof ExchangeStatus.Type
@@ -38,7 +38,8 @@ export const Exchange = Schema.Struct({
   updatedAt: Instant,
   completedAt: Schema.NullOr(Instant),
   asked: Schema.Number.check(Schema.isInt()),
-  notFound: Schema.Number.check(Schema.isInt())
+  notFound: Schema.Number.check(Schema.isInt()),
+  ...remembered
 })
 export type Exchange = typeof Exchange.Type
 

@@ -1,12 +1,13 @@
+import { isFailedUnsaid, remembering, reviewed, unchanged } from "./Contradiction.ts"
 import type { Exchange, ExchangeStatus } from "./Exchange.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { exchange as exchanged, release } from "./Ledger.ts"
 import { type MinorUnits, ZERO } from "./Money.ts"
-import { type Decision, failureOf } from "./Moves.ts"
+import { type Decision, failureBy } from "./Moves.ts"
 
 type FactName = Fact["_tag"]
-type Move = "track" | "succeed" | "fail" | "review"
+type Move = "track" | "succeed" | "fail" | "review" | "compare" | "doubt"
 
 // As in Moves: a missing cell is a move that does not exist. A provider that takes an exchange back is a person's to look at.
 const exchangeMoves: { readonly [S in ExchangeStatus]: { readonly [F in FactName]?: Move } } = {
@@ -18,8 +19,8 @@ const exchangeMoves: { readonly [S in ExchangeStatus]: { readonly [F in FactName
     NotSent: "fail",
     Returned: "review"
   },
-  successful: { Returned: "review", Refused: "review" },
-  failed: { Succeeded: "review" }
+  successful: { Returned: "review", Refused: "review", Succeeded: "compare" },
+  failed: { Succeeded: "review", Accepted: "doubt", StillPending: "doubt" }
 }
 
 /**
@@ -34,12 +35,17 @@ const FLOORS = 2n
 
 /** What one fact does to one exchange. */
 export const decideExchange = (exchange: Exchange, fact: Fact, at: Instant): Decision<Exchange> => {
+  const decision = decided(exchange, fact, at)
+  return { ...decision, next: remembering(exchange, decision.next, fact) }
+}
+
+const decided = (exchange: Exchange, fact: Fact, at: Instant): Decision<Exchange> => {
   const move = exchangeMoves[exchange.status][fact._tag]
   const changed = { version: exchange.version + 1, updatedAt: at, asked: 0, notFound: 0 }
   if (move === "track" && "providerReference" in fact) return unchanged(tracked(exchange, fact.providerReference))
   if (move === "succeed" && fact._tag === "Succeeded") {
     const booked = bookedBy(exchange, fact)
-    if (booked === undefined) return reviewed(exchange, at)
+    if (booked === undefined) return reviewed(exchange, fact, at)
     const next: Exchange = {
       ...tracked(exchange, fact.providerReference),
       ...changed,
@@ -58,12 +64,17 @@ export const decideExchange = (exchange: Exchange, fact: Fact, at: Instant): Dec
       status: "failed",
       needsReview: false,
       completedAt: at,
-      failure: failureOf(fact)
+      ...failureBy(fact)
     }
     return { next, entry: release(exchange.currency, exchange.amount), event: "fx.failed" }
   }
-  return move === "review" ? reviewed(exchange, at) : unchanged(exchange)
+  return isContradiction(exchange, fact, move) ? reviewed(exchange, fact, at) : unchanged(exchange)
 }
+
+const isContradiction = (exchange: Exchange, fact: Fact, move: Move | undefined): boolean =>
+  move === "review" ||
+  (move === "doubt" && isFailedUnsaid(exchange)) ||
+  (move === "compare" && fact._tag === "Succeeded" && bookedBy(exchange, fact) === undefined)
 
 /**
  * What is booked is what the exchange brought, even where it is not what was quoted: that is what came into the shared wallet, and the
@@ -87,10 +98,5 @@ const isFar = (brought: MinorUnits, quoted: MinorUnits): boolean => {
 /** What the provider gave a handle to was sent, whatever a later query does not find. */
 const isDisproved = (exchange: Exchange, fact: Fact): boolean => fact._tag === "NotSent" && exchange.providerReference !== null
 
-const unchanged = (next: Exchange): Decision<Exchange> => ({ next, entry: null, event: null })
-
 const tracked = (exchange: Exchange, providerReference: string | null): Exchange =>
   providerReference === null ? exchange : { ...exchange, providerReference }
-
-const reviewed = (exchange: Exchange, at: Instant): Decision<Exchange> =>
-  unchanged(exchange.needsReview ? exchange : { ...exchange, needsReview: true, version: exchange.version + 1, updatedAt: at })

@@ -66,8 +66,8 @@ export const Fact = Schema.TaggedUnion({
   /** The window passed and an authenticated query said neither success nor live. */
   Expired: { note },
   /**
-   * Delivered, and then sent back: `amount` of `currency` came back, with the fee only where `fee` says so. `charged` is the fee that
-   * the delivery cost, where the provider names it.
+   * Delivered, and then sent back: `amount` of `currency` came back until now, with the fee only where `fee` says so. `charged` is the
+   * fee that the delivery cost, where the provider names it.
    */
   Returned: {
     amount: MinorUnits,

@@ -1,10 +1,12 @@
 import { charged, waiting, waitsForCode } from "./CodeMoves.ts"
+import { differs, isFailedUnsaid, isRuledFailed, remembering, reviewed, unchanged } from "./Contradiction.ts"
+import type { Currency } from "./Currency.ts"
 import type { EventType } from "./Event.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { collect, type Entry, giveBack, release, settle } from "./Ledger.ts"
-import { add, smaller, ZERO } from "./Money.ts"
-import type { Collection, CollectionStatus, Payout, PayoutStatus, Transaction } from "./Transaction.ts"
+import { add, type MinorUnits, smaller, ZERO } from "./Money.ts"
+import type { Collection, CollectionStatus, FailedBy, Payout, PayoutStatus, Transaction } from "./Transaction.ts"
 
 /** What one fact does to one transaction. `next` is the transaction itself where the fact is only noted in the history. */
 export interface Decision<R = Transaction> {
@@ -14,7 +16,22 @@ export interface Decision<R = Transaction> {
 }
 
 type FactName = Fact["_tag"]
-type Move = "track" | "reroute" | "redirect" | "charge" | "wait" | "succeed" | "fail" | "expire" | "return" | "review"
+// These bring it to a person: `review` always, `deny` unless a person ruled that it came to nothing, `compare` where the figures are not the
+// record's, `doubt` where it failed without the provider's word.
+type Move =
+  | "track"
+  | "reroute"
+  | "redirect"
+  | "charge"
+  | "wait"
+  | "succeed"
+  | "fail"
+  | "expire"
+  | "return"
+  | "review"
+  | "deny"
+  | "compare"
+  | "doubt"
 
 // The table of moves (decisions.md section 5). A missing cell is a move that does not exist: the fact is noted in the
 // history and nothing else changes. That is what makes a second, late or contradictory fact harmless.
@@ -27,8 +44,8 @@ const payoutMoves: { readonly [S in PayoutStatus]: { readonly [F in FactName]?: 
     NotSent: "fail",
     Rerouted: "reroute"
   },
-  successful: { Returned: "return", Refused: "review" },
-  failed: { Succeeded: "review" }
+  successful: { Returned: "return", Refused: "deny", Succeeded: "compare" },
+  failed: { Succeeded: "review", Accepted: "doubt", StillPending: "doubt" }
 }
 
 const open = {
@@ -46,17 +63,17 @@ const open = {
 const collectionMoves: { readonly [S in CollectionStatus]: { readonly [F in FactName]?: Move } } = {
   requires_action: { ...open, Charged: "charge", WrongCode: "wait" },
   pending: open,
-  successful: { Returned: "review", Refused: "review" },
-  failed: { Succeeded: "succeed" },
+  successful: { Returned: "deny", Refused: "deny", Succeeded: "compare" },
+  failed: { Succeeded: "succeed", Accepted: "doubt", StillPending: "doubt", NeedsRedirect: "doubt" },
   expired: { Succeeded: "succeed" }
 }
 
-export const decide = (transaction: Transaction, fact: Fact, actor: Actor, at: Instant): Decision =>
-  isDisproved(transaction, fact, actor)
-    ? unchanged(transaction)
-    : transaction.kind === "payout"
-      ? decidePayout(transaction, fact, at)
-      : decideCollection(transaction, fact, actor, at)
+export const decide = (transaction: Transaction, fact: Fact, actor: Actor, at: Instant): Decision => {
+  if (isDisproved(transaction, fact, actor)) return unchanged(transaction)
+  const decision: Decision =
+    transaction.kind === "payout" ? decidePayout(transaction, fact, at) : decideCollection(transaction, fact, actor, at)
+  return { ...decision, next: remembering(transaction, decision.next, fact) }
+}
 
 /** What the provider gave a handle to, or a page to pay on, was sent, whatever a later query does not find. */
 const isDisproved = (transaction: Transaction, fact: Fact, actor: Actor): boolean =>
@@ -64,18 +81,13 @@ const isDisproved = (transaction: Transaction, fact: Fact, actor: Actor): boolea
   actor !== "request" &&
   (transaction.providerReference !== null || (transaction.kind === "collection" && transaction.nextAction?._tag === "redirect"))
 
-const unchanged = (next: Transaction): Decision => ({ next, entry: null, event: null })
-
 const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
   const move = payoutMoves[payout.status][fact._tag]
   const changed = { version: payout.version + 1, updatedAt: at, asked: 0, notFound: 0 }
   if (move === "track" && "providerReference" in fact) return unchanged(tracked(payout, fact.providerReference))
-  // Its float was given back because nobody knew it, and now somebody has it.
-  if (fact._tag === "Accepted" && payout.status === "failed" && payout.failure?.message === neverSent.message)
-    return reviewed(payout, at)
   if (move === "reroute" && fact._tag === "Rerouted") return unchanged(rerouted(payout, fact, at))
   if (move === "succeed" && fact._tag === "Succeeded") {
-    if (contradicts(fact, payout.principal, payout.currency)) return reviewed(payout, at)
+    if (differs(fact, payout.principal, payout.currency)) return reviewed<Transaction>(payout, fact, at)
     const actualFee = fact.fee ?? payout.fees ?? payout.heldFee
     const next: Payout = {
       ...tracked(payout, fact.providerReference),
@@ -95,14 +107,16 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
       fees: ZERO,
       needsReview: false,
       completedAt: at,
-      failure: failureOf(fact)
+      ...failureBy(fact)
     }
     return { next, entry: release(payout.currency, add(payout.principal, payout.heldFee)), event: "payout.failed" }
   }
   if (move === "return" && fact._tag === "Returned") {
-    if (payout.returned !== null) return unchanged(payout)
+    if (isGivenBack(payout, fact)) return unchanged(payout)
     const foreign = fact.currency !== null && fact.currency !== payout.currency
-    if (foreign || fact.amount > payout.principal || fact.fee > (payout.fees ?? ZERO)) return reviewed(payout, at)
+    // A return is booked once: what comes back in parts, a person puts together.
+    if (payout.returned !== null || foreign || fact.amount > payout.principal || fact.fee > (payout.fees ?? ZERO))
+      return reviewed<Transaction>(payout, fact, at)
     const next: Payout = {
       ...payout,
       ...changed,
@@ -110,7 +124,7 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
     }
     return { next, entry: giveBack(payout.currency, fact.amount, fact.fee), event: "payout.returned" }
   }
-  return move === "review" ? reviewed(payout, at) : unchanged(payout)
+  return isContradiction(payout, fact, move, payout.principal) ? reviewed<Transaction>(payout, fact, at) : unchanged(payout)
 }
 
 const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: Instant): Decision => {
@@ -144,8 +158,8 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
   }
   if (move === "succeed" && fact._tag === "Succeeded") {
     const fee = fact.fee ?? ZERO
-    if (contradicts(fact, collection.amount, collection.currency) || fee > collection.amount) {
-      return reviewed({ ...collection, observedAmount: fact.amount, observedCurrency: fact.currency ?? collection.currency }, at)
+    if (differs(fact, collection.amount, collection.currency) || fee > collection.amount) {
+      return reviewed<Transaction>(collection, fact, at, showing(collection, fact.amount, fact.currency ?? collection.currency))
     }
     const next: Collection = {
       ...tracked(collection, fact.providerReference),
@@ -164,11 +178,37 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
   }
   const closed = { ...collection, ...changed, nextAction: null, needsReview: false, completedAt: at }
   if (move === "fail")
-    return { next: { ...closed, status: "failed", failure: failureOf(fact) }, entry: null, event: "collection.failed" }
+    return { next: { ...closed, status: "failed", ...failureBy(fact) }, entry: null, event: "collection.failed" }
   if (move === "expire")
     return { next: { ...closed, status: "expired", failure: timedOut }, entry: null, event: "collection.expired" }
-  return move === "review" ? reviewed(collection, at) : unchanged(collection)
+  return isContradiction(collection, fact, move, collection.observedAmount ?? collection.amount)
+    ? reviewed<Transaction>(collection, fact, at)
+    : unchanged(collection)
 }
+
+/** `booked` is what the record says that moved, without fees. */
+const isContradiction = (record: Transaction, fact: Fact, move: Move | undefined, booked: MinorUnits): boolean =>
+  move === "review" ||
+  (move === "deny" && !isRuledFailed(record)) ||
+  (move === "doubt" && isFailedUnsaid(record)) ||
+  (move === "compare" && fact._tag === "Succeeded" && (isRuledFailed(record) || differs(fact, booked, record.currency)))
+
+/**
+ * It is what was booked, or there is nothing left that could come back. As much once more, at another time, may be a second part as long as
+ * there is room for it.
+ */
+const isGivenBack = ({ fees, principal, returned }: Payout, fact: Extract<Fact, { _tag: "Returned" }>): boolean => {
+  if (returned === null) return false
+  const [back, whole] = [fact.amount + fact.fee, principal + (fees ?? ZERO)]
+  if (returned.amount >= whole) return back <= whole
+  return back === returned.amount && (fact.at === returned.at || returned.amount + back > whole)
+}
+
+/** With what the provider says that the payer paid. */
+const showing = (collection: Collection, observedAmount: MinorUnits | null, observedCurrency: Currency): Collection =>
+  collection.observedAmount === observedAmount && collection.observedCurrency === observedCurrency
+    ? collection
+    : { ...collection, observedAmount, observedCurrency }
 
 /** A charge that was accepted at once although a redirect was expected is simply pending. */
 const accepted = (collection: Collection, fact: Extract<Fact, { _tag: "Accepted" }>, at: Instant): Decision => {
@@ -200,17 +240,9 @@ const tracked = <T extends Transaction>(transaction: T, providerReference: strin
     ? transaction
     : { ...transaction, providerReference }
 
-/** An amount or a currency other than the stored ones moves nothing by itself: a person looks (decisions.md section 5). */
-const contradicts = (fact: Extract<Fact, { _tag: "Succeeded" }>, amount: bigint, currency: string): boolean =>
-  (fact.amount !== null && fact.amount !== amount) || (fact.currency !== null && fact.currency !== currency)
-
-const reviewed = (transaction: Transaction, at: Instant): Decision =>
-  unchanged(
-    transaction.needsReview ? transaction : { ...transaction, needsReview: true, version: transaction.version + 1, updatedAt: at }
-  )
-
 const timedOut: Transaction["failure"] = { code: "timed_out", message: "The payer did not finish in time." }
 
-export const failureOf = (fact: Fact): Transaction["failure"] => (fact._tag === "Refused" ? fact.failure : neverSent)
+export const failureBy = (fact: Fact): { readonly failure: Transaction["failure"]; readonly failedBy: FailedBy } =>
+  fact._tag === "Refused" ? { failure: fact.failure, failedBy: "provider" } : { failure: neverSent, failedBy: "gateway" }
 
 const neverSent = { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." } as const

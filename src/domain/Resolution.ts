@@ -1,4 +1,5 @@
-import type { Exchange } from "./Exchange.ts"
+import { ruledOn } from "./Contradiction.ts"
+import type { Exchange, LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
 import { add, type MinorUnits, minus, smaller, toDecimal, ZERO } from "./Money.ts"
@@ -69,18 +70,35 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
   event
 })
 
+/**
+ * What every ruling leaves. What was closed before goes on being asked for where it was: the schedule's late questions are for news, and
+ * would all be due at once if they were counted anew.
+ */
+const settledBy = <R extends LedgerRecord>(record: R, { outcome }: Resolution, at: Instant) => ({
+  ...record,
+  ...ruledOn(record, outcome),
+  needsReview: false,
+  version: record.version + 1,
+  updatedAt: at
+})
+
+/** What a ruling leaves besides where it gives the record another status: its late questions, if there are any, begin then. */
+const closedAs = <S extends "successful" | "failed">(record: LedgerRecord, status: S, at: Instant) =>
+  record.status === status
+    ? { status }
+    : { status, completedAt: at, asked: 0, notFound: 0, ...(status === "failed" ? { failedBy: "person" as const } : {}) }
+
 export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instant): Ruling<Payout> => {
   const way = ways.payout[payout.status][resolution.outcome]
   const held = add(payout.principal, payout.heldFee)
-  const settled = { ...payout, needsReview: false, version: payout.version + 1, updatedAt: at, asked: 0, notFound: 0 }
-  const closed = { ...settled, completedAt: payout.completedAt ?? at }
+  const settled = settledBy(payout, resolution, at)
   const { currency } = payout
   if (way === "keep") return ruled(settled, null, null)
   if (way === "release") {
-    const next: Payout = { ...closed, status: "failed", fees: ZERO, failure }
+    const next: Payout = { ...settled, ...closedAs(payout, "failed", at), fees: ZERO, failure }
     return ruled(next, release(currency, held), "payout.failed")
   }
-  if (resolution.outcome === "failed") return givenBack(payout, closed, at)
+  if (resolution.outcome === "failed") return givenBack(payout, settled, at)
   const principal = resolution.amount ?? payout.principal
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
   const back = payout.returned?.amount ?? ZERO
@@ -88,7 +106,7 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   const heldFee = minus(held, principal)
   const fee = resolution.fee ?? (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
   const fees = smaller(fee, heldFee)
-  const next: Payout = { ...closed, status: "successful", principal, heldFee, fees, failure: null }
+  const next: Payout = { ...settled, ...closedAs(payout, "successful", at), principal, heldFee, fees, failure: null }
   if (way === "settle") return ruled(next, settle(currency, principal, heldFee, fee), "payout.successful")
   const booked = payout.status === "successful" ? { paidOut: payout.principal, fees: payout.fees ?? ZERO } : null
   const drift = booked === null ? fee - fees : 0n
@@ -101,23 +119,24 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
 }
 
 /** All that a payout took and that did not come back before comes back. */
-const givenBack = (payout: Payout, closed: Payout, at: Instant): Ruling<Payout> => {
+const givenBack = (payout: Payout, settled: Payout, at: Instant): Ruling<Payout> => {
   const whole = add(payout.principal, payout.fees ?? ZERO)
   const missing = minus(whole, payout.returned?.amount ?? ZERO)
-  if (missing === ZERO) return ruled(closed, null, null)
-  const next: Payout = { ...closed, returned: { amount: whole, at, reason: failure.message } }
+  if (missing === ZERO) return ruled(settled, null, null)
+  const next: Payout = { ...settled, returned: { amount: whole, at, reason: failure.message } }
   return ruled(next, correct(payout.currency, { returned: missing, fees: ZERO }), "payout.returned")
 }
 
 export const resolveCollection = (collection: Collection, resolution: Resolution, at: Instant): Ruling<Collection> => {
   const way = ways.collection[collection.status][resolution.outcome]
-  const settled = { ...collection, needsReview: false, version: collection.version + 1, updatedAt: at, asked: 0, notFound: 0 }
-  const closed = { ...settled, nextAction: null, completedAt: collection.completedAt ?? at }
+  const settled = settledBy(collection, resolution, at)
+  const closed = { ...settled, nextAction: null }
   const { currency } = collection
   if (way === "keep") return ruled(settled, null, null)
   const isBooked = collection.status === "successful"
   const before = { collected: isBooked ? amountOf(collection) : ZERO, fees: isBooked ? (collection.fees ?? ZERO) : ZERO }
-  if (way === "close") return ruled<Collection>({ ...closed, status: "failed", failure }, null, "collection.failed")
+  if (way === "close")
+    return ruled<Collection>({ ...closed, ...closedAs(collection, "failed", at), failure }, null, "collection.failed")
   if (resolution.outcome === "failed") {
     const next: Collection = { ...closed, failure: reversal, observedAmount: ZERO, fees: ZERO }
     return ruled(next, correct(currency, { collected: -before.collected, fees: -before.fees }), null)
@@ -129,7 +148,7 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
   if (fee > amount) return "the fee is larger than what came in"
   const next: Collection = {
     ...closed,
-    status: "successful",
+    ...closedAs(collection, "successful", at),
     observedAmount: amount,
     observedCurrency: currency,
     fees: fee,
@@ -144,12 +163,11 @@ const amountOf = ({ amount, observedAmount }: Collection): MinorUnits => observe
 
 export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: Instant): Ruling<Exchange> => {
   const way = ways.exchange[exchange.status][resolution.outcome]
-  const settled = { ...exchange, needsReview: false, version: exchange.version + 1, updatedAt: at, asked: 0, notFound: 0 }
-  const closed = { ...settled, completedAt: exchange.completedAt ?? at }
+  const settled = settledBy(exchange, resolution, at)
   if (resolution.fee !== null) return "an exchange has no fee beside its rate"
   if (way === "keep") return resolution.amount === null ? ruled(settled, null, null) : isBooked
   if (resolution.outcome === "failed") {
-    const next: Exchange = { ...closed, status: "failed", failure }
+    const next: Exchange = { ...settled, ...closedAs(exchange, "failed", at), failure }
     const entry = way === "release" ? release(exchange.currency, exchange.amount) : moved(exchange, -1n)
     return ruled(next, entry, "fx.failed")
   }
@@ -161,7 +179,7 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
           destinationAmount: resolution.amount,
           rawDestinationAmount: toDecimal(resolution.amount, exchange.destinationCurrency)
         }
-  const next: Exchange = { ...closed, ...found, status: "successful", failure: null }
+  const next: Exchange = { ...settled, ...closedAs(exchange, "successful", at), ...found, failure: null }
   const { amount, currency, destinationAmount, destinationCurrency } = next
   const entry = way === "settle" ? exchanged(currency, amount, destinationCurrency, destinationAmount) : moved(next, 1n)
   return ruled(next, entry, "fx.successful")

@@ -1,16 +1,19 @@
 import type { LedgerRecord } from "./Exchange.ts"
 
-/** What the history says of one piece of news. */
+/** What the history says of one piece of news, and the status after it. */
 interface Line {
   readonly actor: string
   readonly fact: string
   readonly note: string
+  readonly status: string
 }
 
 type Standing = "open" | "successful" | "failed" | "expired"
 
+type Reasons = { readonly [S in Standing]: { readonly [fact: string]: string } }
+
 // Which news brings a record to a person, by what the record was when it came. A missing cell is news that needs nobody.
-const reasons: { readonly [S in Standing]: { readonly [fact: string]: string } } = {
+const reasons: Reasons = {
   open: {
     Succeeded: "the provider says that it succeeded, with another amount, currency or fee than this record has",
     Returned: "the provider says that it was sent back, and never said that it succeeded"
@@ -23,17 +26,38 @@ const reasons: { readonly [S in Standing]: { readonly [fact: string]: string } }
   expired: { Succeeded: "it expired, and later the provider said that it succeeded with another amount or currency" }
 }
 
+const underWay = "it was closed as failed although no provider ever said so, and later one said that it has it under way"
+
+// News of these kinds may also repeat what is booked. It is the reason only where there is no other.
+const weakerReasons: Reasons = {
+  open: {},
+  successful: {
+    Succeeded: "the provider said again that it succeeded, with other figures, or after a person ruled that it did not"
+  },
+  failed: { Accepted: underWay, StillPending: underWay, NeedsRedirect: underWay },
+  expired: {}
+}
+
 const unanswered = "it was asked for to the end of the schedule, and nobody could say what became of it"
 
 /** Why a person has to look, in one line. A collection that was reversed is among what "does not fit". */
 export const reasonOf = ({ kind, status }: LedgerRecord, history: ReadonlyArray<Line>): string => {
-  const cells = reasons[status === "pending" || status === "requires_action" ? "open" : status]
-  const news = history.findLast(({ actor, fact }) => actor !== "review" && cells[fact] !== undefined)
+  const standing = standingOf(status)
+  // What closed it, and what was said before that, is no news.
+  const closing = history.findLastIndex(
+    (line, at) => at > 0 && standingOf(history[at - 1]?.status ?? "") !== standingOf(line.status)
+  )
+  const since = history.slice(closing + 1).filter(({ actor }) => actor !== "review")
+  const last = (cells: Reasons[Standing]) => since.findLast(({ fact }) => cells[fact] !== undefined)
+  const news = last(reasons[standing]) ?? last(weakerReasons[standing])
   if (news === undefined) return unanswered
   if (kind === "collection" && status === "successful" && news.fact === "Returned")
     return "it was credited, and later the provider said that it was reversed"
-  return cells[news.fact] ?? unanswered
+  return reasons[standing][news.fact] ?? weakerReasons[standing][news.fact] ?? unanswered
 }
+
+const standingOf = (status: string): Standing =>
+  status === "successful" || status === "failed" || status === "expired" ? status : "open"
 
 /** The last thing that anybody outside said; null while nobody said anything. */
 export const lastAnswer = (history: ReadonlyArray<Line>): string | null =>

@@ -36,6 +36,25 @@ export type NextAction = typeof NextAction.Type
 export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"])
 export type AmountType = typeof AmountType.Type
 
+/** Who established that it failed: the provider said so, the gateway found that it never left, or a person ruled so. */
+export const FailedBy = Schema.Literals(["provider", "gateway", "person"])
+export type FailedBy = typeof FailedBy.Type
+
+/** A person's last ruling, and the words of the provider that were known to it (`Contradiction`). */
+export const PersonsRuling = Schema.Struct({
+  outcome: Schema.Literals(["successful", "failed"]),
+  known: Schema.Array(Schema.String)
+})
+
+/** What no tenant sees, and only a review needs; absent in records of an older release, and where there is nothing to remember. */
+export const remembered = {
+  failedBy: Schema.optionalKey(FailedBy),
+  /** The provider's words since the record was closed or ruled on, each once. */
+  said: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Null where it was closed by the provider's word since. */
+  ruling: Schema.optionalKey(Schema.NullOr(PersonsRuling))
+}
+
 const common = {
   reference: Reference,
   appId: AppId,
@@ -64,7 +83,8 @@ const common = {
   expiresAt: Schema.NullOr(Instant),
   /** How often the provider was asked for it since its status last changed, and how often in a row it knew nothing. */
   asked: Schema.Number.check(Schema.isInt()),
-  notFound: Schema.Number.check(Schema.isInt())
+  notFound: Schema.Number.check(Schema.isInt()),
+  ...remembered
 }
 
 /** Money in. The payer's number is not here: only its last four digits, masked. */

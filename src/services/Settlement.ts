@@ -90,7 +90,7 @@ export class Settlement extends Context.Service<
         const decided = counted(transaction, decision.next, fact, question)
         // In the same commit as the last question: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)
-        const next = overdue ? { ...decided, needsReview: true, version: decided.version + 1, updatedAt: at } : decided
+        const next = overdue ? { ...decided, needsReview: true, version: transaction.version + 1, updatedAt: at } : decided
         const event =
           decision.event === null
             ? null

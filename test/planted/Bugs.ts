@@ -31,6 +31,12 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [{ file: "src/domain/Question.ts", text: "return isDocumented && enough ?", instead: "return isDocumented ?" }]
   },
   {
+    name: "open a case again for what a person knew",
+    breaks: "what was known to a ruling brings the record back no more",
+    test: "test/services/RepeatedWords.test.ts",
+    edits: [{ file: "src/domain/Contradiction.ts", text: "record.ruling?.known.includes(word) === true", instead: 'word === ""' }]
+  },
+  {
     name: "count one answer twice",
     breaks: "a question counts once, however often its answer is written",
     test: "test/services/Asking.test.ts",

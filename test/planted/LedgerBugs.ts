@@ -74,9 +74,8 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: moves,
-        text: '  successful: { Returned: "review", Refused: "review" },\n  failed: { Succeeded: "succeed" }',
-        instead:
-          '  successful: { Returned: "review", Refused: "review", Succeeded: "succeed" },\n  failed: { Succeeded: "succeed" }'
+        text: '  successful: { Returned: "deny", Refused: "deny", Succeeded: "compare" },',
+        instead: '  successful: { Returned: "deny", Refused: "deny", Succeeded: "succeed" },'
       },
       ...noSlots
     ]
@@ -84,7 +83,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "believe the amount that was asked for",
     breaks: "another amount than the stored one moves nothing by itself",
-    edits: [{ file: moves, text: "(fact.amount !== null && fact.amount !== amount) ||", instead: "" }]
+    edits: [{ file: "src/domain/Contradiction.ts", text: "(fact.amount !== null && fact.amount !== amount) ||", instead: "" }]
   },
   {
     name: "let the tenant pay a dearer fee",

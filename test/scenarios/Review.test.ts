@@ -149,8 +149,9 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       yield* tenant.until(`/v1/collections/${next}`, ({ status }) => status === "successful")
       // 19,000 were owed, 19,700 came in.
       expect(yield* tenant.float).toMatchObject({ available_minor: 700, collected_minor: 20_000 })
+      // The provider says it once more: the person knew.
       yield* tell(reference, reversed)
-      expect(yield* resolve(reference, "failed")).toMatchObject({ needs_review: false })
+      expect(yield* resolve(reference, "failed")).toEqual({ code: 1, errors: `no review of ${reference} is open` })
       expect(yield* tenant.float).toMatchObject({ available_minor: 700 })
       expect(yield* verified(gateway)).toMatchObject({ ok: true })
     })

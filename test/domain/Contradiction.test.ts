@@ -1,0 +1,233 @@
+import { describe, expect, it } from "vitest"
+import { nextAsk } from "../../src/domain/Asking.ts"
+import type { Exchange } from "../../src/domain/Exchange.ts"
+import { decideExchange } from "../../src/domain/ExchangeMoves.ts"
+import type { Fact } from "../../src/domain/Fact.ts"
+import { Reference } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { decide } from "../../src/domain/Moves.ts"
+import { type Resolution, resolveCollection, resolveExchange, resolvePayout } from "../../src/domain/Resolution.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
+import { collection, NOON, payout } from "../support/Given.ts"
+import { factNames, facts, TOLD_AT } from "../support/GivenFacts.ts"
+
+const HOUR = 3_600_000
+
+/** 10,000 UGX for a quoted 348.64 KES. */
+const exchange = (overrides: Partial<Exchange>): Exchange => {
+  const { appId, createdAt, reference } = payout()
+  return {
+    kind: "exchange",
+    status: "pending",
+    reference,
+    appId,
+    mode: "live",
+    provider: "eversend",
+    providerReference: null,
+    needsReview: false,
+    quoteId: Reference.make("00000000000000000000000002"),
+    amount: minor(10_000n),
+    currency: "UGX",
+    destinationAmount: minor(34_864n),
+    destinationCurrency: "KES",
+    rawDestinationAmount: "348.6486",
+    rate: "0.03486486486486",
+    metadata: "{}",
+    version: 1,
+    failure: null,
+    createdAt,
+    updatedAt: createdAt,
+    completedAt: null,
+    asked: 0,
+    notFound: 0,
+    ...overrides
+  }
+}
+
+type Any = Transaction | Exchange
+
+const told = (record: Any, fact: Fact) =>
+  record.kind === "exchange" ? decideExchange(record, fact, TOLD_AT) : decide(record, fact, "callback", TOLD_AT)
+
+const ruling = (outcome: Resolution["outcome"]): Resolution => ({ outcome, amount: null, fee: null, evidence: "a statement" })
+const ruled = (record: Any, outcome: Resolution["outcome"], at = TOLD_AT): Any => {
+  const made =
+    record.kind === "payout"
+      ? resolvePayout(record, ruling(outcome), at)
+      : record.kind === "collection"
+        ? resolveCollection(record, ruling(outcome), at)
+        : resolveExchange(record, ruling(outcome), at)
+  if (typeof made === "string") throw new Error(made)
+  return made.next
+}
+
+// Every case that a person can be asked about, before anything was said of it.
+const booked = { completedAt: NOON, needsReview: true } as const
+const credited = { observedAmount: minor(10_000n), observedCurrency: "UGX" } as const
+const amount = minor(10_000n)
+const cases = {
+  "pending payout": payout({ needsReview: true }),
+  "successful payout": payout({ ...booked, status: "successful" }),
+  "failed payout": payout({ ...booked, status: "failed", failedBy: "provider" }),
+  "unsent payout": payout({ ...booked, status: "failed", failedBy: "gateway" }),
+  "pending collection": collection({ amount, needsReview: true }),
+  "successful collection": collection({ amount, ...booked, ...credited, status: "successful" }),
+  "failed collection": collection({ amount, ...booked, status: "failed", failedBy: "provider" }),
+  "unsent collection": collection({ amount, ...booked, status: "failed", failedBy: "gateway" }),
+  "expired collection": collection({ amount, ...booked, status: "expired" }),
+  "pending exchange": exchange({ needsReview: true }),
+  "successful exchange": exchange({ ...booked, status: "successful" }),
+  "failed exchange": exchange({ ...booked, status: "failed", failedBy: "provider" }),
+  "unsent exchange": exchange({ ...booked, status: "failed", failedBy: "gateway" })
+} as const satisfies Record<string, Any>
+
+const keysOf = <T extends object>(table: T): ReadonlyArray<keyof T & string> =>
+  Object.keys(table).filter((key): key is keyof T & string => key in table)
+const outcomes = ["successful", "failed"] as const
+const rulings = keysOf(cases).flatMap((name) => outcomes.map((outcome) => [name, outcome] as const))
+
+/** What a provider could say: each fact with the record's figures, and with others. */
+const words: Readonly<Record<string, Fact>> = {
+  ...facts(10_000n),
+  "Succeeded with another amount": facts(9_000n).Succeeded,
+  "Returned, more than was sent": facts(12_000n).Returned
+}
+
+// Which words a person did not know bring a ruled record back, written by hand. A word that settles a record by itself is not among them: a
+// collection that failed or expired is credited, and a payout's return is booked.
+const denied = ["Refused"]
+const otherFigures = ["Succeeded with another amount"]
+const underWay = ["Accepted", "StillPending"]
+const tooMuch = ["Returned, more than was sent"]
+const anySuccess = ["Succeeded", ...otherFigures]
+const anyReturn = ["Returned", ...tooMuch]
+const reopening: { readonly [C in keyof typeof cases]: { readonly [O in (typeof outcomes)[number]]: ReadonlyArray<string> } } = {
+  "pending payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...underWay] },
+  "successful payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...tooMuch] },
+  "failed payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: anySuccess },
+  "unsent payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...underWay] },
+  "pending collection": {
+    successful: [...denied, ...otherFigures, ...anyReturn],
+    failed: [...otherFigures, ...underWay, "NeedsRedirect"]
+  },
+  "successful collection": { successful: [...denied, ...otherFigures, ...anyReturn], failed: anySuccess },
+  "failed collection": { successful: [...denied, ...otherFigures, ...anyReturn], failed: otherFigures },
+  "unsent collection": {
+    successful: [...denied, ...otherFigures, ...anyReturn],
+    failed: [...otherFigures, ...underWay, "NeedsRedirect"]
+  },
+  "expired collection": { successful: [...denied, ...otherFigures, ...anyReturn], failed: otherFigures },
+  "pending exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: [...anySuccess, ...underWay] },
+  "successful exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: [...anySuccess, ...underWay] },
+  "failed exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: anySuccess },
+  "unsent exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: [...anySuccess, ...underWay] }
+}
+
+describe("after a person's ruling", () => {
+  it.each(rulings)("that a %s is %s, these words bring it back where nobody had said them before", (name, outcome) => {
+    const record = ruled(cases[name], outcome)
+    const back = keysOf(words).filter((word) => {
+      const fact = words[word]
+      return fact !== undefined && told(record, fact).next.needsReview
+    })
+    expect(back.toSorted()).toStrictEqual(reopening[name][outcome].toSorted())
+  })
+
+  it.each(rulings)(
+    "that a %s is %s, nothing that was said before it brings it back, however often it is repeated",
+    (name, outcome) => {
+      for (const [word, fact] of Object.entries(words)) {
+        const heard = told(cases[name], fact)
+        // It settled the case by itself, or there is nothing to repeat.
+        if (!heard.next.needsReview) continue
+        let record = ruled(heard.next, outcome)
+        const { version } = record
+        for (let time = 0; time < 3; time++) {
+          const again = told(record, fact)
+          record = again.next
+          expect([word, record.needsReview]).toStrictEqual([word, false])
+          if (!reopening[name][outcome].includes(word)) continue
+          expect([word, again.entry, again.event, record.version]).toStrictEqual([word, null, null, version])
+        }
+      }
+    }
+  )
+
+  it("a word is known beside all that was known to earlier rulings", () => {
+    const refused = told(cases["successful payout"], facts(10_000n).Refused).next
+    const once = ruled(refused, "successful")
+    const twice = ruled(told(once, facts(9_000n).Succeeded).next, "successful")
+    for (const fact of [facts(10_000n).Refused, facts(9_000n).Succeeded]) expect(told(twice, fact).next.needsReview).toBe(false)
+    expect(told(twice, facts(8_000n).Succeeded).next.needsReview).toBe(true)
+  })
+
+  it("what was said before the provider settled the record itself is not known to a ruling on what came later", () => {
+    // It succeeded by its own word, was refused, and was ruled failed: that it succeeded is news again.
+    const paid = told(payout(), facts(10_000n).Succeeded).next
+    const refused = told(paid, facts(10_000n).Refused).next
+    expect(refused.needsReview).toBe(true)
+    expect(told(ruled(refused, "failed"), facts(10_000n).Succeeded).next.needsReview).toBe(true)
+  })
+
+  it("a record that the provider settles by its own word after all is as if nobody had ruled", () => {
+    const failed = ruled(cases["pending collection"], "failed")
+    const late = told(failed, facts(10_000n).Succeeded).next
+    expect(late).toMatchObject({ status: "successful", lateSuccess: true, needsReview: false })
+    expect(told(late, facts(10_000n).Succeeded).next.needsReview).toBe(false)
+    expect(told(late, facts(10_000n).Refused).next.needsReview).toBe(true)
+  })
+
+  it.each(rulings)("that a %s is %s, no late question is due at once", (name, outcome) => {
+    // Five hours after it was closed, one late question was put.
+    const at = NOON + 5 * HOUR
+    const record = ruled({ ...cases[name], asked: 1 }, outcome, at)
+    const next = nextAsk(record, { open: [60_000] }, at)
+    expect(next === null || next > at).toBe(true)
+  })
+
+  it("a payout that came to be successful by it is asked for as late as any other", () => {
+    const at = NOON + 5 * HOUR
+    const { asked, completedAt } = ruled({ ...cases["failed payout"], asked: 1 }, "successful", at)
+    expect([asked, completedAt]).toStrictEqual([0, at])
+  })
+})
+
+describe("what contradicts a record", () => {
+  it("keeps no more words than a bound, whatever a provider says", () => {
+    let record: Any = payout()
+    for (let amount = 1n; amount < 100n; amount++) record = told(record, facts(amount).Succeeded).next
+    expect(record.said?.length).toBe(16)
+    for (const name of factNames) record = told(record, facts(10_000n)[name]).next
+    expect((record.said ?? []).length).toBeLessThanOrEqual(16)
+  })
+
+  it.each(["Accepted", "StillPending"] as const)(
+    "opens a review where what was taken for never sent is %s after all, whatever its failure is called",
+    (name) => {
+      for (const given of [payout(), collection()]) {
+        const { next: unsent } = decide(given, facts(10_000n).NotSent, "reconciler", TOLD_AT)
+        const renamed: Transaction = { ...unsent, failure: { code: "unknown", message: "in other words" } }
+        const { entry, event, next } = decide(renamed, facts(10_000n)[name], "request", TOLD_AT)
+        expect([next.status, next.needsReview, entry, event]).toStrictEqual(["failed", true, null, null])
+        const { next: refused } = decide(given, facts(10_000n).Refused, "request", TOLD_AT)
+        expect(decide({ ...refused, failure: unsent.failure }, facts(10_000n)[name], "callback", TOLD_AT).next.needsReview).toBe(
+          false
+        )
+      }
+    }
+  )
+
+  it.each([
+    ["payout", payout({ status: "successful" }), 10_000n],
+    ["collection", collection({ status: "successful", observedAmount: minor(50_000n), observedCurrency: "UGX" }), 50_000n]
+  ])("brings a successful %s to a person when the provider names other figures later", (_, given, amount) => {
+    const says = (fact: Partial<Extract<Fact, { _tag: "Succeeded" }>>) =>
+      decide(given, { ...facts(amount).Succeeded, ...fact }, "callback", TOLD_AT).next.needsReview
+    expect([
+      says({}),
+      says({ amount: null, currency: null }),
+      says({ amount: minor(1n) }),
+      says({ currency: "KES" })
+    ]).toStrictEqual([false, false, true, true])
+  })
+})
