@@ -2,7 +2,7 @@ import { Clock, Effect, Redacted } from "effect"
 import { json } from "../domain/Json.ts"
 import { maskedExchange } from "../domain/Masking.ts"
 import { leaveTrail } from "../services/ports/ProviderTrail.ts"
-import type { Exchange, Exchanged, Transport } from "./Transport.ts"
+import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
 export interface Call {
   readonly operation: string
@@ -14,7 +14,7 @@ export interface Call {
 }
 
 /** Authenticated calls. `until` is a `Deadline`'s moment. */
-export type Client = (call: Call, until: number) => Effect.Effect<Exchanged>
+export type Client = (call: Call, until: number) => Effect.Effect<ProviderResponse>
 
 /** The moment until which a call that begins now is waited for, on the clock that nobody sets: milliseconds of no particular origin. */
 export type Deadline = Effect.Effect<number>
@@ -24,7 +24,7 @@ const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / NANO
 
 export const deadlineAfter = (timeoutMs: number): Deadline => Effect.map(now, (begun) => begun + timeoutMs)
 
-export const left = (until: number): Effect.Effect<number> => Effect.map(now, (at) => Math.max(0, until - at))
+export const timeLeft = (until: number): Effect.Effect<number> => Effect.map(now, (at) => Math.max(0, until - at))
 
 /** One call in JSON, made once. What carried a body leaves its trail, masked. */
 export const calling = (baseUrl: string, transport: Transport) => {
@@ -32,20 +32,20 @@ export const calling = (baseUrl: string, transport: Transport) => {
   return Effect.fnUntraced(function* (
     { body: content, method, operation, path }: Call,
     until: number,
-    headers: Exchange["headers"]
+    headers: ProviderCall["headers"]
   ) {
     const body = content === undefined ? null : json(content)
-    const exchanged = yield* transport.exchange({
+    const response = yield* transport.call({
       operation,
       method,
       url: base + path,
       headers: { ...(body === null ? {} : { "content-type": "application/json" }), accept: "application/json", ...headers },
       body,
-      timeoutMs: yield* left(until)
+      timeoutMs: yield* timeLeft(until)
     })
-    if (body !== null && exchanged._tag !== "NotSent")
-      yield* leaveTrail(() => maskedExchange(body, exchanged._tag === "Answered" ? exchanged.body : null))
-    return exchanged
+    if (body !== null && response._tag !== "NotSent")
+      yield* leaveTrail(() => maskedExchange(body, response._tag === "Answered" ? response.body : null))
+    return response
   })
 }
 

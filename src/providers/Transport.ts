@@ -3,7 +3,7 @@ import { Effect, Option, type Scope } from "effect"
 import { type Alarm, makeAlarm } from "../services/ports/Alarm.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
-export interface Exchange {
+export interface ProviderCall {
   readonly operation: string
   readonly method: "GET" | "POST"
   readonly url: string
@@ -17,14 +17,14 @@ export interface Exchange {
  * What became of a call. `NotSent`: no byte of the request was written to a connection. `Lost`: some may have been, and there is no
  * whole answer; `bad_response` when what came is not HTTP or is larger than any honest answer.
  */
-export type Exchanged =
+export type ProviderResponse =
   | { readonly _tag: "Answered"; readonly status: number; readonly contentType: string; readonly body: string }
   | { readonly _tag: "NotSent"; readonly note: string }
   | { readonly _tag: "Lost"; readonly reason: "timeout" | "unavailable" | "bad_response"; readonly note: string }
 
 /** Calls to one provider: never repeated, never redirected, and never an error. */
 export interface Transport {
-  readonly exchange: (exchange: Exchange) => Effect.Effect<Exchanged>
+  readonly call: (call: ProviderCall) => Effect.Effect<ProviderResponse>
 }
 
 const LARGEST_ANSWER_BYTES = 1024 * 1024
@@ -44,18 +44,18 @@ export const openTransport = Effect.fn("openTransport")(function* (
     (agent) => Effect.promise(() => agent.destroy())
   )
   const alarm = yield* makeAlarm
-  const exchange: Transport["exchange"] = Effect.fnUntraced(function* (exchange) {
-    const exchanged = yield* once(agent, alarm, exchange)
+  const annotated: Transport["call"] = Effect.fnUntraced(function* (call) {
+    const response = yield* once(agent, alarm, call)
     yield* Effect.annotateCurrentSpan({
-      outcome: exchanged._tag,
-      ...(exchanged._tag === "Answered" ? { "http.response.status_code": exchanged.status } : { note: exchanged.note })
+      outcome: response._tag,
+      ...(response._tag === "Answered" ? { "http.response.status_code": response.status } : { note: response.note })
     })
-    return exchanged
+    return response
   })
   return {
     // No trace headers go out: how the gateway works inside is nobody else's business.
-    exchange: (call) =>
-      Effect.withSpan(exchange(call), "provider.call", {
+    call: (call) =>
+      Effect.withSpan(annotated(call), "provider.call", {
         kind: "client",
         attributes: { provider, operation: call.operation },
         // Where in the code that is says nothing, and takes time to find out.
@@ -68,7 +68,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
  * JSON with every number as the text that was sent: none if it is not JSON. What says by its content type that it is something else
  * is not read.
  */
-export const exactJson = ({ body, contentType }: Extract<Exchanged, { _tag: "Answered" }>): Option.Option<unknown> =>
+export const exactJson = ({ body, contentType }: Extract<ProviderResponse, { _tag: "Answered" }>): Option.Option<unknown> =>
   contentType === "" || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType) ? parsed(body) : Option.none()
 
 const parsed = Option.liftThrowable((text: string): unknown =>
@@ -96,21 +96,21 @@ interface Progress {
   givenUp: boolean
 }
 
-const once = (agent: Agent, alarm: Alarm, exchange: Exchange): Effect.Effect<Exchanged> =>
+const once = (agent: Agent, alarm: Alarm, call: ProviderCall): Effect.Effect<ProviderResponse> =>
   Effect.suspend(() => {
-    if (exchange.timeoutMs <= 0) return Effect.succeed<Exchanged>({ _tag: "NotSent", note: "no time left" })
-    return Effect.callback<Exchanged>((resume) => {
+    if (call.timeoutMs <= 0) return Effect.succeed<ProviderResponse>({ _tag: "NotSent", note: "no time left" })
+    return Effect.callback<ProviderResponse>((resume) => {
       const progress: Progress = { written: false, givenUp: false }
-      const attempt = new Attempt(progress, (exchanged) => {
+      const attempt = new Attempt(progress, (response) => {
         if (progress.givenUp) return
         stop()
-        resume(Effect.succeed(exchanged))
+        resume(Effect.succeed(response))
       })
-      const stop = alarm(exchange.timeoutMs, () => {
+      const stop = alarm(call.timeoutMs, () => {
         attempt.giveUp()
         resume(Effect.succeed(broken(progress, "timeout", "no answer in time")))
       })
-      dispatch(agent, exchange, attempt)
+      dispatch(agent, call, attempt)
       return Effect.sync(() => {
         stop()
         attempt.giveUp()
@@ -118,7 +118,7 @@ const once = (agent: Agent, alarm: Alarm, exchange: Exchange): Effect.Effect<Exc
     })
   })
 
-const dispatch = (agent: Agent, { body, headers, method, url }: Exchange, attempt: Attempt): void => {
+const dispatch = (agent: Agent, { body, headers, method, url }: ProviderCall, attempt: Attempt): void => {
   const target = Option.getOrUndefined(parsedUrl(url))
   if (target === undefined) return attempt.onResponseError(null, new Error("the address is not a URL"))
   const { origin, pathname, search } = target
@@ -127,20 +127,23 @@ const dispatch = (agent: Agent, { body, headers, method, url }: Exchange, attemp
 
 const parsedUrl = Option.liftThrowable((text: string) => new URL(text))
 
-const broken = ({ written }: Progress, reason: Extract<Exchanged, { _tag: "Lost" }>["reason"], note: string): Exchanged =>
-  written ? { _tag: "Lost", reason, note } : { _tag: "NotSent", note }
+const broken = (
+  { written }: Progress,
+  reason: Extract<ProviderResponse, { _tag: "Lost" }>["reason"],
+  note: string
+): ProviderResponse => (written ? { _tag: "Lost", reason, note } : { _tag: "NotSent", note })
 
 /** What undici tells about one request, in the order in which it tells it. */
 class Attempt implements Dispatcher.DispatchHandler {
   readonly #progress: Progress
-  readonly #finish: (exchanged: Exchanged) => void
+  readonly #finish: (response: ProviderResponse) => void
   readonly #chunks: Array<Buffer> = []
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #contentType = ""
   #size = 0
 
-  constructor(progress: Progress, finish: (exchanged: Exchanged) => void) {
+  constructor(progress: Progress, finish: (response: ProviderResponse) => void) {
     this.#progress = progress
     this.#finish = finish
   }

@@ -7,7 +7,7 @@ import { json } from "../../src/domain/Json.ts"
 import { LARGEST_AMOUNT, minor, toDecimal } from "../../src/domain/Money.ts"
 import { chargeOutcome, foundInPage, payoutOutcome } from "../../src/providers/eversend/Translate.ts"
 import { chargeBody, payoutBody, quotationBody } from "../../src/providers/eversend/TranslateOrder.ts"
-import type { Exchanged } from "../../src/providers/Transport.ts"
+import type { ProviderResponse } from "../../src/providers/Transport.ts"
 import { askOrder, bank, chargeOrder, corridor, momo, payoutOrder, quoteOrder } from "./EversendOrders.ts"
 import { chargeAnswer, listAnswer, payoutAnswer, transaction } from "./EversendStub.ts"
 
@@ -15,7 +15,7 @@ const currencies = Object.keys(exponents).filter(isCurrency)
 const anyCurrency = fc.constantFrom<Currency>(...currencies)
 const anyAmount = fc.bigInt({ min: 1n, max: LARGEST_AMOUNT }).map(minor)
 
-const answered = (body: string): Exchanged => ({ _tag: "Answered", status: 200, contentType: "application/json", body })
+const answered = (body: string): ProviderResponse => ({ _tag: "Answered", status: 200, contentType: "application/json", body })
 const amountIn = (body: string): string | undefined => /"amount":([0-9.]+)[,}]/.exec(body)?.[1]
 
 describe("amounts keep every digit", () => {

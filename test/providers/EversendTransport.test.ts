@@ -3,10 +3,10 @@ import { expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
-import { type Exchange, openTransport } from "../../src/providers/Transport.ts"
+import { openTransport, type ProviderCall } from "../../src/providers/Transport.ts"
 import { answer, reset, silence, stub } from "./EversendStub.ts"
 
-const call = (url: string, change: Partial<Exchange> = {}): Exchange => ({
+const call = (url: string, change: Partial<ProviderCall> = {}): ProviderCall => ({
   operation: "payout",
   method: "POST",
   url,
@@ -47,7 +47,7 @@ describe("what provably never left", () => {
   for (const [name, url, note] of cases) {
     it.effect(name, () =>
       Effect.gen(function* () {
-        expect(yield* (yield* transport).exchange(call(url))).toEqual({ _tag: "NotSent", note })
+        expect(yield* (yield* transport).call(call(url))).toEqual({ _tag: "NotSent", note })
       })
     )
   }
@@ -55,7 +55,7 @@ describe("what provably never left", () => {
   it.effect("a server that cannot speak TLS", () =>
     Effect.gen(function* () {
       const { port } = yield* listening((socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))
-      expect(yield* (yield* transport).exchange(call(`https://127.0.0.1:${port}/`))).toMatchObject({ _tag: "NotSent" })
+      expect(yield* (yield* transport).call(call(`https://127.0.0.1:${port}/`))).toMatchObject({ _tag: "NotSent" })
     })
   )
 
@@ -63,7 +63,7 @@ describe("what provably never left", () => {
     Effect.gen(function* () {
       const connected = yield* Deferred.make<void>()
       const { port } = yield* listening(() => Deferred.doneUnsafe(connected, Effect.void))
-      const fiber = yield* Effect.forkChild((yield* transport).exchange(call(`https://127.0.0.1:${port}/`)))
+      const fiber = yield* Effect.forkChild((yield* transport).call(call(`https://127.0.0.1:${port}/`)))
       yield* Deferred.await(connected)
       yield* TestClock.adjust(10_000)
       expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "NotSent" })
@@ -73,7 +73,7 @@ describe("what provably never left", () => {
   it.effect("a call without any time", () =>
     Effect.gen(function* () {
       const server = yield* stub({ "POST /": [answer(200, {})] })
-      expect(yield* (yield* transport).exchange(call(server.baseUrl, { timeoutMs: 0 }))).toMatchObject({ _tag: "NotSent" })
+      expect(yield* (yield* transport).call(call(server.baseUrl, { timeoutMs: 0 }))).toMatchObject({ _tag: "NotSent" })
       expect(server.seen).toEqual([])
     })
   )
@@ -92,22 +92,22 @@ describe("what may have arrived is lost", () => {
           }
         ]
       })
-      const { exchange } = yield* transport
+      const opened = yield* transport
       const CALLS = 10
-      const exchanged = []
-      for (let made = 0; made < CALLS; made++) exchanged.push(yield* exchange(call(server.baseUrl)))
-      const answered = exchanged.filter(({ _tag }) => _tag === "Answered")
+      const responses = []
+      for (let made = 0; made < CALLS; made++) responses.push(yield* opened.call(call(server.baseUrl)))
+      const answered = responses.filter(({ _tag }) => _tag === "Answered")
       expect(server.seen).toHaveLength(CALLS)
       expect(answered).toHaveLength(ports.size)
       expect(ports.size).toBeLessThan(CALLS)
-      expect(exchanged.filter(({ _tag }) => _tag === "Lost")).toHaveLength(CALLS - ports.size)
+      expect(responses.filter(({ _tag }) => _tag === "Lost")).toHaveLength(CALLS - ports.size)
     })
   )
 
   it.effect("whether the method repeats safely or not, it is not repeated", () =>
     Effect.gen(function* () {
       const server = yield* stub({ "GET /": [reset] })
-      expect(yield* (yield* transport).exchange(call(server.baseUrl, { method: "GET", body: null }))).toMatchObject({
+      expect(yield* (yield* transport).call(call(server.baseUrl, { method: "GET", body: null }))).toMatchObject({
         _tag: "Lost"
       })
       expect(server.seen).toHaveLength(1)
@@ -117,7 +117,7 @@ describe("what may have arrived is lost", () => {
   it.effect("when the time runs out after it was written", () =>
     Effect.gen(function* () {
       const server = yield* stub({ "POST /": [silence] })
-      const fiber = yield* Effect.forkChild((yield* transport).exchange(call(server.baseUrl)))
+      const fiber = yield* Effect.forkChild((yield* transport).call(call(server.baseUrl)))
       yield* server.arrived("POST /")
       yield* TestClock.adjust(10_000)
       expect(yield* Fiber.join(fiber)).toEqual({ _tag: "Lost", reason: "timeout", note: "no answer in time" })
@@ -127,7 +127,7 @@ describe("what may have arrived is lost", () => {
   it.effect("when the answer dribbles in for ever", () =>
     Effect.gen(function* () {
       const server = yield* stub({ "POST /": [(response) => void response.writeHead(200).write("{")] })
-      const fiber = yield* Effect.forkChild((yield* transport).exchange(call(server.baseUrl)))
+      const fiber = yield* Effect.forkChild((yield* transport).call(call(server.baseUrl)))
       yield* server.arrived("POST /")
       yield* TestClock.adjust(10_000)
       expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Lost", reason: "timeout" })
@@ -138,7 +138,7 @@ describe("what may have arrived is lost", () => {
 it.effect("a redirection is an answer, and is not followed", () =>
   Effect.gen(function* () {
     const server = yield* stub({ "POST /": [(response) => response.writeHead(308, { location: "/other" }).end()] })
-    expect(yield* (yield* transport).exchange(call(server.baseUrl))).toMatchObject({ _tag: "Answered", status: 308 })
+    expect(yield* (yield* transport).call(call(server.baseUrl))).toMatchObject({ _tag: "Answered", status: 308 })
     expect(server.seen).toHaveLength(1)
   })
 )

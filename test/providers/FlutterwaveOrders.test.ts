@@ -4,10 +4,10 @@ import { minor } from "../../src/domain/Money.ts"
 import type { MomoParty } from "../../src/domain/Party.ts"
 import { accountOf, chargeCall, transferBody } from "../../src/providers/flutterwave/TranslateOrder.ts"
 import { feePath, quoteOf, unquotable } from "../../src/providers/flutterwave/TranslateQuote.ts"
-import type { Exchanged } from "../../src/providers/Transport.ts"
+import type { ProviderResponse } from "../../src/providers/Transport.ts"
 import { bank, chargeOrder, momo, orderOn, quoteOrder, wallet } from "./ContractOrders.ts"
 
-const answered = (status: number, body: unknown): Exchanged => ({
+const answered = (status: number, body: unknown): ProviderResponse => ({
   _tag: "Answered",
   status,
   contentType: "application/json",

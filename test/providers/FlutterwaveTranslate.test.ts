@@ -7,10 +7,10 @@ import {
   payoutOutcome,
   transferFound
 } from "../../src/providers/flutterwave/Translate.ts"
-import type { Exchanged } from "../../src/providers/Transport.ts"
+import type { ProviderResponse } from "../../src/providers/Transport.ts"
 import { chargeOrder, momo, newReference } from "./ContractOrders.ts"
 
-const answered = (status: number, body: unknown): Exchanged => ({
+const answered = (status: number, body: unknown): ProviderResponse => ({
   _tag: "Answered",
   status,
   contentType: "application/json",
@@ -48,7 +48,7 @@ const verified = (change: object = {}) =>
 
 describe("what a transfer's own answer means", () => {
   const accepted = { _tag: "Accepted", providerReference: "396432", observedAmount: 550_000n, observedCurrency: "NGN" }
-  const rows: ReadonlyArray<readonly [string, Exchanged, object, boolean]> = [
+  const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [
     ["NEW", taken(), accepted, false],
     ["PENDING", taken({ status: "PENDING" }), accepted, false],
     ["SUCCESSFUL at once is asked for", taken({ status: "SUCCESSFUL" }), accepted, false],
@@ -67,9 +67,9 @@ describe("what a transfer's own answer means", () => {
     ["silence", { _tag: "Lost", reason: "timeout", note: "" }, { _tag: "Unknown", reason: "timeout" }, false],
     ["a refused connection", { _tag: "NotSent", note: "ECONNREFUSED" }, { _tag: "NotSent" }, false]
   ]
-  for (const [name, exchanged, fact, isLoud] of rows)
+  for (const [name, response, fact, isLoud] of rows)
     it(name, () => {
-      const reading = payoutOutcome(exchanged, own)
+      const reading = payoutOutcome(response, own)
       expect(reading.fact).toMatchObject(fact)
       expect(reading.alarm !== null).toBe(isLoud)
     })
@@ -77,7 +77,7 @@ describe("what a transfer's own answer means", () => {
 
 describe("what a transfer that is asked for says", () => {
   const failed = (complete_message: string) => listed(transfer({ status: "FAILED", complete_message }))
-  const rows: ReadonlyArray<readonly [string, Exchanged, object, boolean]> = [
+  const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [
     ["nothing by our reference", listed(), { _tag: "NotFound" }, false],
     ["NEW", listed(transfer()), { _tag: "StillPending", providerReference: "396432" }, false],
     ["PENDING", listed(transfer({ status: "PENDING" })), { _tag: "StillPending" }, false],
@@ -116,16 +116,16 @@ describe("what a transfer that is asked for says", () => {
     ["404", answered(404, error), { _tag: "Unknown" }, false],
     ["401", answered(401, error), { _tag: "Unknown" }, true]
   ]
-  for (const [name, exchanged, fact, isLoud] of rows)
+  for (const [name, response, fact, isLoud] of rows)
     it(name, () => {
-      const reading = transferFound(exchanged, own)
+      const reading = transferFound(response, own)
       expect(reading.fact).toMatchObject(fact)
       expect(reading.alarm !== null).toBe(isLoud)
     })
 })
 
 describe("what a charge that is asked for says", () => {
-  const rows: ReadonlyArray<readonly [string, Exchanged, object, boolean]> = [
+  const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [
     ["successful, with the tax on the fee", verified(), { _tag: "Succeeded", amount: 250_000n, fee: 3763n }, false],
     ["without what was settled", verified({ amount_settled: null }), { _tag: "Succeeded", fee: 3500n }, false],
     ["with neither", verified({ amount_settled: null, app_fee: null }), { _tag: "Unknown" }, true],
@@ -141,9 +141,9 @@ describe("what a charge that is asked for says", () => {
     ["a firewall's 404", answered(404, "gone"), { _tag: "Unknown" }, false],
     ["403", answered(403, error), { _tag: "Unknown" }, true]
   ]
-  for (const [name, exchanged, fact, isLoud] of rows)
+  for (const [name, response, fact, isLoud] of rows)
     it(name, () => {
-      const reading = chargeFound(exchanged, own)
+      const reading = chargeFound(response, own)
       expect(reading.fact).toMatchObject(fact)
       expect(reading.alarm !== null).toBe(isLoud)
     })
@@ -153,7 +153,7 @@ describe("what a charge's own answer means", () => {
   const order = { ...chargeOrder(momo("GH", "GHS", "MTN", "23320000", { redirect: true }), "1234"), reference }
   const page = (redirect: unknown) =>
     answered(200, { status: "success", meta: { authorization: { redirect, mode: "redirect" } } })
-  const rows: ReadonlyArray<readonly [string, Exchanged, object, boolean]> = [
+  const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [
     [
       "a page to visit, whose only handle is our own reference",
       page("https://pay.example/captcha/1:2"),
@@ -179,9 +179,9 @@ describe("what a charge's own answer means", () => {
     ["422", answered(422, error), { _tag: "Unknown", reason: "bad_response" }, false],
     ["503", answered(503, error), { _tag: "Unknown", reason: "unavailable" }, false]
   ]
-  for (const [name, exchanged, fact, isLoud] of rows)
+  for (const [name, response, fact, isLoud] of rows)
     it(name, () => {
-      const reading = chargeOutcome(exchanged, order)
+      const reading = chargeOutcome(response, order)
       expect(reading.fact).toMatchObject(fact)
       expect(reading.alarm !== null).toBe(isLoud)
     })

@@ -4,7 +4,7 @@ import { minor } from "../../src/domain/Money.ts"
 import { referenceIdOf } from "../../src/providers/mtn/ReferenceId.ts"
 import { found, posted, repeated } from "../../src/providers/mtn/Translate.ts"
 import type { Product } from "../../src/providers/mtn/Wire.ts"
-import type { Exchanged } from "../../src/providers/Transport.ts"
+import type { ProviderResponse } from "../../src/providers/Transport.ts"
 import { newReference } from "./ContractOrders.ts"
 import { statusOf } from "./MtnOrders.ts"
 
@@ -13,7 +13,7 @@ const id = referenceIdOf(reference)
 const FEE = minor(300n)
 const own = { reference, fee: () => FEE }
 
-const answered = (status: number, body: unknown = "", contentType = "application/json"): Exchanged => ({
+const answered = (status: number, body: unknown = "", contentType = "application/json"): ProviderResponse => ({
   _tag: "Answered",
   status,
   contentType,
@@ -38,7 +38,7 @@ describe("the answer to a movement's POST", () => {
   const accepted = { _tag: "Accepted", providerReference: id, observedAmount: null, observedCurrency: null, note: "HTTP 202" }
   const refused = (kind: string) => ({ _tag: "Refused", providerReference: null, kind, failure: { code: "provider_rejected" } })
   const unknown = (reason: string) => ({ _tag: "Unknown", reason })
-  const rows: ReadonlyArray<readonly [string, Exchanged, object, isLoud: boolean]> = [
+  const rows: ReadonlyArray<readonly [string, ProviderResponse, object, isLoud: boolean]> = [
     ["202 without a body is taken", answered(202), accepted, false],
     ["202 with white space is taken", answered(202, "\r\n", ""), accepted, false],
     ["202 with a body is not understood", answered(202, { status: "FAILED" }), unknown("bad_response"), true],
@@ -64,9 +64,9 @@ describe("the answer to a movement's POST", () => {
     ["no answer is unknown", { _tag: "Lost", reason: "timeout", note: "late" }, unknown("timeout"), false],
     ["nothing sent is not sent", { _tag: "NotSent", note: "refused" }, { _tag: "NotSent", note: "refused" }, false]
   ]
-  for (const [name, exchanged, fact, isLoud] of rows) {
+  for (const [name, response, fact, isLoud] of rows) {
     it(name, () => {
-      const reading = posted(exchanged, own)
+      const reading = posted(response, own)
       expect(reading).toMatchObject({ fact })
       expect(typeof reading === "object" && reading.alarm !== null).toBe(isLoud)
     })

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest"
 import { minor } from "../../src/domain/Money.ts"
 import { paymentId } from "../../src/providers/pawapay/PaymentId.ts"
 import { afterDuplicate, found, initiated, isUnsure } from "../../src/providers/pawapay/Translate.ts"
-import type { Exchanged } from "../../src/providers/Transport.ts"
+import type { ProviderResponse } from "../../src/providers/Transport.ts"
 import { newReference } from "./ContractOrders.ts"
 
 const reference = newReference()
 const id = paymentId(reference)
-const answered = (status: number, body: unknown): Exchanged => ({
+const answered = (status: number, body: unknown): ProviderResponse => ({
   _tag: "Answered",
   status,
   contentType: "application/json",
@@ -19,8 +19,8 @@ const rejected = (failureCode: string, change: object = {}) => ({
   failureReason: { failureCode, failureMessage: "in words" },
   ...change
 })
-const start = (exchanged: Exchanged) => initiated("payout", exchanged, reference)
-const startDeposit = (exchanged: Exchanged) => initiated("collection", exchanged, reference)
+const start = (response: ProviderResponse) => initiated("payout", response, reference)
+const startDeposit = (response: ProviderResponse) => initiated("collection", response, reference)
 
 describe("our identifier at pawaPay", () => {
   it("is a UUID of version 4 that follows from the reference alone", () => {
@@ -82,7 +82,7 @@ describe("the answer to a payout or a deposit", () => {
     expect(startDeposit(answer).fact).toMatchObject({ kind: "party", failure: { code: "payer_not_found" } })
   })
 
-  const unknown: ReadonlyArray<readonly [string, Exchanged, string, boolean]> = [
+  const unknown: ReadonlyArray<readonly [string, ProviderResponse, string, boolean]> = [
     [
       "an error without a status",
       answered(500, { payoutId: id, failureReason: { failureCode: "UNKNOWN_ERROR" } }),
@@ -105,9 +105,9 @@ describe("the answer to a payout or a deposit", () => {
     ],
     ["no time", { _tag: "Lost", reason: "timeout", note: "x" }, "timeout", false]
   ]
-  for (const [name, exchanged, reason, isLoud] of unknown) {
+  for (const [name, response, reason, isLoud] of unknown) {
     it(`${name}: unknown, ${isLoud ? "loudly" : "quietly"}`, () => {
-      const { alarm, fact } = start(exchanged)
+      const { alarm, fact } = start(response)
       expect(fact).toMatchObject({ _tag: "Unknown", reason })
       expect(alarm !== null).toBe(isLoud)
     })

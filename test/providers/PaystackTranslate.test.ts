@@ -7,21 +7,22 @@ import { fromSubunits, fromSubunitsDown, fromSubunitsUp, toSubunits } from "../.
 import { chargeFound, chargeLooked, chargeOutcome } from "../../src/providers/paystack/TranslateCharge.ts"
 import { confirmedTransfer, recipientIn, transferFound, transferOutcome } from "../../src/providers/paystack/TranslateTransfer.ts"
 import { ownReference, wireReference } from "../../src/providers/paystack/WireReference.ts"
-import type { Exchanged } from "../../src/providers/Transport.ts"
+import type { ProviderResponse } from "../../src/providers/Transport.ts"
 
 const reference = referenceFrom(Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 const own = wireReference(reference)
 const order = { reference, currency: "GHS" } as const
 const NOW = 1_790_000_000_000
 
-const answered = (status: number, body: unknown, contentType = "application/json"): Exchanged => ({
+const answered = (status: number, body: unknown, contentType = "application/json"): ProviderResponse => ({
   _tag: "Answered",
   status,
   contentType,
   body: typeof body === "string" ? body : JSON.stringify(body)
 })
-const said = (data: object): Exchanged => answered(200, { status: true, message: "said", data })
-const refused = (status: number, error: object = {}): Exchanged => answered(status, { status: false, message: "no", ...error })
+const said = (data: object): ProviderResponse => answered(200, { status: true, message: "said", data })
+const refused = (status: number, error: object = {}): ProviderResponse =>
+  answered(status, { status: false, message: "no", ...error })
 
 const transfer = (status: string, change: object = {}) =>
   said({ transfer_code: "TRF_1", reference: own, status, amount: 12345, currency: "GHS", fee_charged: 500, ...change })
@@ -127,7 +128,7 @@ describe("a charge's status", () => {
 
 describe("a refusal", () => {
   it("of a transfer is told by its code; a short balance by the only text that is documented for it", () => {
-    const kindOf = (exchanged: Exchanged) => transferOutcome(exchanged, order).fact
+    const kindOf = (response: ProviderResponse) => transferOutcome(response, order).fact
     expect(kindOf(refused(400, { code: "invalid_transfer_recipient" }))).toMatchObject({ _tag: "Refused", kind: "party" })
     expect(kindOf(refused(400, { message: "Your balance is not enough to fulfill this request" }))).toMatchObject({
       kind: "pool"
@@ -141,15 +142,15 @@ describe("a refusal", () => {
   })
 
   it("is none under 429 and 5xx, and none where something else than Paystack says it", () => {
-    for (const exchanged of [
+    for (const response of [
       refused(429),
       refused(500),
       refused(503),
       answered(400, "<html>", "text/html"),
       answered(403, "{}")
     ]) {
-      expect(transferOutcome(exchanged, order).fact._tag).toBe("Unknown")
-      expect(chargeOutcome(exchanged, order).fact._tag).toBe("Unknown")
+      expect(transferOutcome(response, order).fact._tag).toBe("Unknown")
+      expect(chargeOutcome(response, order).fact._tag).toBe("Unknown")
     }
   })
 
@@ -176,8 +177,8 @@ describe("a refusal", () => {
     expect(recipientIn(said({ recipient_code: "RCP_1" }))).toBe("RCP_1")
     for (const status of [400, 404, 422])
       expect(recipientIn(refused(status))).toMatchObject({ fact: { _tag: "Refused", kind: "party" } })
-    for (const exchanged of [refused(401), refused(429), refused(500), said({}), answered(400, "<html>", "text/html")])
-      expect(recipientIn(exchanged)).toMatchObject({ fact: { _tag: "NotSent" } })
+    for (const response of [refused(401), refused(429), refused(500), said({}), answered(400, "<html>", "text/html")])
+      expect(recipientIn(response)).toMatchObject({ fact: { _tag: "NotSent" } })
   })
 })
 

@@ -4,10 +4,10 @@ import type { Mode } from "../../domain/Ids.ts"
 import type { Answer, AskOrder, Collections, PayoutOrder, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
 import { type Client, type Deadline, deadlineAfter } from "../Client.ts"
 import { decoded, type Reading } from "../Reading.ts"
-import { type Exchanged, openTransport } from "../Transport.ts"
+import { openTransport, type ProviderResponse } from "../Transport.ts"
 import { type EversendSettings, openClient } from "./Client.ts"
 import { exchanging } from "./Exchanges.ts"
-import { heard, NAME } from "./Reading.ts"
+import { logAlarm, NAME } from "./Reading.ts"
 import { referenceData } from "./Reference.ts"
 import type { Kind } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
@@ -60,8 +60,8 @@ const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
   Effect.fn("eversend.quote")(function* (order) {
     const body = quotationBody(order)
     if (body === undefined) return { _tag: "QuoteRefused", kind: "party", note: "a wallet is quoted for its owner only" }
-    const exchanged = yield* client({ operation: "quotation", method: "POST", path: "/payouts/quotation", body }, yield* deadline)
-    const quote = quoteOf(exchanged, order)
+    const response = yield* client({ operation: "quotation", method: "POST", path: "/payouts/quotation", body }, yield* deadline)
+    const quote = quoteOf(response, order)
     if (!("_tag" in quote) || quote._tag === "QuoteRefused") return quote
     if (quote.alarm !== null) yield* Effect.logError(quote.alarm)
     return yield* new ProviderError()
@@ -71,11 +71,11 @@ const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline)
   const bankName = yield* bankNames(client)
   const send: Payouts["send"] = Effect.fn("eversend.send")(function* (order) {
     const body = payoutBody(order, yield* bankName(order))
-    const exchanged = yield* client({ operation: "payout", method: "POST", path: "/payouts", body }, yield* deadline)
+    const response = yield* client({ operation: "payout", method: "POST", path: "/payouts", body }, yield* deadline)
     const { reference } = order
     const { currency } = order.corridor
-    const { alarm, fact } = payoutOutcome(exchanged, { reference, currency })
-    if (!isUnconfirmed(fact)) return yield* heard({ alarm, fact }, reference)
+    const { alarm, fact } = payoutOutcome(response, { reference, currency })
+    if (!isUnconfirmed(fact)) return yield* logAlarm({ alarm, fact }, reference)
     const sentAt = yield* Clock.currentTimeMillis
     const looked = yield* search(client, yield* deadline, "payout", {
       reference,
@@ -85,18 +85,18 @@ const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline)
       sentAt
     })
     if (alarm !== null) yield* Effect.logError(alarm, { reference })
-    return yield* heard(confirmed({ fact, alarm: null }, looked), reference)
+    return yield* logAlarm(confirmed({ fact, alarm: null }, looked), reference)
   })
   return send
 })
 
 const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
   Effect.fn("eversend.charge")(function* (order) {
-    const exchanged = yield* client(
+    const response = yield* client(
       { operation: "charge", method: "POST", path: "/collections/momo", body: chargeBody(order) },
       yield* deadline
     )
-    return yield* heard(chargeOutcome(exchanged, order), order.reference)
+    return yield* logAlarm(chargeOutcome(response, order), order.reference)
   })
 
 const codeSending = (client: Client, deadline: Deadline): NonNullable<Collections["sendCode"]> =>
@@ -110,12 +110,12 @@ const asking = (client: Client, deadline: Deadline) => (kind: Kind) =>
   Effect.fn("eversend.ask")(function* (order: AskOrder): Effect.fn.Return<Answer> {
     const until = yield* deadline
     const byId = order.providerReference === null ? undefined : yield* lookUp(client, until, kind, order, order.providerReference)
-    return yield* heard(byId ?? (yield* search(client, until, kind, order)), order.reference)
+    return yield* logAlarm(byId ?? (yield* search(client, until, kind, order)), order.reference)
   })
 
 const lookUp = Effect.fnUntraced(function* (client: Client, until: number, kind: Kind, order: AskOrder, id: string) {
-  const exchanged = yield* client({ operation: "transaction", method: "GET", path: byIdPath(id) }, until)
-  return foundById(kind, order, exchanged, yield* Clock.currentTimeMillis)
+  const response = yield* client({ operation: "transaction", method: "GET", path: byIdPath(id) }, until)
+  return foundById(kind, order, response, yield* Clock.currentTimeMillis)
 })
 
 const search = Effect.fnUntraced(function* (
@@ -126,8 +126,8 @@ const search = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Reading<Answer>> {
   for (let page = 1; page <= MAXIMUM_PAGES; page++) {
     const path = searchPath(kind, order, page, PAGE_SIZE)
-    const exchanged: Exchanged = yield* client({ operation: "transactions", method: "GET", path }, until)
-    const found = foundInPage(kind, order, exchanged, PAGE_SIZE, yield* Clock.currentTimeMillis)
+    const response: ProviderResponse = yield* client({ operation: "transactions", method: "GET", path }, until)
+    const found = foundInPage(kind, order, response, PAGE_SIZE, yield* Clock.currentTimeMillis)
     if (found === "ended") return { fact: { _tag: "NotFound", note: "no transaction by our reference" }, alarm: null }
     if (found !== "goes_on") return found
   }
@@ -145,8 +145,8 @@ const bankNames = Effect.fnUntraced(function* (client: Client) {
   const lists = yield* Cache.makeWith<string, ReadonlyMap<string, string>, "unread">(
     Effect.fnUntraced(function* (country) {
       const until = yield* deadlineAfter(BANKS_TIMEOUT_MS)
-      const exchanged = yield* client({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` }, until)
-      const answer = decoded(BanksAnswer, exchanged)
+      const response = yield* client({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` }, until)
+      const answer = decoded(BanksAnswer, response)
       if (Option.isNone(answer)) return yield* Effect.fail("unread" as const)
       return new Map(answer.value.data.map(({ code, name }) => [code, name]))
     }),

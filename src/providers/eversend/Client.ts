@@ -1,6 +1,6 @@
 import { Cache, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
-import { type Call, type Client, calling, left } from "../Client.ts"
-import { type Exchange, type Exchanged, exactJson, type Transport } from "../Transport.ts"
+import { type Call, type Client, calling, timeLeft } from "../Client.ts"
+import { exactJson, type ProviderCall, type ProviderResponse, type Transport } from "../Transport.ts"
 import { TokenAnswer } from "./Wire.ts"
 
 /** One merchant account at Eversend. */
@@ -45,20 +45,20 @@ export const openClient = Effect.fn("eversend.openClient")(function* (settings: 
     const token = Option.isSome(kept)
       ? kept.value
       : yield* Effect.timeoutOrElse(Cache.get(tokens, "token"), {
-          duration: yield* left(until),
+          duration: yield* timeLeft(until),
           orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
         })
-    const exchanged = yield* once(call, until, { ...origin, authorization: `Bearer ${token}` })
-    const stale = exchanged._tag === "Answered" && exchanged.status === 401
+    const response = yield* once(call, until, { ...origin, authorization: `Bearer ${token}` })
+    const stale = response._tag === "Answered" && response.status === 401
     if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
-    return { exchanged, stale }
+    return { response, stale }
   })
 
   const client: Client = (call, until) =>
     attempt(call, until).pipe(
       Effect.flatMap((first) => (first.stale ? attempt(call, until) : Effect.succeed(first))),
-      Effect.map(({ exchanged }) => exchanged),
-      Effect.catchTag("NoToken", ({ note }) => Effect.succeed<Exchanged>({ _tag: "NotSent", note }))
+      Effect.map(({ response }) => response),
+      Effect.catchTag("NoToken", ({ note }) => Effect.succeed<ProviderResponse>({ _tag: "NotSent", note }))
     )
   return client
 })
@@ -69,7 +69,7 @@ const fetchToken = Effect.fnUntraced(function* (
   origin: Readonly<Record<string, string>>,
   transport: Transport
 ) {
-  const exchange: Exchange = {
+  const exchange: ProviderCall = {
     operation: "token",
     method: "GET",
     url: `${base}/auth/token`,
@@ -77,13 +77,13 @@ const fetchToken = Effect.fnUntraced(function* (
     body: null,
     timeoutMs
   }
-  const exchanged = yield* transport.exchange(exchange)
-  if (exchanged._tag !== "Answered") return yield* new NoToken({ note: `no token: ${exchanged.note}` })
-  const { status } = exchanged
+  const response = yield* transport.call(exchange)
+  if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}` })
+  const { status } = response
   if (status === 401 || status === 403) {
     yield* Effect.logError("Eversend refuses the gateway's own credentials, its address or its origin", { status })
   }
-  const answer = status === 200 ? Option.flatMap(exactJson(exchanged), Schema.decodeUnknownOption(TokenAnswer)) : Option.none()
+  const answer = status === 200 ? Option.flatMap(exactJson(response), Schema.decodeUnknownOption(TokenAnswer)) : Option.none()
   if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}` })
   return answer.value.token
 })

@@ -3,7 +3,7 @@ import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Answer, AskOrder, Exchanges } from "../../services/ports/Provider.ts"
 import type { Client, Deadline } from "../Client.ts"
 import type { Reading } from "../Reading.ts"
-import { heard } from "./Reading.ts"
+import { logAlarm } from "./Reading.ts"
 import { confirmed, isUnconfirmed } from "./Translate.ts"
 import { exchangeOutcome, exchangeQuotationBody, exchangeQuoteOf } from "./TranslateExchange.ts"
 
@@ -28,13 +28,13 @@ export const exchanging = ({ client, deadline, search }: Parts): Pick<Exchanges,
   const execute: Exchanges["execute"] = Effect.fn("eversend.exchange")(function* (order) {
     const { currency, destinationCurrency, reference, token } = order
     const body = { token, transactionRef: reference }
-    const exchanged = yield* client({ operation: "exchange", method: "POST", path: "/exchanges", body }, yield* deadline)
-    const { alarm, fact } = exchangeOutcome(exchanged)
-    if (!isUnconfirmed(fact)) return yield* heard({ alarm, fact }, reference)
+    const response = yield* client({ operation: "exchange", method: "POST", path: "/exchanges", body }, yield* deadline)
+    const { alarm, fact } = exchangeOutcome(response)
+    if (!isUnconfirmed(fact)) return yield* logAlarm({ alarm, fact }, reference)
     const sentAt = yield* Clock.currentTimeMillis
     const looked = yield* search(yield* deadline, { reference, providerReference: null, currency, destinationCurrency, sentAt })
     if (alarm !== null) yield* Effect.logError(alarm, { reference })
-    return yield* heard(confirmed({ fact, alarm: null }, looked), reference)
+    return yield* logAlarm(confirmed({ fact, alarm: null }, looked), reference)
   })
 
   return { quote, execute }

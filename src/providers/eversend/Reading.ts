@@ -1,4 +1,4 @@
-import { hearing, noAnswerOf, notAdmittedBy } from "../Reading.ts"
+import { alarmLogger, noAnswerOf, notAdmittedBy } from "../Reading.ts"
 
 /** As corridor rows spell it. */
 export const NAME = "eversend"
@@ -11,4 +11,4 @@ export const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 /** No answer that can be believed. */
 export const noAnswer = noAnswerOf("Eversend", NOT_ADMITTED)
 
-export const heard = hearing(NAME)
+export const logAlarm = alarmLogger(NAME)

@@ -4,7 +4,7 @@ import type { PayableCountry, ReferenceData } from "../../services/ports/Provide
 import { balancesAt } from "../Balances.ts"
 import type { Call, Client, Deadline } from "../Client.ts"
 import { read } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { noAnswer } from "./Reading.ts"
 import { BanksAnswer, CountriesAnswer, ResolveBankAnswer, WalletsAnswer } from "./Wire.ts"
 
@@ -13,15 +13,15 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
   const ask = (call: Call) => Effect.flatMap(deadline, (until) => client(call, until))
 
   const banks: Required<ReferenceData>["banks"] = Effect.fn("eversend.banks")(function* (country) {
-    const exchanged = yield* ask({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` })
+    const response = yield* ask({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` })
     // A country whose banks it does not pay is none of Eversend's.
-    if (isAnswered(exchanged, [404])) return []
-    const { data } = yield* read(BanksAnswer, exchanged, noAnswer)
+    if (isAnswered(response, [404])) return []
+    const { data } = yield* read(BanksAnswer, response, noAnswer)
     return data.filter(({ active }) => active).map(({ code, name }) => ({ code, name }))
   })
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("eversend.resolve")(function* (account) {
-    const exchanged = yield* ask({
+    const response = yield* ask({
       operation: "resolve",
       method: "POST",
       path: "/beneficiaries/accounts/banks",
@@ -31,14 +31,14 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
         countryCode: account.country
       }
     })
-    if (isAnswered(exchanged, UNRESOLVABLE)) return "unresolvable"
-    const { data } = yield* read(ResolveBankAnswer, exchanged, noAnswer)
+    if (isAnswered(response, UNRESOLVABLE)) return "unresolvable"
+    const { data } = yield* read(ResolveBankAnswer, response, noAnswer)
     return Redacted.make(data.account_name)
   })
 
   const countries = Effect.fn("eversend.countries")(function* () {
-    const exchanged = yield* ask({ operation: "countries", method: "GET", path: "/payouts/countries" })
-    const { data } = yield* read(CountriesAnswer, exchanged, noAnswer)
+    const response = yield* ask({ operation: "countries", method: "GET", path: "/payouts/countries" })
+    const { data } = yield* read(CountriesAnswer, response, noAnswer)
     return data.countries.map(
       ({ country, name, paymentTypes, phonePrefix }): PayableCountry => ({
         country,
@@ -50,8 +50,8 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
   })
 
   const balances = Effect.fn("eversend.balances")(function* () {
-    const exchanged = yield* ask({ operation: "wallets", method: "GET", path: "/wallets" })
-    const { data } = yield* read(WalletsAnswer, exchanged, noAnswer)
+    const response = yield* ask({ operation: "wallets", method: "GET", path: "/wallets" })
+    const { data } = yield* read(WalletsAnswer, response, noAnswer)
     return yield* balancesAt(
       "Eversend",
       data.filter(({ enabled }) => enabled),
@@ -72,5 +72,5 @@ const paymentTypeOf = { momo: "momo", bank: "bank", wallet: "eversend" } as cons
   string
 >
 
-const isAnswered = (exchanged: Exchanged, statuses: ReadonlyArray<number>): boolean =>
-  exchanged._tag === "Answered" && statuses.includes(exchanged.status)
+const isAnswered = (response: ProviderResponse, statuses: ReadonlyArray<number>): boolean =>
+  response._tag === "Answered" && statuses.includes(response.status)

@@ -1,4 +1,4 @@
-import { type Refusal, refusalOf } from "../Reading.ts"
+import { type ProviderRefusal, refusalOf } from "../Reading.ts"
 import { notAdmitted } from "./Reading.ts"
 
 export type Kind = "payout" | "collection" | "exchange"
@@ -13,7 +13,7 @@ const shared = [
 
 // By HTTP status, which is all there is: Eversend has no codes, and its texts change. A status that is not here is no refusal that
 // can be believed.
-export const refusals: Readonly<Record<Kind, ReadonlyMap<number, Refusal>>> = {
+export const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
   payout: new Map([
     ...shared,
     // The shared wallet is short, and that is nobody's own: `insufficient_funds` would be said of the tenant's float or of a payer.
@@ -52,15 +52,15 @@ export const refusals: Readonly<Record<Kind, ReadonlyMap<number, Refusal>>> = {
  * What a failed transaction is told as. Its status alone decides that it failed; the reason beside it, where it is word for word one of
  * these, only chooses the code that the tenant reads.
  */
-export const failureBy = (kind: Kind, reason: string | null | undefined): Refusal =>
+export const failureBy = (kind: Kind, reason: string | null | undefined): ProviderRefusal =>
   (kind === "collection" ? reasons.get(reason?.toLowerCase() ?? "") : undefined) ?? failures[kind]
 
-const reasons: ReadonlyMap<string, Refusal> = new Map([
+const reasons: ReadonlyMap<string, ProviderRefusal> = new Map([
   ["payment was declined by the payer", refusalOf("party", "declined_by_payer", "The payer declined the payment.")],
   ["charge was rejected", other]
 ])
 
-const failures: Readonly<Record<Kind, Refusal>> = {
+const failures: Readonly<Record<Kind, ProviderRefusal>> = {
   payout: refusalOf("other", "provider_rejected", "The provider could not deliver it."),
   // Declined, no balance, no answer: most of Eversend's texts do not tell them apart.
   collection: refusalOf("other", "unknown", "The payment was not made; the provider does not say why."),

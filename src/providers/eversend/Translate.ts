@@ -2,8 +2,8 @@ import { DateTime, Option, Result, Schema } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
-import { confirming, decoded, type Reading, type Refused, refusedBy, told, unread } from "../Reading.ts"
-import { type Exchanged, exactJson } from "../Transport.ts"
+import { confirmRefusal, decoded, type Reading, type Refused, refusedBy, unreadable, withoutAlarm } from "../Reading.ts"
+import { exactJson, type ProviderResponse } from "../Transport.ts"
 import { noAnswer } from "./Reading.ts"
 import { failureBy, type Kind, refusals } from "./Refusals.ts"
 import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
@@ -17,25 +17,25 @@ type Own = Pick<AskOrder, "reference" | "currency">
 const isStatus = Schema.is(Schema.Literals(["pending", "successful", "failed"]))
 
 /** The answer to POST /payouts. */
-export const payoutOutcome = (exchanged: Exchanged, order: Own): Reading<PayoutOutcome> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const refused = refusal("payout", exchanged)
+export const payoutOutcome = (response: ProviderResponse, order: Own): Reading<PayoutOutcome> => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const refused = refusal("payout", response)
   if (refused !== undefined) return refused
-  const answer = decoded(PayoutAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const answer = decoded(PayoutAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   return outcomeOf("payout", answer.value.data.transaction, order)
 }
 
 /** The answer to POST /collections/momo. */
-export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading<ChargeOutcome> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const refused = refusal("collection", exchanged)
+export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): Reading<ChargeOutcome> => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const refused = refusal("collection", response)
   // Beside a code a refusal can mean the code, and nothing tells: the payer may try again. Our own account's fault it is in no case.
   if (refused !== undefined && order.otp !== null && refused.fact.kind !== "config")
-    return told({ _tag: "CodeRejected", note: refused.fact.note })
+    return withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note })
   if (refused !== undefined) return refused
-  const answer = decoded(MomoCollectionAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const answer = decoded(MomoCollectionAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   const { data } = answer.value
   const reading = outcomeOf("collection", data, { reference: order.reference, currency: order.corridor.currency })
   const { fact } = reading
@@ -43,18 +43,18 @@ export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading
   // Elsewhere a page is none to pay on: it may be the tenant's own address, echoed.
   if (fact._tag !== "Accepted" || order.corridor.customerAction !== "redirect") return reading
   if (page === null || page === order.redirectUrl || !isPage(page))
-    return unread("it has to be paid on a page, and the answer names none", data.status)
-  return told({ ...fact, _tag: "NeedsRedirect", redirectUrl: page })
+    return unreadable("it has to be paid on a page, and the answer names none", data.status)
+  return withoutAlarm({ ...fact, _tag: "NeedsRedirect", redirectUrl: page })
 }
 
 const outcomeOf = (kind: Kind, wire: Wire, order: Own): Reading<PayoutOutcome> => {
-  if (!isOurs(kind, wire, order.reference)) return unread("the answer is about another transaction", wire.status)
+  if (!isOurs(kind, wire, order.reference)) return unreadable("the answer is about another transaction", wire.status)
   const { alarm, fact } = standing(kind, wire, order.currency, 0)
   switch (fact._tag) {
     case "StillPending": {
       const sum = sumOf(wire, order.currency)
       const { amount: observedAmount, currency: observedCurrency } = sum ?? { amount: null, currency: null }
-      return told({
+      return withoutAlarm({
         _tag: "Accepted",
         providerReference: fact.providerReference,
         observedAmount,
@@ -65,13 +65,13 @@ const outcomeOf = (kind: Kind, wire: Wire, order: Own): Reading<PayoutOutcome> =
     // Delivered at once: the fee of a payment that is this fresh is not final (Eversend's own example says 0), so it is asked for.
     case "Succeeded": {
       const { amount: observedAmount, currency: observedCurrency, note, providerReference } = fact
-      return told({ _tag: "Accepted", providerReference, observedAmount, observedCurrency, note })
+      return withoutAlarm({ _tag: "Accepted", providerReference, observedAmount, observedCurrency, note })
     }
     case "Refused":
     case "Unknown":
       return { fact, alarm }
     default:
-      return unread("a new payment is refunded already", wire.status)
+      return unreadable("a new payment is refunded already", wire.status)
   }
 }
 
@@ -79,13 +79,13 @@ const outcomeOf = (kind: Kind, wire: Wire, order: Own): Reading<PayoutOutcome> =
 export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
   fact._tag === "Refused" && fact.providerReference === null && fact.kind !== "config"
 
-export const confirmed = confirming("a refused payment is there, and refunded")
+export const confirmed = confirmRefusal("a refused payment is there, and refunded")
 
 /** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */
-export const foundById = (kind: Kind, order: AskOrder, exchanged: Exchanged, now: number): Reading<Answer> | undefined => {
-  if (exchanged._tag === "Answered" && exchanged.status === 404) return undefined
-  const answer = decoded(TransactionAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+export const foundById = (kind: Kind, order: AskOrder, response: ProviderResponse, now: number): Reading<Answer> | undefined => {
+  if (response._tag === "Answered" && response.status === 404) return undefined
+  const answer = decoded(TransactionAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   const { data } = answer.value
   const listed = "transactions" in data ? data.transactions : [data]
   const own = listed.filter((wire) => isOurs(kind, wire, order.reference))
@@ -96,12 +96,12 @@ export const foundById = (kind: Kind, order: AskOrder, exchanged: Exchanged, now
 export const foundInPage = (
   kind: Kind,
   order: AskOrder,
-  exchanged: Exchanged,
+  response: ProviderResponse,
   pageSize: number,
   now: number
 ): Reading<Answer> | "ended" | "goes_on" => {
-  const answer = decoded(TransactionsAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const answer = decoded(TransactionsAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   const { transactions } = answer.value.data
   const own = transactions.filter((wire) => wire.transactionRef === order.reference && isOurs(kind, wire, order.reference))
   if (own.length > 0) return decisive(kind, own, order, now)
@@ -111,10 +111,10 @@ export const foundInPage = (
 // Two executions of one reference: whatever they say, the money moved twice or may have.
 const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: AskOrder, now: number): Reading<Answer> => {
   const [first] = own
-  if (first === undefined) return unread("nothing was found", "")
+  if (first === undefined) return unreadable("nothing was found", "")
   const several = own.some((wire) => wire.transactionId !== first.transactionId)
   return several
-    ? unread("Eversend has more than one transaction by one reference", first.status)
+    ? unreadable("Eversend has more than one transaction by one reference", first.status)
     : standing(kind, first, order.currency, now)
 }
 
@@ -125,23 +125,23 @@ const standing = (kind: Kind, wire: Wire, stored: Currency, now: number): Readin
   const providerReference = wire.transactionId
   const { status } = wire
   const note = `status ${status}`
-  if (!isStatus(status)) return unread("the status has no meaning here", status)
+  if (!isStatus(status)) return unreadable("the status has no meaning here", status)
   switch (status) {
     case "pending":
       // Sent back before it was delivered, or only about to be: nothing says which.
-      if (wire.isRefunded === true) return unread("refunded while pending", status)
-      return told({ _tag: "StillPending", providerReference, note })
+      if (wire.isRefunded === true) return unreadable("refunded while pending", status)
+      return withoutAlarm({ _tag: "StillPending", providerReference, note })
     case "failed":
       return refusedBy(failureBy(kind, wire.reason), providerReference, note)
     case "successful": {
       const sum = sumOf(wire, stored)
       const exchanged = kind === "exchange" ? broughtBy(wire.destinationAmount, wire.destinationCurrency) : null
       if (sum === undefined || exchanged === undefined)
-        return unread("the amount, the fee or the currency cannot be read", status)
+        return unreadable("the amount, the fee or the currency cannot be read", status)
       const brought = exchanged === null ? {} : { exchanged }
-      if (wire.isRefunded !== true) return told({ _tag: "Succeeded", providerReference, ...sum, ...brought, note })
+      if (wire.isRefunded !== true) return withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, ...brought, note })
       // Whether a fee came back is not said, so none is given back.
-      return told({
+      return withoutAlarm({
         _tag: "Returned",
         amount: sum.amount,
         currency: sum.currency,
@@ -189,10 +189,8 @@ const instant = (text: string | undefined): number | undefined =>
 const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
 /** A definite refusal by its HTTP status. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
-export const refusal = (kind: Kind, exchanged: Exchanged): Reading<Refused> | undefined => {
-  if (exchanged._tag !== "Answered") return undefined
-  const known = refusals[kind].get(exchanged.status)
-  return known === undefined || Option.isNone(exactJson(exchanged))
-    ? undefined
-    : refusedBy(known, null, `HTTP ${exchanged.status}`)
+export const refusal = (kind: Kind, response: ProviderResponse): Reading<Refused> | undefined => {
+  if (response._tag !== "Answered") return undefined
+  const known = refusals[kind].get(response.status)
+  return known === undefined || Option.isNone(exactJson(response)) ? undefined : refusedBy(known, null, `HTTP ${response.status}`)
 }

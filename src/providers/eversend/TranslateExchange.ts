@@ -3,8 +3,8 @@ import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
 import { fromDecimal, isBeyond, toDecimal } from "../../domain/Money.ts"
 import type { ExchangeOrder, ExchangeOutcome, ExchangeQuote, QuoteRefused } from "../../services/ports/Provider.ts"
-import { decoded, type Reading, told, unread } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import { decoded, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { noAnswer } from "./Reading.ts"
 import { broughtBy, refusal } from "./Translate.ts"
 import { broken, type NoQuote, noQuoteBy, refusing, tooLarge } from "./TranslateQuote.ts"
@@ -22,14 +22,14 @@ export const exchangeQuotationBody = ({ amount, currency, destinationCurrency }:
 
 /** The answer to it. `askedAt` is before it was asked for, so that the quote expires early rather than late. */
 export const exchangeQuoteOf = (
-  exchanged: Exchanged,
+  response: ProviderResponse,
   order: ExchangeOrder,
   askedAt: number
 ): ExchangeQuote | QuoteRefused | NoQuote => {
-  if (exchanged._tag === "Answered" && refusing.has(exchanged.status))
-    return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${exchanged.status}` }
-  const answer = Option.getOrUndefined(decoded(ExchangeQuotationAnswer, exchanged))
-  if (answer === undefined) return noQuoteBy(exchanged)
+  if (response._tag === "Answered" && refusing.has(response.status))
+    return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${response.status}` }
+  const answer = Option.getOrUndefined(decoded(ExchangeQuotationAnswer, response))
+  if (answer === undefined) return noQuoteBy(response)
   const { quotation, token } = answer.data
   if (quotation.destCurrency === order.destinationCurrency && isBeyond(quotation.destAmount, order.destinationCurrency))
     return tooLarge
@@ -48,17 +48,17 @@ export const exchangeQuoteOf = (
 }
 
 /** The answer to POST /exchanges, which is executed by then. */
-export const exchangeOutcome = (exchanged: Exchanged): Reading<ExchangeOutcome> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const refused = refusal("exchange", exchanged)
+export const exchangeOutcome = (response: ProviderResponse): Reading<ExchangeOutcome> => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const refused = refusal("exchange", response)
   if (refused !== undefined) return refused
-  const answer = Option.getOrUndefined(decoded(ExchangeAnswer, exchanged))
-  if (answer === undefined) return noAnswer(exchanged)
+  const answer = Option.getOrUndefined(decoded(ExchangeAnswer, response))
+  if (answer === undefined) return noAnswer(response)
   const { destination, source } = answer.data
   const left = broughtBy(source.amount, source.currency)
   const brought = broughtBy(destination.amount, destination.currency)
-  if (left === undefined || brought === undefined) return unread("the amounts of an exchange cannot be read", "")
-  return told({
+  if (left === undefined || brought === undefined) return unreadable("the amounts of an exchange cannot be read", "")
+  return withoutAlarm({
     _tag: "Succeeded",
     // The answer names no transaction; a query by our reference does.
     providerReference: null,

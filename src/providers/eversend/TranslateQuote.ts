@@ -2,7 +2,7 @@ import { Option, Result } from "effect"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond, LARGEST_AMOUNT } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { PayoutQuotationAnswer } from "./Wire.ts"
 
 /** A quotation's token is signed for this long after it was issued. */
@@ -23,11 +23,11 @@ type Quotation = typeof PayoutQuotationAnswer.Type.data.quotation
 export const refusing: ReadonlySet<number> = new Set([400, 402, 403, 404])
 
 /** The answer to POST /payouts/quotation. */
-export const quoteOf = (exchanged: Exchanged, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
-  if (exchanged._tag === "Answered" && refusing.has(exchanged.status))
-    return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${exchanged.status}` }
-  const answer = Option.getOrUndefined(decoded(PayoutQuotationAnswer, exchanged))
-  if (answer === undefined) return noQuoteBy(exchanged)
+export const quoteOf = (response: ProviderResponse, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
+  if (response._tag === "Answered" && refusing.has(response.status))
+    return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${response.status}` }
+  const answer = Option.getOrUndefined(decoded(PayoutQuotationAnswer, response))
+  if (answer === undefined) return noQuoteBy(response)
   const { quotation, token } = answer.data
   if (quotation.merchant?.merchantExists === false) {
     return { _tag: "QuoteRefused", kind: "party", note: "the wallet's owner does not exist" }
@@ -36,9 +36,9 @@ export const quoteOf = (exchanged: Exchanged, order: QuoteOrder): PayoutQuote | 
 }
 
 /** An answer that is no quotation. */
-export const noQuoteBy = (exchanged: Exchanged): NoQuote => {
-  if (exchanged._tag !== "Answered") return noQuote(exchanged.note, null)
-  const { status } = exchanged
+export const noQuoteBy = (response: ProviderResponse): NoQuote => {
+  if (response._tag !== "Answered") return noQuote(response.note, null)
+  const { status } = response
   const isStrange = status < 300 || status === 401
   return noQuote(
     `HTTP ${status}`,

@@ -2,12 +2,12 @@ import { Clock, Effect, type Scope } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Mode } from "../../domain/Ids.ts"
 import type { Answer, AskOrder, ChargeOrder, Collections, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
-import { type Client, type Deadline, deadlineAfter, left } from "../Client.ts"
+import { type Client, type Deadline, deadlineAfter, timeLeft } from "../Client.ts"
 import { type Reading, refusalOf, refusedBy } from "../Reading.ts"
 import { openTransport } from "../Transport.ts"
 import { openBranches } from "./Branches.ts"
 import { type FlutterwaveSettings, makeClient, type Sender } from "./Client.ts"
-import { duplicate, heard, isDuplicate, NAME } from "./Reading.ts"
+import { duplicate, isDuplicate, logAlarm, NAME } from "./Reading.ts"
 import { RESOLVES_IN, referenceData } from "./Reference.ts"
 import { chargeRoute } from "./Routes.ts"
 import { statement } from "./Statement.ts"
@@ -46,12 +46,12 @@ export const flutterwave = Effect.fn("flutterwave")(function* (
     payouts: {
       quote: quoting(client, deadline),
       send: yield* sending(client, deadline, settings.sender),
-      ask: (order) => Effect.flatMap(askTransfer(order), (reading) => heard(reading, order.reference))
+      ask: (order) => Effect.flatMap(askTransfer(order), (reading) => logAlarm(reading, order.reference))
     },
     collections: {
       reaches: ({ country, network }) => chargeRoute(country, network) !== undefined,
       charge: charging(client, deadline),
-      ask: (order) => Effect.flatMap(askCharge(order), (reading) => heard(reading, order.reference))
+      ask: (order) => Effect.flatMap(askCharge(order), (reading) => logAlarm(reading, order.reference))
     },
     reference: referenceData(client, deadline),
     statement: statement(client, deadline)
@@ -62,8 +62,8 @@ const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
   Effect.fn("flutterwave.quote")(function* (order) {
     const refused = unquotable(order)
     if (refused !== undefined) return refused
-    const exchanged = yield* client({ operation: "fee", method: "GET", path: feePath(order) }, yield* deadline)
-    const quote = quoteOf(exchanged, order)
+    const response = yield* client({ operation: "fee", method: "GET", path: feePath(order) }, yield* deadline)
+    const quote = quoteOf(response, order)
     if (!("_tag" in quote) || quote._tag === "QuoteRefused") return quote
     if (quote.alarm !== null) yield* Effect.logError(quote.alarm, { provider: NAME })
     return yield* new ProviderError()
@@ -76,15 +76,15 @@ const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline,
     const { corridor, destination, quote, reference } = order
     const account = accountOf(destination)
     if (account === undefined || quote.destinationCurrency !== corridor.currency)
-      return yield* heard(refusedBy(noRoute, null, "no such route"), reference)
+      return yield* logAlarm(refusedBy(noRoute, null, "no such route"), reference)
     const until = yield* deadline
-    const branch = yield* Effect.option(Effect.timeout(branchOf(order), yield* left(until)))
+    const branch = yield* Effect.option(Effect.timeout(branchOf(order), yield* timeLeft(until)))
     // Nothing of the transfer itself was sent.
     if (branch._tag === "None") return { _tag: "NotSent", note: "the bank's branches cannot be read" } as const
     const body = transferBody(order, account, branch.value, sender)
-    const exchanged = yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until)
-    const { alarm, fact } = payoutOutcome(exchanged, { reference, currency: corridor.currency })
-    if (!isUnconfirmed(fact)) return yield* heard({ alarm, fact }, reference)
+    const response = yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until)
+    const { alarm, fact } = payoutOutcome(response, { reference, currency: corridor.currency })
+    if (!isUnconfirmed(fact)) return yield* logAlarm({ alarm, fact }, reference)
     const sentAt = yield* Clock.currentTimeMillis
     const looked = yield* lookUp({
       reference,
@@ -93,7 +93,7 @@ const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline,
       destinationCurrency: null,
       sentAt
     })
-    return yield* heard(confirmed(isDuplicate(exchanged) ? duplicate : { fact, alarm }, looked), reference)
+    return yield* logAlarm(confirmed(isDuplicate(response) ? duplicate : { fact, alarm }, looked), reference)
   })
   return send
 })
@@ -101,9 +101,9 @@ const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline,
 const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
   Effect.fn("flutterwave.charge")(function* (order: ChargeOrder) {
     const call = chargeCall(order)
-    if (call === undefined) return yield* heard(refusedBy(noRoute, null, "no such route"), order.reference)
-    const exchanged = yield* client({ operation: "charge", method: "POST", ...call }, yield* deadline)
-    return yield* heard(chargeOutcome(exchanged, order), order.reference)
+    if (call === undefined) return yield* logAlarm(refusedBy(noRoute, null, "no such route"), order.reference)
+    const response = yield* client({ operation: "charge", method: "POST", ...call }, yield* deadline)
+    return yield* logAlarm(chargeOutcome(response, order), order.reference)
   })
 
 /** A corridor row leads here that this provider cannot serve. */
@@ -114,7 +114,7 @@ const noRoute = refusalOf(
   "a corridor is routed to Flutterwave that it does not serve"
 )
 
-type Found = (exchanged: Parameters<typeof chargeFound>[0], order: AskOrder) => Reading<Answer>
+type Found = (response: Parameters<typeof chargeFound>[0], order: AskOrder) => Reading<Answer>
 
 const asking = (client: Client, deadline: Deadline, path: (reference: string) => string, found: Found) =>
   Effect.fn("flutterwave.ask")(function* (order: AskOrder) {

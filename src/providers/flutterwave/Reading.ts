@@ -1,21 +1,20 @@
 import { Option, Schema } from "effect"
-import { hearing, noAnswerOf, notAdmittedBy, type Reading, type Unknown } from "../Reading.ts"
-import { type Exchanged, exactJson } from "../Transport.ts"
+import { alarmLogger, noAnswerOf, notAdmittedBy, type Reading, type Unknown } from "../Reading.ts"
+import { exactJson, type ProviderResponse } from "../Transport.ts"
 import { ErrorAnswer } from "./Wire.ts"
 
 /** As corridor rows spell it. */
 export const NAME = "flutterwave"
 
 /** The HTTP status of a refusal in Flutterwave's own words; what a machine in between may have written is none. */
-export const refusalStatus = (exchanged: Exchanged): number | undefined =>
-  exchanged._tag === "Answered" && Option.isSome(Option.flatMap(exactJson(exchanged), decodeError)) ? exchanged.status : undefined
+export const refusalStatus = (response: ProviderResponse): number | undefined =>
+  response._tag === "Answered" && Option.isSome(Option.flatMap(exactJson(response), decodeError)) ? response.status : undefined
 
 const decodeError = Schema.decodeUnknownOption(ErrorAnswer)
 
 /** A text alone says that our reference is used, and it is read for one thing: such a refusal is never believed, found or not. */
-export const isDuplicate = (exchanged: Exchanged): boolean => {
-  const error =
-    exchanged._tag === "Answered" ? Option.getOrUndefined(Option.flatMap(exactJson(exchanged), decodeError)) : undefined
+export const isDuplicate = (response: ProviderResponse): boolean => {
+  const error = response._tag === "Answered" ? Option.getOrUndefined(Option.flatMap(exactJson(response), decodeError)) : undefined
   return /\b(duplicate|already exists?)\b/i.test(error?.message ?? "")
 }
 
@@ -32,4 +31,4 @@ export const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 /** No answer that can be believed. */
 export const noAnswer = noAnswerOf("Flutterwave", NOT_ADMITTED)
 
-export const heard = hearing(NAME)
+export const logAlarm = alarmLogger(NAME)

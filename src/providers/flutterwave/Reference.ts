@@ -27,15 +27,15 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("flutterwave.resolve")(function* (account) {
     const body = { account_number: Redacted.value(account.accountNumber), account_bank: account.bankCode }
-    const exchanged = yield* ask({ operation: "resolve", method: "POST", path: "/accounts/resolve", body })
-    if (refusalStatus(exchanged) === 400) return "unresolvable"
-    const { data } = yield* read(ResolveAnswer, exchanged, noAnswer)
+    const response = yield* ask({ operation: "resolve", method: "POST", path: "/accounts/resolve", body })
+    if (refusalStatus(response) === 400) return "unresolvable"
+    const { data } = yield* read(ResolveAnswer, response, noAnswer)
     return Redacted.make(data.account_name)
   })
 
   const balances = Effect.fn("flutterwave.balances")(function* () {
-    const exchanged = yield* ask({ operation: "balances", method: "GET", path: "/balances" })
-    const { data } = yield* read(BalancesAnswer, exchanged, noAnswer)
+    const response = yield* ask({ operation: "balances", method: "GET", path: "/balances" })
+    const { data } = yield* read(BalancesAnswer, response, noAnswer)
     // The ledger balance holds what is not settled yet beside what is on its way out: no part of it is this.
     const held = data.map(({ available_balance: amount, currency }) => ({ amount, currency }))
     return yield* balancesAt("Flutterwave", held, fromDecimalDown)

@@ -41,8 +41,8 @@ const listing = (client: Client, deadline: Deadline, start: Instant) =>
     for (let page = 1; page <= MAXIMUM_PAGES; page++) {
       const days = { from: dayOf(start - DAY_MS), to: dayOf(start + DAY_MS) }
       const path = `/${name}?${new URLSearchParams({ ...days, page: String(page) })}`
-      const exchanged = yield* client({ operation: name, method: "GET", path }, yield* deadline)
-      const { data, meta } = yield* read(schema, exchanged, noAnswer)
+      const response = yield* client({ operation: name, method: "GET", path }, yield* deadline)
+      const { data, meta } = yield* read(schema, response, noAnswer)
       for (const one of data) {
         const line = lineOf(one)
         if (line === undefined) {

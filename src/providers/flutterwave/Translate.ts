@@ -2,8 +2,17 @@ import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
-import { confirming, decoded, type Reading, type Refusal, type Refused, refusedBy, told, unread } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import {
+  confirmRefusal,
+  decoded,
+  type ProviderRefusal,
+  type Reading,
+  type Refused,
+  refusedBy,
+  unreadable,
+  withoutAlarm
+} from "../Reading.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { noAnswer, refusalStatus } from "./Reading.ts"
 import { failureOf, notPaid, refusal } from "./Refusals.ts"
 import { ChargeAnswer, type Transaction, type Transfer, TransferAnswer, TransfersAnswer, VerifyAnswer } from "./Wire.ts"
@@ -31,12 +40,12 @@ export const chargeStanding = (status: string): Standing | undefined => charges.
 export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
 
 /** The answer to POST /charges. */
-export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading<ChargeOutcome> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const refused = refusal(exchanged)
+export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): Reading<ChargeOutcome> => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const refused = refusal(response)
   if (refused !== undefined) return refused
-  const answer = decoded(ChargeAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const answer = decoded(ChargeAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   const { data, meta } = answer.value
   const page = meta?.authorization?.redirect ?? meta?.authorization?.redirect_url ?? null
   if (page !== null && isPage(page)) {
@@ -44,22 +53,22 @@ export const chargeOutcome = (exchanged: Exchanged, order: ChargeOrder): Reading
     // nobody takes a charge that waits for its payer for one that never left.
     const providerReference = data?.id ?? order.reference
     const nothing = { observedAmount: null, observedCurrency: null, note: "a page to visit" }
-    return told({ _tag: "NeedsRedirect", providerReference, redirectUrl: page, ...nothing })
+    return withoutAlarm({ _tag: "NeedsRedirect", providerReference, redirectUrl: page, ...nothing })
   }
-  if (data === null || data === undefined) return unread("a new charge has neither an identifier nor a page", "")
-  if (!isOurs(data.tx_ref, order.reference)) return unread("the answer is about another charge", data.status)
+  if (data === null || data === undefined) return unreadable("a new charge has neither an identifier nor a page", "")
+  if (!isOurs(data.tx_ref, order.reference)) return unreadable("the answer is about another charge", data.status)
   return opened(chargeStanding(data.status), data, order.corridor.currency, notPaid)
 }
 
 /** The answer to POST /transfers. */
-export const payoutOutcome = (exchanged: Exchanged, order: Own): Reading<PayoutOutcome> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const refused = refusal(exchanged)
+export const payoutOutcome = (response: ProviderResponse, order: Own): Reading<PayoutOutcome> => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const refused = refusal(response)
   if (refused !== undefined) return refused
-  const answer = decoded(TransferAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const answer = decoded(TransferAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   const { data } = answer.value
-  if (!isOurs(data.reference, order.reference)) return unread("the answer is about another transfer", data.status)
+  if (!isOurs(data.reference, order.reference)) return unreadable("the answer is about another transfer", data.status)
   return opened(transferStanding(data.status), data, order.currency, failureOf(data))
 }
 
@@ -68,14 +77,14 @@ const opened = (
   standing: Standing | undefined,
   { amount, currency, id, status }: Pick<Charge, "id" | "status" | "amount" | "currency">,
   stored: Currency,
-  failure: Refusal
+  failure: ProviderRefusal
 ): Reading<PayoutOutcome> => {
-  if (standing === undefined) return unread("the status has no meaning here", status)
+  if (standing === undefined) return unreadable("the status has no meaning here", status)
   const note = `status ${status}`
   if (standing === "failed") return refusedBy(failure, id, note)
   const observed = Result.getOrElse(fromDecimal(amount, stored), () => null)
   const isReadable = currency === stored && observed !== null
-  return told({
+  return withoutAlarm({
     _tag: "Accepted",
     providerReference: id,
     observedAmount: isReadable ? observed : null,
@@ -88,28 +97,28 @@ const opened = (
 export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
   fact._tag === "Refused" && fact.providerReference === null && fact.kind !== "config"
 
-export const confirmed = confirming("a refused transfer is there, and came back")
+export const confirmed = confirmRefusal("a refused transfer is there, and came back")
 
 /** GET /transactions/verify_by_reference */
-export const chargeFound = (exchanged: Exchanged, { currency, reference }: Own): Reading<Answer> => {
-  const status = refusalStatus(exchanged)
-  if (status === 400 || status === 404) return told({ _tag: "NotFound", note: "no charge by our reference" })
-  const answer = decoded(VerifyAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+export const chargeFound = (response: ProviderResponse, { currency, reference }: Own): Reading<Answer> => {
+  const status = refusalStatus(response)
+  if (status === 400 || status === 404) return withoutAlarm({ _tag: "NotFound", note: "no charge by our reference" })
+  const answer = decoded(VerifyAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   const { data } = answer.value
-  if (data.tx_ref !== reference) return unread("the answer is about another charge", data.status)
+  if (data.tx_ref !== reference) return unreadable("the answer is about another charge", data.status)
   return standing(chargeStanding(data.status), data, chargeSum(data), currency, notPaid)
 }
 
 /** GET /transfers?reference=… */
-export const transferFound = (exchanged: Exchanged, { currency, reference }: Own): Reading<Answer> => {
-  const answer = decoded(TransfersAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+export const transferFound = (response: ProviderResponse, { currency, reference }: Own): Reading<Answer> => {
+  const answer = decoded(TransfersAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   const [first, ...more] = answer.value.data
-  if (first === undefined) return told({ _tag: "NotFound", note: "no transfer by our reference" })
+  if (first === undefined) return withoutAlarm({ _tag: "NotFound", note: "no transfer by our reference" })
   // A list that was not filtered proves nothing about what is not in it, and two transfers moved the money twice or may have.
-  if ([first, ...more].some((one) => one.reference !== reference)) return unread("other transfers are listed", first.status)
-  if (more.some((one) => one.id !== first.id)) return unread("there is more than one transfer by one reference", first.status)
+  if ([first, ...more].some((one) => one.reference !== reference)) return unreadable("other transfers are listed", first.status)
+  if (more.some((one) => one.id !== first.id)) return unreadable("there is more than one transfer by one reference", first.status)
   return standing(transferStanding(first.status), first, transferSum(first), currency, failureOf(first))
 }
 
@@ -118,18 +127,18 @@ const standing = (
   { currency, id, status }: Pick<Charge, "id" | "status" | "currency">,
   sum: Sum | undefined,
   stored: Currency,
-  failure: Refusal
+  failure: ProviderRefusal
 ): Reading<Answer> => {
   const note = `status ${status}`
   switch (state) {
     case undefined:
-      return unread("the status has no meaning here", status)
+      return unreadable("the status has no meaning here", status)
     case "pending":
-      return told({ _tag: "StillPending", providerReference: id, note })
+      return withoutAlarm({ _tag: "StillPending", providerReference: id, note })
     case "failed":
       return refusedBy(failure, id, note)
     case "successful":
-      if (sum === undefined || sum.fee === null) return unread("the amount, the fee or the currency cannot be read", status)
+      if (sum === undefined || sum.fee === null) return unreadable("the amount, the fee or the currency cannot be read", status)
       return {
         fact: { _tag: "Succeeded", providerReference: id, ...sum, note },
         alarm: currency === stored ? null : "Flutterwave names another currency than was asked for"

@@ -3,7 +3,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import { fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { noAnswer, refusalStatus } from "./Reading.ts"
 import { feeTypes, pays } from "./Routes.ts"
 import { accountOf, plainDecimal } from "./TranslateOrder.ts"
@@ -43,11 +43,11 @@ export const feePath = ({ amount, corridor }: QuoteOrder): string => {
 }
 
 /** Within one currency both amount types say the same: what arrives, with the fee on top. */
-export const quoteOf = (exchanged: Exchanged, { amount, corridor }: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
-  const answer = decoded(FeeAnswer, exchanged)
+export const quoteOf = (response: ProviderResponse, { amount, corridor }: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
+  const answer = decoded(FeeAnswer, response)
   if (Option.isNone(answer)) {
-    if (refusalStatus(exchanged) === 400) return refused("other", "HTTP 400")
-    return { _tag: "NoQuote", alarm: noAnswer(exchanged).alarm }
+    if (refusalStatus(response) === 400) return refused("other", "HTTP 400")
+    return { _tag: "NoQuote", alarm: noAnswer(response).alarm }
   }
   const fees = answer.value.data.map((one) =>
     one.currency === corridor.currency ? feeOf(one, amount, corridor.currency) : undefined

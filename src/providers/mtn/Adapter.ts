@@ -15,13 +15,13 @@ import type {
 import { type Deadline, deadlineAfter } from "../Client.ts"
 import { feeOf } from "../ContractFees.ts"
 import { QUOTE_LIFE_MS } from "../ContractQuote.ts"
-import { type Reading, refusedBy, unread } from "../Reading.ts"
+import { type Reading, refusedBy, unreadable } from "../Reading.ts"
 import { openTransport } from "../Transport.ts"
 import { balances } from "./Balances.ts"
 import { type Branch, type Client, type MtnSettings, openClient } from "./Client.ts"
 import { places } from "./Markets.ts"
 import { quoteBy } from "./Quote.ts"
-import { heard, NAME } from "./Reading.ts"
+import { logAlarm, NAME } from "./Reading.ts"
 import { referenceIdOf } from "./ReferenceId.ts"
 import { misrouted } from "./Refusals.ts"
 import { found, type Own, posted, repeated } from "./Translate.ts"
@@ -90,7 +90,7 @@ interface Connection {
 const sending = (connection: Connection): Payouts["send"] =>
   Effect.fn("mtn.send")(function* (order: PayoutOrder) {
     const { corridor, destination } = order
-    if (destination._tag !== "momo") return yield* heard(unfit("another method"), order.reference)
+    if (destination._tag !== "momo") return yield* logAlarm(unfit("another method"), order.reference)
     return yield* move(connection, "disbursement", {
       ...order,
       corridor,
@@ -116,25 +116,28 @@ const move = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PayoutOutcome> {
   const branch = connection.branches.find(({ country }) => country === party.country)
   const why = misfit(branch, corridor, party)
-  if (branch === undefined || why !== undefined) return yield* heard(unfit(why ?? ""), reference)
+  if (branch === undefined || why !== undefined) return yield* logAlarm(unfit(why ?? ""), reference)
   const client = branch.clients[product]
   const movement = { referenceId: referenceIdOf(reference), body }
   const own = ownOf(connection, product, reference)
-  const exchanged = yield* client({ operation: product, path: moneyPath(product), movement }, yield* connection.deadline)
-  const outcome = posted(exchanged, own)
-  if (outcome !== "Known") return yield* heard(outcome, reference)
+  const response = yield* client({ operation: product, path: moneyPath(product), movement }, yield* connection.deadline)
+  const outcome = posted(response, own)
+  if (outcome !== "Known") return yield* logAlarm(outcome, reference)
   const standing = found(product, yield* look(client, yield* connection.deadline, product, reference), own)
-  return yield* heard(repeated(standing), reference)
+  return yield* logAlarm(repeated(standing), reference)
 })
 
 const asking = (connection: Connection, product: Product) =>
   Effect.fn("mtn.ask")(function* ({ currency, reference }: AskOrder): Effect.fn.Return<Answer> {
     const branch = connection.branches.find((one) => one.currency === currency)
     if (branch === undefined) {
-      return yield* heard(unread("a transaction at MTN is in a currency in which there is no account", currency), reference)
+      return yield* logAlarm(
+        unreadable("a transaction at MTN is in a currency in which there is no account", currency),
+        reference
+      )
     }
-    const exchanged = yield* look(branch.clients[product], yield* connection.deadline, product, reference)
-    return yield* heard(found(product, exchanged, ownOf(connection, product, reference)), reference)
+    const response = yield* look(branch.clients[product], yield* connection.deadline, product, reference)
+    return yield* logAlarm(found(product, response, ownOf(connection, product, reference)), reference)
   })
 
 const look = (client: Client, until: number, product: Product, reference: AskOrder["reference"]) =>

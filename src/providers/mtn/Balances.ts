@@ -24,13 +24,13 @@ export const balances = (
   ).pipe(Effect.withSpan("mtn.balances"))
 
 const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, product: Product, until: number) {
-  const exchanged = yield* clients[product]({ operation: "balance", path: balancePath(product) }, until)
-  const answer = Option.getOrUndefined(decoded(BalanceAnswer, exchanged))
+  const response = yield* clients[product]({ operation: "balance", path: balancePath(product) }, until)
+  const answer = Option.getOrUndefined(decoded(BalanceAnswer, response))
   const available = answer?.currency === currency ? fromDecimalDown(answer.availableBalance, currency) : undefined
   if (available !== undefined && Result.isSuccess(available)) {
     return { currency, available: available.success, pending: null } satisfies Balance
   }
-  const alarm = answer === undefined ? noAnswer(exchanged).alarm : "a balance at MTN cannot be read"
+  const alarm = answer === undefined ? noAnswer(response).alarm : "a balance at MTN cannot be read"
   if (alarm !== null) yield* Effect.logError(alarm, { product, currency })
   return yield* new ProviderError()
 })

@@ -1,7 +1,7 @@
 import { Cache, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
-import { calling, left } from "../Client.ts"
+import { calling, timeLeft } from "../Client.ts"
 import type { CollectionFee, PayoutFees } from "../ContractFees.ts"
-import { type Exchanged, exactJson, type Transport } from "../Transport.ts"
+import { exactJson, type ProviderResponse, type Transport } from "../Transport.ts"
 import type { Market } from "./Markets.ts"
 import { type Product, TokenAnswer, tokenPath } from "./Wire.ts"
 
@@ -33,7 +33,7 @@ export interface Call {
 }
 
 /** Authenticated calls to one product in one country. `until` is the moment at which the answer is no longer waited for. */
-export type Client = (call: Call, until: number) => Effect.Effect<Exchanged>
+export type Client = (call: Call, until: number) => Effect.Effect<ProviderResponse>
 
 /** One country's account, and a client for each of its products. */
 export interface Branch extends Market {
@@ -65,7 +65,7 @@ export const openClient = Effect.fn("mtn.openClient")(function* (
   const callback: Readonly<Record<string, string>> = callbackUrl === null ? {} : { "x-callback-url": Redacted.value(callbackUrl) }
 
   const fetchToken = Effect.fnUntraced(function* () {
-    const exchanged = yield* transport.exchange({
+    const response = yield* transport.call({
       operation: "token",
       method: "POST",
       url: base + tokenPath(product),
@@ -73,7 +73,7 @@ export const openClient = Effect.fn("mtn.openClient")(function* (
       body: null,
       timeoutMs: settings.timeoutMs
     })
-    return yield* tokenOf(exchanged)
+    return yield* tokenOf(response)
   })
 
   const once = calling(account.baseUrl, transport)
@@ -87,26 +87,26 @@ export const openClient = Effect.fn("mtn.openClient")(function* (
   const attempt = Effect.fnUntraced(function* ({ movement, operation, path }: Call, until: number) {
     const token = yield* Cache.get(tokens, "token").pipe(
       Effect.timeoutOrElse({
-        duration: yield* left(until),
+        duration: yield* timeLeft(until),
         orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
       })
     )
     const money = movement === undefined ? {} : { ...callback, "x-reference-id": movement.referenceId }
-    const exchanged = yield* once(
+    const response = yield* once(
       movement === undefined ? { operation, method: "GET", path } : { operation, method: "POST", path, body: movement.body },
       until,
       { ...subscription, ...money, authorization: `Bearer ${token.text}`, "x-target-environment": account.environment }
     )
-    const stale = exchanged._tag === "Answered" && exchanged.status === 401
+    const stale = response._tag === "Answered" && response.status === 401
     if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
-    return { exchanged, stale }
+    return { response, stale }
   })
 
   const client: Client = (call, until) =>
     attempt(call, until).pipe(
       Effect.flatMap((first) => (first.stale ? attempt(call, until) : Effect.succeed(first))),
-      Effect.map(({ exchanged }) => exchanged),
-      Effect.catchTag("NoToken", ({ note }) => Effect.succeed<Exchanged>({ _tag: "NotSent", note }))
+      Effect.map(({ response }) => response),
+      Effect.catchTag("NoToken", ({ note }) => Effect.succeed<ProviderResponse>({ _tag: "NotSent", note }))
     )
   return client
 })
@@ -114,13 +114,13 @@ export const openClient = Effect.fn("mtn.openClient")(function* (
 const basic = ({ apiKey, userId }: CountryAccount): string =>
   Buffer.from(`${userId}:${Redacted.value(apiKey)}`).toString("base64")
 
-const tokenOf = Effect.fnUntraced(function* (exchanged: Exchanged) {
-  if (exchanged._tag !== "Answered") return yield* new NoToken({ note: `no token: ${exchanged.note}` })
-  const { status } = exchanged
+const tokenOf = Effect.fnUntraced(function* (response: ProviderResponse) {
+  if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}` })
+  const { status } = response
   if (status === 400 || status === 401 || status === 403) {
     yield* Effect.logError("MTN refuses the gateway's own credentials, its subscription or its address", { status })
   }
-  const answer = status === 200 ? Option.flatMap(exactJson(exchanged), Schema.decodeUnknownOption(TokenAnswer)) : Option.none()
+  const answer = status === 200 ? Option.flatMap(exactJson(response), Schema.decodeUnknownOption(TokenAnswer)) : Option.none()
   if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}` })
   const { access_token: text, expires_in } = answer.value
   const told = /^\d{1,9}$/.test(expires_in) ? Number(expires_in) * 1000 : 0

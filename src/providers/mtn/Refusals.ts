@@ -1,12 +1,12 @@
-import { type Refusal, refusalOf } from "../Reading.ts"
+import { type ProviderRefusal, refusalOf } from "../Reading.ts"
 import type { Product } from "./Wire.ts"
 
 /** Our account, its keys, its address, or what it may do. */
-const notAdmitted = (note: string): Refusal =>
+const notAdmitted = (note: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not accept the gateway's request.", `MTN refuses a call: ${note}`)
 
 /** Nothing is sent: the corridor leads to where there is no account. */
-export const misrouted = (why: string): Refusal =>
+export const misrouted = (why: string): ProviderRefusal =>
   refusalOf(
     "config",
     "provider_rejected",
@@ -15,11 +15,11 @@ export const misrouted = (why: string): Refusal =>
   )
 
 /** The call's headers or its body: our mistake, or a number that is none. */
-const malformed = (note: string): Refusal =>
+const malformed = (note: string): ProviderRefusal =>
   refusalOf("other", "provider_rejected", "The provider refused it.", `MTN refuses a call: ${note}`)
 
 /** What the answer to a money call that proves that nothing was executed refuses; undefined for every other answer. */
-export const refusedCall = (status: number, code: string | null, note: string): Refusal | undefined => {
+export const refusedCall = (status: number, code: string | null, note: string): ProviderRefusal | undefined => {
   if (status === 400) return malformed(note)
   const isRefused = refusingStatuses.has(status) || (status === 500 && refusingCodes.has(code ?? ""))
   return isRefused ? notAdmitted(note) : undefined
@@ -41,7 +41,7 @@ export const openWords: ReadonlySet<string> = new Set(["PENDING", "ONGOING", "DE
 /** Statuses of a movement that failed; some of them are reasons elsewhere. */
 export const failedWords: ReadonlySet<string> = new Set(["FAILED", "REJECTED", "EXPIRED"])
 
-const account = (what: string): Refusal =>
+const account = (what: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not allow it.", `MTN fails a movement: ${what}`)
 const unsaid = refusalOf("other", "unknown", "The provider could not do it, and does not say why.")
 const declined = refusalOf("party", "declined_by_payer", "The payer declined.")
@@ -58,7 +58,7 @@ const configured = {
 }
 
 // Why a movement failed. The payer of a collection is the person, the payer of a transfer is our own account.
-const reasons: Readonly<Record<Product, Readonly<Record<string, Refusal>>>> = {
+const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>>>> = {
   collection: {
     ...configured,
     PAYER_NOT_FOUND: refusalOf("party", "payer_not_found", "The provider does not know the payer."),
@@ -107,7 +107,7 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, Refusal>>>> = {
 }
 
 /** A reason that is not in the table changes nothing about the failure, and is told to the operator. */
-export const failureBy = (product: Product, reason: string): Refusal =>
+export const failureBy = (product: Product, reason: string): ProviderRefusal =>
   Object.hasOwn(reasons[product], reason)
     ? (reasons[product][reason] ?? unsaid)
     : { ...unsaid, alarm: "MTN fails a movement for a reason that this adapter does not know" }

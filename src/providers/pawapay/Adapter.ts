@@ -10,7 +10,7 @@ import { openCallbackKeys } from "./CallbackKeys.ts"
 import { makeClient, type Reached } from "./Client.ts"
 import { paymentId } from "./PaymentId.ts"
 import { quoteOf } from "./Quote.ts"
-import { heard, NAME } from "./Reading.ts"
+import { logAlarm, NAME } from "./Reading.ts"
 import { referenceData } from "./Reference.ts"
 import type { Kind } from "./Refusals.ts"
 import { afterDuplicate, type FeeOf, found, initiated, isUnsure } from "./Translate.ts"
@@ -51,11 +51,11 @@ export const pawapay = Effect.fn("pawapay")(function* (
   const deposits = paying({ client, deadline, kind: "collection", feeOf: (amount) => feeOf(settings.collectionFee, amount) })
   const send: Payouts["send"] = Effect.fn("pawapay.send")(function* (order) {
     const body = payoutBody(order)
-    return yield* "fact" in body ? heard(body, order.reference) : payouts.initiate(order, body)
+    return yield* "fact" in body ? logAlarm(body, order.reference) : payouts.initiate(order, body)
   })
   const charge: Collections["charge"] = Effect.fn("pawapay.charge")(function* (order) {
     const body = depositBody(order)
-    return yield* "fact" in body ? heard(body, order.reference) : deposits.initiate(order, body)
+    return yield* "fact" in body ? logAlarm(body, order.reference) : deposits.initiate(order, body)
   })
   return {
     name: NAME,
@@ -92,16 +92,16 @@ const paying = ({ client, deadline, feeOf, kind }: Parts) => {
 
   const initiate = Effect.fnUntraced(function* (order: Ours, body: object): Effect.fn.Return<PayoutOutcome> {
     const { reference } = order
-    const exchanged = yield* client({ operation: kind, method: "POST", path: paths[kind], body }, yield* deadline)
-    const { alarm, fact } = initiated(kind, exchanged, reference)
-    if (fact._tag !== "Duplicate") return yield* heard({ alarm, fact }, reference)
-    return yield* heard(afterDuplicate(yield* lookUp(order, yield* deadline), reference), reference)
+    const response = yield* client({ operation: kind, method: "POST", path: paths[kind], body }, yield* deadline)
+    const { alarm, fact } = initiated(kind, response, reference)
+    if (fact._tag !== "Duplicate") return yield* logAlarm({ alarm, fact }, reference)
+    return yield* logAlarm(afterDuplicate(yield* lookUp(order, yield* deadline), reference), reference)
   })
 
   const ask = Effect.fn("pawapay.ask")(function* (order: AskOrder): Effect.fn.Return<Answer> {
     const until = yield* deadline
     const first = yield* lookUp(order, until)
-    return yield* heard(isUnsure(first) ? yield* lookUp(order, until) : first, order.reference)
+    return yield* logAlarm(isUnsure(first) ? yield* lookUp(order, until) : first, order.reference)
   })
 
   return { initiate, ask }

@@ -29,8 +29,8 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
   if (pinned !== null) return { current: () => [{ id: null, key: pinned }] }
   let current: ReadonlyArray<CallbackKey> = []
   const fetch = Effect.fn("pawapay.callbackKeys")(function* () {
-    const exchanged = yield* client({ operation: "public_keys", method: "GET", path: "/public-key/http" }, yield* deadline)
-    const named = Option.getOrUndefined(decoded(PublicKeysAnswer, exchanged))
+    const response = yield* client({ operation: "public_keys", method: "GET", path: "/public-key/http" }, yield* deadline)
+    const named = Option.getOrUndefined(decoded(PublicKeysAnswer, response))
     const keys = (named ?? []).flatMap(({ id, key: text }) => {
       const key = publicKeyOf(text)
       return key === undefined ? [] : [{ id, key }]

@@ -12,8 +12,8 @@ import { ActiveConfAnswer, BalancesAnswer } from "./Wire.ts"
 /** pawaPay's free reads. It knows no banks. */
 export const referenceData = (client: Client, deadline: Deadline): Required<Pick<ReferenceData, "countries" | "balances">> => {
   const read = Effect.fnUntraced(function* <A>(schema: Schema.ConstraintDecoder<A>, operation: string, path: string) {
-    const exchanged = yield* client({ operation, method: "GET", path }, yield* deadline)
-    return yield* readAnswer(schema, exchanged, noAnswer)
+    const response = yield* client({ operation, method: "GET", path }, yield* deadline)
+    return yield* readAnswer(schema, response, noAnswer)
   })
 
   const countries = Effect.fn("pawapay.countries")(function* () {

@@ -3,8 +3,8 @@ import { isCurrency } from "../../domain/Currency.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
 import type { Answer, PayoutOutcome } from "../../services/ports/Provider.ts"
-import { decoded, isSuccess, type Reading, told, unread } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import { decoded, isSuccess, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { paymentId } from "./PaymentId.ts"
 import { noAnswer } from "./Reading.ts"
 import { type Kind, refusedBy } from "./Refusals.ts"
@@ -17,24 +17,24 @@ export type Duplicate = { readonly _tag: "Duplicate" }
 const canRefuse = (status: number): boolean => isSuccess(status) || status === 400 || status === 401 || status === 403
 
 /** The answer to POST /payouts and POST /deposits. */
-export const initiated = (kind: Kind, exchanged: Exchanged, reference: Reference): Reading<PayoutOutcome | Duplicate> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const answer = Option.getOrUndefined(decoded(InitiationAnswer, exchanged, canRefuse))
-  if (exchanged._tag === "Lost" || answer === undefined) return noAnswer(exchanged)
+export const initiated = (kind: Kind, response: ProviderResponse, reference: Reference): Reading<PayoutOutcome | Duplicate> => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const answer = Option.getOrUndefined(decoded(InitiationAnswer, response, canRefuse))
+  if (response._tag === "Lost" || answer === undefined) return noAnswer(response)
   const { failureReason, status = "" } = answer
   const id = idOf(kind, answer)
   const own = paymentId(reference)
-  if (id !== null && id !== own) return unread("the answer is about another payment", status)
+  if (id !== null && id !== own) return unreadable("the answer is about another payment", status)
   if (status === "REJECTED" && failureReason) return refusedBy(kind, failureReason.failureCode, status, null)
-  if (!isSuccess(exchanged.status)) return noAnswer(exchanged)
-  if (id === null) return unread("the answer names no payment", status)
+  if (!isSuccess(response.status)) return noAnswer(response)
+  if (id === null) return unreadable("the answer names no payment", status)
   switch (status) {
     case "ACCEPTED":
-      return told(accepted(own, status))
+      return withoutAlarm(accepted(own, status))
     case "DUPLICATE_IGNORED":
-      return told({ _tag: "Duplicate" })
+      return withoutAlarm({ _tag: "Duplicate" })
     default:
-      return unread("the status has no meaning here", status)
+      return unreadable("the status has no meaning here", status)
   }
 }
 
@@ -53,14 +53,14 @@ export const afterDuplicate = (looked: Reading<Answer>, reference: Reference): R
 export type FeeOf = (amount: MinorUnits) => MinorUnits | null
 
 /** The answer to GET /payouts/{id} and GET /deposits/{id}. */
-export const found = (kind: Kind, exchanged: Exchanged, reference: Reference, feeOf: FeeOf): Reading<Answer> => {
-  const answer = Option.getOrUndefined(decoded(StatusAnswer, exchanged))
-  if (answer === undefined) return noAnswer(exchanged)
+export const found = (kind: Kind, response: ProviderResponse, reference: Reference, feeOf: FeeOf): Reading<Answer> => {
+  const answer = Option.getOrUndefined(decoded(StatusAnswer, response))
+  if (answer === undefined) return noAnswer(response)
   const { data, status } = answer
-  if (status === "NOT_FOUND") return told({ _tag: "NotFound", note: status })
-  if (status !== "FOUND" || data === undefined || data === null) return unread("the answer holds no payment", status)
+  if (status === "NOT_FOUND") return withoutAlarm({ _tag: "NotFound", note: status })
+  if (status !== "FOUND" || data === undefined || data === null) return unreadable("the answer holds no payment", status)
   const isOurs = idOf(kind, data) === paymentId(reference) && (data.clientReferenceId ?? reference) === reference
-  return isOurs ? standing(kind, data, reference, feeOf) : unread("the answer is about another payment", data.status)
+  return isOurs ? standing(kind, data, reference, feeOf) : unreadable("the answer is about another payment", data.status)
 }
 
 const standing = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): Reading<Answer> => {
@@ -71,18 +71,19 @@ const standing = (kind: Kind, payment: Payment, reference: Reference, feeOf: Fee
     case "ENQUEUED":
     case "PROCESSING":
     case "IN_RECONCILIATION":
-      return told({ _tag: "StillPending", providerReference, note: status })
+      return withoutAlarm({ _tag: "StillPending", providerReference, note: status })
     case "FAILED":
       return refusedBy(kind, failureReason?.failureCode ?? UNSAID, status, providerReference)
     case "COMPLETED": {
       const { amount: text, currency } = payment
       const amount = isCurrency(currency) && text !== undefined ? fromDecimal(text, currency) : Result.fail("absent")
-      if (!isCurrency(currency) || Result.isFailure(amount)) return unread("the amount or the currency cannot be read", status)
+      if (!isCurrency(currency) || Result.isFailure(amount))
+        return unreadable("the amount or the currency cannot be read", status)
       const fee = feeOf(amount.success)
-      return told({ _tag: "Succeeded", providerReference, amount: amount.success, currency, fee, note: status })
+      return withoutAlarm({ _tag: "Succeeded", providerReference, amount: amount.success, currency, fee, note: status })
     }
     default:
-      return unread("the status has no meaning here", status)
+      return unreadable("the status has no meaning here", status)
   }
 }
 

@@ -1,12 +1,12 @@
 import { Clock, Effect } from "effect"
 import type { ChargeOrder, ChargeOutcome, Collections } from "../../services/ports/Provider.ts"
 import type { Client, Deadline } from "../Client.ts"
-import { type Reading, told } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import { type Reading, withoutAlarm } from "../Reading.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import type { PaystackSettings } from "./Client.ts"
 import { unreachable } from "./Payouts.ts"
 import { chargedParty } from "./Reach.ts"
-import { duplicate, heard, isDuplicate } from "./Reading.ts"
+import { duplicate, isDuplicate, logAlarm } from "./Reading.ts"
 import { chargeFound, chargeLooked, chargeOutcome, type VoucherMissing, withoutVoucher } from "./TranslateCharge.ts"
 import { chargeBody, checkChargePath, submitBody, verifyChargePath } from "./TranslateOrder.ts"
 import { isUnconfirmed } from "./TranslateTransfer.ts"
@@ -20,41 +20,41 @@ export const collections = (
   const charge: Collections["charge"] = Effect.fn("paystack.charge")(function* (order) {
     const body = chargeBody(order, emailDomain)
     if (body === undefined) return unreachable
-    const exchanged = yield* client({ operation: "charge", method: "POST", path: "/charge", body }, yield* deadline)
-    const reading = yield* confirmed(order, exchanged)
-    if (reading.fact._tag !== "VoucherMissing") return yield* heard({ ...reading, fact: reading.fact }, order.reference)
+    const response = yield* client({ operation: "charge", method: "POST", path: "/charge", body }, yield* deadline)
+    const reading = yield* confirmed(order, response)
+    if (reading.fact._tag !== "VoucherMissing") return yield* logAlarm({ ...reading, fact: reading.fact }, order.reference)
     const { note } = reading.fact
-    return yield* heard(order.otp === null ? withoutVoucher(note) : yield* submit(order), order.reference)
+    return yield* logAlarm(order.otp === null ? withoutVoucher(note) : yield* submit(order), order.reference)
   })
 
   /** A refusal is believed once a lookup by our reference has found nothing: the same request may have arrived before. */
   const confirmed = Effect.fnUntraced(function* (
     order: ChargeOrder,
-    exchanged: Exchanged
+    response: ProviderResponse
   ): Effect.fn.Return<Reading<ChargeOutcome | VoucherMissing>> {
-    const first = chargeOutcome(exchanged, own(order))
-    if (!isUnconfirmed(first, exchanged)) return first
+    const first = chargeOutcome(response, own(order))
+    if (!isUnconfirmed(first, response)) return first
     const call = { operation: "charge_check", method: "GET", path: checkChargePath(order) } as const
     const { alarm, fact } = chargeLooked(yield* client(call, yield* deadline), own(order))
     if (fact._tag !== "NotFound") return { fact, alarm }
-    return isDuplicate(exchanged) ? duplicate : first
+    return isDuplicate(response) ? duplicate : first
   })
 
   /** Nothing is charged before the voucher is taken, and a refused one may be followed by another. */
   const submit = Effect.fnUntraced(function* (order: ChargeOrder): Effect.fn.Return<Reading<ChargeOutcome>> {
     const call = { operation: "submit_otp", method: "POST", path: "/charge/submit_otp", body: submitBody(order) } as const
-    const exchanged = yield* client(call, yield* deadline)
-    const reading = chargeOutcome(exchanged, own(order))
+    const response = yield* client(call, yield* deadline)
+    const reading = chargeOutcome(response, own(order))
     const { alarm, fact } = reading
-    if (fact._tag === "VoucherMissing" || isUnconfirmed(reading, exchanged))
-      return told({ _tag: "CodeRejected", note: fact.note })
+    if (fact._tag === "VoucherMissing" || isUnconfirmed(reading, response))
+      return withoutAlarm({ _tag: "CodeRejected", note: fact.note })
     return { fact, alarm }
   })
 
   const ask: Collections["ask"] = Effect.fn("paystack.ask")(function* (order) {
     const call = { operation: "transaction_verify", method: "GET", path: verifyChargePath(order) } as const
-    const exchanged = yield* client(call, yield* deadline)
-    return yield* heard(chargeFound(exchanged, order, yield* Clock.currentTimeMillis), order.reference)
+    const response = yield* client(call, yield* deadline)
+    return yield* logAlarm(chargeFound(response, order, yield* Clock.currentTimeMillis), order.reference)
   })
 
   return { reaches: (payer, currency) => chargedParty(payer, currency) !== undefined, charge, ask }

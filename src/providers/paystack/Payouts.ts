@@ -5,7 +5,7 @@ import { payoutFeeOf } from "../ContractFees.ts"
 import { contractQuote, quoteRefused } from "../ContractQuote.ts"
 import type { PaystackSettings } from "./Client.ts"
 import { isPayable, recipientBody } from "./Reach.ts"
-import { duplicate, heard, isDuplicate } from "./Reading.ts"
+import { duplicate, isDuplicate, logAlarm } from "./Reading.ts"
 import { transferBody, verifyTransferPath } from "./TranslateOrder.ts"
 import { confirmedTransfer, isUnconfirmed, recipientIn, transferFound, transferOutcome } from "./TranslateTransfer.ts"
 
@@ -36,18 +36,18 @@ export const payouts = (client: Client, deadline: Deadline, { payoutFees }: Pick
     const until = yield* deadline
     const created = yield* client({ operation: "recipient", method: "POST", path: "/transferrecipient", body }, until)
     const recipient = recipientIn(created)
-    if (typeof recipient !== "string") return yield* heard(recipient, reference)
+    if (typeof recipient !== "string") return yield* logAlarm(recipient, reference)
     const call = { operation: "transfer", method: "POST", path: "/transfer", body: transferBody(order, recipient) } as const
-    const exchanged = yield* client(call, until)
-    const first = transferOutcome(exchanged, { reference, currency })
-    if (!isUnconfirmed(first, exchanged)) return yield* heard(first, reference)
+    const response = yield* client(call, until)
+    const first = transferOutcome(response, { reference, currency })
+    if (!isUnconfirmed(first, response)) return yield* logAlarm(first, reference)
     const sentAt = yield* Clock.currentTimeMillis
     const looked = yield* look({ reference, providerReference: null, currency, destinationCurrency: null, sentAt })
-    return yield* heard(confirmedTransfer(isDuplicate(exchanged) ? duplicate : first, looked), reference)
+    return yield* logAlarm(confirmedTransfer(isDuplicate(response) ? duplicate : first, looked), reference)
   })
 
   const ask: Payouts["ask"] = Effect.fn("paystack.ask")(function* (order) {
-    return yield* heard(yield* look(order), order.reference)
+    return yield* logAlarm(yield* look(order), order.reference)
   })
 
   return { quote, send, ask }

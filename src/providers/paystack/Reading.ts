@@ -1,7 +1,7 @@
 import { Option, Schema } from "effect"
 import type { Fact } from "../../domain/Fact.ts"
-import { hearing, noAnswerOf, notAdmittedBy, type Reading, told, type Unknown } from "../Reading.ts"
-import { type Exchanged, exactJson } from "../Transport.ts"
+import { alarmLogger, noAnswerOf, notAdmittedBy, type Reading, type Unknown, withoutAlarm } from "../Reading.ts"
+import { exactJson, type ProviderResponse } from "../Transport.ts"
 import { ErrorAnswer } from "./Wire.ts"
 
 /** As corridor rows spell it. */
@@ -17,23 +17,23 @@ export const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 const decodeError = Schema.decodeUnknownOption(ErrorAnswer)
 
 /** A refusal in Paystack's own form; a page of something before it is none. */
-export const errorOf = (exchanged: Exchanged): typeof ErrorAnswer.Type | undefined =>
-  exchanged._tag === "Answered" ? Option.getOrUndefined(Option.flatMap(exactJson(exchanged), decodeError)) : undefined
+export const errorOf = (response: ProviderResponse): typeof ErrorAnswer.Type | undefined =>
+  response._tag === "Answered" ? Option.getOrUndefined(Option.flatMap(exactJson(response), decodeError)) : undefined
 
 /** Paystack itself says that it has nothing by our reference: 404, or 400 with the code for that. */
-export const notFound = (exchanged: Exchanged): Reading<NotFound> | undefined => {
-  const error = errorOf(exchanged)
-  if (exchanged._tag !== "Answered" || error === undefined) return undefined
-  const isAbsent = exchanged.status === 404 || (exchanged.status === 400 && error.code === "transaction_not_found")
-  return isAbsent ? told({ _tag: "NotFound", note: "nothing by our reference" }) : undefined
+export const notFound = (response: ProviderResponse): Reading<NotFound> | undefined => {
+  const error = errorOf(response)
+  if (response._tag !== "Answered" || error === undefined) return undefined
+  const isAbsent = response.status === 404 || (response.status === 400 && error.code === "transaction_not_found")
+  return isAbsent ? withoutAlarm({ _tag: "NotFound", note: "nothing by our reference" }) : undefined
 }
 
 /**
  * An earlier arrival of the same request took the reference. Only texts say so, and they are read for one thing: such a refusal is never
  * believed, found or not.
  */
-export const isDuplicate = (exchanged: Exchanged): boolean =>
-  /\b(duplicate|already exists|unique reference)\b/i.test(errorOf(exchanged)?.message ?? "")
+export const isDuplicate = (response: ProviderResponse): boolean =>
+  /\b(duplicate|already exists|unique reference)\b/i.test(errorOf(response)?.message ?? "")
 
 export const duplicate: Reading<Unknown> = {
   fact: { _tag: "Unknown", reason: "bad_response", note: "the reference is used there, and nothing was found by it yet" },
@@ -43,4 +43,4 @@ export const duplicate: Reading<Unknown> = {
 /** No answer that can be believed. */
 export const noAnswer = noAnswerOf("Paystack", NOT_ADMITTED)
 
-export const heard = hearing(NAME)
+export const logAlarm = alarmLogger(NAME)

@@ -4,7 +4,7 @@ import type { PayableBank, PayableCountry, ReferenceData } from "../../services/
 import { balancesAt } from "../Balances.ts"
 import type { Call, Client, Deadline } from "../Client.ts"
 import { read } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { countryOf, payableBy } from "./Reach.ts"
 import { errorOf, noAnswer } from "./Reading.ts"
 import { fromSubunitsDown } from "./Subunits.ts"
@@ -26,8 +26,8 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
     for (let page = 0; page < MAXIMUM_PAGES; page++) {
       const query: Record<string, string> = { country: found.name, currency: found.currency, use_cursor: "true" }
       const search = new URLSearchParams({ ...query, perPage: String(PAGE_SIZE), ...(next === null ? {} : { next }) })
-      const exchanged: Exchanged = yield* ask({ operation: "banks", path: `/bank?${search}` })
-      const { data, meta }: typeof BanksAnswer.Type = yield* read(BanksAnswer, exchanged, noAnswer)
+      const response: ProviderResponse = yield* ask({ operation: "banks", path: `/bank?${search}` })
+      const { data, meta }: typeof BanksAnswer.Type = yield* read(BanksAnswer, response, noAnswer)
       all.push(...data.filter(isPaid).map(({ code, name }) => ({ code, name })))
       next = meta?.next ?? null
       if (next === null || next === "") return all
@@ -44,9 +44,9 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
       account_number: Redacted.value(account.accountNumber),
       bank_code: account.bankCode
     })
-    const exchanged = yield* ask({ operation: "resolve", path: `/bank/resolve?${search}` })
-    if (isUnresolvable(exchanged)) return "unresolvable"
-    const { data } = yield* read(ResolveAnswer, exchanged, noAnswer)
+    const response = yield* ask({ operation: "resolve", path: `/bank/resolve?${search}` })
+    if (isUnresolvable(response)) return "unresolvable"
+    const { data } = yield* read(ResolveAnswer, response, noAnswer)
     return Redacted.make(data.account_name)
   })
 
@@ -73,5 +73,5 @@ const isPaid = ({ active, is_deleted, supports_transfer, type }: (typeof BanksAn
   active === true && is_deleted !== true && supports_transfer === true && type !== "mobile_money"
 
 /** Older answers say it with 400, newer ones with 422. */
-const isUnresolvable = (exchanged: Exchanged): boolean =>
-  exchanged._tag === "Answered" && (exchanged.status === 400 || exchanged.status === 422) && errorOf(exchanged) !== undefined
+const isUnresolvable = (response: ProviderResponse): boolean =>
+  response._tag === "Answered" && (response.status === 400 || response.status === 422) && errorOf(response) !== undefined

@@ -5,7 +5,7 @@ import { iso } from "../../domain/Instant.ts"
 import type { StatementLine } from "../../domain/Reconciliation.ts"
 import type { Client, Deadline } from "../Client.ts"
 import { decoded } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { noAnswer } from "./Reading.ts"
 import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
 import { listedCharge } from "./TranslateCharge.ts"
@@ -28,9 +28,9 @@ export const statement = (client: Client, deadline: Deadline) => {
     for (let page = 1; page <= MAXIMUM_PAGES; page++) {
       const query = { from: `${day}T00:00:00.000Z`, to: `${day}T23:59:59.999Z`, perPage: String(PAGE_SIZE), page: String(page) }
       const call = { operation: "statement", method: "GET", path: `${path}?${new URLSearchParams(query)}` } as const
-      const exchanged: Exchanged = yield* client(call, yield* deadline)
-      const answer = decoded(schema, exchanged)
-      if (Option.isNone(answer)) return yield* unreadable(noAnswer(exchanged).alarm)
+      const response: ProviderResponse = yield* client(call, yield* deadline)
+      const answer = decoded(schema, response)
+      if (Option.isNone(answer)) return yield* unreadable(noAnswer(response).alarm)
       rows.push(...answer.value.data)
       if (answer.value.data.length < PAGE_SIZE) return rows
     }

@@ -2,8 +2,8 @@ import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOutcome } from "../../services/ports/Provider.ts"
-import { decoded, type Reading, type Refused, refusalOf, refusedBy, told, unread } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import { decoded, type Reading, type Refused, refusalOf, refusedBy, unreadable, withoutAlarm } from "../Reading.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { errorOf, type NotFound, noAnswer, notAdmitted, notFound } from "./Reading.ts"
 import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
 import { refusing } from "./TranslateTransfer.ts"
@@ -65,46 +65,53 @@ export const withoutVoucher = (note: string): Reading<Refused> =>
   )
 
 /** The answer to POST /charge, to POST /charge/submit_otp, and to GET /charge/{reference} (the only one that finds nothing). */
-export const chargeOutcome = (exchanged: Exchanged, order: Own): Reading<ChargeOutcome | VoucherMissing> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const refused = refusal(exchanged)
+export const chargeOutcome = (response: ProviderResponse, order: Own): Reading<ChargeOutcome | VoucherMissing> => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const refused = refusal(response)
   if (refused !== undefined) return refused
-  const answer = decoded(ChargeAnswer, exchanged)
-  return Option.isNone(answer) ? noAnswer(exchanged) : placed(answer.value.data, order)
+  const answer = decoded(ChargeAnswer, response)
+  return Option.isNone(answer) ? noAnswer(response) : placed(answer.value.data, order)
 }
 
-const refusal = (exchanged: Exchanged): Reading<Refused> | undefined => {
-  if (exchanged._tag !== "Answered" || errorOf(exchanged) === undefined) return undefined
-  const { status } = exchanged
+const refusal = (response: ProviderResponse): Reading<Refused> | undefined => {
+  if (response._tag !== "Answered" || errorOf(response) === undefined) return undefined
+  const { status } = response
   if (status === 401 || status === 403) return refusedBy(notAdmitted, null, `HTTP ${status}`)
   return refusing.has(status) ? refusedBy(other, null, `HTTP ${status}`) : undefined
 }
 
 /** The answer to the question after a charge that was refused: it may be there by an earlier arrival of the same request. */
-export const chargeLooked = (exchanged: Exchanged, order: Own): Reading<ChargeOutcome | VoucherMissing | NotFound> => {
-  const absent = notFound(exchanged)
+export const chargeLooked = (response: ProviderResponse, order: Own): Reading<ChargeOutcome | VoucherMissing | NotFound> => {
+  const absent = notFound(response)
   if (absent !== undefined) return absent
-  const answer = decoded(ChargeAnswer, exchanged)
-  return Option.isNone(answer) ? noAnswer(exchanged) : placed(answer.value.data, order)
+  const answer = decoded(ChargeAnswer, response)
+  return Option.isNone(answer) ? noAnswer(response) : placed(answer.value.data, order)
 }
 
 const placed = (wire: Charge, order: Own): Reading<ChargeOutcome | VoucherMissing> => {
   const { status } = wire
   const note = `status ${status}`
   const providerReference = wire.id ?? null
-  if (wire.reference !== wireReference(order.reference)) return unread("the answer is about another charge", status)
+  if (wire.reference !== wireReference(order.reference)) return unreadable("the answer is about another charge", status)
   const meaning = meanings.get(status)
   switch (meaning) {
     case undefined:
-      return unread("the status has no meaning here", status)
+      return unreadable("the status has no meaning here", status)
     case "pending":
-      return told({ _tag: "Accepted", providerReference, observedAmount: null, observedCurrency: null, note })
+      return withoutAlarm({ _tag: "Accepted", providerReference, observedAmount: null, observedCurrency: null, note })
     case "voucher":
-      return told({ _tag: "VoucherMissing", note })
+      return withoutAlarm({ _tag: "VoucherMissing", note })
     case "redirect": {
       const redirectUrl = wire.url ?? ""
-      if (!isPage(redirectUrl)) return unread("it has to be paid on a page, and the answer names none", status)
-      return told({ _tag: "NeedsRedirect", providerReference, redirectUrl, observedAmount: null, observedCurrency: null, note })
+      if (!isPage(redirectUrl)) return unreadable("it has to be paid on a page, and the answer names none", status)
+      return withoutAlarm({
+        _tag: "NeedsRedirect",
+        providerReference,
+        redirectUrl,
+        observedAmount: null,
+        observedCurrency: null,
+        note
+      })
     }
     case "paid":
       return paid(sumOf(wire), providerReference, status)
@@ -113,30 +120,30 @@ const placed = (wire: Charge, order: Own): Reading<ChargeOutcome | VoucherMissin
     case "abandoned":
       return refusedBy(refusals[meaning], providerReference, note)
     case "returned":
-      return unread("a new charge is reversed already", status)
+      return unreadable("a new charge is reversed already", status)
   }
 }
 
 /** The answer to GET /transaction/verify/{reference}. */
-export const chargeFound = (exchanged: Exchanged, order: Own, now: number): Reading<Answer> => {
-  const absent = notFound(exchanged)
+export const chargeFound = (response: ProviderResponse, order: Own, now: number): Reading<Answer> => {
+  const absent = notFound(response)
   if (absent !== undefined) return absent
-  const answer = decoded(TransactionAnswer, exchanged)
-  return Option.isNone(answer) ? noAnswer(exchanged) : standing(answer.value.data, order, now)
+  const answer = decoded(TransactionAnswer, response)
+  return Option.isNone(answer) ? noAnswer(response) : standing(answer.value.data, order, now)
 }
 
 const standing = (wire: typeof Transaction.Type, order: Own, now: number): Reading<Answer> => {
   const { id: providerReference, status } = wire
   const note = `status ${status}`
-  if (wire.reference !== wireReference(order.reference)) return unread("the answer is about another charge", status)
+  if (wire.reference !== wireReference(order.reference)) return unreadable("the answer is about another charge", status)
   const meaning = meanings.get(status)
   switch (meaning) {
     case undefined:
-      return unread("the status has no meaning here", status)
+      return unreadable("the status has no meaning here", status)
     case "pending":
     case "redirect":
     case "voucher":
-      return told({ _tag: "StillPending", providerReference, note })
+      return withoutAlarm({ _tag: "StillPending", providerReference, note })
     case "paid":
       return paid(sumOf(wire), providerReference, status)
     case "other_code":
@@ -145,9 +152,9 @@ const standing = (wire: typeof Transaction.Type, order: Own, now: number): Readi
       return refusedBy(refusals[meaning], providerReference, note)
     case "returned": {
       const sum = sumOf(wire)
-      if (sum === undefined) return unread("the amount, the fees or the currency cannot be read", status)
+      if (sum === undefined) return unreadable("the amount, the fees or the currency cannot be read", status)
       const { amount, currency, fee: charged } = sum
-      return told({ _tag: "Returned", amount, currency, fee: ZERO, charged, at: now, note })
+      return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at: now, note })
     }
   }
 }
@@ -169,8 +176,8 @@ const sumOf = ({ amount, currency, fees = null }: Pick<Charge, "amount" | "curre
 /** Without its fees a success cannot be booked: the float is credited net of them. */
 const paid = (sum: Sum | undefined, providerReference: string | null, status: string) =>
   sum === undefined || sum.fee === null
-    ? unread("the amount, the fees or the currency cannot be read", status)
-    : told({ _tag: "Succeeded", providerReference, ...sum, note: `status ${status}` } as const)
+    ? unreadable("the amount, the fees or the currency cannot be read", status)
+    : withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, note: `status ${status}` } as const)
 
 const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 

@@ -2,8 +2,18 @@ import { DateTime, Option, Result } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import { ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, PayoutOutcome } from "../../services/ports/Provider.ts"
-import { confirming, decoded, type Reading, type Refusal, type Refused, refusalOf, refusedBy, told, unread } from "../Reading.ts"
-import type { Exchanged } from "../Transport.ts"
+import {
+  confirmRefusal,
+  decoded,
+  type ProviderRefusal,
+  type Reading,
+  type Refused,
+  refusalOf,
+  refusedBy,
+  unreadable,
+  withoutAlarm
+} from "../Reading.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { errorOf, noAnswer, notAdmitted, notFound } from "./Reading.ts"
 import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
 import { RecipientAnswer, type Transfer, TransferAnswer } from "./Wire.ts"
@@ -32,12 +42,12 @@ const failure = refusalOf("other", "provider_rejected", "The provider could not 
 const invalidParty = refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")
 
 /** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
-export const recipientIn = (exchanged: Exchanged): string | Reading<PayoutOutcome> => {
-  const answer = decoded(RecipientAnswer, exchanged)
+export const recipientIn = (response: ProviderResponse): string | Reading<PayoutOutcome> => {
+  const answer = decoded(RecipientAnswer, response)
   if (Option.isSome(answer)) return answer.value.data.recipient_code
-  if (exchanged._tag === "Answered" && refusing.has(exchanged.status) && errorOf(exchanged) !== undefined)
-    return refusedBy(invalidParty, null, `the recipient is refused with HTTP ${exchanged.status}`)
-  const { alarm, fact } = noAnswer(exchanged)
+  if (response._tag === "Answered" && refusing.has(response.status) && errorOf(response) !== undefined)
+    return refusedBy(invalidParty, null, `the recipient is refused with HTTP ${response.status}`)
+  const { alarm, fact } = noAnswer(response)
   return { fact: { _tag: "NotSent", note: `no recipient: ${fact.note}` }, alarm }
 }
 
@@ -45,12 +55,12 @@ export const recipientIn = (exchanged: Exchanged): string | Reading<PayoutOutcom
 export const refusing: ReadonlySet<number> = new Set([400, 404, 422])
 
 /** The answer to POST /transfer. */
-export const transferOutcome = (exchanged: Exchanged, order: Own): Reading<PayoutOutcome> => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const refused = refusal(exchanged)
+export const transferOutcome = (response: ProviderResponse, order: Own): Reading<PayoutOutcome> => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const refused = refusal(response)
   if (refused !== undefined) return refused
-  const answer = decoded(TransferAnswer, exchanged)
-  if (Option.isNone(answer)) return noAnswer(exchanged)
+  const answer = decoded(TransferAnswer, response)
+  if (Option.isNone(answer)) return noAnswer(response)
   const { alarm, fact } = standing(answer.value.data, order, 0)
   switch (fact._tag) {
     // Delivered at once: the answer to the transfer itself never names the fee, so it is asked for.
@@ -61,7 +71,7 @@ export const transferOutcome = (exchanged: Exchanged, order: Own): Reading<Payou
     case "Unknown":
       return { fact, alarm }
     default:
-      return unread("a new transfer came back already", answer.value.data.status)
+      return unreadable("a new transfer came back already", answer.value.data.status)
   }
 }
 
@@ -73,19 +83,19 @@ const taken = (providerReference: string | null, note: string): PayoutOutcome =>
   note
 })
 
-const refusal = (exchanged: Exchanged): Reading<Refused> | undefined => {
-  if (exchanged._tag !== "Answered" || errorOf(exchanged) === undefined) return undefined
-  const { status } = exchanged
+const refusal = (response: ProviderResponse): Reading<Refused> | undefined => {
+  if (response._tag !== "Answered" || errorOf(response) === undefined) return undefined
+  const { status } = response
   if (status === 401 || status === 403) return refusedBy(notAdmitted, null, `HTTP ${status}`)
   if (!refusing.has(status)) return undefined
-  return refusedBy(reasonOf(exchanged), null, `HTTP ${status}`)
+  return refusedBy(reasonOf(response), null, `HTTP ${status}`)
 }
 
 /** A short balance has no code: its text is the documented and only sign of it, and it decides no more than whom the refusal is about. */
 const SHORT_BALANCE = /^Your balance is not enough to fulfill this request\.?$/
 
-const reasonOf = (exchanged: Exchanged): Refusal => {
-  const error = errorOf(exchanged)
+const reasonOf = (response: ProviderResponse): ProviderRefusal => {
+  const error = errorOf(response)
   if (error?.code === "invalid_transfer_recipient") return invalidParty
   if (SHORT_BALANCE.test(error?.message ?? ""))
     return refusalOf(
@@ -98,46 +108,46 @@ const reasonOf = (exchanged: Exchanged): Refusal => {
 }
 
 /** Refused by the call's HTTP status, and not in a transfer or charge that it names: believed once a lookup has found nothing. */
-export const isUnconfirmed = ({ fact }: Reading<{ readonly _tag: string }>, exchanged: Exchanged): boolean =>
-  isRefused(fact) && fact.kind !== "config" && errorOf(exchanged) !== undefined
+export const isUnconfirmed = ({ fact }: Reading<{ readonly _tag: string }>, response: ProviderResponse): boolean =>
+  isRefused(fact) && fact.kind !== "config" && errorOf(response) !== undefined
 
 const isRefused = (fact: { readonly _tag: string }): fact is Refused => fact._tag === "Refused"
 
-export const confirmedTransfer = confirming("a refused transfer is there, and came back")
+export const confirmedTransfer = confirmRefusal("a refused transfer is there, and came back")
 
 /** The answer to GET /transfer/verify/{reference}. */
-export const transferFound = (exchanged: Exchanged, order: Own, now: number): Reading<Answer> => {
-  const absent = notFound(exchanged)
+export const transferFound = (response: ProviderResponse, order: Own, now: number): Reading<Answer> => {
+  const absent = notFound(response)
   if (absent !== undefined) return absent
-  const answer = decoded(TransferAnswer, exchanged)
-  return Option.isNone(answer) ? noAnswer(exchanged) : standing(answer.value.data, order, now)
+  const answer = decoded(TransferAnswer, response)
+  return Option.isNone(answer) ? noAnswer(response) : standing(answer.value.data, order, now)
 }
 
 const standing = (wire: Wire, order: Own, now: number): Reading<Answer> => {
   const { status, transfer_code: providerReference } = wire
   const note = `status ${status}`
-  if (wire.reference !== wireReference(order.reference)) return unread("the answer is about another transfer", status)
+  if (wire.reference !== wireReference(order.reference)) return unreadable("the answer is about another transfer", status)
   switch (meanings.get(status)) {
     case undefined:
-      return unread("the status has no meaning here", status)
+      return unreadable("the status has no meaning here", status)
     case "pending":
-      return told({ _tag: "StillPending", providerReference, note })
+      return withoutAlarm({ _tag: "StillPending", providerReference, note })
     case "locked":
       return { fact: { _tag: "StillPending", providerReference, note }, alarm: LOCKED }
     case "failed":
       return refusedBy(failure, providerReference, note)
     case "delivered": {
       const sum = sumOf(wire)
-      if (sum === undefined) return unread("the amount, the fee or the currency cannot be read", status)
-      return told({ _tag: "Succeeded", providerReference, ...sum, note })
+      if (sum === undefined) return unreadable("the amount, the fee or the currency cannot be read", status)
+      return withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, note })
     }
     case "returned": {
       const sum = sumOf(wire)
-      if (sum === undefined) return unread("the amount, the fee or the currency cannot be read", status)
+      if (sum === undefined) return unreadable("the amount, the fee or the currency cannot be read", status)
       // Whether a fee came back is not said, so none is given back.
       const { amount, currency, fee: charged } = sum
       const at = instant(wire.updatedAt ?? wire.updated_at ?? null) ?? now
-      return told({ _tag: "Returned", amount, currency, fee: ZERO, charged, at, note })
+      return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at, note })
     }
   }
 }

@@ -6,7 +6,7 @@ import { type MinorUnits, toDecimal } from "../../../src/domain/Money.ts"
 import type { Destination } from "../../../src/domain/Party.ts"
 import { type PayoutFees, payoutFeeOf } from "../../../src/providers/ContractFees.ts"
 import { contractQuote, QUOTE_LIFE_MS, quoteRefused } from "../../../src/providers/ContractQuote.ts"
-import { decoded, hearing } from "../../../src/providers/Reading.ts"
+import { alarmLogger, decoded } from "../../../src/providers/Reading.ts"
 import { openTransport } from "../../../src/providers/Transport.ts"
 import type {
   Answer,
@@ -29,7 +29,7 @@ export interface SixthSettings extends Reached {
 }
 
 const NAME = "sixth"
-const heard = hearing(NAME)
+const heard = alarmLogger(NAME)
 
 const promises: Promises = {
   clientReference: "unique_reject",
@@ -111,8 +111,8 @@ const moving = (client: Client, kind: Kind, path: string) => {
 
 const statement = (client: Client): NonNullable<Provider["statement"]> =>
   Effect.fn("sixth.statement")(function* (day) {
-    const exchanged = yield* client({ operation: "statement", path: `/statement?${new URLSearchParams({ day })}` })
-    const listed = decoded(StatementAnswer, exchanged)
+    const response = yield* client({ operation: "statement", path: `/statement?${new URLSearchParams({ day })}` })
+    const listed = decoded(StatementAnswer, response)
     if (Option.isNone(listed)) return yield* new ProviderError()
     const { charges, transfers } = listed.value
     const lines = [...transfers.map((one) => lineOf("payout", one)), ...charges.map((one) => lineOf("collection", one))]

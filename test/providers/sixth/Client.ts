@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { calling, deadlineAfter } from "../../../src/providers/Client.ts"
-import type { Exchanged, Transport } from "../../../src/providers/Transport.ts"
+import type { ProviderResponse, Transport } from "../../../src/providers/Transport.ts"
 
 export interface Reached {
   /** With the version: `https://api.tumbuka.example/v1`. */
@@ -18,7 +18,7 @@ export interface Call {
   readonly body?: object
 }
 
-export type Client = (call: Call) => Effect.Effect<Exchanged>
+export type Client = (call: Call) => Effect.Effect<ProviderResponse>
 
 export const makeClient = ({ apiKey, baseUrl, timeoutMs }: Reached, transport: Transport): Client => {
   const once = calling(baseUrl, transport)

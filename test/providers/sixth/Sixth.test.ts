@@ -5,7 +5,7 @@ import { describe } from "vitest"
 import * as App from "../../../src/App.ts"
 import { reader } from "../../../src/ConfigRules.ts"
 import { Reference } from "../../../src/domain/Ids.ts"
-import type { Exchanged } from "../../../src/providers/Transport.ts"
+import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { givenDatabase, masterKey } from "../../support/GivenDatabase.ts"
 import { momoCharge, momoPayout } from "../../support/GivenRequests.ts"
@@ -27,7 +27,7 @@ contract(simulatedSixth, {
 })
 
 const reference = newReference()
-const answered = (status: number, body: object): Exchanged => ({
+const answered = (status: number, body: object): ProviderResponse => ({
   _tag: "Answered",
   status,
   contentType: "application/json",
@@ -53,7 +53,7 @@ describe("what Tumbuka Pay answers", () => {
   const refused = (kind: string, code: string) => ({ _tag: "Refused", kind, failure: { code } })
   const unknown = { _tag: "Unknown", reason: "bad_response" }
   const sum = { amount: 12_345n, currency: "KES" }
-  const rows: ReadonlyArray<readonly [what: string, kind: Kind, answer: Exchanged, fact: object, isAlarm: boolean]> = [
+  const rows: ReadonlyArray<readonly [what: string, kind: Kind, answer: ProviderResponse, fact: object, isAlarm: boolean]> = [
     ["pending", "payout", answered(200, movement()), { _tag: "StillPending", providerReference: "tp_1" }, false],
     ["succeeded", "payout", answered(200, movement({ status: "succeeded" })), { _tag: "Succeeded", ...sum, fee: 3000n }, false],
     ["returned", "payout", answered(200, movement({ status: "returned" })), { ...sum, fee: 0n, charged: 3000n }, false],

@@ -5,19 +5,19 @@ import { instantOf } from "../../../src/domain/Instant.ts"
 import { fromDecimal, ZERO } from "../../../src/domain/Money.ts"
 import type { StatementLine } from "../../../src/domain/Reconciliation.ts"
 import {
-  asMade,
+  asCreateOutcome,
   decoded,
   notAdmittedBy,
+  type ProviderRefusal,
   type Reading,
-  type Refusal,
   type Refused,
   refusalOf,
   refusedBy as refused,
-  told,
-  unbelieved,
-  unread
+  unknownOutcome,
+  unreadable,
+  withoutAlarm
 } from "../../../src/providers/Reading.ts"
-import { type Exchanged, exactJson } from "../../../src/providers/Transport.ts"
+import { exactJson, type ProviderResponse } from "../../../src/providers/Transport.ts"
 import type { Answer, PayoutOutcome } from "../../../src/services/ports/Provider.ts"
 import { ErrorAnswer, Movement } from "./Wire.ts"
 
@@ -28,7 +28,7 @@ const refusing: ReadonlySet<number> = new Set([400, 401, 403, 422])
 
 const other = refusalOf("other", "provider_rejected", "The provider refused it.")
 const notAdmitted = notAdmittedBy("our key is refused")
-const shared: ReadonlyArray<readonly [code: string, refusal: Refusal]> = [
+const shared: ReadonlyArray<readonly [code: string, refusal: ProviderRefusal]> = [
   [
     "misrouted",
     refusalOf("config", "provider_rejected", "The provider does not serve it.", "a corridor leads here that is not served")
@@ -38,7 +38,7 @@ const shared: ReadonlyArray<readonly [code: string, refusal: Refusal]> = [
   ["forbidden", notAdmitted]
 ]
 // By the code of an error or of a failure; a code that is not here still refuses, and is logged.
-const refusals: Readonly<Record<Kind, ReadonlyMap<string, Refusal>>> = {
+const refusals: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
   payout: new Map([
     ...shared,
     ["declined", other],
@@ -64,33 +64,33 @@ export const refusedBy = (kind: Kind, code: string, providerReference: string | 
 const named = (text: string): string => (/^[a-z_]{1,40}$/.test(text) ? text : "not a word")
 
 /** The answer to POST. `Known`: our reference was there already, so that a lookup decides. */
-export const posted = (kind: Kind, exchanged: Exchanged, reference: Reference): Reading<PayoutOutcome> | "Known" => {
-  if (exchanged._tag === "NotSent") return told({ _tag: "NotSent", note: exchanged.note })
-  const code = errorOf(exchanged)
-  if (code !== null && exchanged._tag === "Answered") {
-    if (exchanged.status === 409 && code === "duplicate_client_ref") return "Known"
-    if (refusing.has(exchanged.status)) return refusedBy(kind, code, null)
+export const posted = (kind: Kind, response: ProviderResponse, reference: Reference): Reading<PayoutOutcome> | "Known" => {
+  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+  const code = errorOf(response)
+  if (code !== null && response._tag === "Answered") {
+    if (response.status === 409 && code === "duplicate_client_ref") return "Known"
+    if (refusing.has(response.status)) return refusedBy(kind, code, null)
   }
-  return taken(found(kind, exchanged, reference))
+  return taken(found(kind, response, reference))
 }
 
 /** What stands there, as the answer to the call that made it, now or before. */
 export const taken = (looked: Reading<Answer>): Reading<PayoutOutcome> =>
-  asMade(looked, "what was only just made is not there, or came back")
+  asCreateOutcome(looked, "what was only just made is not there, or came back")
 
 /** The answer to GET by our reference. */
-export const found = (kind: Kind, exchanged: Exchanged, reference: Reference): Reading<Answer> => {
-  if (exchanged._tag === "Answered" && exchanged.status === 404 && errorOf(exchanged) === "not_found")
-    return told({ _tag: "NotFound", note: "not_found" })
-  const movement = Option.getOrUndefined(decoded(Movement, exchanged))
-  if (movement === undefined) return noAnswer(exchanged)
+export const found = (kind: Kind, response: ProviderResponse, reference: Reference): Reading<Answer> => {
+  if (response._tag === "Answered" && response.status === 404 && errorOf(response) === "not_found")
+    return withoutAlarm({ _tag: "NotFound", note: "not_found" })
+  const movement = Option.getOrUndefined(decoded(Movement, response))
+  if (movement === undefined) return noAnswer(response)
   return movement.client_ref === reference
     ? standing(kind, movement)
-    : unread("the answer is about another transaction", movement.status)
+    : unreadable("the answer is about another transaction", movement.status)
 }
 
-const noAnswer = (exchanged: Exchanged) =>
-  unbelieved(exchanged, ({ status }, reason) => {
+const noAnswer = (response: ProviderResponse) =>
+  unknownOutcome(response, ({ status }, reason) => {
     const note = `HTTP ${status}`
     return { note, alarm: reason === "bad_response" ? `${note}, and nothing that can be used` : null }
   })
@@ -98,15 +98,15 @@ const noAnswer = (exchanged: Exchanged) =>
 const standing = (kind: Kind, movement: Movement): Reading<Answer> => {
   const { failure, id: providerReference, status } = movement
   const note = `status ${named(status)}`
-  if (status === "pending") return told({ _tag: "StillPending", providerReference, note })
+  if (status === "pending") return withoutAlarm({ _tag: "StillPending", providerReference, note })
   if (status === "failed") return refusedBy(kind, failure ?? "unsaid", providerReference)
   const sum = sumOf(movement)
   const at = Option.getOrUndefined(instantOf(movement.updated_at))
-  if (sum === undefined || at === undefined) return unread("an amount, a currency or a time cannot be read", status)
-  if (status === "succeeded") return told({ _tag: "Succeeded", providerReference, ...sum, note })
+  if (sum === undefined || at === undefined) return unreadable("an amount, a currency or a time cannot be read", status)
+  if (status === "succeeded") return withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, note })
   const { amount, currency, fee: charged } = sum
-  if (status === "returned") return told({ _tag: "Returned", amount, currency, fee: ZERO, charged, at, note })
-  return unread("a status without a meaning here", status)
+  if (status === "returned") return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at, note })
+  return unreadable("a status without a meaning here", status)
 }
 
 const sumOf = ({ amount, currency, fee }: Movement) => {
@@ -133,9 +133,9 @@ export const lineOf = (direction: Kind, movement: Movement): StatementLine | und
 }
 
 /** The code of an error in Tumbuka Pay's own shape; a page in between has none. */
-const errorOf = (exchanged: Exchanged): string | null =>
-  exchanged._tag !== "Answered"
+const errorOf = (response: ProviderResponse): string | null =>
+  response._tag !== "Answered"
     ? null
-    : Option.match(Option.flatMap(exactJson(exchanged), decodeError), { onNone: () => null, onSome: ({ error }) => error.code })
+    : Option.match(Option.flatMap(exactJson(response), decodeError), { onNone: () => null, onSome: ({ error }) => error.code })
 
 const decodeError = Schema.decodeUnknownOption(ErrorAnswer)
