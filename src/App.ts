@@ -14,6 +14,7 @@ import { withFolderLock } from "./persistence/FolderLock.ts"
 import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
 import { KeyRotationPg } from "./persistence/KeyRotationPg.ts"
 import { LocalProcess } from "./persistence/LocalProcess.ts"
+import { NodePresence } from "./persistence/NodePresence.ts"
 import { Probe } from "./persistence/Probe.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
@@ -112,6 +113,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
         Layer.provideMerge(Server.layer(settings)),
         Layer.provideMerge(Layer.mergeAll(workers, Health.layer(build))),
         Layer.provideMerge(management(settings, Ref.get(draining), build.version)),
+        Layer.provideMerge(NodePresence.layer(settings.databaseUrl, settings.masterKey)),
         Layer.provideMerge(services(settings)),
         Layer.provideMerge(telemetry(settings, build.version, (to, options) => to.layer(options)))
       )
@@ -119,12 +121,13 @@ export const gateway = (settings: ReadySettings, build: Build) =>
   ).pipe(Layer.provideMerge(logs))
 
 /** How things stand, to whoever scrapes it and to the collector. */
-const management = (settings: Settings, draining: Effect.Effect<boolean>, version: string) =>
+const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, version: string) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const { alive } = yield* Probe
       const { read } = yield* Standing
       const { milliseconds: skew } = yield* ClockSkew
+      const { obstacle } = yield* NodePresence
       const process = Effect.zipWith(yield* eventLoop, Effect.map(skew, clockSkew), (lag, off) => [lag, off])
       const families = Effect.zipWith(process, picture(read), (own, standing) => [...own, ...gauges(standing)])
       return Layer.merge(
@@ -133,7 +136,7 @@ const management = (settings: Settings, draining: Effect.Effect<boolean>, versio
           port: settings.managementPort,
           draining,
           database: alive,
-          obstacles: [Effect.map(skew, wrongClock)],
+          obstacles: [Effect.map(skew, wrongClock), obstacle],
           standing: read,
           process
         }),

@@ -1,9 +1,11 @@
-/** Every advisory lock that the gateway takes, so that no two mean the same number. All are held until the transaction's end. */
+/** Every advisory lock that the gateway takes, so that no two mean the same number. All are held until the transaction's end, but for the last. */
 export const advisoryLocks = {
   /** One node migrates, the others wait for it. */
   migrations: 7001,
   /** One node claims deliveries at a time, so that the limit of each endpoint is counted over all nodes. */
   deliveryClaims: 7002,
   /** One node makes or retires partitions; the others leave it to that one. */
-  partitions: 7003
+  partitions: 7003,
+  /** Every node shares it for as long as it runs, and whoever changes the master key takes it alone: held by a session, and gone with it. */
+  masterKey: 7004
 } as const

@@ -20,6 +20,13 @@ export type DatabaseAddress =
 /** As the server knows our connections. */
 export const APPLICATION_NAME = "payment-gateway"
 const CONNECTIONS = 10
+export interface Sessions {
+  /** As the server knows them. */
+  readonly applicationName: string
+  /** At most so many. */
+  readonly connections: number
+}
+const usualSessions: Sessions = { applicationName: APPLICATION_NAME, connections: CONNECTIONS }
 const CONNECT_TIMEOUT = "5 seconds"
 /** A lock is waited for this long; one that is held longer belongs to something broken. */
 const LOCK_TIMEOUT_MS = 5_000
@@ -46,7 +53,10 @@ const startupParameters = {
 /** PostgreSQL as every part of the gateway uses it: one pool, whose connections carry statements of many fibers at once. */
 export const Database = {
   /** The pool. Building it fails with one clear line when the server cannot be reached, or is too old. */
-  layer: (address: DatabaseAddress): Layer.Layer<SqlClient.SqlClient, DatabaseError> => {
+  layer: (
+    address: DatabaseAddress,
+    { applicationName, connections }: Sessions = usualSessions
+  ): Layer.Layer<SqlClient.SqlClient, DatabaseError> => {
     const { password, url, ...parts } = { password: undefined, url: undefined, ...address }
     const client = Layer.effect(
       SqlClient.SqlClient,
@@ -58,9 +68,9 @@ export const Database = {
             url,
             password,
             ssl,
-            applicationName: APPLICATION_NAME,
+            applicationName,
             connectTimeout: CONNECT_TIMEOUT,
-            maxConnections: CONNECTIONS,
+            maxConnections: connections,
             multiplex: true,
             startupParameters
           },

@@ -15,6 +15,7 @@ const OF_HASHES = "hash_key"
 const OF_HASHES_AND_AUDIT = "hash_and_audit_key"
 
 const keys = rowsOf(Schema.Struct({ sealed: Schema.Uint8Array }))
+const sealedKeys = rowsOf(Schema.Struct({ purpose: Schema.String, sealed: Schema.Uint8Array }))
 const heads = rowsOf(HeadRow)
 const uses = rowsOf(Schema.Struct({ used: Schema.Boolean }))
 
@@ -40,6 +41,12 @@ export const hashKeyOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
     Effect.catchTag("SqlError", (error) => Effect.die(error))
   )
 })
+
+/** Whether a master key opens every key that this database has. */
+export const opensKeys = (sql: SqlClient.SqlClient, master: KeyObject): Effect.Effect<boolean> =>
+  Effect.map(sealedKeys(sql`SELECT purpose, sealed FROM vault_keys`), (rows) =>
+    rows.every((row) => Option.isSome(opened(master, row.purpose, row.sealed)))
+  )
 
 const makeKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
   const [head] = yield* heads(sql`SELECT sequence, hash, keyed_from, mac FROM audit_head_locked()`)

@@ -3,6 +3,7 @@ import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { KeyRotation, NotRotated, type Rewrapped } from "../services/ports/KeyRotation.ts"
+import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { hashKeyOf, keyedBy } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
@@ -134,11 +135,27 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
           new NotRotated({ message: `${column.table} ${key.join("/")} opens with neither key: is this the old key's file?` })
         )
 
+  /** While the scope lives no node runs, and none starts. */
+  const alone = Effect.gen(function* () {
+    const session = yield* Effect.orDie(sql.reserve)
+    const ask = (text: string) => session.execute(text, [advisoryLocks.masterKey], undefined)
+    const [row] = yield* locks(ask(`SELECT pg_try_advisory_lock($1) AS "isHeld"`))
+    // A session that has gone meanwhile holds nothing.
+    if (row?.isHeld === true) return yield* Effect.addFinalizer(() => Effect.exit(ask("SELECT pg_advisory_unlock($1)")))
+    const named = (yield* holders(ask(HOLDERS))).map(
+      ({ address, name, pid }) => `${name} (${address ?? "a socket"}, session ${pid})`
+    )
+    return yield* new NotRotated({
+      message: `these gateways are connected and know the old key alone: ${named.join(", ")}; stop them first, nothing was changed`
+    })
+  })
+
   const rotate = Effect.fn("KeyRotation.rotate")(function* (old: Redacted.Redacted, audit: AuditEntry) {
     const from = yield* masterOf(old).pipe(
       Effect.catchTag("VaultError", () => new NotRotated({ message: "the old key's file holds no key of 32 bytes in base64" }))
     )
     if (from.equals(to)) return yield* new NotRotated({ message: "MASTER_KEY is the old key itself" })
+    yield* alone
     for (const column of sealedColumns) yield* visited(column, (row) => checked(column, from, row))
     const counts: Record<string, number> = {}
     const ours = sealedColumns.filter(({ table }) => table === "vault_keys")
@@ -154,9 +171,19 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     // From here on no gateway starts with the old key; one that still ran may have sealed something while ours were re-wrapped.
     yield* rewrapAll(others, from, counts)
     return counts satisfies Rewrapped
-  })
+  }, Effect.scoped)
 
   return KeyRotation.of({ rotate })
 })
+
+/** Who holds the lock of this number in this database. */
+const HOLDERS = `
+  SELECT l.pid, coalesce(a.application_name, '') AS name, host(a.client_addr) AS address
+  FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = $1::bigint::oid AND l.objsubid = 1
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  ORDER BY name, l.pid`
+const locks = rowsOf(Schema.Struct({ isHeld: Schema.Boolean }))
+const holders = rowsOf(Schema.Struct({ pid: Schema.Number, name: Schema.String, address: Schema.NullOr(Schema.String) }))
 
 const nameOf = ({ column, table }: SealedColumn): string => `${table}.${column}`

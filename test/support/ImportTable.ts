@@ -100,6 +100,11 @@ export const imports: ReadonlyArray<{
     files: ["persistence/"],
     packages: [core, node, /^effect\/reactivity\/Reactivity$/, /^@effect\/sql-pg\/PgClient$/]
   },
+  {
+    from: /^persistence\/NodePresence\.ts$/,
+    files: ["persistence/"],
+    packages: [core, /^node:os$/, /^effect\/sql$/]
+  },
   { from: /^persistence\/DatabaseTls\.ts$/, files: ["persistence/Database"], packages: [core, /^node:(fs\/promises|tls)$/] },
   {
     from: /^persistence\/RateLimitsRedis\.ts$/,
