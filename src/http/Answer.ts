@@ -10,8 +10,18 @@ export const sent = (
 ): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(answer.body, { status: answer.status, contentType: "application/json", headers })
 
-export const refused = (error: Refusal): HttpServerResponse.HttpServerResponse =>
-  sent(refusal(error), error._tag === "rate_limited" ? { "retry-after": String(error.retry_after_seconds) } : {})
+export const refused = (error: Refusal): HttpServerResponse.HttpServerResponse => {
+  const seconds = retryAfterSeconds(error)
+  return sent(refusal(error), seconds === undefined ? {} : { "retry-after": String(seconds) })
+}
+
+/** Another request has the key: it ends within a provider call or two, and most end at once. */
+const IN_PROGRESS_RETRY_AFTER_SECONDS = 1
+
+const retryAfterSeconds = (error: Refusal): number | undefined => {
+  if (error._tag === "rate_limited") return error.retry_after_seconds
+  return error._tag === "request_in_progress" ? IN_PROGRESS_RETRY_AFTER_SECONDS : undefined
+}
 
 /** Turns what an operation answers or refuses into a response. */
 export const answered =

@@ -165,7 +165,7 @@ const failures = (method: string, path: string): Readonly<Record<string, Tree>> 
       status,
       {
         description: codes.map((code) => `\`${wireCode(code)}\` (${classes.get(code)})`).join(", "),
-        ...(status === statuses.rate_limited ? { headers: { "Retry-After": header("Seconds to wait") } } : {}),
+        ...(codes.some(saysWhen) ? { headers: { "Retry-After": header("Seconds to wait") } } : {}),
         content: {
           "application/json": {
             schema: anyOf(codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` })))
@@ -175,6 +175,9 @@ const failures = (method: string, path: string): Readonly<Record<string, Tree>> 
     ])
   )
 }
+
+/** Refusals whose answer says when to ask again. */
+const saysWhen = (code: Code): boolean => code === "rate_limited" || code === "request_in_progress"
 
 const anyOf = (schemas: ReadonlyArray<Tree>): Tree =>
   schemas.length === 1 && schemas[0] !== undefined ? schemas[0] : { anyOf: schemas }

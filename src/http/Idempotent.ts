@@ -81,12 +81,10 @@ export class Idempotent extends Context.Service<
           case "Replay":
             return sent(taken.answer, { "idempotency-replayed": "true" })
           case "Pinned":
-            return sent(
-              yield* Effect.match(records.again(caller, taken.reference, taken.leased), {
-                onSuccess: (record) => succeeded(step, record),
-                onFailure: refusal
-              })
-            )
+            return yield* Effect.match(records.again(caller, taken.reference, taken.leased), {
+              onSuccess: (record) => sent(succeeded(step, record)),
+              onFailure: refused
+            })
           case "Reused":
             return refused(new IdempotencyKeyReused())
           case "Busy":
@@ -105,14 +103,18 @@ export class Idempotent extends Context.Service<
             },
             onFailure: (error) => Effect.as(keep(claim, error), refused(error))
           }),
-          // A defect leaves the claim to its lease: whether money moved is not known here.
+          // Whether money moved is not known here: where a transaction exists, the key answers from it.
           Effect.catchCause((cause) =>
-            Effect.andThen(
-              told(cause, request, step.about ?? claim.reference),
-              Effect.map(broken(request, step.about ?? claim.reference), sent)
+            told(cause, request, step.about ?? claim.reference).pipe(
+              Effect.andThen(broken(request, step.about ?? claim.reference)),
+              Effect.tap(() => ended(claim)),
+              Effect.map(sent)
             )
           )
         )
+
+      /** A database that is not there for it leaves the claim to its lease. */
+      const ended = (claim: Claim) => Effect.exit(Effect.timeoutOption(idempotency.end(claim), LOOK_MS))
 
       const unkeyed = <C>(step: MoneyStep<C>, request: Signed["Service"], command: C) =>
         (step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())).pipe(
@@ -128,6 +130,7 @@ export class Idempotent extends Context.Service<
         if (error._tag === "duplicate_charge_in_flight") yield* idempotency.release(claim)
         else if (classOf(error) === "retriable") yield* idempotency.release(claim)
         else if (classOf(error) === "terminal" && !namesTransaction(error)) yield* idempotency.complete(claim, refusal(error))
+        else if (classOf(error) === "ambiguous") yield* ended(claim)
       })
 
       const told = (cause: Cause.Cause<unknown>, { requestId }: Signed["Service"], reference: string) =>

@@ -139,7 +139,7 @@ export class CodeFlow extends Context.Service<
         const { partyHash } = yield* payerOf(collection, source)
         if (collection.status !== "requires_action") return collection
         const action = collection.nextAction
-        if (action === null) return yield* new RequestInProgress({})
+        if (action === null) return yield* new RequestInProgress({ reference: collection.reference })
         if (action._tag !== "otp") return yield* invalid("authorization", "this collection does not wait for a code")
         const at = yield* Clock.currentTimeMillis
         if (at >= action.expiresAt) return yield* expired(caller, collection)
@@ -191,7 +191,7 @@ export class CodeFlow extends Context.Service<
 
       const moved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const now = yield* current(caller, collection)
-        return now.status === "requires_action" ? yield* new RequestInProgress({}) : now
+        return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
       })
 
       /** Somebody died while a code was on its way: the charge may have been placed, and is asked for from now on. */

@@ -35,8 +35,8 @@ export class Records extends Context.Service<
     ) => Effect.Effect<RawTransaction, CapabilityNotAllowed | MalformedRequest | NotFound>
     readonly positions: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatPosition>>
     /**
-     * Answers a request again whose key is pinned to a transaction: in progress inside the lease, indeterminate while it is open
-     * afterwards, and then the transaction as it now is, or its refusal (decisions.md section 3).
+     * Answers a request again whose key is pinned to a transaction: in progress while that one is under way, indeterminate while it
+     * is open afterwards, and then the transaction as it now is, or its refusal (decisions.md section 3).
      */
     readonly again: (
       caller: Caller,
@@ -87,7 +87,7 @@ export class Records extends Context.Service<
         if (Option.isNone(stored)) return yield* Effect.die(new Error(`a key is pinned to ${reference}, which is not there`))
         const found = stored.value.transaction
         if (isTerminal(found)) return yield* Effect.fromResult(answerTo(found, null))
-        return yield* leased ? new RequestInProgress({}) : new IndeterminateOutcome({ reference })
+        return yield* leased ? new RequestInProgress({ reference }) : new IndeterminateOutcome({ reference })
       })
 
       const exists = (caller: Caller, reference: Reference) =>

@@ -132,19 +132,19 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "stays taken while the outcome is not known",
+    "answers from the transaction at once while the outcome is not known",
     onEdge(
       async (client) => {
         const answer = await pay(client)
         expect([answer.status, parsed(answer).error.ambiguous]).toEqual([503, true])
-        expect(state(client)).toBe("Busy")
+        expect(state(client)).toBe("Pinned")
       },
       { createPayout: () => Effect.fail(new ProviderTimeout({ reference })) }
     )
   )
 
   it(
-    "stays taken after a bug, which is told with the reference that exists",
+    "answers from the transaction at once after a bug, which is told with the reference that exists",
     onEdge(
       async (client) => {
         const answer = await pay(client)
@@ -154,7 +154,7 @@ describe("an idempotency key", () => {
           { request_id: answer.headers["x-request-id"], reference }
         ])
         expect(answer.text).not.toContain("secret")
-        expect(state(client)).toBe("Busy")
+        expect(state(client)).toBe("Pinned")
       },
       { createPayout: () => Effect.die(new Error("a secret bug")) }
     )

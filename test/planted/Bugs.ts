@@ -186,6 +186,7 @@ const refusalBugs: ReadonlyArray<Bug> = [
   {
     name: "charge a number that has just paid",
     breaks: "no charge of a number within fifteen minutes of one that succeeded",
+    test: "test/scenarios/ChargeGuard.test.ts",
     edits: [{ file: "src/services/ChargeGuard.ts", text: "repeats && settledBefore", instead: "settledBefore" }]
   },
   {

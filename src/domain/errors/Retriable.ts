@@ -7,7 +7,10 @@ import { Reference } from "../Ids.ts"
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthorized", {}) {
   override readonly message = "The request is not authorised."
 }
-export class RequestInProgress extends Schema.TaggedError<RequestInProgress>()("request_in_progress", {}) {
+/** Another request does it right now; `reference` where that one has a transaction already. */
+export class RequestInProgress extends Schema.TaggedError<RequestInProgress>()("request_in_progress", {
+  reference: Schema.optionalKey(Reference)
+}) {
   override readonly message = "An identical request is still being worked on."
 }
 export class OtpIncorrect extends Schema.TaggedError<OtpIncorrect>()("otp_incorrect", {

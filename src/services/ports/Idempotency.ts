@@ -22,7 +22,7 @@ export type Claimed =
   | { readonly _tag: "Fresh"; readonly claim: Claim }
   /** It was done: send these bytes again. */
   | { readonly _tag: "Replay"; readonly answer: StoredAnswer }
-  /** A transaction exists and no final answer was kept: answer from the transaction as it now is. */
+  /** A transaction exists and no final answer was kept: answer from the transaction as it now is. `leased`: its request may still be under way. */
   | { readonly _tag: "Pinned"; readonly reference: Reference; readonly leased: boolean }
   /** The key was used with other parameters. */
   | { readonly _tag: "Reused" }
@@ -38,6 +38,12 @@ export class Idempotency extends Context.Service<
     readonly complete: (claim: Claim, answer: StoredAnswer) => Effect.Effect<boolean>
     /** Forgets the claim, so that the key can run again. Does nothing when the claim was lost or a transaction exists. */
     readonly release: (claim: Claim) => Effect.Effect<void>
+    /**
+     * The request has ended, and its outcome is open or unknown: where a transaction exists the key answers from it from now on, and is not
+     * in progress until the lease runs out; otherwise the claim is forgotten, and nothing of it can commit any more. Nothing where it was
+     * lost, or an answer is kept.
+     */
+    readonly end: (claim: Claim) => Effect.Effect<void>
     /** Removes up to `limit` keys that were claimed before and have no open transaction; answers how many. */
     readonly sweep: (before: Instant, limit: number) => Effect.Effect<number>
   }
