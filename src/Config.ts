@@ -175,6 +175,7 @@ const policyOf = (read: Reader) => {
     signatureMaxAgeSeconds,
     signatureMaxAheadSeconds,
     nonceKeptSeconds: signatureMaxAgeSeconds + signatureMaxAheadSeconds + NONCE_MARGIN_SECONDS,
+    keptRefusals: read("RATE_LIMIT_REFUSALS", "1/s:10000", rate),
     idempotencyLeaseMs: read("IDEMPOTENCY_LEASE", "90s", longerThanZero),
     providerTimeoutMs: read("PROVIDER_TIMEOUT_MS", "15000", wholeNumber(1, MAX_DELAY_MS)),
     askSchedule: { open: read("RECONCILER_SCHEDULE", ASK_SCHEDULE, rising) },

@@ -71,10 +71,10 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
       if (refusal !== undefined) return refused(refusal)
       if (caller !== null) yield* requestRate({ ...arrival, caller, peer: Option.getOrElse(request.remoteAddress, () => "") })
-      if (caller !== null || isCallbackPath(path))
-        yield* Effect.uninterruptible(
-          Effect.flatMap(place(caller === null ? "callbacks" : kindOf(arrival), caller?.appId ?? null), seated)
-        )
+      const callback = callbackOf(path)
+      if (caller !== null) yield* Effect.uninterruptible(Effect.flatMap(place(kindOf(arrival), caller.appId), seated))
+      else if (callback !== undefined)
+        yield* Effect.uninterruptible(Effect.flatMap(place("callbacks", callback.provider), seated))
       return yield* routed(arrival, { body, caller, outlasts }, endpoints)
     }).pipe(Effect.catch((refusal) => Effect.succeed(refused(refusal))))
     return { appId: caller?.appId ?? "", response }

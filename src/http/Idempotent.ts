@@ -2,7 +2,7 @@ import { type Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Option, Reda
 import type { HttpServerResponse } from "effect/http"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
-import { RequestInProgress } from "../domain/errors/Retriable.ts"
+import { RateLimited, RequestInProgress } from "../domain/errors/Retriable.ts"
 import { IdempotencyKeyRequired, IdempotencyKeyReused } from "../domain/errors/Terminal.ts"
 import { fingerprintText } from "../domain/Fingerprint.ts"
 import { isReference } from "../domain/Ids.ts"
@@ -12,6 +12,7 @@ import { recordView } from "../domain/View.ts"
 import { makeAlarm } from "../services/ports/Alarm.ts"
 import { type Claim, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
+import { RateLimits } from "../services/ports/RateLimits.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { Records } from "../services/Records.ts"
 import { refused, sent } from "./Answer.ts"
@@ -60,6 +61,7 @@ export class Idempotent extends Context.Service<
       const records = yield* Records
       const vault = yield* Vault
       const policy = yield* Policy
+      const rates = yield* RateLimits
       const steps = yield* Effect.scope
       const alarm = yield* makeAlarm
 
@@ -101,7 +103,7 @@ export class Idempotent extends Context.Service<
               const kept = step.keyless === undefined ? Effect.void : idempotency.complete(claim, answer)
               return Effect.as(kept, sent(answer))
             },
-            onFailure: (error) => Effect.as(keep(claim, error), refused(error))
+            onFailure: (error) => Effect.map(keep(claim, error), refused)
           }),
           // Whether money moved is not known here: where a transaction exists, the key answers from it.
           Effect.catchCause((cause) =>
@@ -124,13 +126,28 @@ export class Idempotent extends Context.Service<
           )
         )
 
-      /** What stays of a refusal (decisions.md section 3): one that belongs to a transaction was stored by the commit that made it. */
+      /** Null where one more refusal may be kept for this tenant. */
+      const full = ({ scope: { appId, mode } }: Claim): Effect.Effect<RateLimited | null> => {
+        if (policy.keptRefusals === "off") return Effect.succeed(null)
+        return Effect.map(rates.take(`refusals:tenant:${appId}:${mode}`, policy.keptRefusals), (taken) =>
+          taken._tag === "Allowed" ? null : new RateLimited({ scope: "key", retry_after_seconds: taken.retryAfterSeconds })
+        )
+      }
+
+      /** What stays of a refusal, and what is said: one that belongs to a transaction was stored by the commit that made it. */
       const keep = Effect.fnUntraced(function* (claim: Claim, error: Refusal) {
         // It names the earlier charge: nothing was made for this key.
-        if (error._tag === "duplicate_charge_in_flight") yield* idempotency.release(claim)
-        else if (classOf(error) === "retriable") yield* idempotency.release(claim)
-        else if (classOf(error) === "terminal" && !namesTransaction(error)) yield* idempotency.complete(claim, refusal(error))
-        else if (classOf(error) === "ambiguous") yield* ended(claim)
+        if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
+          yield* idempotency.release(claim)
+          return error
+        }
+        if (classOf(error) === "ambiguous") yield* ended(claim)
+        if (classOf(error) !== "terminal" || namesTransaction(error)) return error
+        const limited = yield* full(claim)
+        // Nothing moved, and nothing is kept: the same request is refused for good once there is room.
+        if (limited !== null && (yield* idempotency.release(claim))) return limited
+        yield* idempotency.complete(claim, refusal(error))
+        return error
       })
 
       const told = (cause: Cause.Cause<unknown>, { requestId }: Signed["Service"], reference: string) =>

@@ -50,7 +50,13 @@ const resolution = {
   ip: { count: 600, windowMs: MINUTE_MS, burst: 600 }
 } as const
 
-/** Refuses what comes too often: each key by itself and, for resolving bank accounts, each client address, too. */
+/** All keys of a tenant in one mode may ask this many times as often as one of them, however many it has. */
+const OF_A_TENANT = 2
+
+const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
+  limit === "off" ? "off" : { ...limit, count: limit.count * OF_A_TENANT, burst: limit.burst * OF_A_TENANT }
+
+/** Refuses what comes too often: each key by itself, all of a tenant's together and, for resolving bank accounts, each client address. */
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ take }) => {
     const addressOf = clientAddress(trustedProxies)
@@ -58,11 +64,16 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
       const template = match._tag === "Found" ? match.route.template : ""
       const kind = kindOf({ match, method })
       const key = `${caller.appId}:${caller.keyId}`
-      const own: Bucket = { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind] }
-      if (template !== resolution.route) return [own]
+      const tenant = `${caller.appId}:${caller.mode}`
+      const own: ReadonlyArray<Bucket> = [
+        { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind] },
+        { scope: "key", name: `${kind}:tenant:${tenant}`, limit: ofTenant(rateLimits[kind]) }
+      ]
+      if (template !== resolution.route) return own
       return [
-        own,
+        ...own,
         { scope: "key", name: `bank_resolution:key:${key}`, limit: resolution.key },
+        { scope: "key", name: `bank_resolution:tenant:${tenant}`, limit: ofTenant(resolution.key) },
         {
           scope: "ip",
           name: `bank_resolution:ip:${addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))}`,

@@ -41,10 +41,10 @@ export const isSignedPath = (target: string, path: string): boolean => {
 
 export const isCallbackPath = (path: string): boolean => path.startsWith("/webhooks/")
 
-/** The parts of a callback path that matched its route. */
+/** The parts of a callback path; undefined for every other. */
 export const callbackOf = (path: string): { readonly provider: string; readonly routeKey: string } | undefined => {
   const [, , provider, routeKey] = path.split("/")
-  return provider === undefined || routeKey === undefined ? undefined : { provider, routeKey }
+  return !isCallbackPath(path) || provider === undefined || routeKey === undefined ? undefined : { provider, routeKey }
 }
 
 const LONGEST_PARAMETER = 100

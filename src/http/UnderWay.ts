@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { RateLimited } from "../domain/errors/Retriable.ts"
-import type { AppId } from "../domain/Ids.ts"
 
 export type Kind = "money" | "reads" | "callbacks"
 
@@ -10,8 +9,10 @@ export interface RequestPlaces {
   readonly reads: number
 }
 
-/** One tenant takes at most this part of the places, so that others get in while its provider is slow. */
-const SHARE_OF_ONE_TENANT = 0.5
+/** This part of the places is kept for those that hold few. */
+const KEPT_FOR_FEW = 0.25
+/** Who holds less than this part of the places holds few; one is always few. */
+const FEW = 1 / 64
 /** A place is free again within a moment, unless everything is slow. */
 const RETRY_AFTER_SECONDS = 1
 
@@ -21,30 +22,34 @@ export type Leave = Effect.Effect<void>
 /**
  * The places of this process. A request without one is shed before anything is claimed for it: there is no queue for places, because a
  * request that waits holds memory, and its client has gone when its turn comes. Money never takes a place from reads.
+ *
+ * A tenant takes a place while it holds fewer than are free, those that are kept apart not counted: alone it gets three of eight, two get
+ * a quarter each, and the more of them want places the fewer each gets, by itself. Those that are kept apart are for who holds few, so
+ * that any number of tenants that hold many leaves room for the others. Providers share the places for callbacks in the same way.
  */
 export const makeUnderWay = ({ money, reads }: RequestPlaces) => {
   const places = { money, reads, callbacks: reads }
   const taken = { money: 0, reads: 0, callbacks: 0 }
-  const ofTenant = new Map<string, number>()
+  const held = new Map<string, number>()
 
-  /** Null for who has no tenant: such a request shares with nobody. */
-  return (kind: Kind, appId: AppId | null): Effect.Effect<Leave, RateLimited> =>
+  /** `holder` is the tenant, or the provider of a callback. */
+  return (kind: Kind, holder: string): Effect.Effect<Leave, RateLimited> =>
     Effect.suspend(() => {
-      const name = appId === null ? null : `${kind}:${appId}`
-      const own = name === null ? 0 : (ofTenant.get(name) ?? 0)
-      const share = name === null ? places[kind] : Math.max(1, Math.floor(places[kind] * SHARE_OF_ONE_TENANT))
-      if (taken[kind] >= places[kind] || own >= share)
-        return Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: RETRY_AFTER_SECONDS }))
+      const name = `${kind}:${holder}`
+      const own = held.get(name) ?? 0
+      const free = places[kind] - taken[kind]
+      const few = Math.max(1, Math.floor(places[kind] * FEW))
+      const share = own < few ? free : free - Math.floor(places[kind] * KEPT_FOR_FEW) - own
+      if (share <= 0) return Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: RETRY_AFTER_SECONDS }))
       taken[kind] += 1
-      if (name !== null) ofTenant.set(name, own + 1)
+      held.set(name, own + 1)
       return Effect.succeed(Effect.sync(() => left(kind, name)))
     })
 
-  function left(kind: Kind, name: string | null): void {
+  function left(kind: Kind, name: string): void {
     taken[kind] -= 1
-    if (name === null) return
-    const others = (ofTenant.get(name) ?? 1) - 1
-    if (others === 0) ofTenant.delete(name)
-    else ofTenant.set(name, others)
+    const others = (held.get(name) ?? 1) - 1
+    if (others === 0) held.delete(name)
+    else held.set(name, others)
   }
 }

@@ -135,8 +135,10 @@ export const IdempotencyPg = Layer.effect(
 
     const release = Effect.fn("Idempotency.release")(function* ({ fence, scope }: Claim) {
       const { appId, endpoint, key, mode } = scope
-      yield* sql`DELETE FROM idempotency_keys
-        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'`
+      const rows = yield* sql`DELETE FROM idempotency_keys
+        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
+        RETURNING 1 AS released`
+      return rows.length === 1
     }, Effect.orDie)
 
     // What commits with this claim at the same moment holds the row: it is pinned then, and left to its lease.

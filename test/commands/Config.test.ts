@@ -40,6 +40,7 @@ describe("the settings", () => {
         signatureMaxAgeSeconds: 120,
         signatureMaxAheadSeconds: 30,
         nonceKeptSeconds: 180,
+        keptRefusals: { count: 1, windowMs: 1000, burst: 10_000 },
         idempotencyLeaseMs: 90_000,
         providerTimeoutMs: 15_000,
         collectionExpiryMs: 900_000,

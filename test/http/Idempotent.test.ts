@@ -43,6 +43,30 @@ describe("an idempotency key", () => {
   )
 
   it(
+    "keeps a bounded number of refusals of a tenant: one for which there is no room is not said, and runs again",
+    onEdge(
+      async (client) => {
+        const answers = [await pay(client, "a"), await pay(client, "b"), await pay(client, "c")]
+        expect(answers.map((answer) => [answer.status, parsed(answer).error.code])).toEqual([
+          [403, "tenant_frozen"],
+          [403, "tenant_frozen"],
+          [429, "rate_limited"]
+        ])
+        expect(parsed(answers[2] ?? { text: "{}" }).error).toMatchObject({ retriable: true, details: { scope: "key" } })
+        expect(answers[2]?.headers["retry-after"]).toBe("3600")
+        expect([...client.behind.claims.keys()]).toEqual(["a", "b"])
+        expect((await pay(client, "a")).headers["idempotency-replayed"]).toBe("true")
+        // What is kept is as small as what it says.
+        expect(answers[0]?.text.length).toBeLessThan(512)
+      },
+      {
+        createPayout: () => Effect.fail(new TenantFrozen({})),
+        keptRefusals: { count: 1, windowMs: 3_600_000, burst: 2 }
+      }
+    )
+  )
+
+  it(
     "means the same however the same body is written, and nothing else",
     onEdge(async (client) => {
       expect((await pay(client)).status).toBe(201)

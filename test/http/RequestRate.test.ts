@@ -58,7 +58,7 @@ describe("the rate of requests", () => {
       const check = yield* makeRequestRate({ rateLimits: { reads: "off", money: "off" }, trustedProxies: [] })
       const by = (keyId: string, peer: string) =>
         check({
-          caller: { appId: AppId.make("acme"), keyId, mode: "live", role: "tenant" },
+          caller: { appId: AppId.make(`acme-${keyId}`), keyId, mode: "live", role: "tenant" },
           method: "POST",
           match: { _tag: "Found", route: { method: "POST", template: "/v1/reference/resolve-bank-account" } },
           rawHeaders: ["X-Forwarded-For", "203.0.113.1"],
@@ -72,6 +72,31 @@ describe("the rate of requests", () => {
       expect(yield* refusal("k0", "192.0.2.2")).toBe("key")
       expect(yield* refusal("another", "192.0.2.1")).toBe("ip")
       expect(yield* refusal("another", "192.0.2.2")).toBe(null)
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
+  it.effect("holds for all keys of a tenant together, in each mode, and for no other tenant", () =>
+    Effect.gen(function* () {
+      const money = { count: 1, windowMs: 1000, burst: 3 }
+      const check = yield* makeRequestRate({ rateLimits: { reads: "off", money }, trustedProxies: [] })
+      const refusals = Effect.fnUntraced(function* (appId: string, mode: "live" | "test", template: string) {
+        let refused = 0
+        for (let at = 0; at < 100; at++) {
+          const asked = check({
+            caller: { appId: AppId.make(appId), keyId: `k${at}`, mode, role: "tenant" },
+            method: "POST",
+            match: { _tag: "Found", route: { method: "POST", template } },
+            rawHeaders: [],
+            peer: `192.0.2.${at}`
+          })
+          if (Exit.isFailure(yield* Effect.exit(asked))) refused++
+        }
+        return refused
+      })
+      expect(yield* refusals("acme", "live", "/v1/payouts")).toBe(94)
+      expect(yield* refusals("acme", "test", "/v1/payouts")).toBe(94)
+      expect(yield* refusals("other", "live", "/v1/payouts")).toBe(94)
+      expect(yield* refusals("acme", "live", "/v1/reference/resolve-bank-account")).toBe(40)
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 

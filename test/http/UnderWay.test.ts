@@ -1,7 +1,6 @@
 import { connect } from "node:net"
 import { Effect, Exit } from "effect"
 import { describe, expect, it } from "vitest"
-import { AppId } from "../../src/domain/Ids.ts"
 import { makeUnderWay } from "../../src/http/UnderWay.ts"
 import type { EdgeOptions } from "../support/EdgeLayers.ts"
 import { payout } from "../support/Given.ts"
@@ -85,19 +84,47 @@ describe("a request that finds no place", () => {
   )
 })
 
-describe("the places of a process", () => {
-  const a = AppId.make("a")
-  const b = AppId.make("b")
+const refusedAll = (exits: ReadonlyArray<Exit.Exit<unknown, unknown>>) => exits.every((exit) => !Exit.isSuccess(exit))
 
-  it("leave room for others whatever one tenant does, and are given back whole", () => {
-    const place = makeUnderWay({ money: 5, reads: 4 })
+describe("the places of a process", () => {
+  /** Takes places until one is refused; how many. */
+  const filling = (place: ReturnType<typeof makeUnderWay>) => (holder: string) => {
+    let taken = 0
+    while (Exit.isSuccess(Effect.runSync(Effect.exit(place("money", holder))))) taken++
+    return taken
+  }
+
+  it("are fewer for each tenant the more of them want many, and are never all taken by those", () => {
+    const fill = filling(makeUnderWay({ money: 1024, reads: 1 }))
+    expect(fill("alone")).toBe(384)
+    const [second, third] = [fill("second"), fill("third")]
+    expect([second, third]).toEqual([192, 96])
+    // However many hold many, a quarter is left for who holds few.
+    const crowd = Array.from({ length: 8 }, (_, at) => fill(`greedy ${at}`))
+    expect(384 + second + third + crowd.reduce((sum, count) => sum + count, 0)).toBeLessThan(1024)
+    expect(fill("a newcomer")).toBe(16)
+  })
+
+  it("that grow together are shared alike", () => {
+    const place = makeUnderWay({ money: 1024, reads: 1 })
+    const held = { a: 0, b: 0 }
+    const take = (tenant: "a" | "b") => {
+      const isTaken = Exit.isSuccess(Effect.runSync(Effect.exit(place("money", tenant))))
+      held[tenant] += isTaken ? 1 : 0
+      return isTaken
+    }
+    for (let goesOn = true; goesOn; ) goesOn = [take("a"), take("b")].includes(true)
+    expect(held).toEqual({ a: 256, b: 256 })
+  })
+
+  it("are given back whole, and are apart for each kind", () => {
+    const place = makeUnderWay({ money: 2, reads: 2 })
     const take = (...asked: Parameters<typeof place>) => Effect.runSync(Effect.exit(place(...asked)))
-    const given = [take("money", a), take("money", a), take("money", a), take("money", b), take("money", b), take("money", b)]
-    expect(given.map(Exit.isSuccess)).toEqual([true, true, false, true, true, false])
-    expect(Exit.isSuccess(take("money", AppId.make("c")))).toBe(true)
-    expect(Exit.isSuccess(take("money", AppId.make("d")))).toBe(false)
-    expect([1, 2, 3, 4, 5].map(() => Exit.isSuccess(take("callbacks", null)))).toEqual([true, true, true, true, false])
+    const given = [take("money", "a"), take("money", "b")]
+    expect(given.every(Exit.isSuccess)).toBe(true)
+    expect(refusedAll([take("money", "a"), take("money", "c")])).toBe(true)
+    expect([take("reads", "a"), take("callbacks", "a")].every(Exit.isSuccess)).toBe(true)
     for (const exit of given) if (Exit.isSuccess(exit)) Effect.runSync(exit.value)
-    expect(Exit.isSuccess(take("money", a))).toBe(true)
+    expect([take("money", "c"), take("money", "d")].every(Exit.isSuccess)).toBe(true)
   })
 })

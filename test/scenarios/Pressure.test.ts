@@ -38,11 +38,14 @@ const bare = (gateway: Gateway, key: Key, body: object, idempotencyKey: string) 
   })
 const shed = { status: 429, code: "rate_limited", class: "retriable", details: { scope: "server", retry_after_seconds: 1 } }
 type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
-/** As many as one tenant may have: the provider executes them, and none is answered before its time is up, unless a callback says how it went. */
-const unanswered = ({ post }: Tenant) =>
-  Effect.forEach(times(PLACES / 2), (at) => post(PAYOUTS, payoutTo(at, "0003")), { concurrency: "unbounded" })
-const allOpen = ({ float }: Tenant) =>
-  eventually(float, ({ available_minor }) => available_minor === 1_000_000 - (PLACES / 2) * 2_000)
+/** As many as one tenant has by itself, and as two have that want as many. */
+const ALONE = (PLACES * 3) / 8
+const OF_TWO = PLACES / 4
+/** The provider executes them, and none is answered before its time is up, unless a callback says how it went. */
+const unanswered = ({ post }: Tenant, count: number) =>
+  Effect.forEach(times(count), (at) => post(PAYOUTS, payoutTo(at, "0003")), { concurrency: "unbounded" })
+const allOpen = ({ float }: Tenant, count: number) =>
+  eventually(float, ({ available_minor }) => available_minor === 1_000_000 - count * 2_000)
 const times = (count: number) => Array.from({ length: count }, (_, at) => at)
 const isDone = ({ status }: Record<string, unknown>) => status === "successful"
 
@@ -59,8 +62,10 @@ layer(Stack.layer(settings, { beside: [mtn] }), { excludeTestServices: true, tim
           const asked = crowd.flatMap((tenant) => times(250).map((at) => ({ at, tenant, key: `crowd-${at}` })))
           const reader = yield* tenantOn(gateway)
           const [one, two] = [yield* tenantOn(gateway, 1_000_000n), yield* tenantOn(gateway, 1_000_000n)]
-          const waiting = yield* Effect.forkChild(Effect.all([unanswered(one), unanswered(two)], { concurrency: 2 }))
-          yield* Effect.forEach([one, two], allOpen)
+          const waiting = yield* Effect.forkChild(
+            Effect.all([unanswered(one, OF_TWO), unanswered(two, OF_TWO)], { concurrency: 2 })
+          )
+          yield* Effect.forEach([one, two], (tenant) => allOpen(tenant, OF_TWO))
           const running = yield* Effect.forkChild(
             Effect.forEach(asked, ({ at, key, tenant }) => bare(gateway, tenant.key, payoutTo(at), key), {
               concurrency: "unbounded"
@@ -106,8 +111,8 @@ layer(Stack.layer(settings, { beside: [mtn] }), { excludeTestServices: true, tim
           const sql = Context.get(gateway.context, SqlClient.SqlClient)
           yield* changeCorridor(gateway, "UG", "momo", { providers: ["mtn"] }, "collection")
           const [patient, other] = [yield* tenantOn(gateway, 1_000_000n), yield* tenantOn(gateway, 0n)]
-          const waiting = yield* Effect.forkChild(unanswered(patient))
-          yield* allOpen(patient)
+          const waiting = yield* Effect.forkChild(unanswered(patient, ALONE))
+          yield* allOpen(patient, ALONE)
           expect(said(yield* patient.post(PAYOUTS, payoutTo(900)))).toStrictEqual(shed)
 
           const charges = yield* Effect.forEach(

@@ -1,5 +1,7 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { momoPayout } from "../support/GivenRequests.ts"
 import { said } from "../support/SignedClient.ts"
 import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
 
@@ -31,6 +33,26 @@ layer(Stack.layer({ RATE_LIMIT_MONEY: "1/h:2" }), { excludeTestServices: true })
       expect(Number((yield* tenant.post("/v1/payouts", {})).headers.get("retry-after"))).toBeGreaterThan(3500)
       expect((yield* tenant.post("/v1/payouts/quote", {})).status).toBe(422)
       expect((yield* tenant.get("/v1/float")).status).toBe(200)
+    })
+  )
+})
+
+layer(Stack.layer({ RATE_LIMIT_REFUSALS: "1/h:3" }), { excludeTestServices: true })("refusals of one tenant", (it) => {
+  it.effect("are kept up to a bound; beyond it a key is free again, and what is not refused goes on", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const sql = Context.get(gateway.context, SqlClient.SqlClient)
+      const tenant = yield* tenantOn(gateway, 10_000n)
+      const unaffordable = momoPayout("1234", { amount_minor: 1_000_000 })
+      const answers = yield* Effect.forEach([1, 2, 3, 4, 5], (at) => tenant.post("/v1/payouts", unaffordable, `key-${at}`))
+      const refused = { status: 422, code: "insufficient_tenant_float" }
+      const limited = { status: 429, code: "rate_limited", class: "retriable", details: { scope: "key" } }
+      expect(answers.map(said)).toMatchObject([refused, refused, refused, limited, limited])
+      const kept = sql`SELECT count(*)::int AS keys, max(octet_length(answer_body)) < 1024 AS small
+        FROM idempotency_keys WHERE app_id = ${tenant.appId}`
+      expect(yield* kept).toStrictEqual([{ keys: 3, small: true }])
+      expect((yield* tenant.post("/v1/payouts", unaffordable, "key-1")).headers.get("idempotency-replayed")).toBe("true")
+      expect((yield* tenant.post("/v1/payouts", momoPayout("1234", { amount_minor: 1_000 }), "key-4")).status).toBe(201)
     })
   )
 })

@@ -96,6 +96,7 @@ export const policy = (given: Partial<Policy["Service"]>) =>
     notFoundCount: 3,
     webhookScheduleMs: [0, 5_000],
     webhookAllowLoopback: true,
+    keptRefusals: "off",
     circuit: { failures: 20, openMs: 1_000 },
     testCeilings: {
       UGX: 0n,

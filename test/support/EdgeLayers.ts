@@ -50,6 +50,7 @@ export interface EdgeOptions {
   readonly port?: number
   /** Of reads and of money posts alike; off if left out. */
   readonly rate?: RateLimit
+  readonly keptRefusals?: RateLimit
   readonly places?: RequestPlaces
   readonly connections?: ConnectionPlaces
   /** The test itself if left out. */
@@ -194,6 +195,7 @@ const policy = (options: EdgeOptions) =>
     notFoundCount: 3,
     webhookScheduleMs: [0],
     webhookAllowLoopback: true,
+    keptRefusals: options.keptRefusals ?? "off",
     circuit: { failures: 20, openMs: 1_000 },
     testCeilings: {} as never
   })
@@ -227,7 +229,7 @@ const idempotency = (claims: Behind["claims"]) => {
         return kept.fingerprint === fingerprint ? kept.state : { _tag: "Reused" }
       }),
     complete: (claim, answer: StoredAnswer) => set(claim, { _tag: "Replay", answer }),
-    release: (claim) => Effect.asVoid(set(claim, null)),
+    release: (claim) => set(claim, null),
     end: (claim) => Effect.asVoid(set(claim, { _tag: "Pinned", reference: claim.reference, leased: false })),
     sweep: () => Effect.succeed(0)
   })

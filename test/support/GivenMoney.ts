@@ -34,6 +34,7 @@ export const policy: Policy["Service"] = {
   notFoundCount: 3,
   webhookScheduleMs: [0, 5_000, 30_000],
   webhookAllowLoopback: true,
+  keptRefusals: "off",
   circuit: { failures: 20, openMs: 1_000 },
   testCeilings: Object.fromEntries(Object.keys(exponents).map((currency) => [currency, minor(20_000n)])) as never
 }

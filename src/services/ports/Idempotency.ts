@@ -36,8 +36,8 @@ export class Idempotency extends Context.Service<
     readonly claim: (scope: KeyScope, fingerprint: Uint8Array) => Effect.Effect<Claimed>
     /** Keeps a refusal that came before any transaction. False when the claim is no longer the newest, or a transaction exists. */
     readonly complete: (claim: Claim, answer: StoredAnswer) => Effect.Effect<boolean>
-    /** Forgets the claim, so that the key can run again. Does nothing when the claim was lost or a transaction exists. */
-    readonly release: (claim: Claim) => Effect.Effect<void>
+    /** Forgets the claim, so that the key can run again. False, and nothing is done, when the claim was lost or a transaction exists. */
+    readonly release: (claim: Claim) => Effect.Effect<boolean>
     /**
      * The request has ended, and its outcome is open or unknown: where a transaction exists the key answers from it from now on, and is not
      * in progress until the lease runs out; otherwise the claim is forgotten, and nothing of it can commit any more. Nothing where it was

@@ -3,6 +3,7 @@ import type { AskSchedule } from "../../domain/Asking.ts"
 import type { CircuitPolicy } from "../../domain/CircuitBreaker.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import type { RateLimit } from "./RateLimits.ts"
 
 /** The settings that rules need, read once by Config. Durations are milliseconds unless the name says otherwise. */
 export class Policy extends Context.Service<
@@ -13,6 +14,8 @@ export class Policy extends Context.Service<
     readonly signatureMaxAheadSeconds: number
     readonly nonceKeptSeconds: number
     readonly idempotencyLeaseMs: number
+    /** How many refusals are kept for the keys of one tenant and mode. */
+    readonly keptRefusals: RateLimit | "off"
     readonly providerTimeoutMs: number
     readonly askSchedule: AskSchedule
     readonly collectionExpiryMs: number
