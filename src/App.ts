@@ -19,6 +19,7 @@ import { Probe } from "./persistence/Probe.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { servicesOn } from "./Services.ts"
+import { auditWatching } from "./services/AuditWatch.ts"
 import { type Build, Health } from "./services/Health.ts"
 import { Ingress } from "./services/Ingress.ts"
 import { Standing } from "./services/ports/Standing.ts"
@@ -95,6 +96,7 @@ const workers = Layer.effectDiscard(
     yield* Effect.forkScoped((yield* Reconciler).run)
     yield* Effect.forkScoped((yield* Ingress).run)
     yield* Effect.forkScoped(sweeping)
+    yield* Effect.forkScoped(auditWatching)
   })
 )
 

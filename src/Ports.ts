@@ -39,13 +39,15 @@ export interface DatabaseSettings {
 /** Screening decides by its rows; a real screening service takes their place here. */
 const screeningByRows = Layer.provideMerge(ScreeningByRows, DenialsPg)
 
+/** How things stand shows the end of the audit log. */
+const standing = Layer.provideMerge(StandingPg, AuditLogPg)
+
 const databaseOf = ({ databaseUrl }: DatabaseSettings) =>
   Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer({ url: databaseUrl }))
 
 const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { masterKey, policy }: DatabaseSettings) => {
   const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)
   return Layer.mergeAll(
-    AuditLogPg,
     CodesPg,
     PayerLocksPg,
     BeneficiariesPg,
@@ -61,7 +63,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     outbox,
     ProviderInboxPg,
     QuotesPg,
-    StandingPg,
+    standing,
     TenantChangesPg,
     TenantsPg,
     TransactionsPg,

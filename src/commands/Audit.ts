@@ -13,8 +13,8 @@ const MOST_ROWS = 10_000
 
 const Limit = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: MOST_ROWS }))
 
-/** A head as the gateway's log and its metrics show it: the row's number and its hash. */
-const Head = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,17}:[0-9a-f]{64}$/)).pipe(
+/** A head as the gateway's log shows it: the row's number and its hash. Metrics hold the first twelve digits of it, as a number. */
+const Head = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,17}:[0-9a-f]{12,64}$/)).pipe(
   Schema.decodeTo(Schema.Struct({ sequence: Schema.BigInt, hash: Schema.String }), {
     decode: SchemaGetter.transform((text: string) => ({
       sequence: BigInt(text.slice(0, text.indexOf(":"))),

@@ -27,6 +27,7 @@ const attributes = {
   event_id: "a webhook event",
   event_type: "its kind",
   command: "an operator's command",
+  audit_head: "the newest row of the audit log: its number and its hash",
   host: "a listener's own address",
   port: "a listener's own port",
   method: "an HTTP method",

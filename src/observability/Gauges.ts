@@ -37,7 +37,9 @@ export const gauges = (seen: Picture | null): ReadonlyArray<Family> => [
     help: "1 when the database answered this scrape, else 0.",
     samples: [[{}, seen === null ? 0 : 1]]
   },
-  ...(seen === null ? [] : [...transactions(seen), ...queues(seen), ...money(seen), ...checks(seen), connections(seen)])
+  ...(seen === null
+    ? []
+    : [...transactions(seen), ...queues(seen), ...money(seen), ...checks(seen), ...audit(seen), connections(seen)])
 ]
 
 /** How far this machine's clock is off; positive where it is ahead of the database's. */
@@ -169,6 +171,23 @@ const checks = ({ checks: all }: Picture): ReadonlyArray<Family> => {
     }
   ]
 }
+
+/** So much of a hash is a whole number that every reader of metrics keeps exactly. */
+const HASH_DIGITS = 12
+
+const audit = ({ auditHead: { authentic, hash, sequence } }: Picture): ReadonlyArray<Family> => [
+  { name: "gateway_audit_head_sequence", help: "How many rows the audit log has.", samples: [[{}, sequence]] },
+  {
+    name: "gateway_audit_head_hash",
+    help: `The first ${HASH_DIGITS} hexadecimal digits of the newest row's hash, as a number.`,
+    samples: [[{}, Number.parseInt(hash.slice(0, HASH_DIGITS) || "0", 16)]]
+  },
+  {
+    name: "gateway_audit_log_broken",
+    help: "1 when the end of the audit log is not one that a gateway wrote, else 0.",
+    samples: [[{}, authentic ? 0 : 1]]
+  }
+]
 
 const connections = ({ connections: states }: Picture): Family => ({
   name: "gateway_database_connections",

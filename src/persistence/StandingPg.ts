@@ -1,6 +1,7 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
+import { AuditLog } from "../services/ports/AuditLog.ts"
 import {
   type AgeBand,
   Check,
@@ -40,6 +41,7 @@ export const StandingPg = Layer.effect(
   Standing,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const { head: auditHead } = yield* AuditLog
 
     const openRows = sql`
       SELECT app_id, reference, kind, mode, provider, created_at FROM transactions
@@ -105,6 +107,7 @@ export const StandingPg = Layer.effect(
         floats: yield* floats,
         checks: yield* checks(sql`SELECT name, subject, at, differences FROM checks ORDER BY name, subject`),
         unparted: (yield* unparted(sql)).map(({ name }) => name),
+        auditHead: yield* auditHead,
         connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count]))
       }
     })

@@ -64,6 +64,7 @@ const picture: Picture = {
     { name: "reconcile", subject: "eversend", at: AT, differences: 2 }
   ],
   unparted: [],
+  auditHead: { sequence: 12n, hash: "00000000000affff", authentic: false },
   connections: { idle: 3 }
 }
 
@@ -132,6 +133,9 @@ describe("Management", () => {
       expect(value("gateway_outbox_late_seconds")).toBe(7)
       expect(value("gateway_inbox_late_seconds")).toBe(0)
       expect(value("gateway_float_minor", { mode: "live", currency: "UGX", account: "reserved" })).toBe(900)
+      expect(value("gateway_audit_head_sequence")).toBe(12)
+      expect(value("gateway_audit_head_hash")).toBe(0xa)
+      expect(value("gateway_audit_log_broken")).toBe(1)
       expect(value("gateway_ledger_differences")).toBe(0)
       expect(value("gateway_reconcile_differences", { provider: "eversend" })).toBe(2)
       expect(value("gateway_database_up")).toBe(1)

@@ -3,6 +3,7 @@ import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { LedgerAuditPg } from "../../src/persistence/LedgerAuditPg.ts"
 import { PartitionsPg } from "../../src/persistence/PartitionsPg.ts"
@@ -40,6 +41,7 @@ const stage = Effect.gen(function* () {
   const { node, url } = yield* given(1_000_000n)
   const ports = yield* Layer.build(
     Layer.mergeAll(PartitionsPg, LedgerAuditPg, StandingPg, WebhookDeliveriesPg).pipe(
+      Layer.provideMerge(AuditLogPg),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Database.layer({ url }))
     )

@@ -1,16 +1,24 @@
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { StandingPg } from "../../src/persistence/StandingPg.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { type Check, Standing } from "../../src/services/ports/Standing.ts"
-import { givenDatabase } from "../support/GivenDatabase.ts"
+import { givenDatabase, masterKey } from "../support/GivenDatabase.ts"
 
 const NOW = Date.now()
 
 const given = Effect.gen(function* () {
   const url = yield* givenDatabase
-  const context = yield* Layer.build(Layer.provideMerge(StandingPg, Database.layer({ url })))
+  const context = yield* Layer.build(
+    StandingPg.pipe(
+      Layer.provideMerge(AuditLogPg),
+      Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(Database.layer({ url }))
+    )
+  )
   return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, Standing) }
 })
 

@@ -1,24 +1,17 @@
 import { performance } from "node:perf_hooks"
 import { expect } from "@effect/vitest"
-import { Context, Effect, type Scope } from "effect"
+import { Context, Effect } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Settlement } from "../../src/services/Settlement.ts"
 import { payout } from "../providers/EversendBench.ts"
-import { type Exposition, sampled } from "../support/Exposition.ts"
+import { sampled } from "../support/Exposition.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
-import type { Operated } from "../support/Operating.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { tenantOn, webhooksOf } from "../support/Stack.ts"
-import { ends, fires, grownOlder, neverExecuted, statusOf } from "./AlertFiring.ts"
-
-export interface Fault {
-  /** What goes wrong, and where it can be mended, until when: its alerts end then. */
-  readonly about: string
-  readonly alerts: ReadonlyArray<string>
-  readonly story: (operated: Operated, before: Exposition) => Effect.Effect<unknown, unknown, Scope.Scope>
-}
+import { ends, type Fault, fires, grownOlder, neverExecuted, statusOf } from "./AlertFiring.ts"
+import { auditFault } from "./AuditFault.ts"
 
 /** Each from the alert to its mend, in an order in which one stack can bear them. */
 export const stories: ReadonlyArray<Fault> = [
@@ -42,6 +35,7 @@ export const stories: ReadonlyArray<Fault> = [
       yield* ends(operated, "LedgerDifference")
     })
   },
+  auditFault,
   {
     about: "the provider executed what we never asked for",
     alerts: ["ReconcileDifference"],

@@ -1,11 +1,18 @@
 import { expect } from "@effect/vitest"
-import { Context, Effect } from "effect"
+import { Context, Effect, type Scope } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { Settlement } from "../../src/services/Settlement.ts"
 import { evaluations, firing, readRules } from "../support/AlertRules.ts"
 import type { Exposition } from "../support/Exposition.ts"
 import type { Operated } from "../support/Operating.ts"
 import { eventually } from "../support/SignedClient.ts"
+
+export interface Fault {
+  /** What goes wrong, and where it can be mended, until when: its alerts end then. */
+  readonly about: string
+  readonly alerts: ReadonlyArray<string>
+  readonly story: (operated: Operated, before: Exposition) => Effect.Effect<unknown, unknown, Scope.Scope>
+}
 
 export const rules = readRules("deploy/prometheus/alerts.yml")
 

@@ -58,7 +58,7 @@ export class AuditLog extends Context.Service<
     readonly head: Effect.Effect<StandingHead>
     /**
      * Recomputes the whole chain, up to a head that only a gateway can have written. Without `exported` it cannot tell a database that was put
-     * back as a whole to an earlier state; with a head that was seen outside it can.
+     * back as a whole to an earlier state; with a head that was seen outside it can. Of its hash the first digits are enough.
      */
     readonly verify: (exported: AuditHead | null) => Effect.Effect<AuditReport>
   }

@@ -2,6 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
+import type { StandingHead } from "./AuditLog.ts"
 
 /** How long something has been open: less than this. */
 export const AgeBand = Schema.Literals(["1m", "10m", "1h", "24h", "older"])
@@ -77,6 +78,8 @@ export interface Picture {
   readonly checks: ReadonlyArray<Check>
   /** Tables with rows of a time that no partition was made for; they count all the same. */
   readonly unparted: ReadonlyArray<string>
+  /** The end of the audit log. */
+  readonly auditHead: StandingHead
   /** Connections of every gateway process to the database, by what they do. */
   readonly connections: Readonly<Record<string, number>>
 }

@@ -1,0 +1,41 @@
+import { Effect, Exit } from "effect"
+import { type AuditHead, AuditLog } from "./ports/AuditLog.ts"
+
+const EVERY = "1 minute"
+
+/**
+ * Looks at the end of the audit log, and has the log of this process say what it is: a copy of it that lies outside the database. What
+ * `gateway audit verify --head` is given later comes from there, or from the metrics.
+ */
+export const makeAuditWatch = Effect.gen(function* () {
+  const log = yield* AuditLog
+  let seen: AuditHead | undefined
+
+  const look = Effect.gen(function* () {
+    const head = yield* log.head
+    const named = Effect.annotateLogs({ audit_head: textOf(head) })
+    if (!head.authentic) yield* named(Effect.logError(FORGED))
+    if (seen !== undefined && (head.sequence < seen.sequence || (head.sequence === seen.sequence && head.hash !== seen.hash))) {
+      yield* Effect.logError(GONE).pipe(Effect.annotateLogs({ audit_head: textOf(seen) }))
+      return
+    }
+    if (head.sequence !== seen?.sequence) yield* named(Effect.logInfo("the end of the audit log"))
+    seen = head
+  })
+
+  return Effect.gen(function* () {
+    const exit = yield* Effect.exit(look)
+    if (Exit.isFailure(exit)) yield* Effect.logError("the audit log could not be looked at", exit.cause)
+  })
+})
+
+/** As `gateway audit verify --head` takes it. */
+const textOf = ({ hash, sequence }: AuditHead): string => `${sequence}:${hash}`
+
+const FORGED = "the end of the audit log is not one that a gateway wrote: run gateway audit verify"
+const GONE = "rows of the audit log are gone that this process has seen: run gateway audit verify with this head"
+
+/** For ever, and once at the start. */
+export const auditWatching = Effect.flatMap(makeAuditWatch, (look) =>
+  Effect.andThen(look, Effect.forever(Effect.delay(look, EVERY)))
+)

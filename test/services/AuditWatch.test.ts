@@ -1,0 +1,61 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Logger, References } from "effect"
+import { TestClock } from "effect/testing"
+import { auditWatching } from "../../src/services/AuditWatch.ts"
+import { AuditLog, type StandingHead } from "../../src/services/ports/AuditLog.ts"
+
+/** What is said when the log ends so at one look after another, a minute between them. */
+const said = (...heads: ReadonlyArray<StandingHead | "broken">) =>
+  Effect.gen(function* () {
+    const lines: Array<readonly [level: string, message: string, head: unknown]> = []
+    const logger = Logger.make(({ fiber, logLevel, message }) => {
+      lines.push([logLevel, String(message), fiber.getRef(References.CurrentLogAnnotations)["audit_head"]])
+    })
+    let look = 0
+    const head = Effect.suspend(() => {
+      const now = heads[Math.min(look++, heads.length - 1)]
+      return now === undefined || now === "broken" ? Effect.die(new Error("the database is gone")) : Effect.succeed(now)
+    })
+    yield* Effect.forkScoped(auditWatching).pipe(Effect.provide([Layer.mock(AuditLog, { head }), Logger.layer([logger])]))
+    yield* TestClock.adjust(`${heads.length - 1} minutes`)
+    return lines
+  })
+
+const head = (sequence: bigint, hash: string, authentic = true): StandingHead => ({ sequence, hash, authentic })
+
+describe("the end of the audit log", () => {
+  it.effect("is told to the log of the process at the start and when it changed, for a copy outside the database", () =>
+    Effect.gen(function* () {
+      const lines = yield* said(head(4n, "aa"), head(4n, "aa"), head(6n, "bb"))
+      expect(lines).toEqual([
+        ["Info", "the end of the audit log", "4:aa"],
+        ["Info", "the end of the audit log", "6:bb"]
+      ])
+    })
+  )
+
+  it.effect("is an error where rows that were seen are gone or others, and the error names what was seen", () =>
+    Effect.gen(function* () {
+      const gone = "rows of the audit log are gone that this process has seen: run gateway audit verify with this head"
+      const lines = yield* said(head(6n, "bb"), head(4n, "aa"), head(6n, "cc"), "broken", head(7n, "dd"))
+      expect(lines).toEqual([
+        ["Info", "the end of the audit log", "6:bb"],
+        ["Error", gone, "6:bb"],
+        ["Error", gone, "6:bb"],
+        ["Error", expect.stringContaining("the audit log could not be looked at"), undefined],
+        ["Info", "the end of the audit log", "7:dd"]
+      ])
+    })
+  )
+
+  it.effect("is an error where no gateway wrote it", () =>
+    Effect.gen(function* () {
+      const [first] = yield* said(head(6n, "bb", false))
+      expect(first).toEqual([
+        "Error",
+        "the end of the audit log is not one that a gateway wrote: run gateway audit verify",
+        "6:bb"
+      ])
+    })
+  )
+})
