@@ -15,7 +15,7 @@ const TIMEOUT_MS = 90_000
 
 /** Labels whose values are few, whoever comes: no tenant, no transaction, no address. */
 const bounded: ReadonlyArray<string> =
-  "route reason status code class le quantile job step state provider call outcome operation mode verdict kind age currency account".split(
+  "route reason why status code class le quantile job step state provider call outcome operation mode verdict kind age currency account".split(
     " "
   )
 
