@@ -43,8 +43,8 @@ const deliveries = Command.make(
     const outgoing = yield* WebhookDeliveries
     const tenants = yield* Tenants
     if (Option.isNone(yield* tenants.find(appId))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
-    const found = yield* outgoing.list(appId, mode, Option.getOrNull(status), SHOWN, null)
-    yield* answer(found.map(deliveryView))
+    const { items } = yield* outgoing.list(appId, mode, Option.getOrNull(status), SHOWN, null)
+    yield* answer(items.map(deliveryView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription(`A tenant's newest ${SHOWN} deliveries with their attempts`))
 

@@ -12,6 +12,8 @@ import { Moment, rowsOf } from "./Rows.ts"
 
 /** Of one delivery's attempts the last so many are shown: the whole schedule, and what was asked for by hand. */
 const ATTEMPTS_SHOWN = 20
+/** A tenant's own endpoint writes the excerpts: a list ends where they would make its answer large. */
+const EXCERPT_BYTES_SHOWN = 128 * 1024
 
 const heads = rowsOf(
   Schema.Struct({
@@ -33,7 +35,8 @@ const attemptRows = rowsOf(
     at: Moment,
     durationMs: Schema.Number,
     status: Schema.NullOr(Schema.Number),
-    excerpt: Schema.String
+    /** Null where the list is full. */
+    excerpt: Schema.NullOr(Schema.String)
   })
 )
 const owners = rowsOf(Schema.Struct({ appId: AppId, mode: Mode }))
@@ -48,17 +51,21 @@ export const WebhookDeliveriesPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const trail = auditTrail(sql, (yield* Vault).hash)
 
+    /** The first of these deliveries, as many as the excerpts of their attempts leave room for; one at least. */
     const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Omit<Delivery, "attempts">>) {
       const [first] = rows
       if (first === undefined) return []
       const attempts = yield* attemptRows(sql`
-        SELECT a.delivery_id AS "deliveryId", a.at, a.duration_ms AS "durationMs", a.status, a.excerpt
-        FROM unnest(${rows.map(({ id }) => id)}::text[]) AS d(id)
+        SELECT a.delivery_id AS "deliveryId", a.at, a.duration_ms AS "durationMs", a.status,
+          CASE WHEN d.place = 1 OR sum(octet_length(a.excerpt)) OVER (ORDER BY d.place) <= ${EXCERPT_BYTES_SHOWN} THEN a.excerpt END AS excerpt
+        FROM unnest(${rows.map(({ id }) => id)}::text[]) WITH ORDINALITY AS d(id, place)
         CROSS JOIN LATERAL (
           SELECT * FROM delivery_attempts t WHERE t.app_id = ${first.appId} AND t.delivery_id = d.id ORDER BY t.line DESC LIMIT ${ATTEMPTS_SHOWN}
         ) a
         ORDER BY a.delivery_id, a.line`)
-      return rows.map(
+      const cut = new Set(attempts.flatMap(({ deliveryId, excerpt }) => (excerpt === null ? [deliveryId] : [])))
+      const end = rows.findIndex(({ id }) => cut.has(id))
+      return rows.slice(0, end < 0 ? rows.length : end).map(
         (row): Delivery => ({
           ...row,
           attempts: attempts.filter(({ deliveryId }) => deliveryId === row.id).map(attemptOf)
@@ -84,8 +91,9 @@ export const WebhookDeliveriesPg = Layer.effect(
       const rows = yield* heads(sql`
         SELECT ${columns} FROM deliveries d JOIN events v ON v.app_id = d.app_id AND v.id = d.event_id
         WHERE d.app_id = ${appId} AND d.mode = ${mode} AND ${only} AND ${older}
-        ORDER BY d.created_at DESC, d.id DESC LIMIT ${limit}`)
-      return yield* withAttempts(rows)
+        ORDER BY d.created_at DESC, d.id DESC LIMIT ${limit + 1}`)
+      const items = (yield* withAttempts(rows)).slice(0, limit)
+      return { items, more: rows.length > items.length }
     })
 
     const find = Effect.fn("WebhookDeliveries.find")(function* (appId: AppId, mode: Mode, id: Reference) {
@@ -203,7 +211,14 @@ export const WebhookDeliveriesPg = Layer.effect(
   })
 )
 
-const attemptOf = ({ at, durationMs, excerpt, status }: DeliveryAttempt): DeliveryAttempt => ({ at, durationMs, status, excerpt })
+const attemptOf = ({ at, durationMs, excerpt, status }: AttemptRow): DeliveryAttempt => ({
+  at,
+  durationMs,
+  status,
+  excerpt: excerpt ?? ""
+})
+
+type AttemptRow = Omit<DeliveryAttempt, "excerpt"> & { readonly excerpt: string | null }
 
 interface Step {
   readonly seen: number

@@ -119,10 +119,9 @@ export class Webhooks extends Context.Service<
 
       const deliveries = Effect.fn("Webhooks.deliveries")(function* ({ appId, mode }: Caller, query: DeliveriesQuery) {
         const { after, limit, status } = query
-        const found = yield* outgoing.list(appId, mode, status, limit + 1, after)
-        const items = found.slice(0, limit)
+        const { items, more } = yield* outgoing.list(appId, mode, status, limit, after)
         const last = items.at(-1)
-        const next = found.length > limit && last !== undefined ? { at: last.createdAt, id: last.id } : null
+        const next = more && last !== undefined ? { at: last.createdAt, id: last.id } : null
         return { items, next }
       })
 

@@ -10,6 +10,8 @@ import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { makeRetention } from "../../src/services/WebhookRetention.ts"
 import { auditEntry, givenDatabase, givenNode, newReference } from "../support/GivenDatabase.ts"
 
+type Page = Effect.Success<ReturnType<WebhookDeliveries["Service"]["list"]>>
+
 const DAY_MS = 24 * 3_600_000
 const acme = AppId.make("acme")
 const idOf = (n: number) => Reference.make(String(n).padStart(26, "0"))
@@ -123,6 +125,44 @@ describe("a delivery", () => {
       expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1)))).toMatchObject({ status: "delivered" })
       expect(yield* deliveries.redeliver(acme, "live", idOf(1), 20, auditEntry())).toBe(false)
       expect(yield* deliveries.owner(idOf(2))).toEqual(Option.none())
+    })
+  )
+})
+
+describe("a list of deliveries", () => {
+  it.effect("ends where what endpoints answered would make it large, and goes on after that until all were shown", () =>
+    Effect.gen(function* () {
+      const { deliveries, events, sql } = yield* given
+      yield* events(12, "payout.failed", "delivered")
+      yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+        SELECT d.app_id, d.id, d.created_at, 1, 500, repeat(chr(1), 4096) FROM deliveries d, generate_series(1, 12)`
+      const sizes: Array<number> = []
+      const shown: Array<number> = []
+      let after: { at: number; id: string } | null = null
+      for (let goesOn = true; goesOn; ) {
+        const page: Page = yield* deliveries.list(acme, "test", null, 100, after)
+        const { items, more } = page
+        sizes.push(items.flatMap(({ attempts }) => attempts).reduce((sum, { excerpt }) => sum + excerpt.length, 0))
+        shown.push(...items.map(({ id }) => Number(id)))
+        const last = items.at(-1)
+        after = last === undefined ? null : { at: last.createdAt, id: last.id }
+        goesOn = more
+      }
+      expect(shown).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(128 * 1024)
+      expect(yield* deliveries.list(acme, "test", null, 2, null)).toMatchObject({ items: { length: 2 }, more: true })
+      expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1))).attempts).toHaveLength(13)
+    })
+  )
+
+  it.effect("shows one delivery at least, however much its endpoint answered", () =>
+    Effect.gen(function* () {
+      const { deliveries, events, sql } = yield* given
+      yield* events(2, "payout.failed", "delivered")
+      yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+        SELECT d.app_id, d.id, d.created_at, 1, 500, repeat('€', 4096) FROM deliveries d, generate_series(1, 20)`
+      const { items, more } = yield* deliveries.list(acme, "test", null, 100, null)
+      expect([items.map(({ id }) => Number(id)), more]).toEqual([[2], true])
     })
   )
 })

@@ -26,14 +26,17 @@ export interface RecoveryStep {
 export class WebhookDeliveries extends Context.Service<
   WebhookDeliveries,
   {
-    /** Newest first, at most `limit`, of every status where none is given. */
+    /**
+     * Newest first, at most `limit`, of every status where none is given. Fewer where the excerpts of their attempts are long; `more` says
+     * whether there are others after the last.
+     */
     readonly list: (
       appId: AppId,
       mode: Mode,
       status: DeliveryStatus | null,
       limit: number,
       after: Place | null
-    ) => Effect.Effect<ReadonlyArray<Delivery>>
+    ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly more: boolean }>
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
     /** Whose a delivery is, for operators, who know its id only. */
     readonly owner: (id: Reference) => Effect.Effect<Option.Option<{ readonly appId: AppId; readonly mode: Mode }>>
