@@ -4,7 +4,7 @@ import { Server } from "./http/Server.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
-import { Management } from "./observability/Management.ts"
+import { Management, ManagementAddress } from "./observability/Management.ts"
 import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
@@ -40,6 +40,9 @@ export const identifiers = IdentifiersLive
 
 /** Every provider that this program knows, registered or not. */
 export const providerNames = knownProviders.map(({ name }) => name)
+
+/** Where the listener for scrapes and load balancers of a gateway is. */
+export { ManagementAddress }
 
 /** What the commands need that run the processes of a data folder. */
 export const embeddedPostgres = EmbeddedPostgres

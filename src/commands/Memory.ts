@@ -47,6 +47,12 @@ export const Memory = {
     yield* Memory.write(file, JSON.stringify({ pid: process.pid, identity, url }))
   }),
 
+  /** Forgets this very process, and no other that has been written down since. */
+  forgetSelf: Effect.fnUntraced(function* (file: string): Effect.fn.Return<void> {
+    const found = yield* Memory.living(file)
+    if (Option.exists(found, ({ pid }) => pid === process.pid)) yield* Memory.forget(file)
+  }),
+
   /** The remembered process, if it still lives. */
   living: Effect.fnUntraced(function* (file: string): Effect.fn.Return<Option.Option<Remembered>> {
     const found = Option.flatMap(yield* Memory.read(file), decode)

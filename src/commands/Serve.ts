@@ -1,9 +1,11 @@
+import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { HttpServer } from "effect/http"
 import * as App from "../App.ts"
 import { answer } from "./Answer.ts"
 import { Installation } from "./Installation.ts"
+import { Memory } from "./Memory.ts"
 
 export const serve = Command.make(
   "serve",
@@ -20,12 +22,29 @@ export const serve = Command.make(
   )
 ).pipe(Command.withDescription("Run the gateway until SIGTERM or SIGINT, then let requests under way end"))
 
-/** Opens the gateway for as long as the scope lives. `url` is where it can be reached from this machine. */
+/**
+ * Opens the gateway for as long as the scope lives. `url` is where it can be reached from this machine; where its management port can be is
+ * written into the data folder meanwhile.
+ */
 export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   const context = yield* Layer.build(App.gateway(settings, yield* Installation.build))
   const { address } = Context.get(context, HttpServer.HttpServer)
   const port = "port" in address ? address.port : settings.port
+  const management = Context.get(context, App.ManagementAddress)
+  yield* remembered(settings.dataDir, `http://${reachable(management.host)}:${management.port}`)
   return { context, url: `http://${reachable(settings.host)}:${port}` }
+})
+
+/** Where a data folder remembers the management port of its gateway; of several the last one that was started. */
+export const managementFile = (dataDir: string): string => join(dataDir, "management.json")
+
+/** A gateway serves payments also where it may write no file: then `status` has to be told the port. */
+const remembered = Effect.fnUntraced(function* (dataDir: string, url: string) {
+  const file = managementFile(dataDir)
+  yield* Effect.andThen(Memory.folder(dataDir), Memory.rememberSelf(file, url)).pipe(
+    Effect.catchTag("Refusal", ({ message }) => Effect.logWarning(message))
+  )
+  yield* Effect.addFinalizer(() => Memory.forgetSelf(file))
 })
 
 /** Never ends by itself: the signal that ends it is how it is meant to end. */

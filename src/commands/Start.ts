@@ -67,11 +67,7 @@ const takeOver = Effect.fnUntraced(function* (dataDir: string) {
   yield* Memory.folder(dataDir)
   // Two that start together take their turns.
   yield* Effect.flatten(App.folderLock(join(dataDir, "start.lock"))(Effect.exit(exchange)))
-  yield* Effect.addFinalizer(() =>
-    Effect.flatMap(Memory.living(file), (found) =>
-      Option.exists(found, ({ pid }) => pid === process.pid) ? Memory.forget(file) : Effect.void
-    )
-  )
+  yield* Effect.addFinalizer(() => Memory.forgetSelf(file))
 })
 
 /** Brought back while the scope lives, and stopped with it. */
@@ -143,7 +139,7 @@ const introduce = Effect.fnUntraced(function* (
     url,
     simulator_url: simulatorUrl,
     tenant: key,
-    sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${join(dataDir, "tenant.json")} | curl -sS -H @- ${target}`,
+    sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${quoted(join(dataDir, "tenant.json"))} | curl -sS -H @- ${target}`,
     curl: `curl -sS ${lines.map((line) => `-H '${line}'`).join(" ")} ${target}`
   }
   yield* answer(view, [
@@ -162,3 +158,6 @@ const introduce = Effect.fnUntraced(function* (
     "Stop with Ctrl-C."
   ])
 })
+
+/** One word of a POSIX shell, whatever is in it. */
+const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)

@@ -6,8 +6,9 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { type Check, type Picture, Standing, type Unanswered } from "../services/ports/Standing.ts"
 import { answer } from "./Answer.ts"
+import { Memory } from "./Memory.ts"
 import { settingsWithProviders } from "./Provider.ts"
-import { reachable } from "./Serve.ts"
+import { managementFile, reachable } from "./Serve.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 5
@@ -28,7 +29,7 @@ export const status = Command.make(
     )
     yield* answer({
       at: iso(picture.at),
-      needs_attention: attention(picture, node.circuits_open),
+      needs_attention: attention(picture, node),
       providers: providersView(picture, registered),
       open_by_age: openView(picture),
       node_here: node,
@@ -74,7 +75,7 @@ const LATE_MS = 5 * MINUTE_MS
 /** What a person should look at first, in the order in which it matters; "nothing" when all is well. */
 const attention = (
   { at, checks, floats, inbox, open, outbox, reviews, unparted }: Picture,
-  circuits: ReadonlyArray<string>
+  { address, circuits_open: circuits }: Effect.Success<ReturnType<typeof nodeHere>>
 ): ReadonlyArray<string> => {
   const unknown = sum(open, ({ age, unknown }) => (age === "1m" ? 0 : unknown))
   const broken = checks.filter(({ differences }) => differences > 0)
@@ -84,7 +85,9 @@ const attention = (
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
     ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
     ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
-    ...circuits.map((circuit) => `held back by this node: ${circuit}`),
+    ...(typeof circuits === "string"
+      ? [`the node of this machine (${address}) is ${circuits}: what it holds back is not known`]
+      : circuits.map((circuit) => `held back by this node: ${circuit}`)),
     ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
     ...(isLate(outbox) ? ["webhooks are not sent"] : []),
     ...unparted.map((table) => `rows of ${table} lie in no month's partition`),
@@ -99,24 +102,32 @@ const attention = (
 const NODE_TIMEOUT = "2 seconds"
 const OPEN_CIRCUIT = /^gateway_provider_circuit_open\{provider="([^"]+)",mode="([^"]+)",operation="([^"]+)"\} [1-9]/gm
 
-/** The node of this machine by its management port. Circuits are each process's own: those of other nodes are on their pages and in the alert. */
-const nodeHere = Effect.fnUntraced(function* ({ host, managementPort }: App.Settings) {
-  const address = `http://${reachable(host)}:${managementPort}`
+const UNREACHABLE = "unreachable"
+
+/**
+ * The node of this machine by its management port: where the running one wrote down that it is, or else where the settings say. Circuits are each
+ * process's own: those of other nodes are on their pages and in the alert.
+ */
+const nodeHere = Effect.fnUntraced(function* ({ dataDir, managementHost, managementPort }: App.Settings) {
+  const running = yield* Memory.living(managementFile(dataDir))
+  const address = Option.match(running, {
+    onNone: () => `http://${reachable(managementHost)}:${managementPort}`,
+    onSome: ({ url }) => url
+  })
   const asked = (path: string) =>
     Effect.tryPromise((signal) =>
       fetch(`${address}${path}`, { signal }).then(async (answer) => ({ ok: answer.ok, text: await answer.text() }))
     ).pipe(Effect.timeout(NODE_TIMEOUT), Effect.option)
   const ready = yield* asked("/readyz")
-  const page = yield* asked("/metrics")
-  const circuits = Option.match(page, {
-    onNone: () => [],
-    onSome: ({ text }) =>
-      [...text.matchAll(OPEN_CIRCUIT)].map(([, provider, mode, operation]) => `${provider} ${mode} ${operation}`)
-  })
+  const page = Option.filter(yield* asked("/metrics"), ({ ok }) => ok)
   return {
     address,
-    readyz: Option.match(ready, { onNone: () => "no answer", onSome: ({ text }) => text.trim() }),
-    circuits_open: circuits
+    readyz: Option.match(ready, { onNone: () => UNREACHABLE, onSome: ({ text }) => text.trim() }),
+    circuits_open: Option.match(page, {
+      onNone: () => UNREACHABLE,
+      onSome: ({ text }) =>
+        [...text.matchAll(OPEN_CIRCUIT)].map(([, provider, mode, operation]) => `${provider} ${mode} ${operation}`)
+    })
   }
 })
 

@@ -1,5 +1,5 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Exit, Layer, Schema } from "effect"
+import { Context, Effect, Exit, Layer, Schema } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import type { Picture } from "../services/ports/Standing.ts"
@@ -37,17 +37,25 @@ export class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>
   }
 }
 
-const layer = (options: ManagementOptions): Layer.Layer<never, ManagementPortTaken> => {
+/** Where the management listener is, whatever port it was told to take. */
+export class ManagementAddress extends Context.Service<ManagementAddress, { readonly host: string; readonly port: number }>()(
+  "gateway/observability/ManagementAddress"
+) {}
+
+const layer = (options: ManagementOptions): Layer.Layer<ManagementAddress, ManagementPortTaken> => {
   const { host, port } = options
   const server = NodeHttpServer.layer(() => createServer(), { host, port, gracefulShutdownTimeout: SHUTDOWN_MS })
   const serving = Effect.gen(function* () {
-    return HttpServer.serve(answer(options, metrics(yield* pictures(options.standing), options.process)))
+    const { address } = yield* HttpServer.HttpServer
+    const listening = { host, port: "port" in address ? address.port : port }
+    const page = metrics(yield* pictures(options.standing), options.process)
+    return Layer.merge(HttpServer.serve(answer(options, page)), Layer.succeed(ManagementAddress, listening))
   })
   return Layer.unwrap(serving).pipe(
     Layer.provide(server),
     // Nobody wants a trace of each scrape.
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
-    Layer.catchTag("ServeError", () => Layer.effectDiscard(new ManagementPortTaken({ host, port })))
+    Layer.catchTag("ServeError", () => Layer.effect(ManagementAddress, new ManagementPortTaken({ host, port })))
   )
 }
 

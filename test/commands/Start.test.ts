@@ -1,14 +1,16 @@
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { chmod, mkdtemp, readdir, readFile, stat } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
+import { promisify } from "node:util"
 import { Effect, Option } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { LocalProcess } from "../../src/persistence/LocalProcess.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 
-const MAIN = resolve(import.meta.dirname, "../../src/gateway.js")
+const ROOT = resolve(import.meta.dirname, "../..")
+const MAIN = resolve(ROOT, "src/gateway.js")
 const STORY_MS = 90_000
 
 interface Running {
@@ -44,8 +46,14 @@ const run = (dataDir: string, args: ReadonlyArray<string>, more: NodeJS.ProcessE
   return { child, firstLine, ended }
 }
 
-const started = async ({ firstLine }: Running): Promise<{ url: string; simulator_url: string; tenant: object }> =>
-  JSON.parse(await firstLine)
+const started = async ({
+  firstLine
+}: Running): Promise<{
+  url: string
+  simulator_url: string
+  sign_and_send: string
+  tenant: object
+}> => JSON.parse(await firstLine)
 const remembered = async (dataDir: string, name: string): Promise<number> =>
   JSON.parse(await readFile(join(dataDir, `${name}.json`), "utf8")).pid
 const postmaster = async (dataDir: string): Promise<number> => {
@@ -111,7 +119,33 @@ describe("gateway start", () => {
 
       newer.child.kill("SIGTERM")
       expect(await newer.ended).toEqual({ code: 0, errors: "" })
+      await expect(remembered(dataDir, "management")).rejects.toThrow("ENOENT")
       expect(await Promise.all([...others, ...last].map(lives))).toEqual([false, false, false, false])
+    },
+    STORY_MS
+  )
+
+  it(
+    "prints commands that work in a folder whose name has spaces and quotes, and is found by status for as long as it lives",
+    async () => {
+      const dataDir = join(await folder(), "it's a gateway")
+      const first = start(dataDir)
+      const { sign_and_send } = await started(first)
+      const shell = promisify(execFile)
+      const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir }
+      const { stdout } = await shell("sh", ["-c", sign_and_send], { cwd: ROOT, env })
+      expect(JSON.parse(stdout).data).toEqual([expect.objectContaining({ currency: "UGX", available_minor: 1_000_000 })])
+
+      const status = async () => JSON.parse(await run(dataDir, ["status", "--json"]).firstLine)
+      const here = await status()
+      expect(here.node_here).toEqual({ address: expect.stringMatching(/^http:/), readyz: "ok", circuits_open: [] })
+      expect(here.needs_attention).toEqual(["the ledger was not verified for a day"])
+
+      first.child.kill("SIGKILL")
+      await first.ended
+      const gone = await status()
+      expect(gone.node_here).toMatchObject({ readyz: "unreachable", circuits_open: "unreachable" })
+      expect(gone.needs_attention[0]).toContain("unreachable")
     },
     STORY_MS
   )
