@@ -40,7 +40,7 @@ const run = (dataDir: string, args: ReadonlyArray<string>, more: NodeJS.ProcessE
       const end = output.indexOf("\n")
       if (end >= 0) done(output.slice(0, end))
     })
-    child.once("close", () => failed(new Error(errors)))
+    child.once("close", (code, signal) => failed(new Error(`${args.join(" ")} ended with ${code ?? signal}: ${errors}`)))
   })
   firstLine.catch(() => undefined)
   return { child, firstLine, ended }
