@@ -19,6 +19,7 @@ import {
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { currentTraceparent } from "../services/ports/TraceLinks.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { adjustmentEntry, resolutionEntry } from "./AdjustmentEntry.ts"
 import { applyParameters, applyStatement } from "./ApplyStatement.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { apart, wasHeld } from "./HeldRow.ts"
@@ -134,7 +135,7 @@ export const FloatLedgerPg = Layer.effect(
     })
 
     const post = Effect.fnUntraced(function* (adjustment: Adjustment, entry: Entry, after: FloatPosition) {
-      const { amount, appId, audit, currency, direction, externalId, mode, note } = adjustment
+      const { amount, appId, currency, direction, externalId, mode, note } = adjustment
       const reference = yield* identifiers.reference
       const at = iso(adjustment.at)
       const change = posted(entry, "available")
@@ -152,7 +153,7 @@ export const FloatLedgerPg = Layer.effect(
       yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)
         VALUES (${appId}, ${mode}, ${externalId}, ${reference}, ${direction}, ${currency}, ${amount}, ${note}, ${at}::timestamptz,
           ${JSON.stringify(encodePosition(after))}::json)`
-      yield* trail.write(audit)
+      yield* trail.write(adjustmentEntry(adjustment, reference))
     })
 
     const adjust = Effect.fn("FloatLedger.adjust")(
@@ -207,7 +208,7 @@ export const FloatLedgerPg = Layer.effect(
         const entry = step.entry?.phase === "correct" ? yield* covered(step.entry, appId, mode) : step.entry
         const [result] = yield* applyAll(sql)([{ ...step, entry, traceparent: yield* currentTraceparent }])
         if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies Resolved
-        yield* trail.write(audit)
+        yield* trail.write(resolutionEntry(audit, reference, entry))
         return result satisfies Resolved
       },
       (effect) => sql.withTransaction(effect),

@@ -1,5 +1,6 @@
 import type { LedgerRule } from "./LedgerRule.ts"
 import { accountRules } from "./rules/AccountRules.ts"
+import { adjustmentRules } from "./rules/AdjustmentRules.ts"
 import { entryRules } from "./rules/EntryRules.ts"
 import { eventRules } from "./rules/EventRules.ts"
 import { exchangeRules } from "./rules/ExchangeRules.ts"
@@ -14,6 +15,7 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
   ...positionRules,
   ...entryRules,
   ...accountRules,
+  ...adjustmentRules,
   ...exchangeRules,
   ...windowRules,
   ...recordRules,

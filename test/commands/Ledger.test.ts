@@ -72,7 +72,7 @@ describe("ledger verify", () => {
 
   it.effect("finds an entry without its cause, and a cause without its entry", () =>
     Effect.gen(function* () {
-      expect(yield* spoilt("DELETE FROM float_adjustments")).toEqual(["entries_have_a_cause"])
+      expect(yield* spoilt("DELETE FROM float_adjustments")).toEqual(["adjustments_are_audited", "entries_have_a_cause"])
       expect(yield* spoilt("DELETE FROM journal")).toEqual(["entries_have_a_cause", "postings_have_entries"])
     })
   )
@@ -122,6 +122,7 @@ describe("ledger verify", () => {
         "DELETE FROM float_adjustments"
       )
       expect(rules).toEqual([
+        "adjustments_are_audited",
         "corrections_make_the_record",
         "entries_have_a_cause",
         "entries_match_the_record",

@@ -27,7 +27,10 @@ const planted: ReadonlyArray<Planted> = [
   {
     promise: "a debit that was posted as a credit",
     damage: (given) => [adjusted(given, "debit"), ...adjustment(given, "debit", "open", 500)],
-    found: ({ appId }) => [`entries_have_a_cause ${appId}/ADJUSTED/open: a debit that is not its adjustment's`]
+    found: ({ appId }) => [
+      `adjustments_are_audited ${appId}/live/x: a debit without its audit row`,
+      `entries_have_a_cause ${appId}/ADJUSTED/open: a debit that is not its adjustment's`
+    ]
   },
   {
     promise: "one credit posted twice, in two places",
@@ -37,6 +40,7 @@ const planted: ReadonlyArray<Planted> = [
       ...adjustment(given, "credit", "close", 500)
     ],
     found: ({ appId }) => [
+      `adjustments_are_audited ${appId}/live/x: a credit without its audit row`,
       `entries_stand_in_their_slot ${appId}/ADJUSTED/close: a credit that stands where a second one could follow it`
     ]
   },

@@ -1,0 +1,61 @@
+import type { LedgerRule } from "../LedgerRule.ts"
+import { historySince } from "./HistoryRules.ts"
+
+// What operators did to floats, by what they did it with. The release before named a tenant by the row's subject and the direction by its action.
+const audited = `
+  SELECT l.sequence, l.action, coalesce(d.v->>'app_id', l.subject) AS app_id, d.v->>'mode' AS mode, d.v->>'external_id' AS external_id,
+    coalesce(d.v->>'direction', substr(l.action, length('float ') + 1)) AS direction, d.v->>'currency' AS currency,
+    d.v->>'amount_minor' AS amount_minor, d.v->>'reference' AS reference
+  FROM audit_log l CROSS JOIN LATERAL (SELECT audit_details(l.details) AS v) d WHERE d.v ? 'external_id'`
+
+// What people resolved; the row of the release before names the record by its subject, and no postings.
+const resolved = `
+  SELECT l.sequence, coalesce(d.v->>'resolved', l.subject) AS reference, d.v->>'slot' AS slot, d.v->>'postings' AS postings
+  FROM audit_log l CROSS JOIN LATERAL (SELECT audit_details(l.details) AS v) d WHERE d.v ? 'resolved' OR l.action = 'review resolve'`
+
+/** A person's postings are held against what the audit log says that the person did. Whether the log itself holds, `audit verify` says. */
+export const adjustmentRules: ReadonlyArray<LedgerRule> = [
+  {
+    rule: "adjustments_are_audited",
+    counted: "SELECT count(*) FROM float_adjustments",
+    broken: `
+      WITH audited AS (${audited})
+      SELECT coalesce(a.app_id, l.app_id) || '/' || coalesce(a.mode, l.mode, '') || '/' || coalesce(a.external_id, l.external_id) AS subject,
+        CASE WHEN l.sequence IS NULL THEN 'a ' || a.direction || ' without its audit row'
+          WHEN a.app_id IS NULL THEN 'audit row ' || l.sequence || ' names an adjustment that is not there'
+          ELSE 'a ' || a.direction || ' of ' || a.currency || ' ' || a.amount_minor || ', audit row ' || l.sequence || ' says ' || l.direction
+            || ' of ' || coalesce(l.currency, 'no currency') || ' ' || coalesce(l.amount_minor, 'no amount') END AS found
+      FROM float_adjustments a
+      FULL JOIN audited l ON l.app_id = a.app_id AND l.mode = a.mode AND l.external_id = a.external_id
+      WHERE l.sequence IS NULL OR a.app_id IS NULL OR coalesce(l.reference, a.reference) <> a.reference
+        OR (l.direction, l.currency, l.amount_minor) IS DISTINCT FROM (a.direction, a.currency, a.amount_minor::text)`
+  },
+  {
+    rule: "resolutions_are_audited",
+    counted: "SELECT count(*) FROM transaction_history WHERE actor = 'review' AND fact = 'Resolved'",
+    broken: `
+      WITH resolved AS (${resolved}),
+      lines AS (SELECT app_id, reference, count(*) AS times FROM transaction_history WHERE actor = 'review' AND fact = 'Resolved' GROUP BY 1, 2),
+      rows AS (SELECT reference, count(*) AS times FROM resolved GROUP BY 1),
+      posted AS (
+        SELECT app_id, reference, slot, string_agg(currency || ' ' || account || ' ' || amount_minor, '; '
+          ORDER BY currency COLLATE "C", account COLLATE "C") AS postings FROM postings GROUP BY 1, 2, 3
+      )
+      SELECT coalesce(h.app_id || '/', '') || coalesce(h.reference, r.reference) AS subject,
+        'resolved ' || coalesce(h.times, 0) || ' times, the audit log says ' || coalesce(r.times, 0) AS found
+      FROM lines h FULL JOIN rows r ON r.reference = h.reference
+      LEFT JOIN transactions t ON t.reference = coalesce(h.reference, r.reference)
+      WHERE h.times IS DISTINCT FROM r.times AND (t.reference IS NULL OR t.created_at >= ${historySince})
+      UNION ALL
+      SELECT coalesce(p.app_id || '/', '') || r.reference || '/' || r.slot,
+        'posted [' || coalesce(p.postings, '') || '], audit row ' || r.sequence || ' says [' || r.postings || ']'
+      FROM resolved r LEFT JOIN posted p ON p.reference = r.reference AND p.slot = r.slot
+      WHERE r.postings IS NOT NULL AND r.postings <> coalesce(p.postings, '')
+      UNION ALL
+      SELECT j.app_id || '/' || j.reference || '/' || j.slot, 'a correction that no audit row names'
+      FROM journal j LEFT JOIN resolved r ON r.reference = j.reference AND r.slot IS NOT DISTINCT FROM j.slot
+      -- The release before left no postings in its rows.
+      LEFT JOIN (SELECT DISTINCT reference FROM resolved WHERE postings IS NULL) o ON o.reference = j.reference
+      WHERE j.phase = 'correct' AND r.sequence IS NULL AND o.reference IS NULL`
+  }
+]
