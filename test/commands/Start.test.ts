@@ -74,8 +74,8 @@ const answers = async (url: string): Promise<number> => (await fetch(`${url}/hea
 describe("gateway start", () => {
   const folders: Array<string> = []
   const begun: Array<Running> = []
-  const folder = async (): Promise<string> => {
-    const made = await mkdtemp(join(tmpdir(), "payment-gateway-start-"))
+  const folder = async (name = "payment-gateway-start-"): Promise<string> => {
+    const made = await mkdtemp(join(tmpdir(), name))
     await chmod(made, 0o711)
     folders.push(made)
     return made
@@ -128,7 +128,7 @@ describe("gateway start", () => {
   it(
     "prints commands that work in a folder whose name has spaces and quotes, and is found by status for as long as it lives",
     async () => {
-      const dataDir = join(await folder(), "it's a gateway")
+      const dataDir = await folder("payment-gateway-it's a start-")
       const first = start(dataDir)
       const { sign_and_send } = await started(first)
       const shell = promisify(execFile)
@@ -146,6 +146,8 @@ describe("gateway start", () => {
       const gone = await status()
       expect(gone.node_here).toMatchObject({ readyz: "unreachable", circuits_open: "unreachable" })
       expect(gone.needs_attention[0]).toContain("unreachable")
+      // Whoever starts it again stops what lived on.
+      await started(start(dataDir))
     },
     STORY_MS
   )
