@@ -1,10 +1,9 @@
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { Direction } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
 import type { AppId } from "../domain/Ids.ts"
 import { Mode } from "../domain/Ids.ts"
-import { type Limit, limitsFor, Window } from "../domain/Limits.ts"
+import { type Limit, LimitDirection, limitsFor, Window, windowsOf } from "../domain/Limits.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Limits } from "../services/ports/Limits.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
@@ -26,7 +25,9 @@ const view = ({ count, direction, mode, window }: Limit) => ({ mode, direction, 
 const limitsOf = Effect.fnUntraced(function* (tenant: AppId) {
   const limits = yield* Limits
   const own = yield* limits.own(tenant)
-  return Mode.literals.flatMap((mode) => Direction.literals.flatMap((direction) => limitsFor(mode, direction, own))).map(view)
+  return Mode.literals
+    .flatMap((mode) => LimitDirection.literals.flatMap((direction) => limitsFor(mode, direction, own)))
+    .map(view)
 })
 
 const set = Command.make(
@@ -34,7 +35,10 @@ const set = Command.make(
   {
     appId,
     mode,
-    direction: Flag.Literals("direction", Direction.literals).pipe(Flag.withDefault("payout"), Flag.withDescription("which way")),
+    direction: Flag.Literals("direction", LimitDirection.literals).pipe(
+      Flag.withDefault("payout"),
+      Flag.withDescription("which way; code counts the codes that are texted to payers, in hour and day")
+    ),
     window: Flag.Literals("window", Window.literals).pipe(
       Flag.withDescription("destination counts one recipient's (or payer's) hour, destination_day its day")
     ),
@@ -42,6 +46,11 @@ const set = Command.make(
   },
   Effect.fn(function* ({ appId, ...limit }) {
     const limits = yield* Limits
+    const windows = windowsOf(limit.direction)
+    if (!windows.includes(limit.window))
+      return yield* new Refusal({
+        message: `a ${limit.direction} is counted in ${windows.join(" and ")}, not in ${limit.window}`
+      })
     const entry = yield* audit("limit set", appId, { ...limit, count: String(limit.count) })
     if (!(yield* limits.set(appId, limit, entry))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
     yield* answer(yield* limitsOf(appId))
@@ -58,7 +67,7 @@ const list = Command.make(
 ).pipe(Command.withDescription("The limits that hold for a tenant, its own and the defaults"))
 
 export const limit = Command.make("limit").pipe(
-  Command.withDescription("How many transactions a tenant may make in a window of time"),
+  Command.withDescription("How many transactions a tenant may make, and codes it may have texted, in a window of time"),
   Command.withSubcommands([set, list])
 )
 

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { Direction } from "./Corridor.ts"
+import { Direction } from "./Corridor.ts"
 import type { Mode } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 
@@ -15,31 +15,41 @@ const lengths = { hour: HOUR_MS, day: DAY_MS, destination: HOUR_MS, destination_
   number
 >
 
+/** What is counted: money in either direction, or codes that are texted to payers. */
+export const LimitDirection = Schema.Literals([...Direction.literals, "code"])
+export type LimitDirection = typeof LimitDirection.Type
+
+/** The windows that a direction is counted in. One number's codes are counted by themselves, in ten minutes. */
+export const windowsOf = (direction: LimitDirection): ReadonlyArray<Window> =>
+  direction === "code" ? ["hour", "day"] : Window.literals
+
 type Counts = { readonly [W in Window]?: number }
 
 /** decisions.md section 8. A missing window is not limited. */
-export const defaultLimits: { readonly [M in Mode]: { readonly [D in Direction]: Counts } } = {
+export const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirection]: Counts } } = {
   live: {
     payout: { hour: 600, day: 5_000, destination: 20, destination_day: 100 },
-    collection: { destination: 10, destination_day: 30 }
+    collection: { destination: 10, destination_day: 30 },
+    code: { hour: 600, day: 5_000 }
   },
   test: {
     payout: { hour: 60, day: 200, destination: 20, destination_day: 100 },
-    collection: { hour: 60, day: 200, destination: 10, destination_day: 30 }
+    collection: { hour: 60, day: 200, destination: 10, destination_day: 30 },
+    code: { hour: 60, day: 200 }
   }
 }
 
 /** One tenant's own limit. */
 export interface Limit {
   readonly mode: Mode
-  readonly direction: Direction
+  readonly direction: LimitDirection
   readonly window: Window
   readonly count: number
 }
 
 /** The limits that hold: the tenant's own before the defaults, in the order in which they refuse. */
-export const limitsFor = (mode: Mode, direction: Direction, own: ReadonlyArray<Limit>): ReadonlyArray<Limit> =>
-  Window.literals.flatMap((window) => {
+export const limitsFor = (mode: Mode, direction: LimitDirection, own: ReadonlyArray<Limit>): ReadonlyArray<Limit> =>
+  windowsOf(direction).flatMap((window) => {
     const override = own.find((limit) => limit.mode === mode && limit.direction === direction && limit.window === window)
     const count = override?.count ?? defaultLimits[mode][direction][window]
     return count === undefined ? [] : [{ mode, direction, window, count }]

@@ -4,7 +4,8 @@ import type { Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { type Attempted, type CodeAttempt, Codes } from "../services/ports/Codes.ts"
 import type { Claim } from "../services/ports/Idempotency.ts"
-import { Moment, rowsOf } from "./Rows.ts"
+import { rowsOf } from "./Rows.ts"
+import { sentCodes } from "./SentCodesPg.ts"
 
 const codeRows = rowsOf(
   Schema.Struct({
@@ -20,7 +21,6 @@ const statusRows = rowsOf(Schema.Struct({ status: Schema.String }))
 const partyRows = rowsOf(Schema.Struct({ party_hash: Schema.NullOr(Schema.Uint8Array) }))
 const countRows = rowsOf(Schema.Struct({ wrong: Schema.Number }))
 const leasedRows = rowsOf(Schema.Struct({ leased: Schema.Boolean }))
-const requestRows = rowsOf(Schema.Struct({ oldest: Moment, granted: Schema.Boolean }))
 
 type Place = Pick<CodeAttempt, "appId" | "reference">
 
@@ -117,36 +117,6 @@ export const CodesPg = Layer.effect(
       return row?.leased === true ? "leased" : "unheard"
     }, Effect.orDie)
 
-    const request: Codes["Service"]["request"] = Effect.fn("Codes.request")(
-      function* ({ appId, mode, partyHash }, at, limit, windowMs) {
-        const now = iso(at)
-        const since = iso(at - windowMs)
-        // The row that stands there is locked by the conflict, so that what is counted is what there is.
-        const [row] = yield* requestRows(sql`INSERT INTO code_requests AS r (app_id, mode, party_hash, sent)
-          VALUES (${appId}, ${mode}, ${partyHash}, ARRAY[${now}::timestamptz])
-          ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent =
-            (SELECT coalesce(array_agg(one ORDER BY one), '{}') FROM (
-              SELECT one FROM unnest(r.sent || EXCLUDED.sent) AS one WHERE one > ${since}::timestamptz ORDER BY one LIMIT ${limit + 1}) kept)
-          RETURNING sent[1] AS oldest, cardinality(sent) <= ${limit} AS granted`)
-        if (row === undefined) return yield* Effect.die(new Error("a code request was not counted"))
-        if (row.granted) return null
-        // One too many was written; it is not to count.
-        yield* sql`UPDATE code_requests SET sent = trim_array(sent, 1)
-          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
-        return row.oldest + windowMs
-      },
-      (effect) => sql.withTransaction(effect),
-      Effect.orDie
-    )
-
-    const unsent: Codes["Service"]["unsent"] = Effect.fn("Codes.unsent")(function* ({ appId, mode, partyHash }, at) {
-      // One of those that were counted in the same millisecond, and not all of them.
-      yield* sql`UPDATE code_requests SET sent = sent[:array_position(sent, ${iso(at)}::timestamptz) - 1]
-          || sent[array_position(sent, ${iso(at)}::timestamptz) + 1:]
-        WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}
-          AND array_position(sent, ${iso(at)}::timestamptz) IS NOT NULL`
-    }, Effect.orDie)
-
-    return Codes.of({ begin, wrong, partyHash, close, request, unsent })
+    return Codes.of({ begin, wrong, partyHash, close, ...sentCodes(sql) })
   })
 )

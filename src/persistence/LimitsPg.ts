@@ -1,10 +1,9 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Direction } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
 import { type AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
-import { type Counter, type Limit, Window } from "../domain/Limits.ts"
+import { type Counter, type Limit, LimitDirection, Window } from "../domain/Limits.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Limits } from "../services/ports/Limits.ts"
@@ -19,7 +18,7 @@ import { unchangedRows } from "./UnchangedRows.ts"
 const KEPT_AT_MOST = 10_000
 
 const limits = rowsOf(
-  Schema.Struct({ app_id: Schema.String, mode: Mode, direction: Direction, window: Window, count: Schema.NumberFromString })
+  Schema.Struct({ app_id: Schema.String, mode: Mode, direction: LimitDirection, window: Window, count: Schema.NumberFromString })
 )
 const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
 const decodeUsed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ used: Schema.BigInt })))

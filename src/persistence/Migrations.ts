@@ -20,6 +20,7 @@ import * as keysByAge from "./migrations/0013_keys_by_age.ts"
 import * as auditChain from "./migrations/0014_audit_chain.ts"
 import * as hashesOfNumbers from "./migrations/0015_hashes_of_numbers.ts"
 import * as strictGuard from "./migrations/0016_strict_guard.ts"
+import * as sentCodes from "./migrations/0020_sent_codes.ts"
 import * as evidence from "./migrations/0022_evidence.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
@@ -53,6 +54,7 @@ export const Migrations = {
     auditChain,
     hashesOfNumbers,
     strictGuard,
+    sentCodes,
     evidence
   ] satisfies ReadonlyArray<Migration>,
 

@@ -44,7 +44,11 @@ export const PartyHashesPg = Layer.effect(
           LIMIT ${limit} FOR UPDATE OF c SKIP LOCKED
         )
         DELETE FROM charge_codes c USING old WHERE c.app_id = old.app_id AND c.reference = old.reference RETURNING 1 AS forgotten`
-      return transactions.length + windows.length + locks.length + requests.length + codes.length
+      const sent = yield* sql`WITH old AS MATERIALIZED (
+          SELECT app_id, mode, pin_id FROM sent_codes WHERE at < ${then}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM sent_codes s USING old WHERE s.app_id = old.app_id AND s.mode = old.mode AND s.pin_id = old.pin_id RETURNING 1 AS forgotten`
+      return sent.length + transactions.length + windows.length + locks.length + requests.length + codes.length
     }, Effect.orDie)
 
     return PartyHashes.of({ forget })

@@ -51,7 +51,8 @@ export class Charging extends Context.Service<
   Charging,
   {
     /**
-     * Places a charge once. A wrong code leaves the transaction open; silence after a code is a charge that may have been placed. Only what
+     * Places a charge once. A wrong code leaves the transaction open, and so does one that was not sent to this payer for this tenant and
+     * mode, of which the provider hears nothing; silence after a code is a charge that may have been placed. Only what
      * provably never left goes to the first of `others` that is ready, after the record was moved there; a code belongs to the provider that
      * sent it.
      */
@@ -125,8 +126,10 @@ export class Charging extends Context.Service<
         placement: Placement,
         others: ReadonlyArray<Charger> = []
       ) {
-        const { collection, corridor, otp, payer, redirectUrl, source, takenAt } = placement
-        const { amount, narration, reference } = collection
+        const { collection, corridor, otp, partyHash, payer, redirectUrl, source, takenAt } = placement
+        const { amount, appId, mode, narration, reference } = collection
+        if (otp !== null && !(yield* codes.isSent({ appId, mode, partyHash, pinId: otp.pinId })))
+          return yield* wrong(placement, otp, notOwn)
         const order = { reference, corridor, amount, source, redirectUrl, narration, payer, otp }
         let at = { provider: collection.provider, port, left: others, takenAt }
         for (;;) {
@@ -160,6 +163,8 @@ export class Charging extends Context.Service<
     })
   )
 }
+
+const notOwn: CodeRejected = { _tag: "CodeRejected", note: "no such code was sent to this payer" }
 
 const codeMessage = ({ msisdn }: MomoParty): string =>
   `Ask the payer for the code that was sent to ${masked(Redacted.value(msisdn))}.`

@@ -6,7 +6,8 @@ import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { DuplicateChargeInFlight } from "../domain/errors/Ambiguous.ts"
 import {
   type GlobalCeilingReached,
-  ProviderError,
+  type ProviderError,
+  type RateLimited,
   RequestInProgress,
   type VelocityLimitExceeded
 } from "../domain/errors/Retriable.ts"
@@ -28,13 +29,14 @@ import { transactionView } from "../domain/View.ts"
 import { Admission, knownNetwork, returnAddress, withinWindow } from "./Admission.ts"
 import type { FinalRefusal, OpenRefusal } from "./Answering.ts"
 import { ChargeGuard, type Guarded } from "./ChargeGuard.ts"
-import { type Charger, Charging, codeAction, reaching } from "./Charging.ts"
+import { type Charger, Charging, reaching } from "./Charging.ts"
+import { codeSending } from "./CodeSending.ts"
 import { PartyChecks } from "./PartyChecks.ts"
 import { FloatLedger, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
-import type { Otp, Collections as Port } from "./ports/Provider.ts"
+import type { Otp } from "./ports/Provider.ts"
 import { Vault } from "./ports/Vault.ts"
 import { Routes } from "./Routes.ts"
 import { Settlement } from "./Settlement.ts"
@@ -65,6 +67,7 @@ export type ChargeRefusal =
   | AmountBelowMinimum
   | ProviderError
   | RequestInProgress
+  | RateLimited
   | DuplicateChargeInFlight
   | VelocityLimitExceeded
   | GlobalCeilingReached
@@ -93,6 +96,7 @@ export class Collections extends Context.Service<
       const charging = yield* Charging
       const velocity = yield* Velocity
       const checks = yield* PartyChecks
+      const sendCode = yield* codeSending
 
       const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
         const { country, currency, method, source } = command
@@ -122,7 +126,9 @@ export class Collections extends Context.Service<
         yield* withinWindow(corridor, command.amount)
         const counters = yield* counted
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
-        const code = corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, source) : null
+        const number = { appId: caller.appId, mode: caller.mode, partyHash }
+        const code =
+          corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, number, source) : null
         const draft = { caller, command, claim, corridor, provider: first.provider.name, network, code, partyHash, counters }
         const placed = (payer: Guarded) =>
           // Nothing is recorded while nobody would take it.
@@ -130,7 +136,7 @@ export class Collections extends Context.Service<
             Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
           )
         const { collection, opened } = yield* code === null
-          ? guard.behind({ appId: caller.appId, mode: caller.mode, partyHash, own: claim.reference }, placed)
+          ? guard.behind({ ...number, own: claim.reference }, placed)
           : open(draft, null)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
@@ -147,12 +153,6 @@ export class Collections extends Context.Service<
       const byReadiness = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
         const ready = yield* Effect.filter(chargers, ({ provider }) => Effect.isSuccess(routes.ready(provider, "charge")))
         return ready.length > 0 ? ready : chargers
-      })
-
-      const sendCode = Effect.fnUntraced(function* (port: Port, source: MomoParty) {
-        if (port.sendCode === undefined) return yield* new ProviderError({})
-        const { pinId } = yield* port.sendCode(source)
-        return codeAction(source, pinId, (yield* Clock.currentTimeMillis) + policy.otpExpiryMs)
       })
 
       const open = Effect.fnUntraced(function* (draft: Draft, payer: Guarded | null) {

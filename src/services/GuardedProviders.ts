@@ -43,7 +43,10 @@ const guarding =
         collections: {
           ...collections,
           charge: moving("charge", collections.charge),
-          ...(sendCode && { sendCode: (source) => read("charge", sendCode(source)) })
+          ...(sendCode && {
+            sendCode: (source) =>
+              circuits.through(line("charge"), { call: sendCode(source), hasFailed: isUntexted, instead: unreadable })
+          })
         }
       }),
       ...(exchange && {
@@ -72,6 +75,9 @@ const unreadable = Effect.suspend(() => Effect.fail(new ProviderError()))
 const circuitOpen: NotSent = { _tag: "NotSent", note: "circuit open" }
 
 const isUnread = (exit: Exit.Exit<unknown, ProviderError>): boolean => Exit.isFailure(exit) && !Exit.hasInterrupts(exit)
+
+const isUntexted = (exit: Exit.Exit<{ readonly pinId: string } | "unknown", ProviderError>): boolean =>
+  isUnread(exit) || (Exit.isSuccess(exit) && exit.value === "unknown")
 
 /** An answer that cannot be read came from a provider that answers. */
 const cameToNothing = (exit: Exit.Exit<{ readonly _tag: string; readonly reason?: string }>): boolean =>

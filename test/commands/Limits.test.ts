@@ -32,6 +32,13 @@ describe("the commands that limit", () => {
         errors: "there is no tenant nobody"
       })
       expect(yield* run("limit set acme --mode live --window week --count 1")).toMatchObject({ code: 2 })
+      const codes = yield* run("limit set acme --mode live --direction code --window day --count 7")
+      expect(codes.answer).toContainEqual({ mode: "live", direction: "code", window: "day", count: 7 })
+      expect(codes.answer).toContainEqual({ mode: "test", direction: "code", window: "hour", count: 60 })
+      expect(yield* run("limit set acme --mode live --direction code --window destination --count 7")).toMatchObject({
+        code: 1,
+        errors: "a code is counted in hour and day, not in destination"
+      })
       for (const count of ["-1", "1e3", "", "0x10", "1000000001"])
         expect(yield* run(`limit set acme --mode live --window hour --count ${count}`)).toMatchObject({ code: 2 })
     })

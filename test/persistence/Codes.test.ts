@@ -1,7 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { AppId, type Mode, Reference } from "../../src/domain/Ids.ts"
+import { counterOf, limitsFor } from "../../src/domain/Limits.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
@@ -138,17 +139,21 @@ story(
   })
 )
 
+const number = { appId, mode: "live", partyHash } as const
+const bounds = { perNumber: 2, windowMs: 600_000 }
+const free = { _tag: "Granted" }
+const fullUntil = (freeAt: number) => ({ _tag: "NumberFull", freeAt })
+
 story(
-  "counts the codes that were sent by hand within their window",
+  "counts the codes of a number within their window, in both modes together",
   Effect.gen(function* () {
     const codes = yield* Codes
-    const number = { appId, mode: "live", partyHash } as const
-    const ask = (at: number) => codes.request(number, at, 2, 600_000)
-    expect(yield* ask(NOON)).toBeNull()
-    expect(yield* ask(NOON + 1_000)).toBeNull()
-    expect(yield* ask(NOON + 2_000)).toBe(NOON + 600_000)
-    expect(yield* ask(NOON + 600_000)).toBeNull()
-    expect(yield* ask(NOON + 600_001)).toBe(NOON + 601_000)
+    const ask = (at: number, mode: Mode = "live") => codes.request({ ...number, mode, at, counters: [] }, bounds)
+    expect(yield* ask(NOON)).toEqual(free)
+    expect(yield* ask(NOON + 1_000, "test")).toEqual(free)
+    expect(yield* ask(NOON + 2_000)).toEqual(fullUntil(NOON + 600_000))
+    expect(yield* ask(NOON + 600_000, "test")).toEqual(free)
+    expect(yield* ask(NOON + 600_001)).toEqual(fullUntil(NOON + 601_000))
   })
 )
 
@@ -156,13 +161,51 @@ story(
   "does not count a code that was not sent, and each of them once",
   Effect.gen(function* () {
     const codes = yield* Codes
-    const number = { appId, mode: "live", partyHash } as const
-    const ask = (at: number) => codes.request(number, at, 2, 600_000)
-    expect([yield* ask(NOON), yield* ask(NOON), yield* ask(NOON)]).toStrictEqual([null, null, NOON + 600_000])
-    yield* codes.unsent(number, NOON)
-    expect([yield* ask(NOON + 1), yield* ask(NOON + 1)]).toStrictEqual([null, NOON + 600_000])
-    yield* codes.unsent(number, NOON + 2)
-    expect(yield* ask(NOON + 3)).toBe(NOON + 600_000)
+    const code = (at: number) => ({ ...number, at, counters: [] })
+    const ask = (at: number) => codes.request(code(at), bounds)
+    expect([yield* ask(NOON), yield* ask(NOON), yield* ask(NOON)]).toEqual([free, free, fullUntil(NOON + 600_000)])
+    yield* codes.unsent(code(NOON))
+    expect([yield* ask(NOON + 1), yield* ask(NOON + 1)]).toEqual([free, fullUntil(NOON + 600_000)])
+    yield* codes.unsent(code(NOON + 2))
+    expect(yield* ask(NOON + 3)).toEqual(fullUntil(NOON + 600_000))
+  })
+)
+
+story(
+  "counts a code in every window of its tenant or in none, and gives back what was not sent",
+  Effect.gen(function* () {
+    const codes = yield* Codes
+    const sql = yield* SqlClient.SqlClient
+    const counters = (hour: number, day: number) =>
+      limitsFor("live", "code", [
+        { mode: "live", direction: "code", window: "hour", count: hour },
+        { mode: "live", direction: "code", window: "day", count: day }
+      ]).map((limit) => counterOf(appId, limit, "", NOON))
+    const ask = (hour: number, day: number, digit: number) =>
+      codes.request({ ...number, partyHash: hashOf(digit), at: NOON, counters: counters(hour, day) }, bounds)
+    const used = Effect.map(sql<{ used: bigint }>`SELECT used FROM counters ORDER BY name`, (rows) => rows.map((row) => row.used))
+    expect(yield* ask(1, 2, 1)).toEqual(free)
+    expect(yield* ask(1, 2, 2)).toMatchObject({ _tag: "TenantFull", counter: { name: "code:hour" } })
+    expect(yield* used).toEqual([1n, 1n])
+    expect(yield* ask(2, 1, 3)).toMatchObject({ _tag: "TenantFull", counter: { name: "code:day" } })
+    expect(yield* used).toEqual([1n, 1n])
+    yield* codes.unsent({ ...number, partyHash: hashOf(1), at: NOON, counters: counters(1, 2) })
+    yield* codes.unsent({ ...number, partyHash: hashOf(1), at: NOON, counters: counters(1, 2) })
+    expect(yield* used).toEqual([0n, 0n])
+    expect(yield* ask(0, 2, 4)).toMatchObject({ _tag: "TenantFull", counter: { name: "code:hour" } })
+    expect(yield* used).toEqual([0n, 0n])
+  })
+)
+
+story(
+  "knows whose code it sent: of this tenant, this mode and this number",
+  Effect.gen(function* () {
+    const codes = yield* Codes
+    const code = { ...number, pinId: "VE1" }
+    yield* codes.sent(code, NOON)
+    expect(yield* codes.isSent(code)).toBe(true)
+    for (const other of [{ pinId: "VE2" }, { mode: "test" as const }, { appId: AppId.make("other") }, { partyHash: hashOf(9) }])
+      expect([other, yield* codes.isSent({ ...code, ...other })]).toEqual([other, false])
   })
 )
 

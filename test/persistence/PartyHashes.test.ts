@@ -56,10 +56,12 @@ describe("the hash of a number", () => {
         const now = yield* Clock.currentTimeMillis
         yield* paid("old")
         yield* (yield* PayerLocks).charges(appId, "live", partyHash)
-        yield* (yield* Codes).request({ appId, mode: "live", partyHash }, NOON, 3, 600_000)
-        expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "transactions"])
+        const code = { appId, mode: "live", partyHash } as const
+        yield* (yield* Codes).request({ ...code, at: NOON, counters: [] }, { perNumber: 3, windowMs: 600_000 })
+        yield* (yield* Codes).sent({ ...code, pinId: "VE1" }, NOON)
+        expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
         yield* forget(NOON - DAY, 10)
-        expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "transactions"])
+        expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
         yield* forget(now + DAY, 10)
         yield* (yield* Limits).sweep(NOON + DAY, 10)
         expect(yield* standing).toEqual([])

@@ -162,7 +162,21 @@ const codeBugs: ReadonlyArray<Bug> = [
   {
     name: "text a number without end",
     breaks: "a number is sent three codes in ten minutes",
-    edits: [{ file: "src/services/CodeSending.ts", text: "CODES_AT_MOST = 3", instead: "CODES_AT_MOST = 30" }]
+    edits: [{ file: "src/services/CodeSending.ts", text: "perNumber: 3", instead: "perNumber: 30" }]
+  },
+  {
+    name: "take anybody's code",
+    breaks: "a code is its tenant's, its mode's and its number's alone",
+    test: "test/scenarios/SentCodes.test.ts",
+    edits: [{ file: "src/persistence/SentCodesPg.ts", text: "return rows.length === 1", instead: "return rows.length <= 1" }]
+  },
+  {
+    name: "text codes without end",
+    breaks: "a tenant has so many codes texted in an hour and a day",
+    test: "test/scenarios/SentCodes.test.ts",
+    edits: [
+      { file: "src/persistence/SentCodesPg.ts", text: "return counted.length === 1", instead: "return counted.length <= 1" }
+    ]
   }
 ]
 

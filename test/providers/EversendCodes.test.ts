@@ -47,13 +47,16 @@ describe("sending a code", () => {
     })
   )
 
+  it.effect("a refusal texted nothing", () =>
+    Effect.map(sent(answer(400, {})), ({ code }) => expect(JSON.stringify(code)).toContain("provider_error"))
+  )
+
   for (const [name, behaviour] of [
-    ["a refusal", answer(400, {})],
     ["an error", answer(500, {})],
     ["an answer without a handle", answer(200, { code: 200, data: {} })],
     ["no answer", reset]
   ] as const)
-    it.effect(`${name} is a provider error`, () =>
-      Effect.map(sent(behaviour), ({ code }) => expect(JSON.stringify(code)).toContain("provider_error"))
+    it.effect(`after ${name} nobody knows whether it was texted`, () =>
+      Effect.map(sent(behaviour), ({ code }) => expect(code).toMatchObject({ _tag: "Success", value: "unknown" }))
     )
 })

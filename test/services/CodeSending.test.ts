@@ -5,6 +5,7 @@ import { AppId } from "../../src/domain/Ids.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { codeSending } from "../../src/services/CodeSending.ts"
+import { Limits } from "../../src/services/ports/Limits.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { givenDatabase } from "../support/GivenDatabase.ts"
 import { policy } from "../support/GivenMoney.ts"
@@ -16,14 +17,18 @@ const failed = Effect.fail(new ProviderError({}))
 
 const given = Effect.gen(function* () {
   const url = yield* givenDatabase
-  const ports = Layer.merge(CodesPg.pipe(Layer.provide(Database.layer({ url }))), Layer.succeed(Policy, policy))
+  const ports = Layer.mergeAll(
+    CodesPg.pipe(Layer.provide(Database.layer({ url }))),
+    Layer.mock(Limits, { own: () => Effect.succeed([]) }),
+    Layer.succeed(Policy, policy)
+  )
   return yield* Effect.provideContext(codeSending, yield* Layer.build(Layer.fresh(ports)))
 })
 
 /** Sends by each of these in turn, and says what came of each. */
 const story = (
   promise: string,
-  attempts: ReadonlyArray<Effect.Effect<{ readonly pinId: string }, ProviderError>>,
+  attempts: ReadonlyArray<Effect.Effect<{ readonly pinId: string } | "unknown", ProviderError>>,
   expected: ReadonlyArray<string>
 ) =>
   it.effect(promise, () =>
@@ -45,6 +50,12 @@ story(
   "a code that the provider did not send is none of them",
   [failed, sent, failed, failed, sent, failed, sent, sent],
   ["provider_error", "sent", "provider_error", "provider_error", "sent", "provider_error", "sent", "rate_limited"]
+)
+
+story(
+  "a code that the provider said nothing of is one of them, because it may have arrived",
+  [Effect.succeed("unknown"), sent, Effect.succeed("unknown"), sent],
+  ["provider_error", "sent", "provider_error", "rate_limited"]
 )
 
 it.effect("a sending that was cut off may have arrived, and is one of them", () =>

@@ -1,8 +1,11 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
+import { Codes } from "../../src/services/ports/Codes.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
-import { charge, FLOAT, floatNow, jane, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
+import { NOON } from "../support/Given.ts"
+import { charge, FLOAT, floatNow, Holder, jane, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
 import type { Interference } from "../support/GivenServices.ts"
 
 /** The process stands still between the reservation's commit and the sending. */
@@ -52,6 +55,8 @@ it.effect("nor is one that carries its payer's code", () =>
     const alpha = countingProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
     yield* Effect.gen(function* () {
+      const number = { appId: yield* Holder, mode: "live", partyHash: (yield* Vault).hash("party", Redacted.make(jane)) } as const
+      yield* (yield* Codes).sent({ ...number, pinId: "sent" }, NOON)
       expect(yield* charge("one", jane, { pinId: "sent", pin: Redacted.make("123456") })).toBe("provider_unavailable")
       expect(alpha.executed).toEqual([])
       expect((yield* onlyRecord).transaction.status).toBe("failed")

@@ -1,11 +1,11 @@
 import { executedOf, MINUTE } from "./Movement.ts"
-import { type CodeRequest, refusalIn, type Said, type Seen, type Told } from "./Seen.ts"
+import { type CodeRequest, refusalIn, type Said, type Seen, type Span, type Told } from "./Seen.ts"
 
 const WRONG_AT_MOST = 5
 const REQUESTS_AT_MOST = 3
 const WINDOW_MS = 10 * MINUTE
 
-/** A charge that needs a code moves with the right one only, few wrong ones are heard, and few are sent by hand. */
+/** A charge that needs a code moves with the right one only, few wrong ones are heard, and few are sent to one number. */
 export const codeFaults = (seen: Seen): ReadonlyArray<string> => [
   ...seen.told.flatMap((one) => [...uncoded(one, seen), ...saidTooOften(one, seen), ...falseAnswers(one, seen), ...changed(one)]),
   ...tooManySent(seen),
@@ -63,29 +63,52 @@ const changed = ({ reference, said }: Told): ReadonlyArray<string> =>
 const isOther = (one: Said, other: Said): boolean =>
   other.key === one.key && (other.isReplay || other.status === 200) && other.body !== one.body
 
-const tooManySent = ({ codeRequests }: Seen): ReadonlyArray<string> =>
+const tooManySent = ({ codeRequests, needsCode, records, told }: Seen): ReadonlyArray<string> =>
   codeRequests.flatMap((last) => {
     const { answer } = last
     if (answer?.error !== null) return []
     const sent = ofSame(codeRequests, last).filter(
       (one) => one.answer?.error === null && one.askedAt <= last.askedAt && one.askedAt > answer.at - WINDOW_MS
     )
-    return sent.length > REQUESTS_AT_MOST ? [`${last.party}: ${sent.length} codes within ten minutes`] : []
+    const texted = ofSame(told.filter(isTexted), last).filter(({ reference }) => {
+      const createdAt = records.get(reference ?? "")?.createdAt
+      return createdAt !== undefined && createdAt <= last.askedAt && createdAt > answer.at - WINDOW_MS
+    })
+    const codes = sent.length + (needsCode ? texted.length : 0)
+    return codes > REQUESTS_AT_MOST ? [`${last.party}: ${codes} codes within ten minutes`] : []
   })
 
 /** Who was refused another code had been sent enough of them, or may have been. */
-const sentTooFew = ({ codeRequests }: Seen): ReadonlyArray<string> =>
-  codeRequests.flatMap((last) => {
+const sentTooFew = (seen: Seen): ReadonlyArray<string> =>
+  seen.codeRequests.flatMap((last) => {
     const { answer } = last
     if (answer === null || answer.error !== "rate_limited") return []
-    const sent = ofSame(codeRequests, last).filter(
-      (one) =>
-        one !== last &&
-        one.askedAt <= answer.at &&
-        (one.answer === null || (one.answer.error === null && one.answer.at > last.askedAt - WINDOW_MS))
-    )
-    return sent.length < REQUESTS_AT_MOST ? [`${last.party}: no code after ${sent.length} within ten minutes`] : []
+    const codes = codesAtMost(last, { askedAt: last.askedAt, answeredAt: answer.at }, seen)
+    return codes < REQUESTS_AT_MOST ? [`${last.party}: no code after ${codes} within ten minutes`] : []
   })
 
-const ofSame = (all: ReadonlyArray<CodeRequest>, { appId, mode, party }: CodeRequest): ReadonlyArray<CodeRequest> =>
-  all.filter((one) => one.appId === appId && one.mode === mode && one.party === party)
+/**
+ * How many codes a number may have been sent when a request for another one was answered. What was not answered, or of which the provider
+ * said nothing, may have been sent; a charge sends one each time that it is tried, and once more where nobody heard of a try.
+ */
+export const codesAtMost = (last: Texted, span: Span, { codeRequests, needsCode, told }: Seen): number => {
+  const since = span.askedAt - WINDOW_MS
+  const byHand = ofSame(codeRequests, last).filter(
+    ({ answer, askedAt }) =>
+      askedAt <= span.answeredAt && (answer === null || (answer.error !== "rate_limited" && answer.at > since))
+  )
+  const charges = needsCode ? ofSame(told.filter(isTexted), last) : []
+  const tries = charges.map(({ answers, askedAt }) =>
+    askedAt > span.answeredAt ? 0 : 1 + answers.filter(({ answeredAt }) => answeredAt > since).length
+  )
+  return byHand.length + tries.reduce((sum, one) => sum + one, 0)
+}
+
+/** A charge that brings no code is what one is texted for. */
+const isTexted = ({ kind, pin }: Told): boolean => kind === "collection" && pin === null
+
+type Texted = Pick<CodeRequest, "appId" | "party">
+
+/** A number's codes are counted over both modes. */
+const ofSame = <One extends Texted>(all: ReadonlyArray<One>, { appId, party }: Texted): ReadonlyArray<One> =>
+  all.filter((one) => one.appId === appId && one.party === party)

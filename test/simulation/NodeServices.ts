@@ -226,7 +226,7 @@ export const quoteFor = ({ exchanges }: NodeServices, asked: Wish): Effect.Effec
 
 /** A code that is asked for by hand: its pin_id, or the name of the refusal. */
 export const codeFor = ({ codeRequests }: NodeServices, asked: Wish): Effect.Effect<Result.Result<string, string>> => {
-  const source = { _tag: "momo", msisdn: Redacted.make(asked.party), network: "MTN", country: "UG" } as const
+  const source = { _tag: "momo", msisdn: Redacted.make(`+${asked.party}`), network: "MTN", country: "UG" } as const
   return Effect.map(Effect.result(codeRequests.send(callerOf(asked), { country: "UG", source })), (result) =>
     Result.isSuccess(result) ? Result.succeed(result.success.pin_id) : Result.fail(result.failure._tag)
   )

@@ -1,3 +1,4 @@
+import { codesAtMost } from "./CodeFaults.ts"
 import { executedOf, feeCharged, MINUTE, PAYOUT_FEE } from "./Movement.ts"
 import { type Heard, refusalIn, type Seen, type Stored, type Told } from "./Seen.ts"
 
@@ -7,6 +8,7 @@ export const TEST_CEILING = 20_000n
 /** An earlier charge counts this long; one that waited for its code was placed after it was recorded. */
 export const LOOK_BACK_MS = 15 * MINUTE
 const CODE_MS = 10 * MINUTE
+const CODES_AT_MOST = 3
 
 type Reason = (one: Told, heard: Heard, seen: Seen, details: Readonly<Record<string, unknown>>) => boolean
 
@@ -122,6 +124,7 @@ const reasons: Readonly<Record<string, Reason | undefined>> = {
   otp_incorrect: ({ pin, reference }, _, { wrongCodes }) =>
     wrongCodes.some((one) => one.reference === reference && one.pin === pin),
   quote_expired: ({ kind }) => kind === "exchange",
+  rate_limited: (one, heard, seen) => one.pin === null && seen.needsCode && codesAtMost(one, heard, seen) >= CODES_AT_MOST,
   // The outside is silent, or another request has the key: nothing here is decided by a count.
   request_in_progress: always,
   indeterminate_outcome: always,

@@ -102,8 +102,11 @@ const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
 const codeSending = (client: Client, deadline: Deadline): NonNullable<Collections["sendCode"]> =>
   Effect.fn("eversend.sendCode")(function* (source) {
     const call = { operation: "otp", method: "POST", path: "/collections/otp", body: codeBody(source) } as const
-    const answer = decoded(OtpAnswer, yield* client(call, yield* deadline))
-    return Option.isSome(answer) ? answer.value.data : yield* new ProviderError()
+    const response = yield* client(call, yield* deadline)
+    const answer = decoded(OtpAnswer, response)
+    if (Option.isSome(answer)) return answer.value.data
+    const isRefused = response._tag === "Answered" && response.status >= 400 && response.status <= 499
+    return isRefused || response._tag === "NotSent" ? yield* new ProviderError() : "unknown"
   })
 
 const asking = (client: Client, deadline: Deadline) => (kind: Kind) =>

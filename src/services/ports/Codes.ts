@@ -1,6 +1,7 @@
 import { Context, type Effect, type Option } from "effect"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { Counter } from "../../domain/Limits.ts"
 import type { Claim } from "./Idempotency.ts"
 
 /** One code on its way to the provider. */
@@ -40,7 +41,38 @@ export type Attempted =
 /** No code is with the provider; one is on its way; or one was, and nobody heard the answer: a charge may have been placed. */
 export type CodeStanding = "free" | "leased" | "unheard"
 
-/** The codes of charges that wait for one, and how often codes were asked for. */
+/** Whose number is texted. */
+export interface TextedNumber {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly partyHash: Uint8Array
+}
+
+/** A code that is about to be sent, known by its moment and the windows of its tenant. */
+export interface CountedCode extends TextedNumber {
+  readonly at: Instant
+  readonly counters: ReadonlyArray<Counter>
+}
+
+/** How many codes a number may be sent within `windowMs`. */
+export interface CodeBounds {
+  readonly perNumber: number
+  readonly windowMs: number
+}
+
+export type CodeRequested =
+  | { readonly _tag: "Granted" }
+  /** The number has had its codes; the next one may be sent from `freeAt` on. */
+  | { readonly _tag: "NumberFull"; readonly freeAt: Instant }
+  /** The tenant's window is full. */
+  | { readonly _tag: "TenantFull"; readonly counter: Counter }
+
+export interface SentCode extends TextedNumber {
+  /** The provider's handle of it. */
+  readonly pinId: string
+}
+
+/** The codes of charges that wait for one, whose they are, and how often they were sent. */
 export class Codes extends Context.Service<
   Codes,
   {
@@ -61,19 +93,15 @@ export class Codes extends Context.Service<
      */
     readonly close: (reference: Reference, at: Instant) => Effect.Effect<CodeStanding>
     /**
-     * Counts a code that is about to be sent: at most `limit` a number within `windowMs`, whatever it is for. Null when it may be sent,
-     * else the moment from which on the next one may.
+     * Counts a code that is about to be sent, in one commit: for its number, whatever it is for and in both modes together, and in the
+     * tenant's windows. Where it may not be sent nothing is counted.
      */
-    readonly request: (
-      number: { readonly appId: AppId; readonly mode: Mode; readonly partyHash: Uint8Array },
-      at: Instant,
-      limit: number,
-      windowMs: number
-    ) => Effect.Effect<Instant | null>
-    /** The code that was counted at `at` was not sent: it does not count. Once for each; nothing where it is counted no more. */
-    readonly unsent: (
-      number: { readonly appId: AppId; readonly mode: Mode; readonly partyHash: Uint8Array },
-      at: Instant
-    ) => Effect.Effect<void>
+    readonly request: (code: CountedCode, bounds: CodeBounds) => Effect.Effect<CodeRequested>
+    /** The code was provably not sent: it does not count. Once for each; nothing where it is counted no more. */
+    readonly unsent: (code: CountedCode) => Effect.Effect<void>
+    /** Keeps whose code it is: only then can it be said. */
+    readonly sent: (code: SentCode, at: Instant) => Effect.Effect<void>
+    /** Whether this very code was sent to this number for this tenant in this mode. */
+    readonly isSent: (code: SentCode) => Effect.Effect<boolean>
   }
 >()("gateway/services/ports/Codes") {}

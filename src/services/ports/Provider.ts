@@ -138,8 +138,11 @@ export interface Collections {
   /** Whether the account charges this payer's network in this currency; absent: every network of the corridor's row. */
   readonly reaches?: (payer: MomoParty, currency: Currency) => boolean
   readonly charge: (order: ChargeOrder) => Effect.Effect<ChargeOutcome>
-  /** Texts a code to the payer; moves nothing. `pinId` is the provider's handle of it. */
-  readonly sendCode?: (source: MomoParty) => Effect.Effect<{ readonly pinId: string }, ProviderError>
+  /**
+   * Texts a code to the payer; moves nothing. `pinId` is the provider's handle of it. A ProviderError says that nothing was texted; where
+   * that is not known it is `unknown`.
+   */
+  readonly sendCode?: (source: MomoParty) => Effect.Effect<{ readonly pinId: string } | "unknown", ProviderError>
   readonly ask: (order: AskOrder) => Effect.Effect<Answer>
 }
 

@@ -1,0 +1,90 @@
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { iso } from "../domain/Instant.ts"
+import type { Counter } from "../domain/Limits.ts"
+import type { CodeRequested, Codes, CountedCode } from "../services/ports/Codes.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+const requestRows = rowsOf(Schema.Struct({ oldest: Moment, granted: Schema.Boolean }))
+
+/** A number's codes are counted over both modes: what stands in the place of the mode. */
+const BOTH = "both"
+
+/** How often codes were sent, and whose they are: a part of `CodesPg`. Locks: the number's row, then the windows by their name. */
+export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "request" | "unsent" | "sent" | "isSent"> => {
+  /** The moment from which on the number may be texted again; null where it may now, and is counted. */
+  const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
+    const now = iso(at)
+    const since = iso(at - windowMs)
+    // The row that stands there is locked by the conflict, so that what is counted is what there is.
+    const [row] = yield* requestRows(sql`INSERT INTO code_requests AS r (app_id, mode, party_hash, sent)
+      VALUES (${appId}, ${BOTH}, ${partyHash}, ARRAY[${now}::timestamptz])
+      ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent =
+        (SELECT coalesce(array_agg(one ORDER BY one), '{}') FROM (
+          SELECT one FROM unnest(r.sent || EXCLUDED.sent) AS one WHERE one > ${since}::timestamptz ORDER BY one LIMIT ${atMost + 1}) kept)
+      RETURNING sent[1] AS oldest, cardinality(sent) <= ${atMost} AS granted`)
+    if (row === undefined) return yield* Effect.die(new Error("a code request was not counted"))
+    return row.granted ? null : row.oldest + windowMs
+  })
+
+  const countWindow = Effect.fnUntraced(function* (counter: Counter) {
+    const { amount, appId, bound, mode, name, startsAt, subject } = counter
+    const counted = yield* sql`INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
+      SELECT ${appId}, ${mode}, ${name}, ${subject}, ${iso(startsAt)}::timestamptz, ${amount}::bigint
+      WHERE ${amount}::bigint <= ${bound}::bigint
+      ON CONFLICT (app_id, mode, name, subject, starts_at) DO UPDATE SET used = c.used + EXCLUDED.used
+        WHERE c.used + EXCLUDED.used <= ${bound}::bigint
+      RETURNING 1 AS counted`
+    return counted.length === 1
+  })
+
+  const request: Codes["Service"]["request"] = Effect.fn("Codes.request")((code, { perNumber, windowMs }) =>
+    Effect.gen(function* () {
+      const freeAt = yield* countNumber(code, perNumber, windowMs)
+      // A failure takes back what was counted before it.
+      if (freeAt !== null) return yield* Effect.fail({ _tag: "NumberFull", freeAt } as const)
+      for (const counter of inOrder(code.counters))
+        if (!(yield* countWindow(counter))) return yield* Effect.fail({ _tag: "TenantFull", counter } as const)
+      return { _tag: "Granted" } as const
+    }).pipe(
+      (counted) => sql.withTransaction(counted),
+      Effect.catchTag("NumberFull", (full): Effect.Effect<CodeRequested> => Effect.succeed(full)),
+      Effect.catchTag("TenantFull", (full): Effect.Effect<CodeRequested> => Effect.succeed(full)),
+      Effect.orDie
+    )
+  )
+
+  const unsent = Effect.fn("Codes.unsent")(
+    function* ({ appId, at, counters, partyHash }: CountedCode) {
+      // One of those that were counted in the same millisecond, and not all of them.
+      const taken = yield* sql`UPDATE code_requests SET sent = sent[:array_position(sent, ${iso(at)}::timestamptz) - 1]
+          || sent[array_position(sent, ${iso(at)}::timestamptz) + 1:]
+        WHERE app_id = ${appId} AND mode = ${BOTH} AND party_hash = ${partyHash}
+          AND array_position(sent, ${iso(at)}::timestamptz) IS NOT NULL RETURNING 1 AS taken`
+      if (taken.length === 0) return
+      for (const { amount, appId, mode, name, startsAt, subject } of inOrder(counters))
+        yield* sql`UPDATE counters SET used = greatest(used - ${amount}::bigint, 0) WHERE app_id = ${appId} AND mode = ${mode}
+          AND name = ${name} AND subject = ${subject} AND starts_at = ${iso(startsAt)}::timestamptz`
+    },
+    (effect) => sql.withTransaction(effect),
+    Effect.orDie
+  )
+
+  const sent: Codes["Service"]["sent"] = Effect.fn("Codes.sent")(function* ({ appId, mode, partyHash, pinId }, at) {
+    yield* sql`INSERT INTO sent_codes (app_id, mode, pin_id, party_hash, at)
+      VALUES (${appId}, ${mode}, ${pinId}, ${partyHash}, ${iso(at)}::timestamptz)
+      ON CONFLICT (app_id, mode, pin_id) DO UPDATE SET party_hash = EXCLUDED.party_hash, at = EXCLUDED.at`
+  }, Effect.orDie)
+
+  const isSent: Codes["Service"]["isSent"] = Effect.fn("Codes.isSent")(function* ({ appId, mode, partyHash, pinId }) {
+    const rows = yield* sql`SELECT 1 AS sent FROM sent_codes
+      WHERE app_id = ${appId} AND mode = ${mode} AND pin_id = ${pinId} AND party_hash = ${partyHash}`
+    return rows.length === 1
+  }, Effect.orDie)
+
+  return { request, unsent, sent, isSent }
+}
+
+/** As every statement locks windows. */
+const inOrder = (counters: ReadonlyArray<Counter>): ReadonlyArray<Counter> =>
+  counters.toSorted((one, other) => (one.name < other.name ? -1 : 1))
