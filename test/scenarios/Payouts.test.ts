@@ -74,7 +74,8 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
         meets_minimum: false,
         affordable: false,
         shortfall_minor: null,
-        expires_at: null
+        expires_at: null,
+        unpriced_reason: "below_provider_minimum"
       }
     ]
   ]
