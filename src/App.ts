@@ -7,9 +7,8 @@ import { Logs } from "./observability/Logs.ts"
 import { Management, ManagementAddress } from "./observability/Management.ts"
 import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
-import { Database } from "./persistence/Database.ts"
 import { ClockSkew, SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
-import { EmbeddedPostgres } from "./persistence/EmbeddedPostgres.ts"
+import { type EmbeddedDatabase, EmbeddedPostgres } from "./persistence/EmbeddedPostgres.ts"
 import { withFolderLock } from "./persistence/FolderLock.ts"
 import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
 import { KeyRotationPg } from "./persistence/KeyRotationPg.ts"
@@ -17,6 +16,7 @@ import { LocalProcess } from "./persistence/LocalProcess.ts"
 import { NodePresence } from "./persistence/NodePresence.ts"
 import { Probe } from "./persistence/Probe.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
+import { Schemas } from "./persistence/Schemas.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { servicesOn } from "./Services.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
@@ -31,7 +31,12 @@ import { WebhookDispatcher } from "./services/WebhookDispatcher.ts"
 
 export type Settings = Config.Settings
 /** Settings that say where the database is and what seals its secrets. */
-export type ReadySettings = Settings & { readonly databaseUrl: Redacted.Redacted; readonly masterKey: Redacted.Redacted }
+export type ReadySettings = Settings & {
+  readonly databaseUrl: Redacted.Redacted
+  /** The same database as its owner, where whoever reads these settings brings its schema up to date with it; null: with the other, or not at all. */
+  readonly ownerUrl: Redacted.Redacted | null
+  readonly masterKey: Redacted.Redacted
+}
 
 /** The environment that settings are read from, and the settings as they are read from it. */
 export const { Environment, realParts, settings } = Config
@@ -46,6 +51,7 @@ export { ManagementAddress }
 
 /** What the commands need that run the processes of a data folder. */
 export const embeddedPostgres = EmbeddedPostgres
+export type { EmbeddedDatabase }
 export const localProcess = LocalProcess
 export const folderLock = withFolderLock
 
@@ -54,15 +60,13 @@ export const logs = Layer.unwrap(
   Effect.map(Config.settings, ({ logFormat, logLevel }) => Logs.layer({ format: logFormat, level: logLevel }))
 )
 
-/** The schema brought up to date; answers what was applied. */
-export const migrate = ({ databaseUrl }: ReadySettings) => Effect.provide(Database.migrate, Database.layer({ url: databaseUrl }))
+/** The schema brought up to date by its owner, and what gateways run as allowed to use it; answers what was applied. */
+export const migrate = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySettings) =>
+  Schemas.migrate({ databaseUrl, ownerUrl: ownerUrl ?? migrationDatabaseUrl })
 
 /** Re-wraps what a master key seals; needs no port that the new key would have to open. */
-export const keyRotation = ({ databaseUrl, masterKey }: ReadySettings) =>
-  Layer.provide(
-    KeyRotationPg.layer(masterKey),
-    Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer({ url: databaseUrl }))
-  )
+export const keyRotation = (settings: ReadySettings) =>
+  Layer.provide(KeyRotationPg.layer(settings.masterKey), Schemas.layer(settings))
 
 /** Every port on the database, whose schema is brought up to date first, and whose time is everybody's. */
 export const ports = Ports.onDatabaseTime
@@ -92,6 +96,23 @@ const rateLimits = ({ redisUrl }: Settings) =>
     ? RateLimitsMemory
     : Layer.unwrap(Effect.promise(async () => (await import("./persistence/RateLimitsRedis.ts")).RateLimitsRedis.layer(redisUrl)))
 
+/** Whether what was done before is safe from this process itself, in one line of the log where it is not. */
+const announced = ({ migrationDatabaseUrl }: Settings) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { holds, role } = yield* (yield* Standing).protection
+      if (!holds) yield* Effect.logWarning(`${unprotected(role)}; see docs/operations.md, "Two roles"`)
+      if (migrationDatabaseUrl !== null)
+        yield* Effect.logWarning(
+          "MIGRATION_DATABASE_URL is for gateway migrate alone: whoever takes over this process has the owner's password"
+        )
+    })
+  )
+
+/** Said by the log and by `gateway status`. */
+export const unprotected = (role: string): string =>
+  `the database role ${role} could change or remove audit rows, postings and history: nothing protects them from this gateway`
+
 /** Work that goes on beside the requests. */
 const workers = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -116,7 +137,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
         )
       ).pipe(
         Layer.provideMerge(Server.layer(settings)),
-        Layer.provideMerge(Layer.mergeAll(workers, Health.layer(build))),
+        Layer.provideMerge(Layer.mergeAll(workers, announced(settings), Health.layer(build))),
         Layer.provideMerge(management(settings, Ref.get(draining), build.version)),
         Layer.provideMerge(NodePresence.layer(settings.databaseUrl, settings.masterKey)),
         Layer.provideMerge(services(settings)),

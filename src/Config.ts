@@ -1,5 +1,5 @@
 import { Context, Effect, Schema } from "effect"
-import { collector, databaseUrlOf, isRealPart, redisUrlOf } from "./ConfigAddresses.ts"
+import { collector, databasesOf, isRealPart, redisUrlOf } from "./ConfigAddresses.ts"
 import {
   boolean,
   duration,
@@ -88,7 +88,8 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
   const port = read("PORT", "8080", wholeNumber(0, LARGEST_PORT))
   const managementPort = read("MANAGEMENT_PORT", "8081", wholeNumber(0, LARGEST_PORT))
   if (port !== 0 && port === managementPort) mistakes.push("MANAGEMENT_PORT must differ from PORT")
-  const databaseUrl = databaseUrlOf(read, mistakes)
+  const databases = databasesOf(read, mistakes)
+  const { databaseUrl } = databases
   const masterKey = read.optional("MASTER_KEY", masterKeyText)
   if (databaseUrl !== null && !read.has("MASTER_KEY")) mistakes.push("MASTER_KEY is required together with DATABASE_URL")
   const refuseLoopback = databaseUrl !== null && !read("ALLOW_SIMULATOR", "false", boolean)
@@ -102,8 +103,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     managementPort,
     /** Not `host`: what listens there asks for no key. */
     managementHost: read("MANAGEMENT_HOST", LOOPBACK, hostName),
-    /** Null: the embedded PostgreSQL under `dataDir`. */
-    databaseUrl,
+    ...databases,
     dataDir: read("DATA_DIR", ".data", text),
     /** 32 bytes as base64; null: generated into `dataDir`. */
     masterKey,

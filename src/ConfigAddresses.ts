@@ -2,16 +2,29 @@ import { Redacted } from "effect"
 import { boolean, httpUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl } from "./ConfigRules.ts"
 import { databaseWay, isVerified } from "./persistence/DatabaseUrl.ts"
 
-/** Null: the embedded database. What another machine's database is told and answers is read and changed by nobody on the way. */
-export const databaseUrlOf = (read: Reader, mistakes: Array<string>) => {
-  const url = read.optional("DATABASE_URL", postgresUrl)
+/** Where the database is. */
+export const databasesOf = (read: Reader, mistakes: Array<string>) => {
   const isMeant = read("DATABASE_INSECURE", "false", boolean)
+  const databases = {
+    /** Null: the embedded PostgreSQL under `dataDir`. */
+    databaseUrl: databaseUrlOf(read, mistakes, "DATABASE_URL", isMeant),
+    /** The same database as its owner, for `migrate` alone; null: the role of the other owns what it uses, or somebody else migrates. */
+    migrationDatabaseUrl: databaseUrlOf(read, mistakes, "MIGRATION_DATABASE_URL", isMeant)
+  }
+  if (databases.migrationDatabaseUrl !== null && databases.databaseUrl === null)
+    mistakes.push("MIGRATION_DATABASE_URL stands beside DATABASE_URL: set it, too")
+  return databases
+}
+
+/** What another machine's database is told and answers is read and changed by nobody on the way. */
+const databaseUrlOf = (read: Reader, mistakes: Array<string>, name: string, isMeant: boolean) => {
+  const url = read.optional(name, postgresUrl)
   const way = url === null ? null : databaseWay(Redacted.value(url))
   if (way === null) return null
-  if (typeof way === "string") mistakes.push(`DATABASE_URL ${way}`)
+  if (typeof way === "string") mistakes.push(`${name} ${way}`)
   else if (!isMeant && !isVerified(way) && !isThisMachine(way.host))
     mistakes.push(
-      "DATABASE_URL leads to another machine without TLS and a verified certificate: give it sslmode=verify-full, and sslrootcert=FILE for an authority of your own, or set DATABASE_INSECURE=true"
+      `${name} leads to another machine without TLS and a verified certificate: give it sslmode=verify-full, and sslrootcert=FILE for an authority of your own, or set DATABASE_INSECURE=true`
     )
   return url
 }
@@ -48,5 +61,5 @@ const isPlain = (url: string): boolean => new URL(url).protocol === "http:" && !
 export const isRealPart = (name: string, value: string, accounts: ReadonlyArray<string>): boolean => {
   if (value === "") return false
   if (name === "REDIS_URL") return !URL.canParse(value) || !isThisMachine(new URL(value).hostname)
-  return name === "DATABASE_URL" || accounts.some((account) => name.startsWith(account))
+  return name === "DATABASE_URL" || name === "MIGRATION_DATABASE_URL" || accounts.some((account) => name.startsWith(account))
 }

@@ -5,7 +5,6 @@ import { AuditLogPg } from "./persistence/AuditLogPg.ts"
 import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
 import { CodesPg } from "./persistence/CodesPg.ts"
 import { CorridorsPg } from "./persistence/CorridorsPg.ts"
-import { Database } from "./persistence/Database.ts"
 import { DatabaseClock } from "./persistence/DatabaseClock.ts"
 import { DenialsPg, ScreeningByRows } from "./persistence/DenialsPg.ts"
 import { FloatLedgerPg } from "./persistence/FloatLedgerPg.ts"
@@ -19,6 +18,7 @@ import { PartyHashesPg } from "./persistence/PartyHashesPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
 import { QuotesPg } from "./persistence/QuotesPg.ts"
+import { Schemas } from "./persistence/Schemas.ts"
 import { StandingPg } from "./persistence/StandingPg.ts"
 import { TenantChangesPg } from "./persistence/TenantChangesPg.ts"
 import { TenantsPg } from "./persistence/TenantsPg.ts"
@@ -32,6 +32,8 @@ import { Policy } from "./services/ports/Policy.ts"
 /** Where the database is, what seals its secrets, and the settings that rules need. */
 export interface DatabaseSettings {
   readonly databaseUrl: Redacted.Redacted
+  /** The owner's, where the schema is brought up to date with it; null or absent: with the other. */
+  readonly ownerUrl?: Redacted.Redacted | null
   readonly masterKey: Redacted.Redacted
   readonly policy: Policy["Service"]
 }
@@ -42,8 +44,7 @@ const screeningByRows = Layer.provideMerge(ScreeningByRows, DenialsPg)
 /** How things stand shows the end of the audit log. */
 const standing = Layer.provideMerge(StandingPg, AuditLogPg)
 
-const databaseOf = ({ databaseUrl }: DatabaseSettings) =>
-  Layer.provideMerge(Layer.effectDiscard(Database.migrate), Database.layer({ url: databaseUrl }))
+const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Schemas.layer({ databaseUrl, ownerUrl })
 
 const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { masterKey, policy }: DatabaseSettings) => {
   const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)

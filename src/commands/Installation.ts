@@ -16,25 +16,25 @@ export const Installation = {
   forOnce: Effect.gen(function* () {
     const given = yield* App.settings
     const { databaseUrl, dataDir } = given
-    if (databaseUrl !== null) return yield* ready(given, databaseUrl)
+    if (databaseUrl !== null) return yield* ready(given, databaseUrl, null)
     // An embedded database is a development's. Whether a loopback receiver is dialled is decided again by the gateway that dials it.
     const settings = { ...given, policy: { ...given.policy, webhookAllowLoopback: true } }
     const running = yield* App.embeddedPostgres.running(dataDir)
-    if (Option.isSome(running)) return yield* ready(settings, App.embeddedPostgres.url(running.value))
+    if (Option.isSome(running)) return yield* embedded(settings, running.value)
     const started = yield* App.embeddedPostgres.ensureRunning(dataDir)
     if (started.startedByUs) yield* Effect.addFinalizer(() => Effect.orDie(App.embeddedPostgres.stop(dataDir)))
-    return yield* ready(settings, App.embeddedPostgres.url(started))
+    return yield* embedded(settings, started)
   }),
 
   /** Settings with the database of a gateway: the embedded one is brought back while the scope lives, and stopped with it. */
   forLong: Effect.gen(function* () {
     const settings = yield* App.settings
     const { databaseUrl, dataDir } = settings
-    if (databaseUrl !== null) return yield* ready(settings, databaseUrl)
+    if (databaseUrl !== null) return yield* ready(settings, databaseUrl, null)
     yield* Effect.addFinalizer(() => Effect.orDie(App.embeddedPostgres.stop(dataDir)))
     const database = yield* App.embeddedPostgres.ensureRunning(dataDir)
     yield* Effect.forkScoped(App.embeddedPostgres.keepRunning(dataDir))
-    return yield* ready(settings, App.embeddedPostgres.url(database))
+    return yield* embedded(settings, database)
   }),
 
   release: Effect.suspend(() => release),
@@ -63,11 +63,16 @@ const release = Effect.suspend(() => read("package.json")).pipe(
   Effect.orDie
 )
 
+/** Its owner brings it up to date; everything else is done as a role that owns nothing. */
+const embedded = (settings: App.Settings, database: App.EmbeddedDatabase) =>
+  ready(settings, App.embeddedPostgres.runtimeUrl(database), App.embeddedPostgres.url(database))
+
 const ready = Effect.fnUntraced(function* (
   settings: App.Settings,
-  databaseUrl: Redacted.Redacted
+  databaseUrl: Redacted.Redacted,
+  ownerUrl: Redacted.Redacted | null
 ): Effect.fn.Return<App.ReadySettings, Refusal> {
-  return { ...settings, databaseUrl, masterKey: settings.masterKey ?? (yield* keptMasterKey(settings.dataDir)) }
+  return { ...settings, databaseUrl, ownerUrl, masterKey: settings.masterKey ?? (yield* keptMasterKey(settings.dataDir)) }
 })
 
 /** A random key that is made once and kept for its owner only. */

@@ -4,7 +4,7 @@ import * as App from "../App.ts"
 import { Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
-import { type Check, type Picture, Standing, type Unanswered } from "../services/ports/Standing.ts"
+import { type Check, type Picture, type Protection, Standing, type Unanswered } from "../services/ports/Standing.ts"
 import { answer } from "./Answer.ts"
 import { Memory } from "./Memory.ts"
 import { settingsWithProviders } from "./Provider.ts"
@@ -19,17 +19,19 @@ export const status = Command.make(
   "status",
   {},
   Effect.fn(function* () {
-    const { read, tenants, unanswered } = yield* Standing
+    const { protection, read, tenants, unanswered } = yield* Standing
     const registry = yield* ProviderRegistry
     const picture = yield* read
     const { owing, parked } = yield* tenants(NAMED)
     const node = yield* nodeHere(yield* App.settings)
+    const databaseRole = yield* protection
     const registered = registry.known.flatMap((provider) =>
       Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
     )
     yield* answer({
       at: iso(picture.at),
-      needs_attention: attention(picture, node),
+      needs_attention: attention(picture, node, databaseRole),
+      database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
       providers: providersView(picture, registered),
       open_by_age: openView(picture),
       node_here: node,
@@ -74,14 +76,16 @@ const LATE_MS = 5 * MINUTE_MS
 
 /** What a person should look at first, in the order in which it matters; "nothing" when all is well. */
 const attention = (
-  { at, checks, floats, inbox, open, outbox, reviews, unparted }: Picture,
-  { address, circuits_open: circuits }: Effect.Success<ReturnType<typeof nodeHere>>
+  { at, auditHead, checks, floats, inbox, open, outbox, reviews, unparted }: Picture,
+  { address, circuits_open: circuits }: Effect.Success<ReturnType<typeof nodeHere>>,
+  { holds, role }: Protection
 ): ReadonlyArray<string> => {
   const unknown = sum(open, ({ age, unknown }) => (age === "1m" ? 0 : unknown))
   const broken = checks.filter(({ differences }) => differences > 0)
   const isLate = ({ oldestAt }: Picture["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
   const verified = checks.find(({ name }) => name === "ledger verify")
   const found = [
+    ...(auditHead.authentic ? [] : ["the end of the audit log is not one that a gateway wrote: run gateway audit verify"]),
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
     ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
     ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
@@ -94,7 +98,8 @@ const attention = (
     ...(inbox.parked > 0 ? [`callbacks that told nothing: ${inbox.parked}`] : []),
     ...(outbox.parked > 0 ? [`webhooks that were never taken: ${outbox.parked}`] : []),
     ...(floats.some(({ receivable }) => receivable > 0n) ? ["a tenant owes more than its float"] : []),
-    ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : [])
+    ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : []),
+    ...(holds ? [] : [App.unprotected(role)])
   ]
   return found.length === 0 ? ["nothing"] : found
 }

@@ -41,20 +41,10 @@ export const fromDecimalDown = (text: string, currency: Currency): Result.Result
   Result.map(scaled(text, currency), ({ units }) => units)
 
 /** A decimal of more minor units than the largest amount: it is well said, and cannot be counted here. */
-export const isBeyond = (text: string, currency: Currency): boolean => unitsOf(text, currency) > LARGEST_AMOUNT
-
-/** The whole minor units of a decimal, however many; none of what is no plain decimal. */
-export const unitsOf = (text: string, currency: Currency): bigint => {
+export const isBeyond = (text: string, currency: Currency): boolean => {
   const [, whole = "0", fraction = ""] = DECIMAL.exec(text) ?? []
   const exponent = exponents[currency]
-  return BigInt(whole + fraction.slice(0, exponent).padEnd(exponent, "0"))
-}
-
-/** The largest amount that makes no more than `room`, where `amount` makes `made` at the same price. */
-export const largestFor = (amount: MinorUnits, made: bigint, room: bigint): MinorUnits => {
-  if (made === 0n || room <= 0n) return ZERO
-  const most = (amount * room) / made
-  return most < LARGEST_AMOUNT ? minor(most) : minor(LARGEST_AMOUNT)
+  return BigInt(whole + fraction.slice(0, exponent).padEnd(exponent, "0")) > LARGEST_AMOUNT
 }
 
 /** Minor units as a decimal in major units with exactly the currency's decimals: 10050 KES is "100.50", 500 UGX is "500". */

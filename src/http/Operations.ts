@@ -113,14 +113,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   "POST /v1/fx/quote": {
     summary: "What an exchange between the tenant's own wallets would give; moves nothing",
-    refusals: [
-      ...amounts,
-      "capability_not_allowed",
-      "amount_below_minimum",
-      "amount_above_maximum",
-      "provider_error",
-      "provider_capability_unsupported"
-    ]
+    refusals: [...amounts, "capability_not_allowed", "amount_below_minimum", "provider_error", "provider_capability_unsupported"]
   },
   "POST /v1/fx/exchange": {
     summary: "Exchanges money between the tenant's own wallets",

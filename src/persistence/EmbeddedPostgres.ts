@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto"
 import { join } from "node:path"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect, Option, Redacted } from "effect"
@@ -25,6 +26,8 @@ export interface EmbeddedDatabase {
 
 const HOST = "127.0.0.1"
 const NAME = "gateway"
+/** What gateways log in as: it owns nothing. */
+const RUNTIME = "gateway_runtime"
 const LOGIN_TIMEOUT = "2 seconds"
 /** A start after a crash replays the write-ahead log first. */
 const START_TIMEOUT = "60 seconds"
@@ -75,9 +78,21 @@ export const EmbeddedPostgres = {
     return yield* Effect.forever(Effect.delay(revive(path), WATCH_INTERVAL))
   }),
 
-  url: ({ host, port, username, password, database }: EmbeddedDatabase): Redacted.Redacted =>
-    Redacted.make(`postgres://${username}:${Redacted.value(password)}@${host}:${port}/${database}`)
+  /** As the owner of everything. */
+  url: (embedded: Reached): Redacted.Redacted => urlOf(embedded, embedded.username, embedded.password),
+
+  /** As the role that gateways run as. */
+  runtimeUrl: (embedded: Reached): Redacted.Redacted => urlOf(embedded, RUNTIME, runtimePassword(embedded.password))
 }
+
+type Reached = Pick<EmbeddedDatabase, "host" | "port" | "username" | "password" | "database">
+
+const urlOf = ({ database, host, port }: Reached, username: string, password: Redacted.Redacted): Redacted.Redacted =>
+  Redacted.make(`postgres://${username}:${Redacted.value(password)}@${host}:${port}/${database}`)
+
+/** Follows from the owner's, and tells nothing of it. */
+const runtimePassword = (password: Redacted.Redacted): Redacted.Redacted =>
+  Redacted.make(createHmac("sha256", Redacted.value(password)).update(RUNTIME).digest("base64url"))
 
 const ensure = Effect.fnUntraced(function* (dataDir: string, durability: Durability) {
   const found = yield* PostgresCluster.find(dataDir, yield* PostgresInstall.major)
@@ -159,15 +174,16 @@ const connect = Effect.fnUntraced(
       database: "postgres",
       connectTimeout: LOGIN_TIMEOUT
     })
-    const rows = yield* sql<{ folder: string; version: string; made: boolean }>`
+    const rows = yield* sql<{ folder: string; version: string; made: boolean; hasRole: boolean }>`
     SELECT current_setting('data_directory') AS folder, current_setting('server_version') AS version,
-      EXISTS (SELECT FROM pg_database WHERE datname = ${NAME}) AS made`
+      EXISTS (SELECT FROM pg_database WHERE datname = ${NAME}) AS made, EXISTS (SELECT FROM pg_roles WHERE rolname = ${RUNTIME}) AS "hasRole"`
     const [row] = rows
     if (row === undefined || row.folder !== cluster.folder) {
       return yield* new EmbeddedPostgresError({
         message: `port ${port} is served from ${row?.folder}, not from ${cluster.folder}`
       })
     }
+    if (!row.hasRole) yield* sql.unsafe(`CREATE ROLE ${RUNTIME} LOGIN PASSWORD '${Redacted.value(runtimePassword(password))}'`)
     if (!row.made) yield* sql`CREATE DATABASE gateway`
     const database: EmbeddedDatabase = {
       host: HOST,

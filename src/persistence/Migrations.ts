@@ -20,6 +20,7 @@ import * as keysByAge from "./migrations/0013_keys_by_age.ts"
 import * as auditChain from "./migrations/0014_audit_chain.ts"
 import * as hashesOfNumbers from "./migrations/0015_hashes_of_numbers.ts"
 import * as strictGuard from "./migrations/0016_strict_guard.ts"
+import * as roles from "./migrations/0019_roles.ts"
 import * as sentCodes from "./migrations/0020_sent_codes.ts"
 import * as evidence from "./migrations/0022_evidence.ts"
 
@@ -54,6 +55,7 @@ export const Migrations = {
     auditChain,
     hashesOfNumbers,
     strictGuard,
+    roles,
     sentCodes,
     evidence
   ] satisfies ReadonlyArray<Migration>,
@@ -69,6 +71,18 @@ export const Migrations = {
       Effect.withSpan("Migrations.apply")
     )
 }
+
+/** Who may not change the schema has to be told who may: nothing else can be done from here. */
+const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [found] = yield* sql<{ may: boolean }>`
+    SELECT coalesce(pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(current_schema(), 'CREATE')) AS may
+    FROM (SELECT to_regclass('schema_migrations') AS oid) s LEFT JOIN pg_class c ON c.oid = s.oid`
+  if (found?.may === true) return
+  return yield* new DatabaseError({
+    message:
+      "the database's schema is not this program's, and the role of DATABASE_URL may not change it: run `gateway migrate` with MIGRATION_DATABASE_URL first"
+  })
+})
 
 /** Holds the migrations' lock from here to the end of the transaction. */
 const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
@@ -95,13 +109,15 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migration
 
 const appliedBefore = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   // What an extension brought along is nobody's schema.
-  const [found] = yield* sql<{ ours: boolean; occupied: boolean }>`
+  const [found] = yield* sql<{ ours: boolean; readable: boolean | null; occupied: boolean }>`
     SELECT
       EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations') AND attname = 'checksum') AS ours,
+      has_table_privilege(to_regclass('schema_migrations')::oid, 'SELECT') AS readable,
       EXISTS (
         SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
         AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
       ) AS occupied`
+  if (found?.readable !== true) yield* refuseOthers(sql)
   if (found?.ours === true) return yield* sql<{ name: string; checksum: string }>`SELECT name, checksum FROM schema_migrations`
   if (found?.occupied !== false) {
     return yield* new DatabaseError({
@@ -113,6 +129,7 @@ const appliedBefore = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 const run = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+  if (migrations.length > 0) yield* refuseOthers(sql)
   for (const migration of migrations) {
     // The driver sends one statement at a time; a DO block takes the whole text.
     yield* sql

@@ -11,9 +11,9 @@ const STAYING_AT_MOST = 5_000
 const upkeeps = rowsOf(
   Schema.Struct({ partition: Schema.String, outcome: Schema.Literals(["made", "emptied", "dropped", "busy", "crowded"]) })
 )
-const spans = rowsOf(Schema.Struct({ parent: Schema.String, key: Schema.String, month: Schema.String }))
+const spans = rowsOf(Schema.Struct({ parent: Schema.String, month: Schema.String }))
 
-/** Partitions on PostgreSQL. Each change is one statement of one node; the functions, and what they lock, are in migration 0012. */
+/** Partitions on PostgreSQL. Each change is one statement of one node; the functions, and what they lock, are in migrations 0012 and 0019. */
 export const PartitionsPg = Layer.effect(
   Partitions,
   Effect.gen(function* () {
@@ -21,9 +21,8 @@ export const PartitionsPg = Layer.effect(
 
     const missing = (now: Instant) =>
       spans(sql`
-        SELECT p.parent, p.key, to_char(m.month, 'YYYY-MM-DD') AS month
-        FROM (VALUES ('postings', 'at'), ('transaction_history', 'at'), ('events', 'created_at'), ('deliveries', 'created_at'),
-          ('delivery_attempts', 'at')) AS p(parent, key)
+        SELECT p.parent, to_char(m.month, 'YYYY-MM-DD') AS month
+        FROM (VALUES ('postings'), ('transaction_history'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)
         CROSS JOIN LATERAL (SELECT date_trunc('month', ${iso(now)}::timestamptz AT TIME ZONE 'UTC') + ahead * interval '1 month' AS month
           FROM generate_series(0, 1) AS ahead) m
         WHERE NOT EXISTS (SELECT FROM time_partitions t WHERE t.parent = p.parent
@@ -31,11 +30,10 @@ export const PartitionsPg = Layer.effect(
         ORDER BY m.month, p.parent`)
 
     const prepare = Effect.fn("Partitions.prepare")(function* (now: Instant) {
-      const made = yield* Effect.forEach(yield* missing(now), ({ key, month, parent }) =>
+      const made = yield* Effect.forEach(yield* missing(now), ({ month, parent }) =>
         upkeeps(sql`
           SELECT ${parent} || to_char(${month}::date, '"_"YYYYMM') AS partition,
-            CASE WHEN pg_try_advisory_xact_lock(${advisoryLocks.partitions}) THEN make_partition(${parent}, ${key},
-              ${month}::timestamp AT TIME ZONE 'UTC', (${month}::timestamp + interval '1 month') AT TIME ZONE 'UTC')
+            CASE WHEN pg_try_advisory_xact_lock(${advisoryLocks.partitions}) THEN make_month(${parent}, ${month}::timestamp AT TIME ZONE 'UTC')
             ELSE 'busy' END AS outcome`)
       )
       return made.flat()
@@ -45,7 +43,7 @@ export const PartitionsPg = Layer.effect(
       upkeeps(sql`
         SELECT r.month AS partition, r.outcome
         FROM (SELECT pg_try_advisory_xact_lock(${advisoryLocks.partitions}) AS ours) l
-        CROSS JOIN LATERAL retire_events(${iso(before)}::timestamptz, ${STAYING_AT_MOST}) r WHERE l.ours`)
+        CROSS JOIN LATERAL retire_month(${iso(before)}::timestamptz, ${STAYING_AT_MOST}) r WHERE l.ours`)
     )
 
     return Partitions.of({ prepare, retire })

@@ -16,6 +16,7 @@ import {
 } from "../services/ports/Standing.ts"
 import { APPLICATION_NAME } from "./Database.ts"
 import { Moment, rowsOf } from "./Rows.ts"
+import { RuntimeRole } from "./RuntimeRole.ts"
 
 const MINUTE_MS = 60_000
 const bands: ReadonlyArray<readonly [typeof AgeBand.Type, number]> = [
@@ -139,7 +140,7 @@ export const StandingPg = Layer.effect(
         ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences
         WHERE checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
 
-    return Standing.of({ read, unanswered, tenants, checked })
+    return Standing.of({ read, protection: RuntimeRole.protection(sql), unanswered, tenants, checked })
   })
 )
 

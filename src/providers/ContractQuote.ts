@@ -17,7 +17,7 @@ export const contractQuote = (
   token: ""
 })
 
-export const quoteRefused = (note: string, kind: "inexact" | "other" = "other"): QuoteRefused => ({
+export const quoteRefused = (note: string, kind: QuoteRefused["kind"] = "other"): QuoteRefused => ({
   _tag: "QuoteRefused",
   kind,
   note

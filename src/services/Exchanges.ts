@@ -1,38 +1,48 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { tooLateToSend } from "../domain/Asking.ts"
+import { type Currency, exponents } from "../domain/Currency.ts"
 import type { Exchange, LedgerRecord } from "../domain/Exchange.ts"
 import { type ProviderError, RequestInProgress } from "../domain/errors/Retriable.ts"
 import {
   type AmountAboveMaximum,
-  type AmountBelowMinimum,
+  AmountBelowMinimum,
   type CapabilityNotAllowed,
   InsufficientTenantFloat,
   NotFound,
   ProviderCapabilityUnsupported,
   QuoteExpired,
   TenantFrozen,
-  type ValidationFailed
+  ValidationFailed
 } from "../domain/errors/Terminal.ts"
 import { isReference } from "../domain/Ids.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { reserve } from "../domain/Ledger.ts"
-import { minus, ZERO } from "../domain/Money.ts"
+import { type MinorUnits, minor, minus, ZERO } from "../domain/Money.ts"
 import type { Quote } from "../domain/Quote.ts"
+import { smallestReaching } from "../domain/SmallestSource.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { isTooLateToSend } from "../domain/TimeLimits.ts"
 import { Admission } from "./Admission.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
-import { type FxQuery, priceOf } from "./ExchangePricing.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
+import type { ExchangeQuote, Exchanges as Port } from "./ports/Provider.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 import { trailed } from "./ports/ProviderTrail.ts"
 import { Quotes } from "./ports/Quotes.ts"
 import { Transactions } from "./ports/Transactions.ts"
 import { inTurn, Routes } from "./Routes.ts"
 import { Settlement } from "./Settlement.ts"
+
+export interface FxQuery {
+  readonly sourceCurrency: Currency
+  readonly destinationCurrency: Currency
+  /** Which side is fixed: what leaves, or at least what has to come in. */
+  readonly fixed: "source" | "destination"
+  readonly amount: MinorUnits
+}
 
 export interface FxCommand {
   /** Any text; what is no quote of the caller's is not found. */
@@ -41,13 +51,7 @@ export interface FxCommand {
   readonly metadata: string
 }
 
-type QuoteRefusal =
-  | CapabilityNotAllowed
-  | ProviderCapabilityUnsupported
-  | ValidationFailed
-  | AmountAboveMaximum
-  | AmountBelowMinimum
-  | ProviderError
+type QuoteRefusal = CapabilityNotAllowed | ProviderCapabilityUnsupported | ValidationFailed | AmountBelowMinimum | ProviderError
 
 export type FxRefusal =
   | CapabilityNotAllowed
@@ -91,7 +95,7 @@ export class Exchanges extends Context.Service<
         const traders = yield* routes.anywhere(caller, ({ exchange }) => exchange)
         if (traders.length === 0) return yield* unsupported
         const { priced, provider } = yield* inTurn(traders, ({ part, provider: { name } }) =>
-          Effect.map(priceOf(part, query), (quoted) => ({ priced: quoted, provider: name }))
+          Effect.map(price(part, query), (quoted) => ({ priced: quoted, provider: name }))
         )
         const made: Quote = {
           ...priced,
@@ -178,6 +182,34 @@ export class Exchanges extends Context.Service<
 }
 
 const unsupported = new ProviderCapabilityUnsupported({ capability: "fx", reason: "provider_not_supported" })
+
+const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
+  const { amount, destinationCurrency, fixed, sourceCurrency: currency } = query
+  const quoteOf = Effect.fnUntraced(function* (source: MinorUnits) {
+    const answer = yield* port.quote({ currency, amount: source, destinationCurrency })
+    if (!("_tag" in answer)) return answer
+    // What is too little buys nothing, and is quoted so.
+    return answer.kind === "amount" ? ("too_much" as const) : yield* refusedQuote
+  })
+  const reaching = (wanted: MinorUnits, first: MinorUnits) =>
+    smallestReaching(wanted, first, exponents[destinationCurrency], quoteOf)
+  if (fixed === "destination") {
+    const found: ExchangeQuote | undefined = yield* reaching(amount, amount)
+    return found ?? (yield* refusedQuote)
+  }
+  const quoted = yield* quoteOf(amount)
+  if (quoted === "too_much") return yield* refusedAmount
+  if (quoted.destinationAmount > ZERO) return quoted
+  // It buys less than the smallest unit of the other currency; what buys one is the least that can be exchanged.
+  const least = yield* reaching(minor(1n), amount)
+  if (least === undefined) return yield* refusedQuote
+  return yield* new AmountBelowMinimum({ minimum_minor: least.amount, method: "wallet" })
+})
+
+const refusedAmount = new ValidationFailed({
+  issues: [{ path: "source_amount_minor", message: "is not an amount that can be exchanged" }]
+})
+const refusedQuote = new ValidationFailed({ issues: [{ path: "", message: "the provider refuses to quote this exchange" }] })
 
 const opening = (caller: Caller, command: FxCommand, claim: Claim, quoted: Quote, createdAt: Instant): Exchange => ({
   kind: "exchange",

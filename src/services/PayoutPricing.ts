@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor, CorridorKey, Method } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
-import { type BankAccountUnresolvable, CorridorUnsupported, ValidationFailed } from "../domain/errors/Terminal.ts"
+import { type BankAccountUnresolvable, CorridorUnsupported, type Issue, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { largestWithin } from "../domain/Fee.ts"
 import { add, LARGEST_AMOUNT, type MinorUnits, ZERO } from "../domain/Money.ts"
 import type { Destination } from "../domain/Party.ts"
@@ -13,7 +13,6 @@ import { BankAccounts, bankCodesOf } from "./BankAccounts.ts"
 import { Corridors } from "./ports/Corridors.ts"
 import type { PayoutQuote, Payouts, Provider, QuoteRefused } from "./ports/Provider.ts"
 import { inSpan } from "./ports/TraceLinks.ts"
-import { type QuoteRefusal, refusalOf, sized, type Unpriced, uncountable, unpricedReasons } from "./QuoteRefusals.ts"
 import { type Able, inTurn, Routes } from "./Routes.ts"
 
 /** What decides the price of a payout. */
@@ -65,7 +64,7 @@ export class PayoutPricing extends Context.Service<
     readonly price: (
       route: Route,
       terms: PayoutTerms & { readonly destination: Destination }
-    ) => Effect.Effect<Offer, ProviderError | QuoteRefusal | BankAccountUnresolvable>
+    ) => Effect.Effect<Offer, ProviderError | ValidationFailed | BankAccountUnresolvable>
     /** The price of another payer for a payout that was priced before, where `principal` is what is to be sent. */
     readonly again: (
       route: Route,
@@ -73,8 +72,8 @@ export class PayoutPricing extends Context.Service<
       terms: PayoutTerms & { readonly destination: Destination },
       principal: MinorUnits
     ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused>
-    /** Why there is no price is an answer, too. */
-    readonly tryPrice: (route: Route, terms: PayoutTerms) => Effect.Effect<Priced | Unpriced, ProviderError>
+    /** Undefined where the provider will not quote such an amount. */
+    readonly tryPrice: (route: Route, terms: PayoutTerms) => Effect.Effect<Priced | undefined, ProviderError>
     /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
     readonly cheaper: (
       caller: Caller,
@@ -140,20 +139,17 @@ export class PayoutPricing extends Context.Service<
         })
         return yield* inTurn(where.payers, offered, leadsOn).pipe(
           // A definite refusal to quote: asking again would not change it.
-          Effect.catchTag("QuoteRefused", (refused) => Effect.fail(refusalOf(terms, sized(where.corridor, terms, refused))))
+          Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
         )
       }, inSpan("PayoutPricing.price"))
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: Route, terms: PayoutTerms) {
         const ask = (payer: Payer) => Effect.andThen(routes.ready(payer.provider, "send"), priceOf(where, payer, terms))
         const priced = yield* inTurn(where.payers, ask, leadsOn).pipe(
-          Effect.catchTag("QuoteRefused", (refused) =>
-            Effect.succeed({ unpricedReason: unpricedReasons[sized(where.corridor, terms, refused).kind] })
-          )
+          Effect.catchTag("QuoteRefused", () => Effect.succeed(undefined))
         )
         // A budget that its fee would eat buys nothing: there are no figures to show.
-        const isEaten = "quote" in priced && priced.quote.principal === ZERO
-        return isEaten ? ({ unpricedReason: "fee_exceeds_amount" } as const) : priced
+        return priced !== undefined && priced.quote.principal === ZERO ? undefined : priced
       })
 
       const again = Effect.fn("PayoutPricing.again")(function* (
@@ -202,6 +198,14 @@ export class PayoutPricing extends Context.Service<
   )
 }
 
+const quoteIssues = {
+  party: { path: "destination", message: "is not known to the provider" },
+  amount: { path: "amount_minor", message: "is not an amount that the provider quotes" },
+  other: { path: "", message: "the provider refuses to quote this payout" }
+} as const satisfies Record<QuoteRefused["kind"], Issue>
+
+const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "amount and fee are more than can be counted" }
+
 const payoutsOf = ({ payouts }: Provider): Payouts | undefined => payouts
 
 /** A provider that cannot be read, or does not do this, says nothing about the next one; what it says of the amount or the party is final. */
@@ -213,7 +217,7 @@ const priceOf = (route: Route, payer: Payer, terms: PayoutTerms): Effect.Effect<
   if (!terms.deductFeeFromAmount)
     return Effect.flatMap(quoteOf(terms.amount), (quote) =>
       quote.principal + quote.fee > LARGEST_AMOUNT
-        ? Effect.fail(uncountable(terms.amount, quote))
+        ? Effect.fail(uncountable)
         : Effect.succeed({ quote, reachesFloor: reachesFloor(route, quote) })
     )
   return Effect.map(

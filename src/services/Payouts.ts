@@ -31,7 +31,7 @@ import { transactionView } from "../domain/View.ts"
 import { Admission, withinWindow } from "./Admission.ts"
 import type { FinalRefusal, OpenRefusal } from "./Answering.ts"
 import { PartyChecks } from "./PartyChecks.ts"
-import { estimateView, type PayoutEstimate } from "./PayoutEstimate.ts"
+import { amountCurrencyOf, estimateView, type PayoutEstimate } from "./PayoutEstimate.ts"
 import { type Offer, PayoutPricing, type PayoutTerms, type Priced, type Route } from "./PayoutPricing.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
@@ -39,7 +39,6 @@ import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
 import { inSpan } from "./ports/TraceLinks.ts"
 import { Vault } from "./ports/Vault.ts"
-import { amountCurrencyOf } from "./QuoteRefusals.ts"
 import { Sending } from "./Sending.ts"
 import { Velocity } from "./Velocity.ts"
 
@@ -184,8 +183,8 @@ export class Payouts extends Context.Service<
         const priced = yield* pricing.tryPrice(route, query)
         const positions = yield* ledger.positions(caller.appId, caller.mode)
         const available = positions.find(({ currency }) => currency === query.currency)?.available ?? ZERO
-        const isShort = "quote" in priced && priced.quote.principal + priced.quote.fee > available
-        const cheaper = isShort ? yield* pricing.cheaper(caller, query, available) : undefined
+        const affordable = priced !== undefined && priced.quote.principal + priced.quote.fee <= available
+        const cheaper = affordable || priced === undefined ? undefined : yield* pricing.cheaper(caller, query, available)
         const now = yield* Clock.currentTimeMillis
         return estimateView(query, route, priced, available, cheaper, now)
       })

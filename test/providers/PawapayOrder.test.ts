@@ -140,7 +140,7 @@ describe("a quote", () => {
 
   it("is refused for its amount where the recipient's network takes whole amounts", () => {
     const tigo = { destination: party("TZ", "TIGO", "255713456789") }
-    expect(quoteOf(order({ ...tigo, amount: minor(1_000_001n) }), simulatedPayoutFees)).toMatchObject({ kind: "inexact" })
+    expect(quoteOf(order({ ...tigo, amount: minor(1_000_001n) }), simulatedPayoutFees)).toMatchObject({ kind: "amount" })
     expect(quoteOf(order(tigo), simulatedPayoutFees)).toMatchObject({ principal: 1_000_000n })
   })
 })

@@ -1,6 +1,5 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
-import { SqlClient } from "effect/sql"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { breachesOf } from "../../src/persistence/LedgerRule.ts"
@@ -10,7 +9,7 @@ import { gateway as command } from "../commands/Gateway.ts"
 import { masterKey } from "../support/GivenDatabase.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
 import { referenceOf } from "../support/SignedClient.ts"
-import { Stack, tenantOn } from "../support/Stack.ts"
+import { asOwner, Stack, tenantOn } from "../support/Stack.ts"
 
 const ended = { providerReference: "E1", currency: "UGX", fee: null, note: "status" } as const
 
@@ -37,7 +36,7 @@ const given = Effect.gen(function* () {
   const corrected = yield* contradicted("1234")
   const figures = ["--amount-minor", "9999"]
   yield* run("review", "resolve", corrected, "--outcome", "successful", "--evidence", "their statement", ...figures)
-  const sql = Context.get(gateway.context, SqlClient.SqlClient)
+  const sql = yield* asOwner(database)
   const found = Effect.map(
     Effect.forEach(adjustmentRules, (one) => sql.unsafe<{ subject: string; found: string }>(breachesOf(one, 10))),
     (breaches) => breaches.flatMap((rows, at) => rows.map((row) => `${adjustmentRules[at]?.rule} ${row.subject}: ${row.found}`))

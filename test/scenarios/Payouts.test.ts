@@ -74,8 +74,7 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
         meets_minimum: false,
         affordable: false,
         shortfall_minor: null,
-        expires_at: null,
-        unpriced_reason: "below_provider_minimum"
+        expires_at: null
       }
     ]
   ]

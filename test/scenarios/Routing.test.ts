@@ -92,7 +92,7 @@ describe("a payout's price", () => {
       }).pipe(Effect.scoped)
   )
 
-  for (const refusesQuotes of ["inexact", "party"] as const)
+  for (const refusesQuotes of ["amount", "party"] as const)
     it.effect(`is refused for good by whoever is asked first and refuses the ${refusesQuotes}`, () =>
       Effect.gen(function* () {
         const beta = countingProvider("beta")

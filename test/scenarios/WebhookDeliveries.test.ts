@@ -1,11 +1,10 @@
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Schema } from "effect"
 import { describe } from "vitest"
 import { type Received, receiver } from "../services/WebhookBench.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
 import { type Answer, eventually, referenceOf, said } from "../support/SignedClient.ts"
-import { type Gateway, keyOn, Stack, tenantOn } from "../support/Stack.ts"
+import { asOwner, keyOn, Stack, tenantOn } from "../support/Stack.ts"
 
 const ENDPOINT = "/v1/webhooks/endpoint"
 const DELIVERIES = "/v1/webhooks/deliveries"
@@ -55,11 +54,11 @@ const allDelivered = (count: number) => (items: ReadonlyArray<typeof Item.Type>)
   items.filter(({ status }) => status === "delivered").length === count
 
 /** Lets a tenant's events be older than they are. */
-const age = ({ context }: Gateway, appId: string, byMs: number) =>
-  Effect.orDie(
-    Context.get(context, SqlClient.SqlClient)`
-      UPDATE events SET created_at = created_at - ${byMs} * interval '1 millisecond' WHERE app_id = ${appId}`
-  )
+const age = Effect.fnUntraced(function* (appId: string, byMs: number) {
+  const sql = yield* asOwner((yield* Stack).database)
+  yield* Effect.orDie(sql`
+    UPDATE events SET created_at = created_at - ${byMs} * interval '1 millisecond' WHERE app_id = ${appId}`)
+}, Effect.scoped)
 
 describe("a tenant's deliveries", () => {
   layer(Stack.layer({ WEBHOOK_SCHEDULE: "0s,10ms" }), { excludeTestServices: true })((it) => {
@@ -182,7 +181,7 @@ describe("a tenant's deliveries", () => {
         yield* stranger.call("PUT", ENDPOINT, { url: "https://stranger.example/" })
         expect((yield* stranger.call("POST", RECOVER, { since })).body.data["deliveries"]).toBe(0)
         // Nothing older than it was asked for.
-        yield* age(gateway, tenant.appId, HOUR_MS)
+        yield* age(tenant.appId, HOUR_MS)
         expect((yield* tenant.call("POST", RECOVER, { since })).body.data["deliveries"]).toBe(0)
       })
     )

@@ -11,7 +11,7 @@ it.effect(
       const greedy = countingProvider("greedy", { fee: LARGEST_AMOUNT - 9_999n })
       const { node } = yield* routedTo([greedy])
       yield* Effect.gen(function* () {
-        expect(yield* pay("over")).toBe("amount_above_maximum")
+        expect(yield* pay("over")).toBe("validation_failed")
         greedy.script.fee = LARGEST_AMOUNT - 10_000n
         expect(yield* pay("just")).toBe("insufficient_tenant_float")
         expect(yield* records).toStrictEqual([])

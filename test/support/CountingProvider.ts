@@ -21,7 +21,7 @@ export interface Script {
   fee: bigint
   /** What a recipient gets of 10,000; null: the same. */
   worth: bigint | null
-  refusesQuotes: Exclude<QuoteRefused["kind"], "too_small" | "too_large"> | null
+  refusesQuotes: QuoteRefused["kind"] | null
   /** What sending and charging answer; `executed` is executed and accepted. */
   sending: "executed" | "executed in silence" | "never left" | "refused" | "garbage"
   holder: string | null
@@ -135,7 +135,7 @@ const priced = (principal: MinorUnits, destinationCurrency: Currency, { fee, wor
   token: ""
 })
 
-const refused = (kind: NonNullable<Script["refusesQuotes"]>): QuoteRefused => ({ _tag: "QuoteRefused", kind, note: "" })
+const refused = (kind: QuoteRefused["kind"]): QuoteRefused => ({ _tag: "QuoteRefused", kind, note: "" })
 
 /** A registry of such providers, each with a live account. */
 export const registryOf = (providers: ReadonlyArray<CountingProvider>) =>

@@ -7,6 +7,7 @@ import { Database } from "../../src/persistence/Database.ts"
 import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
 import { ProviderInboxPg } from "../../src/persistence/ProviderInboxPg.ts"
+import { RuntimeRole } from "../../src/persistence/RuntimeRole.ts"
 import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { WebhookDeliveriesPg } from "../../src/persistence/WebhookDeliveriesPg.ts"
@@ -22,7 +23,12 @@ export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
 /** A migrated database of this test alone. */
 export const givenDatabase: Effect.Effect<Redacted.Redacted> = Effect.promise(() =>
   freshDatabase((url) =>
-    Database.migrate.pipe(Effect.provide(Database.layer({ url: Redacted.make(url) })), Effect.asVoid, Effect.runPromise)
+    Database.migrate.pipe(
+      Effect.tap(RuntimeRole.grant("gateway_runtime")),
+      Effect.provide(Database.layer({ url: Redacted.make(url) })),
+      Effect.asVoid,
+      Effect.runPromise
+    )
   )
 ).pipe(Effect.map(({ url }) => Redacted.make(url)))
 

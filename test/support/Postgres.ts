@@ -49,7 +49,8 @@ const spared = (server: Coordinates): Promise<void> =>
         yield* sql.unsafe(`ALTER SYSTEM SET ${setting}`)
       yield* sql`SELECT pg_reload_conf()`
       yield* sql`SET scram_iterations = 1`
-      yield* sql.unsafe(`ALTER ROLE ${server.username} PASSWORD '${server.password}'`)
+      const runtime = new URL(Redacted.value(asRuntime(Redacted.make(urlOf(server, server.database)))))
+      for (const { password, username } of [server, runtime]) yield* sql.unsafe(`ALTER ROLE ${username} PASSWORD '${password}'`)
     })
   )
 
@@ -76,6 +77,13 @@ export const removeDataDir = async (dataDir: string): Promise<void> => {
     if (basename(home).startsWith("payment-gateway-")) await rm(home, { recursive: true, force: true })
   }
   await rm(dataDir, { recursive: true, force: true })
+}
+
+/** The same database as the role that gateways run as. */
+export const asRuntime = (url: Redacted.Redacted): Redacted.Redacted => {
+  const { hostname, password, pathname, port, username } = new URL(Redacted.value(url))
+  const address = { host: hostname, port: Number(port), username, database: pathname.slice(1) }
+  return EmbeddedPostgres.runtimeUrl({ ...address, password: Redacted.make(password) })
 }
 
 const urlOf = (server: Coordinates, database: string): string =>

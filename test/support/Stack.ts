@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto"
 import { rm } from "node:fs/promises"
+import { PgClient } from "@effect/sql-pg"
 import { Clock, Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { HttpServer } from "effect/http"
+import { Reactivity } from "effect/reactivity"
 import * as App from "../../src/App.ts"
 import type { Corridor } from "../../src/domain/Corridor.ts"
 import type { Currency } from "../../src/domain/Currency.ts"
@@ -22,6 +24,7 @@ import { type Running, startSimulator } from "../providers/EversendBench.ts"
 import { type Received, receiver } from "../services/WebhookBench.ts"
 import { NOON } from "./Given.ts"
 import { auditEntry, givenDatabase, masterKey } from "./GivenDatabase.ts"
+import { asRuntime } from "./Postgres.ts"
 import { client, eventually, type Key } from "./SignedClient.ts"
 
 const BUILD = { release: "1.0.0", version: "1.0.0+test" }
@@ -57,11 +60,12 @@ export const gatewayOn = Effect.fnUntraced(function* (
   simulator: Running,
   overrides: Record<string, string> = {}
 ) {
-  const environment = Layer.succeed(App.Environment, variables(database, simulator.eversendBaseUrl, overrides))
+  const own = asRuntime(database)
+  const environment = Layer.succeed(App.Environment, variables(own, simulator.eversendBaseUrl, overrides))
   const settings = yield* Effect.provide(App.settings, environment)
   const simulated = withSimulators(settings, (provider) => simulator.baseUrls[provider] ?? "").providers
   const providers = simulated.filter(({ name }) => simulator.baseUrls[name] !== undefined)
-  const ready = { ...settings, providers, databaseUrl: database, masterKey }
+  const ready = { ...settings, providers, databaseUrl: own, ownerUrl: null, masterKey }
   const context = yield* Layer.build(Layer.fresh(App.gateway(ready, BUILD)).pipe(Layer.provide(environment)))
   const { address } = Context.get(context, HttpServer.HttpServer)
   const port = "port" in address ? address.port : 0
@@ -177,6 +181,10 @@ export const webhooksOf = Effect.fnUntraced(function* (
 
 /** Recomputes the whole ledger: no test may leave a difference behind. */
 export const verified = ({ context }: Gateway) => Context.get(context, LedgerAudit).verify
+
+/** A connection of somebody who owns the database, and so can do what no gateway can. */
+export const asOwner = (database: Redacted.Redacted) =>
+  PgClient.makeClient({ url: database }).pipe(Effect.orDie, Effect.provide(Reactivity.layer))
 
 export const executionsOf = (simulator: Running, reference: string) => Effect.promise(() => simulator.executions(reference))
 

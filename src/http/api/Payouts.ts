@@ -3,7 +3,6 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { AmountType } from "../../domain/Transaction.ts"
-import { UnpricedReason } from "../../domain/UnpricedReason.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Narration, PayoutRecord, text } from "./Wire.ts"
 
@@ -74,8 +73,7 @@ export const Estimate = Schema.Struct({
   shortfall_minor: known,
   suggested_method: Schema.optionalKey(Schema.String),
   suggested_total_minor: Schema.optionalKey(Amount),
-  expires_at: Schema.NullOr(Schema.String),
-  unpriced_reason: Schema.optionalKey(UnpricedReason)
+  expires_at: Schema.NullOr(Schema.String)
 })
 
 export class PayoutsApi extends HttpApiGroup.make("payouts")

@@ -59,8 +59,7 @@ export const eversend = Effect.fn("eversend")(function* (
 const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
   Effect.fn("eversend.quote")(function* (order) {
     const body = quotationBody(order)
-    if (body === undefined)
-      return { _tag: "QuoteRefused", kind: "destination_required", note: "a wallet is quoted for its owner only" }
+    if (body === undefined) return { _tag: "QuoteRefused", kind: "party", note: "a wallet is quoted for its owner only" }
     const response = yield* client({ operation: "quotation", method: "POST", path: "/payouts/quotation", body }, yield* deadline)
     const quote = quoteOf(response, order)
     if (!("_tag" in quote) || quote._tag === "QuoteRefused") return quote

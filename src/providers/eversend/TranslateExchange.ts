@@ -1,7 +1,7 @@
 import { Option, Result } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
-import { fromDecimal, LARGEST_AMOUNT, largestFor, toDecimal, unitsOf } from "../../domain/Money.ts"
+import { fromDecimal, isBeyond, toDecimal } from "../../domain/Money.ts"
 import type { ExchangeOrder, ExchangeOutcome, ExchangeQuote, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -31,9 +31,8 @@ export const exchangeQuoteOf = (
   const answer = Option.getOrUndefined(decoded(ExchangeQuotationAnswer, response))
   if (answer === undefined) return noQuoteBy(response)
   const { quotation, token } = answer.data
-  const units = unitsOf(quotation.destAmount, order.destinationCurrency)
-  if (quotation.destCurrency === order.destinationCurrency && units > LARGEST_AMOUNT)
-    return tooLarge(largestFor(order.amount, units, LARGEST_AMOUNT))
+  if (quotation.destCurrency === order.destinationCurrency && isBeyond(quotation.destAmount, order.destinationCurrency))
+    return tooLarge
   const brought = broughtBy(quotation.destAmount, quotation.destCurrency)
   if (quotation.baseCurrency !== order.currency || brought?.currency !== order.destinationCurrency)
     return broken("the currencies are not those that were asked for")

@@ -1,14 +1,5 @@
 import { Option, Result } from "effect"
-import {
-  fromDecimal,
-  fromDecimalDown,
-  fromDecimalUp,
-  LARGEST_AMOUNT,
-  largestFor,
-  type MinorUnits,
-  smaller,
-  unitsOf
-} from "../../domain/Money.ts"
+import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond, LARGEST_AMOUNT } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -73,18 +64,8 @@ const fits = (quotation: Quotation, order: QuoteOrder): QuoteRefused | NoQuote |
 
 const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
   const { amountType, corridor, destinationCurrency } = order
-  const units = {
-    total: unitsOf(quotation.totalAmount, corridor.currency),
-    source: unitsOf(quotation.sourceAmount, corridor.currency),
-    destination: unitsOf(quotation.destinationAmount, destinationCurrency)
-  }
-  if (units.total > LARGEST_AMOUNT || units.destination > LARGEST_AMOUNT) {
-    // A fee may be finer than its currency, and is rounded up.
-    const room = LARGEST_AMOUNT - (units.total - units.source) - 1n
-    const bySource = largestFor(order.amount, units.source, room)
-    const byDestination = largestFor(order.amount, units.destination, LARGEST_AMOUNT)
-    return tooLarge(smaller(bySource, byDestination))
-  }
+  if (isBeyond(quotation.totalAmount, corridor.currency) || isBeyond(quotation.destinationAmount, destinationCurrency))
+    return tooLarge
   const principal = fromDecimal(quotation.sourceAmount, corridor.currency)
   const fee = fromDecimalUp(quotation.totalFees, corridor.currency)
   const isExchanged = destinationCurrency !== corridor.currency
@@ -92,8 +73,7 @@ const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuo
   if (Result.isFailure(principal) || Result.isFailure(fee) || Result.isFailure(destinationAmount)) {
     return broken("an amount is finer than its currency")
   }
-  if (principal.success + fee.success > LARGEST_AMOUNT)
-    return tooLarge(largestFor(order.amount, principal.success, LARGEST_AMOUNT - fee.success))
+  if (principal.success + fee.success > LARGEST_AMOUNT) return tooLarge
   const fixed = amountType === "SOURCE" ? principal.success : destinationAmount.success
   if (fixed !== order.amount) return broken("the amount is not the one that was asked for")
   return {
@@ -118,12 +98,7 @@ const isSum = (a: string, b: string, total: string): boolean => {
 }
 
 /** Eversend would do it, and the gateway cannot count so much: no later answer will be another one. */
-export const tooLarge = (bound: MinorUnits): QuoteRefused => ({
-  _tag: "QuoteRefused",
-  kind: "too_large",
-  bound,
-  note: "more than the largest amount"
-})
+export const tooLarge: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "more than the largest amount" }
 
 export const broken = (why: string): NoQuote => noQuote(why, `a quotation of Eversend's makes no sense: ${why}`)
 

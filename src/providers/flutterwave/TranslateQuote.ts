@@ -33,7 +33,7 @@ export const unquotable = ({
   return undefined
 }
 
-const refused = (kind: "party" | "other", note: string): QuoteRefused => ({ _tag: "QuoteRefused", kind, note })
+const refused = (kind: QuoteRefused["kind"], note: string): QuoteRefused => ({ _tag: "QuoteRefused", kind, note })
 
 /** GET /transfers/fee */
 export const feePath = ({ amount, corridor }: QuoteOrder): string => {

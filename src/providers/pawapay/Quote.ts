@@ -12,6 +12,6 @@ export const quoteOf = (order: QuoteOrder, fees: PayoutFees): PayoutQuote | Quot
   const network = destination === null ? null : networkOf(destination, corridor.currency)
   if (network !== null && "fact" in network) return quoteRefused("pawaPay does not reach such a recipient")
   const isExact = network === null || amountOf(amount, corridor.currency, network.payout.decimals) !== undefined
-  if (!isExact) return quoteRefused("the network takes whole amounts only", "inexact")
+  if (!isExact) return quoteRefused("the network takes whole amounts only", "amount")
   return contractQuote(order, fee)
 }

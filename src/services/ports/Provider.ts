@@ -50,14 +50,8 @@ export interface PayoutQuote {
   readonly token: string
 }
 
-/**
- * The provider will not quote such a size (`bound` is the least or the most that it takes, in the currency of the quoted amount), such an amount
- * whatever its size, this recipient, or anything without a recipient; or it refuses for another reason, or for one that it does not say.
- */
-export type QuoteRefused = { readonly _tag: "QuoteRefused"; readonly note: string } & (
-  | { readonly kind: "too_small" | "too_large"; readonly bound: MinorUnits }
-  | { readonly kind: "inexact" | "party" | "destination_required" | "other" }
-)
+/** The provider will not quote: the amount is outside its window, the recipient does not exist, or it refuses for another reason. */
+export type QuoteRefused = { readonly _tag: "QuoteRefused"; readonly kind: "amount" | "party" | "other"; readonly note: string }
 
 export interface PayoutOrder {
   readonly reference: Reference

@@ -68,6 +68,13 @@ export type ParkedTenant = typeof ParkedTenant.Type
 export const OwingTenant = Schema.Struct({ appId: AppId, mode: Mode, currency: Currency, receivable: Schema.BigInt })
 export type OwingTenant = typeof OwingTenant.Type
 
+/** What the role that this process has at the database could do. */
+export interface Protection {
+  readonly role: string
+  /** Whether it can change or remove nothing of the audit log, the journal, its postings and the history, whatever statement it sends. */
+  readonly holds: boolean
+}
+
 export interface Picture {
   readonly at: Instant
   readonly open: ReadonlyArray<OpenGroup>
@@ -90,6 +97,8 @@ export class Standing extends Context.Service<
   {
     /** Counts end at `COUNTED_AT_MOST`, of which the oldest are counted first. */
     readonly read: Effect.Effect<Picture>
+    /** Asked of the database anew each time. */
+    readonly protection: Effect.Effect<Protection>
     /** At most `limit` open transactions of which the last news is none, the oldest first. */
     readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<Unanswered>>
     /** At most `limit` tenants of each kind; metrics count them and may not name them. */

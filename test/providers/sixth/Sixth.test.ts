@@ -132,7 +132,13 @@ const gatewayBefore = Effect.fnUntraced(function* (baseUrl: string) {
     RECONCILER_SCHEDULE: "1h"
   })
   const accounts = simulatedSixth.accounts({ baseUrl, timeoutMs: 1000 })
-  const settings = { ...(yield* Effect.provide(App.settings, environment)), providers: [accounts], databaseUrl, masterKey }
+  const settings = {
+    ...(yield* Effect.provide(App.settings, environment)),
+    providers: [accounts],
+    databaseUrl,
+    ownerUrl: null,
+    masterKey
+  }
   const built = Layer.fresh(App.gateway(settings, { release: "1.0.0", version: "1.0.0+test" }))
   const context = yield* Layer.build(Layer.provide(built, environment))
   const { address } = Context.get(context, HttpServer.HttpServer)

@@ -1,0 +1,144 @@
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Protection } from "../services/ports/Standing.ts"
+import { advisoryLocks } from "./AdvisoryLocks.ts"
+import { DatabaseError } from "./DatabaseError.ts"
+import { rowsOf } from "./Rows.ts"
+
+type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE"
+
+/** What may never be changed or removed by a gateway: what was done, and by whom. */
+const evidence = ["audit_log", "audit_head", "journal", "postings", "transaction_history", "float_adjustments"]
+
+const everything: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE", "DELETE"]
+/** What the role that gateways run as may do with each table; with any other, everything that a row needs. The audit log is written through functions. */
+const allowed: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
+  audit_log: ["SELECT"],
+  audit_head: ["SELECT"],
+  schema_migrations: ["SELECT"],
+  journal: ["SELECT", "INSERT"],
+  postings: ["SELECT", "INSERT"],
+  transaction_history: ["SELECT", "INSERT"],
+  float_adjustments: ["SELECT", "INSERT"],
+  events: ["SELECT", "INSERT", "DELETE"],
+  tenant_changes: ["SELECT", "INSERT", "DELETE"],
+  transactions: ["SELECT", "INSERT", "UPDATE"],
+  float_positions: ["SELECT", "INSERT", "UPDATE"],
+  tenants: ["SELECT", "INSERT", "UPDATE"],
+  api_keys: ["SELECT", "INSERT", "UPDATE"],
+  vault_keys: ["SELECT", "UPDATE"]
+}
+
+/** They run with the rights of the owner, and do one thing each. */
+const functions = [
+  "audit_head_locked()",
+  "append_audit_row(bigint, timestamptz, text, text, text, text, bytea, bytea, boolean)",
+  "key_audit_head(bigint, bytea, text, bytea, text)",
+  "make_month(text, timestamptz)",
+  "retire_month(timestamptz, int)"
+]
+
+const relations = rowsOf(
+  Schema.Struct({
+    name: Schema.String,
+    isPart: Schema.Boolean,
+    isView: Schema.Boolean,
+    held: Schema.Array(Schema.String)
+  })
+)
+const counted = rowsOf(Schema.Struct({ missing: Schema.Number, hasMore: Schema.Boolean }))
+const protections = rowsOf(Schema.Struct({ role: Schema.String, holds: Schema.Boolean }))
+
+/** Of rows the privileges are asked for by column, too: one column that may be changed is enough to change a row. */
+const HELD = `array_remove(ARRAY[
+  CASE WHEN has_any_column_privilege($1, c.oid, 'SELECT') THEN 'SELECT' END,
+  CASE WHEN has_any_column_privilege($1, c.oid, 'INSERT') THEN 'INSERT' END,
+  CASE WHEN has_any_column_privilege($1, c.oid, 'UPDATE') THEN 'UPDATE' END,
+  CASE WHEN has_table_privilege($1, c.oid, 'DELETE') THEN 'DELETE' END,
+  CASE WHEN has_table_privilege($1, c.oid, 'TRUNCATE') THEN 'TRUNCATE' END,
+  CASE WHEN has_table_privilege($1, c.oid, 'TRIGGER') THEN 'TRIGGER' END], NULL)`
+
+const relationsStatement = `
+  SELECT c.relname::text AS name, c.relispartition AS "isPart", c.relkind = 'v' AS "isView", ${HELD} AS held
+  FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v') ORDER BY 1`
+
+const othersStatement = `
+  SELECT ((SELECT count(*) FROM unnest($2::text[]) AS f(name) WHERE NOT has_function_privilege($1, f.name::regprocedure, 'EXECUTE'))
+    + (SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+      AND CASE WHEN c.relkind = 'S' THEN NOT has_sequence_privilege($1, c.oid, 'USAGE') END)
+    + (NOT has_schema_privilege($1, current_schema(), 'USAGE'))::int)::int AS missing,
+    has_schema_privilege($1, current_schema(), 'CREATE')
+      OR EXISTS (SELECT FROM pg_class c WHERE c.oid = 'audit_log'::regclass AND pg_has_role($1, c.relowner, 'MEMBER'))
+      OR EXISTS (SELECT FROM pg_roles r WHERE r.rolname = $1 AND (r.rolsuper OR r.rolcreaterole)) AS "hasMore"`
+
+interface Relation {
+  readonly name: string
+  readonly isPart: boolean
+  readonly isView: boolean
+  readonly held: ReadonlyArray<string>
+}
+
+/** A partition is written through its table, and so is a view. */
+const wanted = ({ isPart, isView, name }: Relation): ReadonlyArray<string> =>
+  isPart || isView ? ["SELECT"] : (allowed[name] ?? everything)
+
+const isOff = (relation: Relation): boolean => [...relation.held].sort().join() !== [...wanted(relation)].sort().join()
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+export const RuntimeRole = {
+  /**
+   * As the owner of the tables, and after the schema is up to date: has the role be able to do what a gateway does, and nothing else. Changes
+   * nothing where that is so. Refuses a role that could do more whatever is granted to it.
+   */
+  grant: (role: string): Effect.Effect<void, DatabaseError, SqlClient.SqlClient> =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql.withTransaction(granted(sql, role))
+    }).pipe(DatabaseError.explain(`let ${role} run a gateway`), Effect.withSpan("RuntimeRole.grant")),
+
+  /** What the connection's own role could do to what was done before; asked of the database, whatever the settings are. */
+  protection: (sql: SqlClient.SqlClient): Effect.Effect<Protection> =>
+    Effect.flatMap(
+      protections(sql`
+        SELECT session_user::text AS role, NOT (
+          r.rolsuper OR r.rolcreaterole OR has_schema_privilege(session_user, current_schema(), 'CREATE')
+          OR pg_has_role(session_user, 'pg_write_server_files', 'MEMBER') OR pg_has_role(session_user, 'pg_execute_server_program', 'MEMBER')
+          OR EXISTS (
+            SELECT FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+            LEFT JOIN pg_class p ON p.oid = i.inhparent
+            WHERE c.relnamespace = current_schema()::regnamespace AND coalesce(p.relname, c.relname) = ANY (${evidence})
+              AND c.relkind IN ('r', 'p')
+              AND (pg_has_role(session_user, c.relowner, 'MEMBER') OR has_any_column_privilege(session_user, c.oid, 'UPDATE')
+                OR has_table_privilege(session_user, c.oid, 'DELETE, TRUNCATE, TRIGGER'))
+          )
+        ) AS holds
+        FROM pg_roles r WHERE r.rolname = session_user`),
+      ([found]) => (found === undefined ? Effect.die(new Error("the role of this session is not known")) : Effect.succeed(found))
+    )
+}
+
+const granted = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, role: string) {
+  yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.migrations})`
+  const read = relations(sql.unsafe(relationsStatement, [role]))
+  const [others] = yield* counted(sql.unsafe(othersStatement, [role, functions]))
+  const off = (yield* read).filter(isOff)
+  if (off.length === 0 && others?.missing === 0 && !others.hasMore) return
+  const to = quoted(role)
+  const [at] = yield* sql<{ schema: string }>`SELECT current_schema()::text AS schema`
+  const schema = quoted(at?.schema ?? "public")
+  yield* sql.unsafe(`REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${to}`)
+  yield* sql.unsafe(`GRANT USAGE ON SCHEMA ${schema} TO ${to}`)
+  for (const relation of off) {
+    yield* sql.unsafe(`REVOKE ALL ON ${quoted(relation.name)} FROM ${to}`)
+    yield* sql.unsafe(`GRANT ${wanted(relation).join(", ")} ON ${quoted(relation.name)} TO ${to}`)
+  }
+  yield* sql.unsafe(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${to}`)
+  for (const one of functions) yield* sql.unsafe(`GRANT EXECUTE ON FUNCTION ${one} TO ${to}`)
+  const still = (yield* read).find(isOff)
+  const [left] = yield* counted(sql.unsafe(othersStatement, [role, functions]))
+  if (still !== undefined || left?.hasMore !== false)
+    return yield* new DatabaseError({
+      message: `the role ${role} could change more than is granted to it (${still?.name ?? "it can become the owner, or make tables beside ours"}): it is a superuser, owns the tables, or is a member of a role that may. Give DATABASE_URL a role of its own`
+    })
+})

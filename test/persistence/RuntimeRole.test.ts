@@ -1,0 +1,133 @@
+import { PgClient } from "@effect/sql-pg"
+import { describe, expect, it } from "@effect/vitest"
+import { Context, Effect, Layer, type Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, type SqlError } from "effect/sql"
+import { PartitionsPg } from "../../src/persistence/PartitionsPg.ts"
+import { RuntimeRole } from "../../src/persistence/RuntimeRole.ts"
+import { Partitions } from "../../src/services/ports/Partitions.ts"
+import { givenDatabase } from "../support/GivenDatabase.ts"
+import { asRuntime } from "../support/Postgres.ts"
+
+const connection = (url: Redacted.Redacted) => PgClient.makeClient({ url }).pipe(Effect.provide(Reactivity.layer))
+const ports = (sql: SqlClient.SqlClient) =>
+  Effect.map(Layer.build(Layer.provide(PartitionsPg, Layer.succeed(SqlClient.SqlClient, sql))), Context.get(Partitions))
+
+/** A migrated database, as its owner sees it and as a gateway does. */
+const given = Effect.gen(function* () {
+  const url = yield* givenDatabase
+  return { owner: yield* connection(url), runtime: yield* connection(asRuntime(url)) }
+})
+
+/** The database's own words, or "done". */
+const tried = (sql: SqlClient.SqlClient, statement: string): Effect.Effect<string> =>
+  sql.unsafe(statement).pipe(
+    (effect) => sql.withTransaction(effect),
+    Effect.as("done"),
+    Effect.catch(({ reason }: SqlError.SqlError) => Effect.succeed(reason.cause instanceof Error ? reason.cause.message : "?"))
+  )
+
+const tables = ["audit_log", "audit_head", "journal", "postings", "transaction_history", "float_adjustments"]
+const parts = ["postings_first", "postings_default", "transaction_history_first", "transaction_history_default"]
+
+const forbidden: ReadonlyArray<string> = [
+  ...[...tables, ...parts].flatMap((table) => [
+    `UPDATE ${table} SET ${table.startsWith("audit") ? "sequence = 0" : "app_id = 'x'"}`,
+    `DELETE FROM ${table}`,
+    `TRUNCATE ${table}`,
+    `ALTER TABLE ${table} DISABLE TRIGGER ALL`,
+    `ALTER TABLE ${table} OWNER TO gateway_runtime`,
+    `DROP TABLE ${table}`,
+    `CREATE TRIGGER t BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse_audit_change()`,
+    `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`
+  ]),
+  "INSERT INTO audit_log VALUES (1, now(), 'a', 'b', 'c', '{}', '')",
+  "INSERT INTO postings_default (app_id) VALUES ('a')",
+  "ALTER TABLE postings DETACH PARTITION postings_default",
+  "DROP TRIGGER audit_log_is_append_only ON audit_log",
+  "DELETE FROM schema_migrations",
+  "DELETE FROM vault_keys",
+  "DELETE FROM transactions",
+  "UPDATE events SET body = ''",
+  "SET ROLE gateway",
+  "SET SESSION AUTHORIZATION gateway",
+  "SET session_replication_role = replica",
+  "CREATE TABLE mine ()",
+  "CREATE FUNCTION audit_details(text, text) RETURNS jsonb LANGUAGE sql AS 'SELECT NULL::jsonb'",
+  "CREATE ROLE another SUPERUSER",
+  "COPY audit_log TO '/tmp/audit'",
+  // What the functions of the owner are for can be done through them, and nothing else.
+  "SELECT make_month('audit_log', '2031-01-01Z')",
+  "SELECT make_month('postings', '2031-01-02Z')",
+  "SELECT * FROM retire_month(now(), 5000)",
+  "SELECT make_partition('postings', 'at', '2031-01-01Z', '2032-01-01Z')",
+  "SELECT append_audit_row(7, now(), 'a', 'b', 'c', '{}', '', '', true)",
+  "SELECT key_audit_head(1, '', 'a', '', 'b')"
+]
+
+describe("the role that gateways run as", () => {
+  it.effect("can neither change nor remove audit rows, journal, postings and history, nor become somebody who can", () =>
+    Effect.gen(function* () {
+      const { owner, runtime } = yield* given
+      // Keyed, as after the first start of a gateway.
+      yield* owner`UPDATE audit_head SET mac = '', keyed_from = 1`
+      const done = yield* Effect.filter(forbidden, (statement) =>
+        Effect.map(tried(runtime, statement), (said) => said === "done")
+      )
+      expect(done).toEqual([])
+      const reasons = yield* Effect.forEach(forbidden, (statement) => tried(runtime, statement))
+      const other = reasons.filter(
+        (said) => !/permission denied|must be|is not parted|are kept|not the next|keyed already/.test(said)
+      )
+      expect(other).toEqual([])
+      // A grant of what one does not have is no error, and grants nothing.
+      expect(yield* tried(runtime, "GRANT UPDATE ON audit_log TO gateway_runtime")).toBe("done")
+      expect((yield* RuntimeRole.protection(runtime)).holds).toBe(true)
+    })
+  )
+
+  it.effect("makes the months that come and retires those that are past", () =>
+    Effect.gen(function* () {
+      const { owner, runtime } = yield* given
+      const partitions = yield* ports(runtime)
+      const made = yield* partitions.prepare(Date.UTC(2091, 0, 15))
+      expect(made).toHaveLength(10)
+      expect(new Set(made.map(({ outcome }) => outcome))).toEqual(new Set(["made"]))
+      yield* runtime`INSERT INTO postings VALUES ('a', 'R', 'open', 'UGX', 'pool', 'live', 1, '2091-01-20Z')`
+      expect(yield* tried(runtime, "DELETE FROM postings")).toContain("permission denied")
+      expect(yield* tried(runtime, "DELETE FROM postings_209101")).toContain("permission denied")
+      expect(yield* partitions.retire(Date.UTC(2000, 0, 1))).toEqual([])
+      expect(yield* RuntimeRole.protection(owner)).toEqual({ role: "gateway", holds: false })
+      expect(yield* RuntimeRole.protection(runtime)).toEqual({ role: "gateway_runtime", holds: true })
+    })
+  )
+
+  it.effect("is refused where it could do more than is granted, and is known for it", () =>
+    Effect.gen(function* () {
+      const { owner } = yield* given
+      const grant = (role: string) => Effect.flip(Effect.provideService(RuntimeRole.grant(role), SqlClient.SqlClient, owner))
+      expect((yield* grant("gateway")).message).toContain("the role gateway could change more than is granted to it")
+      const member = `member_${Math.floor(performance.now() * 1000)}`
+      yield* owner.unsafe(`CREATE ROLE ${member} LOGIN NOINHERIT`)
+      yield* owner.unsafe(`GRANT gateway TO ${member}`)
+      expect((yield* grant(member)).message).toContain("it can become the owner")
+      yield* owner.unsafe(`DROP ROLE ${member}`)
+    })
+  )
+
+  it.effect("is given back what it needs, and no more, whatever was granted meanwhile", () =>
+    Effect.gen(function* () {
+      const { owner, runtime } = yield* given
+      yield* owner`GRANT UPDATE (actor) ON audit_log TO gateway_runtime`
+      yield* owner`GRANT DELETE ON postings_first TO gateway_runtime`
+      yield* owner`REVOKE INSERT ON journal FROM gateway_runtime`
+      yield* owner`CREATE TABLE later (id int)`
+      expect((yield* RuntimeRole.protection(runtime)).holds).toBe(false)
+      yield* Effect.provideService(RuntimeRole.grant("gateway_runtime"), SqlClient.SqlClient, owner)
+      expect((yield* RuntimeRole.protection(runtime)).holds).toBe(true)
+      yield* runtime`INSERT INTO journal VALUES ('a', 'R', 'open', 'live', 'credit', now())`
+      yield* runtime`INSERT INTO later VALUES (1)`
+      expect(yield* tried(runtime, "UPDATE audit_log SET actor = 'x'")).toContain("permission denied")
+    })
+  )
+})
