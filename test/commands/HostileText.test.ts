@@ -44,6 +44,7 @@ const given = Effect.gen(function* () {
     VALUES (${tenant.appId}, ${delivery}, now(), 1, 500, ${HOSTILE})`
   yield* sql`INSERT INTO provider_inbox (id, provider, mode, digest, received_at, reference, provider_reference, status)
     VALUES (${reference}, 'eversend', 'live', sha256(''), now(), NULL, ${HOSTILE}, 'parked')`
+  yield* sql`SELECT FROM record_tenant_change(${tenant.appId}, 'live', now(), ${HOSTILE}, ${HOSTILE}, ${JSON.stringify(metadata)}, 100)`
   yield* sql`UPDATE corridors SET inactive_reason = ${HOSTILE}, networks = ARRAY[${HOSTILE}] WHERE country = 'CM'`
   yield* sql`INSERT INTO denials (kind, hash, masked, reason, created_at) VALUES ('destination', '', ${HOSTILE}, ${HOSTILE}, now()),
     ('screened_name', '', ${HOSTILE}, ${HOSTILE}, now())`
