@@ -20,6 +20,7 @@ const attributes = {
   drift_minor: "what a provider took beyond the held fee",
   currency: "a currency code",
   duration_ms: "how long it took",
+  skew_ms: "how far the clock of this machine is ahead of the database's",
   code: "an error's wire code",
   duplicate: "whether a callback came before",
   callback_id: "a stored callback",
