@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path"
 import { Effect, Redacted } from "effect"
 import { Pool } from "pg"
 import { Database } from "../src/persistence/Database.ts"
-import { EmbeddedPostgres } from "../src/persistence/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../src/persistence/postgres/EmbeddedPostgres.ts"
 
 // One PostgreSQL for a run of the benchmark: the embedded one, started exactly as `npm start` starts it.
 

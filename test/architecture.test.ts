@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { circle, fileGraph, roomGraph } from "./support/ImportGraph.ts"
 import { imports } from "./support/ImportTable.ts"
 import type { SyntaxNode } from "./support/Source.ts"
 import { isNode, readSources, type Source } from "./support/Source.ts"
@@ -177,6 +178,23 @@ describe("the house", () => {
 
   it("names a provider in its own folders, in the registries and in migrations only", () => {
     expect(providerNames(sources).join("\n")).toBe("")
+  })
+
+  it("has no circle of files", () => {
+    expect(circle(fileGraph(sources)).join(" -> ")).toBe("")
+  })
+
+  it("has no arrow that leads back up to a room above", () => {
+    expect(circle(roomGraph(fileGraph(sources))).join(" -> ")).toBe("")
+  })
+
+  it("finds a circle where there is one", () => {
+    const graph = new Map([
+      ["a", new Set(["b"])],
+      ["b", new Set(["c"])],
+      ["c", new Set(["b"])]
+    ])
+    expect(circle(graph)).toStrictEqual(["b", "c", "b"])
   })
 
   it("loads no simulator before a command that runs one", () => {

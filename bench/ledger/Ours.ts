@@ -1,7 +1,7 @@
 import { Effect, Layer, ManagedRuntime, Redacted, References } from "effect"
 import { Database } from "../../src/persistence/Database.ts"
-import { FloatLedgerPg } from "../../src/persistence/FloatLedgerPg.ts"
 import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
+import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import type { Bench } from "../Cluster.ts"

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { Effect } from "effect"
-import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { freePort } from "../http/Child.ts"
 import { median, type Part } from "../Report.ts"
 

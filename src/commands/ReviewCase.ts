@@ -1,7 +1,7 @@
 import { type Instant, iso } from "../domain/Instant.ts"
 import { type Resolution, type Way, waysOf } from "../domain/Resolution.ts"
 import { lastAnswer, reasonOf } from "../domain/ReviewReason.ts"
-import type { Case } from "../services/Review.ts"
+import type { Case } from "../services/settlement/Review.ts"
 import { plain } from "./Plain.ts"
 
 /** A case for programs. */

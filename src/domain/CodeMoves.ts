@@ -1,6 +1,6 @@
+import { type Decision } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
-import type { Decision } from "./Moves.ts"
 import type { Collection } from "./Transaction.ts"
 
 /** The payer still has to say the code that was sent. */

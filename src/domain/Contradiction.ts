@@ -1,7 +1,7 @@
+import { type Decision, unchanged } from "./Decision.ts"
 import type { LedgerRecord } from "./Exchange.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
-import type { Decision } from "./Moves.ts"
 import { isTerminal } from "./Transaction.ts"
 
 // A word that does not fit a record brings it to a person, once. What the person knew when the record was ruled on brings it back no more,
@@ -54,8 +54,6 @@ export const reviewed = <R extends LedgerRecord>(record: R, fact: Fact, at: Inst
     ? unchanged(record)
     : unchanged({ ...shown, needsReview: true, version: record.version + 1, updatedAt: at })
 }
-
-export const unchanged = <R extends LedgerRecord>(next: R): Decision<R> => ({ next, entry: null, event: null })
 
 /** Its float was given back, or its payer let go, without the provider's word: whoever has it under way after all contradicts that. */
 export const isFailedUnsaid = ({ failedBy }: LedgerRecord): boolean => failedBy !== "provider"

@@ -1,10 +1,11 @@
-import { isFailedUnsaid, remembering, reviewed, unchanged } from "./Contradiction.ts"
+import { isFailedUnsaid, remembering, reviewed } from "./Contradiction.ts"
+import { type Decision, unchanged } from "./Decision.ts"
 import type { Exchange, ExchangeStatus } from "./Exchange.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { exchange as exchanged, release } from "./Ledger.ts"
 import { type MinorUnits, ZERO } from "./Money.ts"
-import { type Decision, failureBy } from "./Moves.ts"
+import { failureBy } from "./Moves.ts"
 
 type FactName = Fact["_tag"]
 type Move = "track" | "succeed" | "fail" | "review" | "compare" | "doubt"

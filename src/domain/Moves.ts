@@ -1,19 +1,12 @@
 import { charged, waiting, waitsForCode } from "./CodeMoves.ts"
-import { differs, isFailedUnsaid, isRuledFailed, remembering, reviewed, unchanged } from "./Contradiction.ts"
+import { differs, isFailedUnsaid, isRuledFailed, remembering, reviewed } from "./Contradiction.ts"
 import type { Currency } from "./Currency.ts"
-import type { EventType } from "./Event.ts"
+import { type Decision, unchanged } from "./Decision.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
-import { collect, type Entry, giveBack, release, settle } from "./Ledger.ts"
+import { collect, giveBack, release, settle } from "./Ledger.ts"
 import { add, type MinorUnits, smaller, ZERO } from "./Money.ts"
 import type { Collection, CollectionStatus, FailedBy, Payout, PayoutStatus, Transaction } from "./Transaction.ts"
-
-/** What one fact does to one transaction. `next` is the transaction itself where the fact is only noted in the history. */
-export interface Decision<R = Transaction> {
-  readonly next: R
-  readonly entry: Entry | null
-  readonly event: EventType | null
-}
 
 type FactName = Fact["_tag"]
 // These bring it to a person: `review` always, `deny` unless a person ruled that it came to nothing, `compare` where the figures are not the

@@ -1,9 +1,9 @@
 import { ruledOn } from "./Contradiction.ts"
+import { type Decision } from "./Decision.ts"
 import type { Exchange, LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
 import { add, type MinorUnits, minus, smaller, toDecimal, ZERO } from "./Money.ts"
-import type { Decision } from "./Moves.ts"
 import type { Collection, Payout } from "./Transaction.ts"
 
 /** What a person found out about a record that needed one: money moved or it did not, and how much where that was in doubt. */

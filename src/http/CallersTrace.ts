@@ -1,5 +1,5 @@
 import { Option, type Tracer } from "effect"
-import { linkTo } from "../services/ports/TraceLinks.ts"
+import { linkTo } from "../runtime/TraceLinks.ts"
 import { valuesOf } from "./BodyGuard.ts"
 
 /** The caller's own trace, as a link and never as a parent: nobody outside decides what our traces hold. */

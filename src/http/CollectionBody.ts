@@ -1,7 +1,7 @@
 import { Redacted, Result } from "effect"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
-import type { CollectionCommand } from "../services/Collections.ts"
+import type { CollectionCommand } from "../services/collections/Collections.ts"
 import { CollectionBody } from "./api/Collections.ts"
 import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
 import { bounded, inside } from "./Issues.ts"

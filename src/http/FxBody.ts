@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
-import type { FxCommand, FxQuery } from "../services/Exchanges.ts"
+import type { FxCommand, FxQuery } from "../services/exchanges/Exchanges.ts"
 import { FxExchangeBody, FxQuoteBody } from "./api/Fx.ts"
 import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf } from "./Body.ts"
 import type { JsonTree } from "./StrictJson.ts"

@@ -1,7 +1,7 @@
 import { Clock, Effect, Metric, Option, Schema } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { pathOf } from "../domain/SignedText.ts"
-import { labelled } from "../services/ports/Labelled.ts"
+import { labelled } from "../runtime/Labelled.ts"
 import { asReceived } from "./NodeListener.ts"
 import { matchRoute } from "./Routes.ts"
 

@@ -1,7 +1,7 @@
 import { Option, Result } from "effect"
 import { defaultSubscription } from "../domain/Event.ts"
 import { type Instant, instantOf } from "../domain/Instant.ts"
-import type { EndpointCommand } from "../services/Webhooks.ts"
+import type { EndpointCommand } from "../services/webhooks/Webhooks.ts"
 import { EndpointBody, RecoverBody } from "./api/Webhooks.ts"
 import { type Body, type BodyRefusal, invalid, makeDecoder } from "./Body.ts"
 import type { JsonTree } from "./StrictJson.ts"

@@ -1,5 +1,5 @@
 import { Clock, Effect, Layer, Metric } from "effect"
-import { labelled } from "../services/ports/Labelled.ts"
+import { labelled } from "../runtime/Labelled.ts"
 import type { Payouts, Provider } from "../services/ports/Provider.ts"
 import { around, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"

@@ -3,7 +3,7 @@ import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
-import { makeAlarm, within } from "../services/ports/Alarm.ts"
+import { makeAlarm, within } from "../runtime/Alarm.ts"
 
 export interface Bounds {
   /** How long a statement waits for a connection. */

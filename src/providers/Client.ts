@@ -1,7 +1,7 @@
 import { Clock, Effect, Redacted } from "effect"
 import { json } from "../domain/Json.ts"
 import { maskedExchange } from "../domain/Masking.ts"
-import { leaveTrail } from "../services/ports/ProviderTrail.ts"
+import { leaveTrail } from "../runtime/ProviderTrail.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
 export interface Call {

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
-import { type Alarm, makeAlarm } from "../services/ports/Alarm.ts"
+import { type Alarm, makeAlarm } from "../runtime/Alarm.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
 export interface ProviderCall {

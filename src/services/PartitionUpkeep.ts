@@ -1,7 +1,7 @@
 import { Effect, Ref } from "effect"
 import type { Instant } from "../domain/Instant.ts"
 import { Partitions, type Upkeep } from "./ports/Partitions.ts"
-import { REMOVED_AFTER_MS } from "./WebhookRetention.ts"
+import { REMOVED_AFTER_MS } from "./webhooks/WebhookRetention.ts"
 
 /** How often somebody looks for a month that is over, when there was none; looking locks the months that are. */
 const RETIRE_EVERY_MS = 3_600_000

@@ -8,9 +8,9 @@ import type { FloatPosition } from "../domain/Ledger.ts"
 import { maskedText } from "../domain/Masking.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { isTerminal, type Transaction } from "../domain/Transaction.ts"
-import { answerTo, type FinalRefusal, type OpenRefusal } from "./Answering.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import { type RawTransaction, Transactions } from "./ports/Transactions.ts"
+import { answerTo, type FinalRefusal, type OpenRefusal } from "./settlement/OutcomeAnswer.ts"
 
 /** A tenant's own records. What is foreign, of the other mode or absent is one and the same NotFound. */
 export class Records extends Context.Service<

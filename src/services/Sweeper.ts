@@ -6,7 +6,7 @@ import { Nonces } from "./ports/Nonces.ts"
 import { PartyHashes } from "./ports/PartyHashes.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
-import { makeRetention } from "./WebhookRetention.ts"
+import { makeRetention } from "./webhooks/WebhookRetention.ts"
 
 const EVERY = "30 seconds"
 /** Rows that one step removes at most, so that no sweep holds anybody up. */

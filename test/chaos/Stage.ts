@@ -7,7 +7,7 @@ import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { promisify } from "node:util"
 import { Effect, Redacted } from "effect"
-import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 
 // The real processes: two gateways, the provider simulator and PostgreSQL, each of which may be killed and comes back.
 

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Option } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
-import { LocalProcess } from "../../src/persistence/LocalProcess.ts"
+import { LocalProcess } from "../../src/persistence/postgres/LocalProcess.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")

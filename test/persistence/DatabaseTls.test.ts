@@ -6,7 +6,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Database } from "../../src/persistence/Database.ts"
-import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { authority, type Certificate, ofAnotherHost, rightful, selfSigned } from "../receivers/Certificates.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 

@@ -7,8 +7,8 @@ import { describe, it } from "@effect/vitest"
 import { Effect, Fiber, Option, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { expect } from "vitest"
-import type { EmbeddedDatabase } from "../../src/persistence/EmbeddedPostgres.ts"
-import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
+import type { EmbeddedDatabase } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 
 describe("the embedded PostgreSQL", () => {

@@ -7,7 +7,7 @@ import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { makeRetention } from "../../src/services/WebhookRetention.ts"
+import { makeRetention } from "../../src/services/webhooks/WebhookRetention.ts"
 import { auditEntry, givenDatabase, givenNode, newReference } from "../support/GivenDatabase.ts"
 
 type Page = Effect.Success<ReturnType<WebhookDeliveries["Service"]["list"]>>

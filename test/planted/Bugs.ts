@@ -7,7 +7,7 @@ const providerBugs: ReadonlyArray<Bug> = [
     breaks: "a callback is only a reason to ask",
     edits: [
       {
-        file: "src/services/Reconciler.ts",
+        file: "src/services/settlement/OutcomePoller.ts",
         text: "        const answer = yield* answerOf(provider.value, transaction)\n",
         instead:
           '        const answer: Answer =\n          actor === "callback"\n            ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n            : yield* answerOf(provider.value, transaction)\n'
@@ -19,7 +19,7 @@ const providerBugs: ReadonlyArray<Bug> = [
     breaks: "not found proves nothing where the question by our reference is not documented",
     edits: [
       {
-        file: "src/services/Reconciler.ts",
+        file: "src/services/settlement/OutcomePoller.ts",
         text: 'promises?.lookup === "by_client_ref"',
         instead: 'promises !== null && promises.lookup !== "none"'
       }
@@ -58,7 +58,7 @@ const providerBugs: ReadonlyArray<Bug> = [
     breaks: "only what provably never left goes to the next provider",
     edits: [
       {
-        file: "src/services/Sending.ts",
+        file: "src/services/payouts/PayoutDispatch.ts",
         text: 'outcome._tag === "NotSent" && !isLate ?',
         instead: '(outcome._tag === "NotSent" || outcome._tag === "Unknown") && !isLate ?'
       }
@@ -69,7 +69,7 @@ const providerBugs: ReadonlyArray<Bug> = [
     breaks: "the mode of the key decides the account",
     edits: [
       {
-        file: "src/services/Routes.ts",
+        file: "src/services/routing/Routes.ts",
         text: "({ mode }: Caller, part: PartOf<Part>) =>",
         instead: '({ mode: _ }: Caller, part: PartOf<Part>, mode: Caller["mode"] = "live") =>'
       }
@@ -83,7 +83,7 @@ const clientBugs: ReadonlyArray<Bug> = [
     breaks: "every change has its event in the same commit",
     edits: [
       {
-        file: "src/services/Settlement.ts",
+        file: "src/services/settlement/Settlement.ts",
         text: "          event,\n          nextAskAt",
         instead: "          event: null,\n          nextAskAt"
       }
@@ -114,7 +114,13 @@ const clientBugs: ReadonlyArray<Bug> = [
   {
     name: "charge a number twice at once",
     breaks: "one live charge for each number",
-    edits: [{ file: "src/services/ChargeGuard.ts", text: "if (Option.isSome(earlier)) return", instead: "if (false) return" }]
+    edits: [
+      {
+        file: "src/services/collections/ChargeGuard.ts",
+        text: "if (Option.isSome(earlier)) return",
+        instead: "if (false) return"
+      }
+    ]
   },
   {
     name: "lose the nonce",
@@ -136,7 +142,7 @@ const codeBugs: ReadonlyArray<Bug> = [
     breaks: "a charge that needs a code moves with it only",
     edits: [
       {
-        file: "src/services/Collections.ts",
+        file: "src/services/collections/Collections.ts",
         text: 'corridor.customerAction === "otp" && command.otp === null ?',
         instead: 'corridor.customerAction === "otp" && command.otp === null && command.amount > 4_000n ?'
       }
@@ -157,12 +163,14 @@ const codeBugs: ReadonlyArray<Bug> = [
   {
     name: "hear wrong codes without end",
     breaks: "a transaction hears five wrong codes",
-    edits: [{ file: "src/services/Charging.ts", text: "WRONG_CODES_AT_MOST = 5", instead: "WRONG_CODES_AT_MOST = 50" }]
+    edits: [
+      { file: "src/services/collections/Charging.ts", text: "WRONG_CODES_AT_MOST = 5", instead: "WRONG_CODES_AT_MOST = 50" }
+    ]
   },
   {
     name: "text a number without end",
     breaks: "a number is sent three codes in ten minutes",
-    edits: [{ file: "src/services/CodeSending.ts", text: "perNumber: 3", instead: "perNumber: 30" }]
+    edits: [{ file: "src/services/collections/CodeSending.ts", text: "perNumber: 3", instead: "perNumber: 30" }]
   },
   {
     name: "take anybody's code",
@@ -186,7 +194,7 @@ const refusalBugs: ReadonlyArray<Bug> = [
     breaks: "what a limit allows is not refused",
     edits: [
       {
-        file: "src/services/Velocity.ts",
+        file: "src/services/admission/Velocity.ts",
         text: "(used[index] ?? 0n) + amount > bound",
         instead: "(used[index] ?? 0n) + amount >= bound"
       }
@@ -195,18 +203,18 @@ const refusalBugs: ReadonlyArray<Bug> = [
   {
     name: "guard a number for too long",
     breaks: "only a recent charge refuses the next one",
-    edits: [{ file: "src/services/ChargeGuard.ts", text: "= 15 * 60_000", instead: "= 45 * 60_000" }]
+    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "= 15 * 60_000", instead: "= 45 * 60_000" }]
   },
   {
     name: "charge a number that has just paid",
     breaks: "no charge of a number within fifteen minutes of one that succeeded",
     test: "test/scenarios/ChargeGuard.test.ts",
-    edits: [{ file: "src/services/ChargeGuard.ts", text: "repeats && settledBefore", instead: "settledBefore" }]
+    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && settledBefore", instead: "settledBefore" }]
   },
   {
     name: "count no ceiling",
     breaks: "not more through a provider's account in a day than its ceiling",
-    edits: [{ file: "src/services/Velocity.ts", text: "return [...counters, counter]", instead: "return counters" }]
+    edits: [{ file: "src/services/admission/Velocity.ts", text: "return [...counters, counter]", instead: "return counters" }]
   }
 ]
 

@@ -1,6 +1,6 @@
 import type { Bug, Edit } from "./Bug.ts"
 
-const open = "src/persistence/OpenStatement.ts"
+const open = "src/persistence/ledger/OpenStatement.ts"
 const moves = "src/domain/Moves.ts"
 const money = "src/persistence/migrations/0001_money.ts"
 
@@ -32,7 +32,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "a decision is committed only against the record that it was made for",
     edits: [
       {
-        file: "src/persistence/ApplyStatement.ts",
+        file: "src/persistence/ledger/ApplyStatement.ts",
         text: "l.revision = s.expected_revision",
         instead: "l.revision >= s.expected_revision"
       }
@@ -43,7 +43,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "a transaction settles once, whoever brings the news",
     edits: [
       {
-        file: "src/persistence/ApplyStatement.ts",
+        file: "src/persistence/ledger/ApplyStatement.ts",
         text: "l.revision = s.expected_revision",
         instead: "l.revision >= s.expected_revision"
       },
@@ -102,7 +102,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "no more payouts in an hour than the limit",
     edits: [
       {
-        file: "src/services/Velocity.ts",
+        file: "src/services/admission/Velocity.ts",
         text: "if (full !== undefined) return yield* exceeded(full, now)\n        return counters",
         instead: "return full === undefined ? [] : []"
       }

@@ -1,7 +1,7 @@
 import { expect } from "@effect/vitest"
 import { Context, Effect, type Scope } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
-import { Settlement } from "../../src/services/Settlement.ts"
+import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { evaluations, firing, readRules } from "../support/AlertRules.ts"
 import type { Exposition } from "../support/Exposition.ts"
 import type { Operated } from "../support/Operating.ts"

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import { Reference } from "../../src/services/Reference.ts"
+import { Reference } from "../../src/services/reference/Reference.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
 import { caller, pay, routedTo } from "../support/GivenRoutes.ts"
 

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import * as App from "../../src/App.ts"
-import { Reconciliation } from "../../src/services/Reconciliation.ts"
+import { Reconciliation } from "../../src/services/settlement/Reconciliation.ts"
 import { charge, everyProvider, finished, payout, pinned, providers, routed } from "../support/EveryProvider.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { creditOn, executionsOf, Stack, tenantOn, verified } from "../support/Stack.ts"

@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import type { ReconciliationReport } from "../../src/services/Reconciliation.ts"
+import type { ReconciliationReport } from "../../src/services/settlement/Reconciliation.ts"
 import { gateway } from "../commands/Gateway.ts"
 import { payout } from "../providers/EversendBench.ts"
 import { masterKey } from "../support/GivenDatabase.ts"

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import { Reference } from "../../src/services/Reference.ts"
+import { Reference } from "../../src/services/reference/Reference.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
 import { caller, routedTo } from "../support/GivenRoutes.ts"
 import { eventually } from "../support/SignedClient.ts"

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { addressProblem, endpointUrlProblem } from "../../src/services/EndpointAddress.ts"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
-import { tenantConnection } from "../../src/services/TenantConnection.ts"
+import { addressProblem, endpointUrlProblem } from "../../src/services/webhooks/EndpointAddress.ts"
+import { tenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
 import { type NameServer, nameServer } from "../support/NameServer.ts"
 import { policy } from "./WebhookBench.ts"
 

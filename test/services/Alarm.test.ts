@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { makeAlarm, within } from "../../src/services/ports/Alarm.ts"
+import { makeAlarm, within } from "../../src/runtime/Alarm.ts"
 
 describe("an alarm", () => {
   it.effect("rings once, at its time, unless it was put off", () =>

@@ -3,11 +3,11 @@ import { Effect, Exit, Layer, Option, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { Reference } from "../../src/domain/Ids.ts"
 import type { CollectionStatus } from "../../src/domain/Transaction.ts"
-import { ChargeGuard, type Guarded } from "../../src/services/ChargeGuard.ts"
+import { ChargeGuard, type Guarded } from "../../src/services/collections/ChargeGuard.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/Reconciler.ts"
+import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
 import { collection, NOON } from "../support/Given.ts"
 
 const MINUTE = 60_000

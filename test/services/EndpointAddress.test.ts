@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { addressProblem, endpointUrlProblem } from "../../src/services/EndpointAddress.ts"
+import { addressProblem, endpointUrlProblem } from "../../src/services/webhooks/EndpointAddress.ts"
 
 describe("endpointUrlProblem", () => {
   it("takes https with a public name or address", () => {

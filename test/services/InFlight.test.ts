@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { describe } from "vitest"
-import { inFlight } from "../../src/services/InFlight.ts"
+import { inFlight } from "../../src/services/reference/InFlight.ts"
 
 /** A read that waits for its answer, and how often it was made. */
 const slowRead = Effect.gen(function* () {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { LOOK_AGES_MS } from "../../src/services/Ingress.ts"
+import { LOOK_AGES_MS } from "../../src/services/settlement/Ingress.ts"
 import { callback, ingress, newWorld } from "./IngressBench.ts"
 
 /** Forged callbacks in a flood. */

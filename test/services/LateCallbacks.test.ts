@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Answer } from "../../src/services/ports/Provider.ts"
-import { Reconciler } from "../../src/services/Reconciler.ts"
+import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
 import { charge, FLOAT, floatNow, onlyRecord, routedTo } from "../support/GivenRoutes.ts"
 

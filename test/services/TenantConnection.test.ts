@@ -4,7 +4,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { vi } from "vitest"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
-import { CONNECTIONS_PER_ENDPOINT, TenantConnection, tenantConnection } from "../../src/services/TenantConnection.ts"
+import { CONNECTIONS_PER_ENDPOINT, TenantConnection, tenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { policy, receiver } from "./WebhookBench.ts"
 

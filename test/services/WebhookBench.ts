@@ -4,8 +4,8 @@ import { Effect, Layer, Redacted, type Scope } from "effect"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { type Attempt, type DueDelivery, type Verdict, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { tenantConnection } from "../../src/services/TenantConnection.ts"
-import { WebhookDispatcher } from "../../src/services/WebhookDispatcher.ts"
+import { tenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
+import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 
 export interface Received {
   readonly path: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Queue } from "effect"
 import { TestClock } from "effect/testing"
-import { makeWorker } from "../../src/services/Worker.ts"
+import { makeWorker } from "../../src/runtime/Worker.ts"
 
 const options = { name: "test", slots: 4, idleMs: 250 }
 

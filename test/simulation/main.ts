@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { Cause, Effect, Exit, Fiber } from "effect"
-import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { simulate } from "./Simulation.ts"
 import { makeTestbed } from "./Testbed.ts"
 

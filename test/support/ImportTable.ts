@@ -3,6 +3,14 @@ const crypto = /^(effect\/crypto|node:crypto)$/
 const http = /^effect\/http(\/\w+)?$/
 const node = /^node:/
 
+/** What the rooms of use cases may import, each beside the rooms that stand below it. */
+const inServices = (...rooms: ReadonlyArray<string>): ReadonlyArray<string> => [
+  "domain/",
+  "runtime/",
+  "services/ports/",
+  ...rooms.map((room) => `services/${room}/`)
+]
+
 /**
  * Who may import what. The first row that fits a file counts. `files` are beginnings of paths under `src/`, where `$1` is what
  * `from` captured; `packages` are patterns of package names.
@@ -14,26 +22,36 @@ export const imports: ReadonlyArray<{
 }> = [
   { from: /^domain\/Msisdn\.ts$/, files: ["domain/"], packages: [core, /^libphonenumber-js(\/\w+)?$/] },
   { from: /^domain\//, files: ["domain/"], packages: [core] },
-  { from: /^services\/ports\//, files: ["domain/", "services/ports/"], packages: [core] },
-  { from: /^services\/WebhookDispatcher\.ts$/, files: ["domain/", "services/"], packages: [core, crypto, http] },
+  // Tools that several rooms use and that are no port.
+  { from: /^runtime\//, files: ["domain/", "runtime/"], packages: [core] },
+  { from: /^services\/ports\//, files: ["domain/", "services/ports/", "runtime/ProviderTrail.ts"], packages: [core] },
+  { from: /^services\/webhooks\/WebhookDispatcher\.ts$/, files: inServices("webhooks"), packages: [core, crypto, http] },
   // The tenant's address is checked where it is dialled, which is below what Effect's HTTP client shows.
   {
-    from: /^services\/(TenantConnection|EndpointAddress)\.ts$/,
-    files: ["domain/", "services/"],
+    from: /^services\/webhooks\/(TenantConnection|EndpointAddress)\.ts$/,
+    files: inServices("webhooks"),
     packages: [core, crypto, /^node:net$/, /^@effect\/platform-node\/Undici$/]
   },
-  { from: /^services\/TenantNames\.ts$/, files: ["services/ports/Alarm.ts"], packages: [core, /^node:(dns|fs\/promises)$/] },
-  { from: /^services\//, files: ["domain/", "services/"], packages: [core, crypto] },
+  { from: /^services\/webhooks\/TenantNames\.ts$/, files: ["runtime/"], packages: [core, /^node:(dns|fs\/promises)$/] },
+  { from: /^services\/(webhooks|admission|routing)\//, files: inServices("$1"), packages: [core, crypto] },
+  { from: /^services\/reference\//, files: inServices("reference", "admission", "routing"), packages: [core, crypto] },
+  { from: /^services\/settlement\//, files: inServices("settlement", "webhooks"), packages: [core, crypto] },
+  {
+    from: /^services\/(payouts|collections|exchanges)\//,
+    files: [...inServices("$1", "admission", "routing", "reference", "settlement"), "services/Records.ts"],
+    packages: [core, crypto]
+  },
+  { from: /^services\//, files: ["domain/", "runtime/", "services/"], packages: [core, crypto] },
   // The socket's own facts: raw headers, malformed requests, draining.
   {
     from: /^http\/(Edge|NodeListener|Server|handlers\/Description)\.ts$/,
-    files: ["domain/", "services/", "http/"],
+    files: ["domain/", "runtime/", "services/", "http/"],
     packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node\/\w+$/]
   },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\/Connections\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
   { from: /^http\/LastingText\.ts$/, files: ["http/BodyGuard.ts"], packages: [http, /^node:(crypto|zlib)$/] },
-  { from: /^http\//, files: ["domain/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
+  { from: /^http\//, files: ["domain/", "runtime/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   {
     from: /^providers\/Registry\.ts$/,
     files: ["domain/", "services/ports/Provider", "services/ports/Vault.ts", "providers/"],
@@ -53,7 +71,7 @@ export const imports: ReadonlyArray<{
   // What left the process and what did not is known to the connection only.
   {
     from: /^providers\/Transport\.ts$/,
-    files: ["services/ports/Alarm.ts"],
+    files: ["runtime/Alarm.ts"],
     packages: [core, /^@effect\/platform-node\/Undici$/]
   },
   {
@@ -75,7 +93,7 @@ export const imports: ReadonlyArray<{
   },
   {
     from: /^providers\/(Reading|Client)\.ts$/,
-    files: ["domain/", "services/ports/Provider", "providers/Transport.ts"],
+    files: ["domain/", "runtime/ProviderTrail.ts", "services/ports/Provider", "providers/Transport.ts"],
     packages: [core]
   },
   // The other side of each wire. Nothing of the product knows it but the commands that run it.
@@ -96,7 +114,7 @@ export const imports: ReadonlyArray<{
   },
   { from: /^providers\//, files: ["domain/", "services/ports/Provider"], packages: [core, crypto, http] },
   {
-    from: /^persistence\/(EmbeddedPostgres|Postgres[A-Z]|FolderLock|LocalProcess)/,
+    from: /^persistence\/postgres\//,
     files: ["persistence/"],
     packages: [core, node, /^effect\/reactivity\/Reactivity$/, /^@effect\/sql-pg\/PgClient$/]
   },
@@ -113,12 +131,12 @@ export const imports: ReadonlyArray<{
   },
   {
     from: /^persistence\//,
-    files: ["domain/", "services/ports/", "persistence/"],
+    files: ["domain/", "runtime/", "services/ports/", "persistence/"],
     packages: [core, crypto, /^effect\/(sql|reactivity)(\/\w+)?$/, /^@effect\/sql-pg(\/\w+)?$/]
   },
   {
     from: /^observability\//,
-    files: ["domain/", "services/ports/", "observability/"],
+    files: ["domain/", "runtime/", "services/ports/", "observability/"],
     packages: [
       core,
       http,

@@ -7,8 +7,8 @@ import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inject } from "vitest"
 import type { TestProject } from "vitest/node"
-import type { EmbeddedDatabase } from "../../src/persistence/EmbeddedPostgres.ts"
-import { EmbeddedPostgres } from "../../src/persistence/EmbeddedPostgres.ts"
+import type { EmbeddedDatabase } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 
 type Coordinates = Omit<EmbeddedDatabase, "password" | "startedByUs"> & { readonly password: string }
 

@@ -1,12 +1,12 @@
 import { Effect, Layer } from "effect"
 import { NotFound } from "../../src/domain/errors/Terminal.ts"
 import { BeneficiaryBook } from "../../src/services/BeneficiaryBook.ts"
-import { Capabilities } from "../../src/services/Capabilities.ts"
-import { CodeFlow } from "../../src/services/CodeFlow.ts"
-import { CodeRequests } from "../../src/services/CodeRequests.ts"
-import { Exchanges } from "../../src/services/Exchanges.ts"
-import { Reference as ReferenceReads } from "../../src/services/Reference.ts"
-import { Webhooks } from "../../src/services/Webhooks.ts"
+import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
+import { CodeRequests } from "../../src/services/collections/CodeRequests.ts"
+import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
+import { Capabilities } from "../../src/services/reference/Capabilities.ts"
+import { Reference as ReferenceReads } from "../../src/services/reference/Reference.ts"
+import { Webhooks } from "../../src/services/webhooks/Webhooks.ts"
 
 /** What a test of the edge never comes to. */
 export const unused = (name: string) => Effect.die(new Error(`${name} is not part of this test`))

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { iso } from "../../domain/Instant.ts"
-import { type PoolBalance, Reference } from "../../services/Reference.ts"
+import { type PoolBalance, Reference } from "../../services/reference/Reference.ts"
 import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { Signed } from "../SignedRequest.ts"

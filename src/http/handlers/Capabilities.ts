@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Capabilities } from "../../services/Capabilities.ts"
+import { Capabilities } from "../../services/reference/Capabilities.ts"
 import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { Signed } from "../SignedRequest.ts"

@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { transactionView } from "../../domain/View.ts"
-import { Payouts } from "../../services/Payouts.ts"
+import { Payouts } from "../../services/payouts/Payouts.ts"
 import { Records } from "../../services/Records.ts"
 import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"

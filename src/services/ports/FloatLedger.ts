@@ -9,9 +9,9 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { Entry, FloatPosition } from "../../domain/Ledger.ts"
 import type { Counter } from "../../domain/Limits.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import type { RawExchange } from "../../runtime/ProviderTrail.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { Claim, StoredAnswer } from "./Idempotency.ts"
-import type { RawExchange } from "./ProviderTrail.ts"
 
 /** One line of a transaction's history: who brought which news, and what it changed. */
 export interface HistoryLine {

@@ -1,0 +1,13 @@
+import type { EventType } from "./Event.ts"
+import type { Entry } from "./Ledger.ts"
+import type { Transaction } from "./Transaction.ts"
+
+/** What one fact does to one transaction. `next` is the transaction itself where the fact is only noted in the history. */
+export interface Decision<R = Transaction> {
+  readonly next: R
+  readonly entry: Entry | null
+  readonly event: EventType | null
+}
+
+/** Nothing is booked and nobody is told: the record alone is another one, or the same. */
+export const unchanged = <R>(next: R): Decision<R> => ({ next, entry: null, event: null })

@@ -1,0 +1,177 @@
+import type { ApplyStep } from "../../services/ports/FloatLedger.ts"
+import type { Traced } from "../TracedStep.ts"
+import { columnsOf, digests, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
+
+type Step = Traced<ApplyStep>
+
+const steps = columnsOf<Step>(
+  {
+    ...keyColumns,
+    ...writtenColumns,
+    expected_revision: { type: "bigint", of: ({ expectedRevision }) => expectedRevision },
+    wipe: { type: "boolean", of: ({ wipe }) => wipe },
+    raw_request: { type: "text", of: ({ raw }) => raw?.request ?? null },
+    raw_response: { type: "text", of: ({ raw }) => raw?.response ?? null },
+    give_back: { type: "boolean", of: ({ giveBack }) => giveBack },
+    accepted: { type: "boolean", of: ({ accepted }) => accepted },
+    endpoint: { type: "text", of: ({ answer }) => answer?.claim.scope.endpoint ?? null },
+    key: { type: "text", of: ({ answer }) => answer?.claim.scope.key ?? null },
+    fence: { type: "bigint", of: ({ answer }) => answer?.claim.fence ?? null },
+    answer_status: { type: "int", of: ({ answer }) => answer?.answer.status ?? null },
+    answer_body: { type: "text", of: ({ answer }) => answer?.answer.body ?? null }
+  },
+  1
+)
+
+const lines = columnsOf(lineColumns, steps.next)
+
+/** The statement's parameters for these steps. */
+export const applyParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => [
+  ...steps.parameters(all),
+  ...lines.parameters(linesOf(all))
+]
+
+/**
+ * Applies a batch of facts, each to exactly the revision that it was decided against. Of two steps on one transaction in a batch only
+ * the first in order is applied; the other is Stale and is decided again. A window is found as in the open statement.
+ */
+export const applyStatement = `
+WITH step AS MATERIALIZED (
+  SELECT * FROM ${steps.rows("s", ["app_id", "mode", "reference", "expected_revision", "wipe", "give_back", "accepted", "endpoint", "key", "fence"])}
+),
+locked AS MATERIALIZED (
+  SELECT t.app_id, t.reference, t.revision FROM transactions t
+  WHERE (t.app_id, t.reference) IN (SELECT app_id, reference FROM step)
+  ORDER BY t.app_id, t.reference FOR UPDATE OF t
+),
+applied AS MATERIALIZED (
+  SELECT DISTINCT ON (s.app_id, s.reference) s.* FROM step s JOIN locked l ON l.app_id = s.app_id AND l.reference = s.reference
+  WHERE l.revision = s.expected_revision ORDER BY s.app_id, s.reference, s.ord
+),
+claim AS MATERIALIZED (
+  SELECT k.app_id, k.mode, k.endpoint, k.key, a.ord FROM idempotency_keys k
+  JOIN applied a ON k.app_id = a.app_id AND k.mode = a.mode AND k.endpoint = a.endpoint AND k.key = a.key
+  WHERE k.state = 'pinned' AND k.fence = a.fence
+  ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
+),
+-- A failed payout gives its count back to the windows that it was counted in; they never change once it is open.
+given AS MATERIALIZED (
+  SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
+  FROM applied a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference
+  CROSS JOIN LATERAL json_to_recordset(t.counted) AS n(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
+  WHERE a.give_back GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
+),
+counter AS MATERIALIZED (
+  SELECT c.app_id, c.mode, c.name, c.subject, c.starts_at, c.used, g.amount
+  FROM given g JOIN counters c ON c.app_id = g.app_id AND c.mode = g.mode AND c.name = g.name AND c.subject = g.subject
+    AND c.starts_at BETWEEN g.starts_at AND g.starts_at
+  WHERE (SELECT count(*) FROM claim) >= 0
+  ORDER BY c.app_id, c.mode, c.name, c.subject, c.starts_at FOR UPDATE OF c
+),
+uncounted AS (
+  UPDATE counters c SET used = greatest(l.used - l.amount, 0) FROM counter l
+  WHERE c.app_id = l.app_id AND c.mode = l.mode AND c.name = l.name AND c.subject = l.subject AND c.starts_at BETWEEN l.starts_at AND l.starts_at
+),
+line AS MATERIALIZED (
+  SELECT a.app_id, a.reference, ${steps.value("slot", "a.ord")} AS slot, a.mode, p.currency, p.account, p.amount, ${steps.value("at", "a.ord")} AS at
+  FROM ${lines.rows("p", Object.keys(lineColumns))} JOIN applied a ON a.ord = p.step
+),
+delta AS MATERIALIZED (
+  SELECT app_id, mode, currency,
+    coalesce(sum(amount) FILTER (WHERE account = 'available'), 0) AS available,
+    coalesce(sum(amount) FILTER (WHERE account = 'reserved'), 0) AS reserved,
+    coalesce(sum(-amount) FILTER (WHERE account = 'collected'), 0) AS collected,
+    coalesce(sum(amount) FILTER (WHERE account = 'paid_out'), 0) AS paid_out,
+    coalesce(sum(amount) FILTER (WHERE account = 'provider_fees'), 0) AS provider_fees,
+    coalesce(sum(-amount) FILTER (WHERE account = 'fx_in'), 0) AS fx_in,
+    coalesce(sum(amount) FILTER (WHERE account = 'fx_out'), 0) AS fx_out,
+    coalesce(sum(-amount) FILTER (WHERE account = 'returned'), 0) AS returned,
+    coalesce(sum(-amount) FILTER (WHERE account = 'receivable'), 0) AS receivable
+  FROM line GROUP BY app_id, mode, currency
+),
+position AS MATERIALIZED (
+  SELECT p.*, d.available, d.reserved, d.collected, d.paid_out, d.provider_fees, d.fx_in, d.fx_out, d.returned, d.receivable
+  FROM delta d JOIN float_positions p ON p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
+  WHERE (SELECT count(*) FROM counter) >= 0
+  ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
+),
+moved AS (
+  -- Every column comes from the locked row, as in the open statement.
+  UPDATE float_positions p SET
+    available_minor = l.available_minor + l.available,
+    reserved_minor = l.reserved_minor + l.reserved,
+    collected_minor = l.collected_minor + l.collected,
+    paid_out_minor = l.paid_out_minor + l.paid_out,
+    provider_fees_minor = l.provider_fees_minor + l.provider_fees,
+    credited_minor = l.credited_minor,
+    debited_minor = l.debited_minor,
+    fx_in_minor = l.fx_in_minor + l.fx_in,
+    fx_out_minor = l.fx_out_minor + l.fx_out,
+    returned_minor = l.returned_minor + l.returned,
+    receivable_minor = l.receivable_minor + l.receivable
+  FROM position l WHERE p.app_id = l.app_id AND p.mode = l.mode AND p.currency = l.currency
+  RETURNING p.app_id
+),
+written AS (
+  UPDATE transactions t SET provider = ${steps.value("provider", "a.ord")}, status = ${steps.value("status", "a.ord")},
+    needs_review = ${steps.value("needs_review", "a.ord")}, provider_reference = ${steps.value("provider_reference", "a.ord")},
+    raw_request = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_request ELSE ${steps.value("raw_request", "a.ord")} END,
+    raw_response = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_response ELSE ${steps.value("raw_response", "a.ord")} END,
+    revision = t.revision + 1, record = ${steps.value("record", "a.ord")}::json, next_ask_at = ${steps.value("next_ask_at", "a.ord")}, ask_lease_until = NULL,
+    beneficiary = CASE WHEN a.accepted OR a.wipe THEN NULL ELSE t.beneficiary END,
+    sealed_destination = CASE WHEN a.wipe THEN NULL ELSE t.sealed_destination END
+  FROM applied a WHERE t.app_id = a.app_id AND t.reference = a.reference
+  RETURNING t.app_id
+),
+-- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
+befriended AS (
+  INSERT INTO beneficiaries (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
+    masked_destination, created_at, last_used_at)
+  SELECT DISTINCT ON (t.app_id, t.mode, t.party_hash) t.app_id, b.id, t.mode, t.party_hash, b.type, b.country, b.currency, b.network,
+    b."bankCode", b."bankName", b."accountName", b."maskedDestination", ${steps.value("at", "a.ord")}, ${steps.value("at", "a.ord")}
+  FROM applied a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference
+  CROSS JOIN LATERAL json_to_record(t.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
+    "bankName" text, "accountName" text, "maskedDestination" text)
+  WHERE a.accepted AND t.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL
+  ORDER BY t.app_id, t.mode, t.party_hash, a.ord
+  ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = EXCLUDED.last_used_at
+),
+answered AS (
+  UPDATE idempotency_keys k SET state = 'done', answer_status = ${steps.value("answer_status", "c.ord")},
+    answer_body = convert_to(${steps.value("answer_body", "c.ord")}, 'UTF8')
+  FROM claim c WHERE k.app_id = c.app_id AND k.mode = c.mode AND k.endpoint = c.endpoint AND k.key = c.key
+),
+noted AS (
+  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status, record_digest, event_digest, answer_digest)
+  SELECT app_id, reference, ${steps.value("at", "ord")}, ${steps.value("actor", "ord")}, ${steps.value("fact", "ord")}, ${steps.value("note", "ord")},
+    ${steps.value("status", "ord")}, ${digests(steps)},
+    answer_digest(endpoint, key, ${steps.value("answer_status", "ord")}, convert_to(${steps.value("answer_body", "ord")}, 'UTF8'))
+  FROM applied
+),
+journaled AS (
+  INSERT INTO journal (app_id, reference, slot, mode, phase, at)
+  SELECT app_id, reference, ${steps.value("slot", "ord")}, mode, ${steps.value("phase", "ord")}, ${steps.value("at", "ord")}
+  FROM applied WHERE ${steps.value("slot", "ord")} IS NOT NULL
+),
+posted AS (
+  INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
+  SELECT app_id, reference, slot, currency, account, mode, amount, at FROM line
+),
+told AS (
+  INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
+  SELECT app_id, ${steps.value("event_id", "ord")}, mode, ${steps.value("event_type", "ord")}, reference, ${steps.value("event_body", "ord")},
+    ${steps.value("at", "ord")}
+  FROM applied WHERE ${steps.value("event_id", "ord")} IS NOT NULL
+  RETURNING app_id, id, mode, type, created_at
+),
+queued AS (
+  INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+  SELECT e.app_id, e.id, e.mode, e.id, 'due', e.created_at, e.created_at
+  FROM told e JOIN webhook_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode AND w.enabled AND e.type = ANY (w.events)
+)
+SELECT s.ord, a.ord IS NOT NULL AS applied,
+  CASE
+    WHEN (SELECT count(*) FROM moved) <> (SELECT count(*) FROM delta) THEN refuse_commit('a position was not moved')
+    WHEN (SELECT count(*) FROM written) <> (SELECT count(*) FROM applied) THEN refuse_commit('a record was not written')
+  END AS proof
+FROM step s LEFT JOIN applied a ON a.ord = s.ord ORDER BY s.ord`

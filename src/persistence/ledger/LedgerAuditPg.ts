@@ -1,0 +1,64 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { LedgerAudit, type LedgerDifference, type LedgerReport } from "../../services/ports/LedgerAudit.ts"
+import { AnswerBoundMs } from "../BoundedClient.ts"
+import { rowsOf } from "../Rows.ts"
+import { auditSettings, breachesOf, type LedgerRule } from "./LedgerRule.ts"
+import { ledgerRules } from "./LedgerRules.ts"
+
+/** Of each rule; a ledger that is broken everywhere need not be printed whole. */
+const MAX_DIFFERENCES = 1000
+/** Reading everything takes longer than a request may. */
+const TIMEOUT_MS = 3_600_000
+/** What PostgreSQL has not ended by itself by then, it will not. */
+const ANSWER_MS = TIMEOUT_MS + 3_000
+
+const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))
+const decodeBreaches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ subject: Schema.String, found: Schema.String })))
+
+/** A value that no rule can read, as an amount that is no number: PostgreSQL says which, and not in which row. */
+const unreadable = ({ reason: { cause } }: SqlError.SqlError) =>
+  cause instanceof Error && "code" in cause && String(cause.code).startsWith("22")
+    ? Option.some([{ subject: "", found: `a row that cannot be read: ${cause.message}` }])
+    : Option.none()
+
+/** LedgerAudit on PostgreSQL: every rule in one read-only snapshot, so that a gateway that goes on working changes nothing. */
+export const LedgerAuditPg = Layer.effect(
+  LedgerAudit,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const audit = Effect.fnUntraced(function* (one: LedgerRule) {
+      const { rule } = one
+      const [row] = yield* counts(sql.unsafe(one.counted))
+      // In a savepoint, so that the other rules are asked all the same.
+      const found = yield* sql.withTransaction(sql.unsafe(breachesOf(one, MAX_DIFFERENCES))).pipe(
+        Effect.flatMap(decodeBreaches),
+        Effect.catchTag("SqlError", (error) =>
+          Option.match(unreadable(error), { onNone: () => Effect.fail(error), onSome: Effect.succeed })
+        )
+      )
+      const differences = found.map((breach): LedgerDifference => ({ rule, ...breach }))
+      return { rule, count: Number(row?.count ?? 0n), differences }
+    })
+
+    const verify = Effect.gen(function* () {
+      yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+      // Before the snapshot: a month of events that is emptied, or of history that is archived, is gone for older snapshots too. Either waits.
+      yield* sql`LOCK TABLE events, transaction_history IN ACCESS SHARE MODE`
+      for (const [name, value] of Object.entries({ ...auditSettings, statement_timeout: `${TIMEOUT_MS}ms` }))
+        yield* sql`SELECT set_config(${name}, ${value}, true)`
+      const audits = yield* Effect.forEach(ledgerRules, audit)
+      const differences = audits.flatMap((each) => each.differences)
+      const checked = Object.fromEntries(audits.map(({ count, rule }) => [rule, count]))
+      return { ok: differences.length === 0, checked, differences } satisfies LedgerReport
+    }).pipe(
+      (effect) => sql.withTransaction(effect),
+      Effect.provideService(AnswerBoundMs, ANSWER_MS),
+      Effect.orDie,
+      Effect.withSpan("LedgerAudit.verify")
+    )
+
+    return LedgerAudit.of({ verify })
+  })
+)

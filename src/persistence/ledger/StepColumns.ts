@@ -1,0 +1,111 @@
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { Result, Schema } from "effect"
+import { LedgerRecord } from "../../domain/Exchange.ts"
+import { type Posting, slots } from "../../domain/Ledger.ts"
+import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
+import type { Traced } from "../TracedStep.ts"
+
+/** One column of a batch: the rows' values travel as one array of PostgreSQL's own form, which costs it less than JSON by far. */
+export interface Column<Row> {
+  readonly type: keyof typeof types
+  readonly of: (row: Row) => string | number | bigint | boolean | Uint8Array | null
+}
+
+const types = {
+  text: PgTypes.OID.text,
+  int: PgTypes.OID.int4,
+  bigint: PgTypes.OID.int8,
+  boolean: PgTypes.OID.bool,
+  bytea: PgTypes.OID.bytea,
+  timestamptz: PgTypes.OID.timestamptz
+} as const
+
+/** The parameters of one kind of row, of which the first has the number `first`. */
+export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>, first: number) => {
+  const all = Object.entries(columns)
+  const place = (name: string) => `$${first + all.findIndex(([one]) => one === name)}::${columns[name]?.type}[]`
+  return {
+    next: first + all.length,
+    count: `cardinality($${first}::${all[0]?.[1].type}[])`,
+    /**
+     * FROM: one row a step, numbered from one, of the columns that are named. Behind a SELECT the planner does not see how long an array is:
+     * it would find a plan for this very length cheaper, and plan the whole statement anew each time, which takes longer than a lone step.
+     */
+    rows: (alias: string, names: ReadonlyArray<string>) =>
+      `unnest(${names.map((name) => `(SELECT ${place(name)})`).join(", ")}) WITH ORDINALITY AS ${alias}(${names.join(", ")}, ord)`,
+    /** One row's value, taken where it is written down and nowhere before: what is long is not carried from part to part. */
+    value: (name: string, ord: string) => `(${place(name)})[${ord}]`,
+    parameters: (rows: ReadonlyArray<Row>) =>
+      all.map(([, { of, type }]) =>
+        Result.getOrThrow(
+          PgTypes.array(
+            rows.map((row) => storable(of(row))),
+            types[type]
+          )
+        )
+      )
+  }
+}
+
+/** PostgreSQL keeps no NUL, and a provider's word with one in it must not keep a fact from being written. */
+export const storable = <A>(value: A): A | string =>
+  typeof value === "string" && value.includes("\u0000") ? value.replaceAll("\u0000", "") : value
+
+const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
+
+/** Without NUL, also where JSON has a way to write it: one such text in a record, and no SQL could take that record apart any more. */
+const recordText = (record: LedgerRecord): string => {
+  const text = JSON.stringify(encodeRecord(record))
+  return text.includes("\\u0000")
+    ? JSON.stringify(JSON.parse(text), (_, value: unknown) => (typeof value === "string" ? storable(value) : value))
+    : text
+}
+
+type Step = Traced<OpenStep> | Traced<ApplyStep>
+
+const recordOf = (step: Step): LedgerRecord => ("transaction" in step ? step.transaction : step.next)
+
+// What both statements know of a step, and what they write of it.
+
+export const keyColumns = {
+  app_id: { type: "text", of: (step) => recordOf(step).appId },
+  mode: { type: "text", of: (step) => recordOf(step).mode },
+  reference: { type: "text", of: (step) => recordOf(step).reference },
+  slot: { type: "text", of: ({ entry }) => (entry === null ? null : slots[entry.phase]) },
+  phase: { type: "text", of: ({ entry }) => entry?.phase ?? null },
+  event_id: { type: "text", of: ({ event }) => event?.id ?? null },
+  at: { type: "timestamptz", of: ({ line }) => line.at }
+} satisfies Readonly<Record<string, Column<Step>>>
+
+export const writtenColumns = {
+  status: { type: "text", of: (step) => recordOf(step).status },
+  needs_review: { type: "boolean", of: (step) => recordOf(step).needsReview },
+  provider: { type: "text", of: (step) => recordOf(step).provider },
+  provider_reference: { type: "text", of: (step) => recordOf(step).providerReference },
+  record: { type: "text", of: (step) => recordText(recordOf(step)) },
+  next_ask_at: { type: "timestamptz", of: ({ nextAskAt }) => nextAskAt },
+  event_type: { type: "text", of: ({ event }) => event?.type ?? null },
+  event_body: { type: "text", of: ({ event }) => event?.body ?? null },
+  actor: { type: "text", of: ({ line }) => line.actor },
+  fact: { type: "text", of: ({ line }) => line.fact },
+  note: { type: "text", of: ({ line }) => line.note }
+} satisfies Readonly<Record<string, Column<Step>>>
+
+/** What a line of the history keeps of the record and the event that its step writes, for `ledger verify`. */
+export const digests = ({ value }: { readonly value: (name: string, ord: string) => string }): string =>
+  `record_digest(${value("record", "ord")}), event_digest(${value("event_id", "ord")}, ${value("event_type", "ord")}, ${value("event_body", "ord")})`
+
+/** A line of an entry, with the number of its step. */
+export interface PostedLine extends Posting {
+  readonly ord: number
+}
+
+export const lineColumns = {
+  step: { type: "int", of: ({ ord }) => ord },
+  currency: { type: "text", of: ({ currency }) => currency },
+  account: { type: "text", of: ({ account }) => account },
+  amount: { type: "bigint", of: ({ amount }) => amount }
+} satisfies Readonly<Record<string, Column<PostedLine>>>
+
+export const linesOf = (steps: ReadonlyArray<Step>): ReadonlyArray<PostedLine> =>
+  steps.flatMap(({ entry }, index) => (entry === null ? [] : entry.postings.map((line) => ({ ...line, ord: index + 1 }))))

@@ -1,0 +1,115 @@
+import { FAILING_MS } from "../../domain/Endpoint.ts"
+import type { Attempt, Verdict } from "../../services/ports/WebhookOutbox.ts"
+import { columnsOf } from "../ledger/StepColumns.ts"
+
+/** An attempt and what follows from it for its delivery. */
+export interface AttemptStep {
+  readonly attempt: Attempt
+  readonly verdict: Verdict
+}
+
+/** Of a tenant's answer this much is kept; the dispatcher reads no more than that. */
+const EXCERPT_CHARACTERS = 4_096
+
+const settled = { Delivered: "delivered", Again: "due", Parked: "parked", Gone: "parked" } as const
+
+const steps = columnsOf<AttemptStep>(
+  {
+    app_id: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.appId },
+    mode: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.mode },
+    url: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.url },
+    id: { type: "text", of: ({ attempt }) => attempt.delivery.id },
+    // It holds the milliseconds of the row's own time, which says in which partition it lies.
+    created_at: { type: "timestamptz", of: ({ attempt }) => attempt.delivery.createdAt },
+    attempts: { type: "int", of: ({ attempt }) => attempt.delivery.attempts },
+    taken: { type: "boolean", of: ({ verdict }) => verdict._tag === "Delivered" },
+    gone: { type: "boolean", of: ({ verdict }) => verdict._tag === "Gone" },
+    status: { type: "text", of: ({ verdict }) => settled[verdict._tag] },
+    next_attempt_at: { type: "timestamptz", of: ({ verdict }) => (verdict._tag === "Again" ? verdict.at : null) },
+    completed_at: { type: "timestamptz", of: ({ attempt, verdict }) => (verdict._tag === "Again" ? null : attempt.at) },
+    at: { type: "timestamptz", of: ({ attempt }) => attempt.at },
+    duration_ms: { type: "int", of: ({ attempt }) => Math.round(attempt.durationMs) },
+    answered: { type: "int", of: ({ attempt }) => attempt.status },
+    excerpt: { type: "text", of: ({ attempt }) => attempt.excerpt.slice(0, EXCERPT_CHARACTERS) }
+  },
+  1
+)
+
+/** The statement's parameters for these attempts, of which no two are of one delivery. */
+export const attemptParameters = (all: ReadonlyArray<AttemptStep>): ReadonlyArray<unknown> =>
+  steps.parameters(all.toSorted(byDelivery))
+
+/** Rows are locked in one order, so that no two nodes wait for each other. */
+const byDelivery = (one: AttemptStep, other: AttemptStep): number =>
+  one.attempt.delivery.id < other.attempt.delivery.id ? -1 : 1
+
+/**
+ * Writes a batch of attempts, and what follows from each for its delivery and for its endpoint, as if one had come after the other in the
+ * order of their moments.
+ */
+export const attemptStatement = `
+WITH RECURSIVE step AS MATERIALIZED (
+  SELECT * FROM ${steps.rows("s", ["app_id", "mode", "url", "id", "created_at", "attempts", "taken", "gone", "at"])}
+),
+locked AS MATERIALIZED (
+  -- A claimant that slept past its lease still tells of a success, but it does not undo what the next one did.
+  SELECT d.app_id, d.id, d.created_at, s.ord FROM step s CROSS JOIN LATERAL (
+    SELECT d.app_id, d.id, d.created_at FROM deliveries d
+    WHERE d.app_id = s.app_id AND d.id = s.id AND d.created_at >= s.created_at AND d.created_at < s.created_at + interval '1 millisecond'
+      AND d.status NOT IN ('delivered', 'parked') AND (d.attempts = s.attempts OR s.taken) FOR UPDATE
+  ) d
+),
+settled AS (
+  UPDATE deliveries d SET status = ${steps.value("status", "l.ord")}, attempts = d.attempts + 1,
+    next_attempt_at = ${steps.value("next_attempt_at", "l.ord")}, lease_until = NULL, completed_at = ${steps.value("completed_at", "l.ord")}
+  FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id AND d.created_at = l.created_at
+  RETURNING d.app_id, d.id, l.ord
+),
+noted AS (
+  INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+  SELECT app_id, id, ${steps.value("at", "ord")}, ${steps.value("duration_ms", "ord")}, ${steps.value("answered", "ord")}, ${steps.value("excerpt", "ord")}
+  FROM settled
+),
+news AS MATERIALIZED (
+  SELECT app_id, mode, url, bool_or(taken) AS taken, max(at) FILTER (WHERE NOT taken) AS failed_at, max(at) FILTER (WHERE gone) AS gone_at
+  FROM step GROUP BY app_id, mode, url ORDER BY app_id, mode
+),
+-- Endpoints of which an attempt changes something. What another address answered says nothing about the one that is set, nor anything from
+-- before it was set, or enabled again, against it.
+judged AS MATERIALIZED (
+  SELECT e.* FROM news n CROSS JOIN LATERAL (
+    SELECT e.app_id, e.mode, e.url, e.enabled, e.failing_since, e.disabled_reason, e.updated_at FROM webhook_endpoints e
+    WHERE e.app_id = n.app_id AND e.mode = n.mode AND e.url = n.url AND (
+      n.taken AND e.failing_since IS NOT NULL
+      OR n.gone_at >= e.updated_at
+      OR n.failed_at >= e.updated_at AND (e.failing_since IS NULL OR n.failed_at >= e.failing_since + interval '${FAILING_MS} milliseconds'))
+    FOR UPDATE
+  ) e
+  WHERE (SELECT count(*) FROM settled) >= 0
+),
+turn AS MATERIALIZED (
+  SELECT s.app_id, s.mode, s.at, s.taken, s.gone, row_number() OVER (PARTITION BY s.app_id, s.mode ORDER BY s.at, s.ord) AS place
+  FROM judged j JOIN step s ON s.app_id = j.app_id AND s.mode = j.mode AND s.url = j.url
+),
+standing AS (
+  SELECT app_id, mode, enabled, failing_since, disabled_reason, updated_at, 0::bigint AS place FROM judged
+  UNION ALL
+  SELECT e.app_id, e.mode, e.enabled AND o.outcome IS NULL,
+    CASE WHEN t.taken THEN NULL WHEN o.counts THEN coalesce(e.failing_since, t.at) ELSE e.failing_since END,
+    CASE WHEN e.enabled AND o.outcome IS NOT NULL THEN o.outcome ELSE e.disabled_reason END,
+    CASE WHEN e.enabled AND o.outcome IS NOT NULL THEN t.at ELSE e.updated_at END, t.place
+  FROM standing e JOIN turn t ON t.app_id = e.app_id AND t.mode = e.mode AND t.place = e.place + 1
+  CROSS JOIN LATERAL (
+    SELECT NOT t.taken AND e.updated_at <= t.at AS counts, CASE
+      WHEN t.taken OR e.updated_at > t.at THEN NULL
+      WHEN t.gone THEN 'gone'
+      WHEN e.failing_since + interval '${FAILING_MS} milliseconds' <= t.at THEN 'failing'
+    END AS outcome
+  ) o
+),
+disabled AS (
+  UPDATE webhook_endpoints e SET enabled = s.enabled, failing_since = s.failing_since, disabled_reason = s.disabled_reason, updated_at = s.updated_at
+  FROM (SELECT DISTINCT ON (app_id, mode) * FROM standing ORDER BY app_id, mode, place DESC) s
+  WHERE e.app_id = s.app_id AND e.mode = s.mode
+)
+SELECT count(*)::int AS settled FROM settled`

@@ -1,0 +1,112 @@
+import { Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { DisabledReason, type StandingEndpoint } from "../../domain/Endpoint.ts"
+import { EventType } from "../../domain/Event.ts"
+import { AppId, Mode } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import type { Change } from "../../services/ports/AuditLog.ts"
+import { Vault } from "../../services/ports/Vault.ts"
+import { type EndpointWish, WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
+import { auditTrail } from "../AuditTrail.ts"
+import { Moment, rowsOf } from "../Rows.ts"
+import { webhookSecret } from "./WebhookSecret.ts"
+
+const columns = {
+  appId: AppId,
+  mode: Mode,
+  url: Schema.String,
+  events: Schema.Array(EventType),
+  enabled: Schema.Boolean,
+  disabledReason: Schema.NullOr(DisabledReason),
+  createdAt: Moment,
+  updatedAt: Moment
+}
+const standing = rowsOf(Schema.Struct(columns))
+const written = rowsOf(Schema.Struct({ ...columns, created: Schema.Boolean }))
+
+/** Endpoints on PostgreSQL; their secrets are sealed. */
+export const WebhookEndpointsPg = Layer.effect(
+  WebhookEndpoints,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const vault = yield* Vault
+    const trail = auditTrail(sql, vault.hash)
+    const shown = sql.literal(
+      'app_id AS "appId", mode, url, events, enabled, disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt"'
+    )
+
+    const find = Effect.fn("WebhookEndpoints.find")(function* (appId: AppId, mode: Mode) {
+      const [row] = yield* standing(sql`
+        SELECT ${shown} FROM webhook_endpoints WHERE app_id = ${appId} AND mode = ${mode}`)
+      return Option.fromUndefinedOr(row)
+    })
+
+    const put = Effect.fn("WebhookEndpoints.put")(
+      function* (wish: EndpointWish, secret: Redacted.Redacted, rotatesUntil: Instant | null, at: Instant, change: Change) {
+        const { appId, enabled, events, mode, url } = wish
+        const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
+        // One that stands is locked, and answered as it is.
+        const [found] = yield* written(sql`
+          INSERT INTO webhook_endpoints AS e (app_id, mode, url, events, enabled, secret_sealed, created_at, updated_at)
+          VALUES (${appId}, ${mode}, ${url}, ${events}, ${enabled}, ${sealed}, ${iso(at)}::timestamptz, ${iso(at)}::timestamptz)
+          ON CONFLICT (app_id, mode) DO UPDATE SET updated_at = e.updated_at
+          -- No row version stood before a row that was inserted.
+          RETURNING ${shown}, xmax = 0 AS created`)
+        if (found === undefined) return yield* Effect.die(new Error("the endpoint was not written"))
+        const { created, ...before } = found
+        if (created) {
+          yield* trail.write(change)
+          return { created, endpoint: before }
+        }
+        const until = rotatesUntil === null ? null : iso(rotatesUntil)
+        const [endpoint = before] = yield* standing(sql`
+          UPDATE webhook_endpoints SET url = ${url}, events = ${events}, enabled = ${enabled}, failing_since = NULL, disabled_reason = NULL,
+            updated_at = ${iso(at)}::timestamptz,
+            secret_sealed = CASE WHEN ${until}::timestamptz IS NULL THEN secret_sealed ELSE ${sealed} END,
+            previous_secret_sealed = CASE WHEN ${until}::timestamptz IS NULL THEN previous_secret_sealed ELSE secret_sealed END,
+            previous_until = coalesce(${until}::timestamptz, previous_until)
+          WHERE app_id = ${appId} AND mode = ${mode} RETURNING ${shown}`)
+        if (rotatesUntil !== null || !isSame(before, wish)) yield* trail.write(change)
+        return { created: false, endpoint }
+      },
+      (effect) => sql.withTransaction(effect),
+      Effect.orDie
+    )
+
+    const rotate = Effect.fn("WebhookEndpoints.rotate")(function* (
+      appId: AppId,
+      mode: Mode,
+      secret: Redacted.Redacted,
+      until: Instant,
+      at: Instant,
+      change: Change
+    ) {
+      const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
+      const rows = yield* trail.with(
+        sql`
+          UPDATE webhook_endpoints SET secret_sealed = ${sealed}, previous_secret_sealed = secret_sealed,
+            previous_until = ${iso(until)}::timestamptz, updated_at = ${iso(at)}::timestamptz
+          WHERE app_id = ${appId} AND mode = ${mode}
+          RETURNING app_id`,
+        change
+      )
+      return rows.length === 1
+    })
+
+    const remove = Effect.fn("WebhookEndpoints.remove")(function* (appId: AppId, mode: Mode, change: Change) {
+      const [row] = yield* trail.with(
+        standing(sql`DELETE FROM webhook_endpoints WHERE app_id = ${appId} AND mode = ${mode} RETURNING ${shown}`),
+        change
+      )
+      return Option.fromUndefinedOr(row)
+    })
+
+    return WebhookEndpoints.of({ find, put, rotate, remove })
+  })
+)
+
+const isSame = (standing: StandingEndpoint, { enabled, events, url }: EndpointWish): boolean =>
+  standing.disabledReason === null &&
+  standing.url === url &&
+  standing.enabled === enabled &&
+  standing.events.join() === events.join()

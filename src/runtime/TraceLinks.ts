@@ -1,0 +1,26 @@
+import { Effect, Option, Tracer } from "effect"
+import { spanIdsOf, traceparentOf } from "../domain/Traceparent.ts"
+
+/**
+ * A span of that name, for what every request does. `Effect.fn` also notes where it was defined and where it was called, which takes longer than most of
+ * what is done in between.
+ */
+export const inSpan =
+  (name: string, options: Tracer.SpanOptionsNoTrace = {}) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
+    Effect.useSpan(name, options, (span) => Effect.provideService(effect, Tracer.ParentSpan, span))
+
+/** The current span as a trace context to keep; null where nothing is traced. */
+export const currentTraceparent: Effect.Effect<string | null> = Effect.map(Effect.option(Effect.currentSpan), (span) =>
+  Option.match(span, { onNone: () => null, onSome: traceparentOf })
+)
+
+export const linkTo = (traceparent: string): Option.Option<Tracer.SpanLink> =>
+  Option.map(spanIdsOf(traceparent), (ids) => ({ span: Tracer.externalSpan(ids), attributes: {} }))
+
+/** Links the current span to those where its work began; what is null, or no trace context, links to nothing. */
+export const linked = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
+  Effect.map(Effect.option(Effect.currentSpan), (span) => {
+    const links = traceparents.flatMap((traceparent) => (traceparent === null ? [] : Option.toArray(linkTo(traceparent))))
+    if (Option.isSome(span) && links.length > 0) span.value.addLinks(links)
+  })

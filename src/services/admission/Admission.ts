@@ -1,0 +1,99 @@
+import { Context, Effect, Layer, Option } from "effect"
+import { type Corridor, type CorridorKey, networkOf } from "../../domain/Corridor.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import {
+  AmountAboveMaximum,
+  AmountBelowMinimum,
+  CapabilityNotAllowed,
+  CorridorUnsupported,
+  TenantFrozen,
+  ValidationFailed
+} from "../../domain/errors/Terminal.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import type { Caller, Capability } from "../../domain/Tenant.ts"
+import { inSpan } from "../../runtime/TraceLinks.ts"
+import { Corridors } from "../ports/Corridors.ts"
+import { Policy } from "../ports/Policy.ts"
+import { Tenants } from "../ports/Tenants.ts"
+
+/** The refusals that come before any provider is asked, each in its place in the contract's order (decisions.md section 2). */
+export class Admission extends Context.Service<
+  Admission,
+  {
+    /** 403: the tenant has the grant. An admin key never moves money. */
+    readonly granted: (caller: Caller, capability: Capability) => Effect.Effect<void, CapabilityNotAllowed>
+    /** 403: the grant, and the tenant is not frozen. */
+    readonly mayMove: (caller: Caller, capability: Capability) => Effect.Effect<void, CapabilityNotAllowed | TenantFrozen>
+    /** 422: the row is there and active. */
+    readonly corridor: (key: CorridorKey) => Effect.Effect<Corridor, CorridorUnsupported>
+    /** 422: test mode's hard ceiling, which judges what is sent without its fee; live mode has none. */
+    readonly underCeiling: (caller: Caller, amount: MinorUnits, currency: Currency) => Effect.Effect<void, AmountAboveMaximum>
+  }
+>()("gateway/services/Admission") {
+  static readonly layer = Layer.effect(
+    Admission,
+    Effect.gen(function* () {
+      const tenants = yield* Tenants
+      const corridors = yield* Corridors
+      const policy = yield* Policy
+
+      const tenantWith = Effect.fnUntraced(function* (caller: Caller, capability: Capability) {
+        const tenant = yield* tenants.find(caller.appId)
+        if (caller.role === "admin" || Option.isNone(tenant) || !tenant.value.capabilities.includes(capability)) {
+          return yield* new CapabilityNotAllowed({ capability })
+        }
+        return tenant.value
+      })
+
+      const mayMove = Effect.fnUntraced(function* (caller: Caller, capability: Capability) {
+        const tenant = yield* tenantWith(caller, capability)
+        if (tenant.status === "frozen") return yield* new TenantFrozen({})
+      }, inSpan("Admission.mayMove"))
+
+      const corridor = Effect.fnUntraced(function* (key: CorridorKey) {
+        const row = yield* corridors.find(key)
+        if (Option.isNone(row) || !row.value.active) return yield* new CorridorUnsupported(key)
+        return row.value
+      })
+
+      const underCeiling = Effect.fnUntraced(function* (caller: Caller, amount: MinorUnits, currency: Currency) {
+        const ceiling = policy.testCeilings[currency]
+        if (caller.mode === "test" && amount > ceiling)
+          return yield* new AmountAboveMaximum({ maximum_minor: ceiling, scope: "test_mode" })
+      })
+
+      return Admission.of({
+        granted: (caller, capability) => Effect.asVoid(tenantWith(caller, capability)),
+        mayMove,
+        corridor,
+        underCeiling
+      })
+    })
+  )
+}
+
+/** 422: the corridor's own window, on the amount that is sent. */
+export const withinWindow = Effect.fnUntraced(function* (corridor: Corridor, amount: MinorUnits) {
+  if (corridor.minimum !== null && amount < corridor.minimum) {
+    return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum, method: corridor.method })
+  }
+  if (corridor.maximum !== null && amount > corridor.maximum) {
+    return yield* new AmountAboveMaximum({ maximum_minor: corridor.maximum, scope: "corridor" })
+  }
+})
+
+/** 422: the network's own code; the corridor lists the networks that it reaches. */
+export const knownNetwork = Effect.fnUntraced(function* (corridor: Corridor, country: string, network: string, path: string) {
+  const code = networkOf(corridor, country, network)
+  if (code === undefined)
+    return yield* new ValidationFailed({ issues: [{ path, message: `must be one of ${corridor.networks.join(", ")}` }] })
+  return code
+})
+
+/** 422: a payer who finishes on a page of the provider has to be sent somewhere afterwards, where the row says so. */
+export const returnAddress = Effect.fnUntraced(function* (corridor: Corridor, redirectUrl: string | null) {
+  if (corridor.requiresRedirectUrl && redirectUrl === null)
+    return yield* new ValidationFailed({
+      issues: [{ path: "redirect_url", message: "is required here: where the payer goes on afterwards" }]
+    })
+})

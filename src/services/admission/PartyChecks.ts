@@ -1,0 +1,59 @@
+import { Context, Effect, Layer, Redacted } from "effect"
+import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
+import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
+import { inSpan } from "../../runtime/TraceLinks.ts"
+import { Denials } from "../ports/Denials.ts"
+import { Screening } from "../ports/Screening.ts"
+
+/** 403: blocked destinations and screening, before any provider is asked. */
+export class PartyChecks extends Context.Service<
+  PartyChecks,
+  {
+    readonly recipient: (destination: Destination) => Effect.Effect<void, DestinationBlocked | ScreeningDenied>
+    readonly payer: (source: MomoParty, payer: PayerDetails | null) => Effect.Effect<void, ScreeningDenied>
+  }
+>()("gateway/services/PartyChecks") {
+  static readonly layer = Layer.effect(
+    PartyChecks,
+    Effect.gen(function* () {
+      const denials = yield* Denials
+      const screening = yield* Screening
+
+      const recipient = Effect.fnUntraced(function* (destination: Destination) {
+        const numbers = numbersOf(destination)
+        const names = destination._tag === "bank" ? [destination.accountName] : []
+        const found = yield* Effect.all(
+          { isBlocked: denials.matches("destination", numbers), screened: Effect.exit(screening.check({ numbers, names })) },
+          { concurrency: "unbounded" }
+        )
+        if (found.isBlocked) return yield* new DestinationBlocked({})
+        if ((yield* found.screened) === "denied") return yield* new ScreeningDenied({})
+      }, inSpan("PartyChecks.recipient"))
+
+      const payer = Effect.fn("PartyChecks.payer")(function* (source: MomoParty, details: PayerDetails | null) {
+        const numbers = [source.msisdn, details?.phone ?? null].filter(isGiven)
+        const names = [details?.firstName ?? null, details?.lastName ?? null].filter(isGiven)
+        const whole = names.length === 2 ? [joined(names)] : []
+        if ((yield* screening.check({ numbers, names: [...names, ...whole] })) === "denied") return yield* new ScreeningDenied({})
+      })
+
+      return PartyChecks.of({ recipient, payer })
+    })
+  )
+}
+
+const isGiven = (value: Redacted.Redacted | null): value is Redacted.Redacted => value !== null
+
+const joined = (names: ReadonlyArray<Redacted.Redacted>): Redacted.Redacted =>
+  Redacted.make(names.map((name) => Redacted.value(name)).join(" "))
+
+const numbersOf = (destination: Destination): ReadonlyArray<Redacted.Redacted> => {
+  switch (destination._tag) {
+    case "momo":
+      return [destination.msisdn]
+    case "bank":
+      return destination.msisdn === null ? [destination.accountNumber] : [destination.accountNumber, destination.msisdn]
+    case "wallet":
+      return [destination.value]
+  }
+}

@@ -1,0 +1,76 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import type { Direction } from "../../domain/Corridor.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import { GlobalCeilingReached, VelocityLimitExceeded } from "../../domain/errors/Retriable.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { type Counter, ceilingCounter, counterOf, limitsFor, retryAfterSeconds } from "../../domain/Limits.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import { inSpan } from "../../runtime/TraceLinks.ts"
+import { Limits } from "../ports/Limits.ts"
+
+/** How much a tenant, a number and a provider's account may move in a window. FloatLedger.open decides; this prepares and refuses early. */
+export class Velocity extends Context.Service<
+  Velocity,
+  {
+    /** The windows that this transaction will be counted in; refused at once when one of them is full already. */
+    readonly lookAhead: (
+      caller: Caller,
+      direction: Direction,
+      partyHash: Uint8Array
+    ) => Effect.Effect<ReadonlyArray<Counter>, VelocityLimitExceeded>
+    /** The same windows and, where the provider's account has a ceiling, that of today. */
+    readonly withCeiling: (
+      counters: ReadonlyArray<Counter>,
+      caller: Caller,
+      provider: string,
+      currency: Currency,
+      total: MinorUnits
+    ) => Effect.Effect<ReadonlyArray<Counter>>
+    /** What an OverCap of FloatLedger.open is refused with. */
+    readonly refusal: (counter: Counter | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
+  }
+>()("gateway/services/Velocity") {
+  static readonly layer = Layer.effect(
+    Velocity,
+    Effect.gen(function* () {
+      const limits = yield* Limits
+
+      const lookAhead = Effect.fnUntraced(function* (caller: Caller, direction: Direction, partyHash: Uint8Array) {
+        const now = yield* Clock.currentTimeMillis
+        const own = yield* limits.own(caller.appId)
+        const subject = Buffer.from(partyHash).toString("hex")
+        const counters = limitsFor(caller.mode, direction, own).map((limit) => counterOf(caller.appId, limit, subject, now))
+        const used = yield* limits.prepare(counters)
+        const full = counters.find(({ amount, bound }, index) => (used[index] ?? 0n) + amount > bound)
+        if (full !== undefined) return yield* exceeded(full, now)
+        return counters
+      }, inSpan("Velocity.lookAhead"))
+
+      const withCeiling = Effect.fnUntraced(function* (
+        counters: ReadonlyArray<Counter>,
+        caller: Caller,
+        provider: string,
+        currency: Currency,
+        total: MinorUnits
+      ) {
+        const ceiling = yield* limits.ceiling(provider, currency)
+        if (Option.isNone(ceiling)) return counters
+        const now = yield* Clock.currentTimeMillis
+        const counter = ceilingCounter(provider, caller.mode, currency, total, ceiling.value, now)
+        yield* limits.prepare([counter])
+        return [...counters, counter]
+      })
+
+      const refusal = Effect.fnUntraced(function* (counter: Counter | undefined) {
+        if (counter === undefined || counter.window === null) return yield* new GlobalCeilingReached({})
+        return yield* exceeded(counter, yield* Clock.currentTimeMillis)
+      })
+
+      return Velocity.of({ lookAhead, withCeiling, refusal })
+    })
+  )
+}
+
+const exceeded = (counter: Counter, now: Instant) =>
+  new VelocityLimitExceeded({ window: counter.window ?? "day", retry_after_seconds: retryAfterSeconds(counter, now) })

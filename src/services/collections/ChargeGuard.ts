@@ -1,0 +1,123 @@
+import { Cache, Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
+import { RequestInProgress } from "../../domain/errors/Retriable.ts"
+import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import { RawJson } from "../../domain/Json.ts"
+import { isTerminal } from "../../domain/Transaction.ts"
+import { PayerLocks } from "../ports/PayerLocks.ts"
+import { Tenants } from "../ports/Tenants.ts"
+import { Transactions } from "../ports/Transactions.ts"
+import { Reconciler } from "../settlement/OutcomePoller.ts"
+
+/** How far back an earlier charge of a number counts, from when it was placed (interface.md, "POST /v1/collections" rule 4). */
+const LOOK_BACK_MS = 15 * 60_000
+/** Each further look means that another charge of the number was placed since the last one. */
+const LOOKS_AT_MOST = 4
+/** Earlier charges that are asked about at the same time. */
+const ASKED_AT_ONCE = 1_024
+
+/** Whose number is to be charged. */
+export interface Payer {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly partyHash: Uint8Array
+  /** The charge itself: an earlier attempt of its own is none of somebody else's. */
+  readonly own: Reference
+}
+
+/** The charge that was found last for a number: whoever places another one compares with it in his commit. */
+export interface Guarded {
+  readonly holder: Reference | null
+}
+
+/**
+ * The double-charge guard: a number of a tenant is not charged again while an earlier momo charge of it may still be paid, nor right
+ * after one that was. It is separate from the idempotency key, and protects a customer's action that is repeated with a new one.
+ */
+export class ChargeGuard extends Context.Service<
+  ChargeGuard,
+  {
+    /**
+     * Runs `place` once no recent charge of the number is live or successful. The provider is asked about a live one, which settles it on
+     * the way. A tenant that makes repeat sales is not stopped by those that were known as successful when its request came. `place`
+     * answers none when another charge was faster: then everything is looked at again.
+     */
+    readonly behind: <A, E>(
+      payer: Payer,
+      place: (guarded: Guarded) => Effect.Effect<Option.Option<A>, E>
+    ) => Effect.Effect<A, E | DuplicateChargeInFlight | RequestInProgress>
+  }
+>()("gateway/services/ChargeGuard") {
+  static readonly layer = Layer.effect(
+    ChargeGuard,
+    Effect.gen(function* () {
+      const locks = yield* PayerLocks
+      const transactions = yield* Transactions
+      const reconciler = yield* Reconciler
+      const tenants = yield* Tenants
+
+      // Requests that find the same earlier charge at the same time wait for one question.
+      const asks = yield* Cache.makeWith<Reference, boolean>(
+        Effect.fnUntraced(function* (reference) {
+          const stored = yield* transactions.byReference(reference)
+          return Option.isSome(stored) ? yield* reconciler.ask(stored.value, "request") : false
+        }),
+        { capacity: ASKED_AT_ONCE, timeToLive: () => Duration.zero }
+      )
+
+      const read = (reference: Reference) =>
+        Effect.map(
+          transactions.byReference(reference),
+          Option.map(({ transaction }) => transaction)
+        )
+
+      /** Answers the earlier charge if it stands in the way, as it is after the provider was asked. */
+      const inTheWay = Effect.fnUntraced(function* (reference: Reference, isOtherSale: (earlier: LedgerRecord) => boolean) {
+        const earlier = yield* read(reference)
+        if (Option.isNone(earlier) || isOtherSale(earlier.value)) return Option.none()
+        if (isTerminal(earlier.value)) return Option.filter(earlier, ({ status }) => status === "successful")
+        yield* Cache.get(asks, reference)
+        return Option.filter(yield* read(reference), ({ status }) => status !== "failed" && status !== "expired")
+      })
+
+      const behind = Effect.fn("ChargeGuard.behind")(function* <A, E>(
+        { appId, mode, own, partyHash }: Payer,
+        place: (guarded: Guarded) => Effect.Effect<Option.Option<A>, E>
+      ) {
+        const since = yield* Clock.currentTimeMillis
+        const repeats = yield* tenants.repeatSales(appId)
+        const isOtherSale = (earlier: LedgerRecord) => repeats && settledBefore(earlier, since)
+        for (let look = 0; look < LOOKS_AT_MOST; look++) {
+          const charges = yield* locks.charges(appId, mode, partyHash)
+          for (const { at, reference } of charges.placed) {
+            if (reference === own || at <= since - LOOK_BACK_MS) continue
+            const earlier = yield* inTheWay(reference, isOtherSale)
+            if (Option.isSome(earlier)) return yield* duplicate(earlier.value)
+          }
+          const placed = yield* place({ holder: charges.holder })
+          if (Option.isSome(placed)) return placed.value
+        }
+        return yield* new RequestInProgress({})
+      })
+
+      return ChargeGuard.of({ behind })
+    })
+  )
+}
+
+/** To a tenant that makes repeat sales, what had succeeded before its request came is another one; what succeeds while it waits is not. */
+const settledBefore = ({ completedAt, status }: LedgerRecord, since: Instant): boolean =>
+  status === "successful" && completedAt !== null && completedAt < since
+
+const duplicate = (earlier: LedgerRecord): DuplicateChargeInFlight =>
+  new DuplicateChargeInFlight({
+    reference: earlier.reference,
+    status: earlier.status,
+    amount_minor: earlier.amount,
+    currency: earlier.currency,
+    metadata: new RawJson(earlier.metadata),
+    created_at: iso(earlier.createdAt),
+    ...(earlier.status === "successful" ? { already_succeeded: "true" as const } : {})
+  })

@@ -1,0 +1,216 @@
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
+import { OtpIncorrect, ProviderError, RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts"
+import {
+  type CapabilityNotAllowed,
+  type CorridorUnsupported,
+  type NotFound,
+  type ScreeningDenied,
+  TenantFrozen,
+  ValidationFailed
+} from "../../domain/errors/Terminal.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { msisdnOf } from "../../domain/Msisdn.ts"
+import { type MomoParty, masked } from "../../domain/Party.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import type { Collection } from "../../domain/Transaction.ts"
+import { Admission, knownNetwork } from "../admission/Admission.ts"
+import { PartyChecks } from "../admission/PartyChecks.ts"
+import { type Attempted, Codes } from "../ports/Codes.ts"
+import type { Claim } from "../ports/Idempotency.ts"
+import { Policy } from "../ports/Policy.ts"
+import type { Otp } from "../ports/Provider.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { Transactions } from "../ports/Transactions.ts"
+import { Vault } from "../ports/Vault.ts"
+import { Records } from "../Records.ts"
+import { Routes } from "../routing/Routes.ts"
+import type { FinalRefusal, OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import { Reconciler } from "../settlement/OutcomePoller.ts"
+import { Settlement } from "../settlement/Settlement.ts"
+import { ChargeGuard } from "./ChargeGuard.ts"
+import { Charging, WRONG_CODES_AT_MOST } from "./Charging.ts"
+
+export interface AuthorizeCommand {
+  readonly reference: string
+  readonly otp: Otp
+  /** The payer once more; the record's country stands where it names none. */
+  readonly source: { readonly msisdn: Redacted.Redacted; readonly network: string; readonly country: string | null }
+}
+
+export type AuthorizeRefusal =
+  | CapabilityNotAllowed
+  | TenantFrozen
+  | NotFound
+  | CorridorUnsupported
+  | ScreeningDenied
+  | ValidationFailed
+  | DuplicateChargeInFlight
+  | OtpIncorrect
+  | RateLimited
+  | RequestInProgress
+  | ProviderError
+  | FinalRefusal
+  | OpenRefusal
+
+type Begun =
+  | Exclude<Attempted, { readonly _tag: "PayerBusy" | "Leased" }>
+  | { readonly _tag: "Leased"; readonly takenAt: Instant }
+  | { readonly _tag: "Expired" }
+
+/** The second half of the code flow (interface.md, "POST /v1/collections/{reference}/authorize"). */
+export class CodeFlow extends Context.Service<
+  CodeFlow,
+  {
+    /**
+     * Places the charge of a transaction that waits for a code. Amount, currency and country are the record's. A transaction that does
+     * not wait any more is answered as it is; nothing is charged twice, with or without a key. The code is the pair: another pin_id than
+     * the record's may be of a code that was sent again by hand. One that was not sent to this payer for this tenant and mode is a wrong code
+     * like every other, whoever's it is.
+     */
+    readonly authorize: (
+      caller: Caller,
+      command: AuthorizeCommand,
+      claim: Claim | null
+    ) => Effect.Effect<LedgerRecord, AuthorizeRefusal>
+  }
+>()("gateway/services/CodeFlow") {
+  static readonly layer = Layer.effect(
+    CodeFlow,
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      const checks = yield* PartyChecks
+      const records = yield* Records
+      const transactions = yield* Transactions
+      const registry = yield* ProviderRegistry
+      const routes = yield* Routes
+      const reconciler = yield* Reconciler
+      const settlement = yield* Settlement
+      const guard = yield* ChargeGuard
+      const charging = yield* Charging
+      const codes = yield* Codes
+      const vault = yield* Vault
+      const policy = yield* Policy
+
+      const current = (caller: Caller, { reference }: Collection) => records.transaction(caller, reference, "collection")
+
+      /** 422: a reference cannot be redirected to another payer. The mask decides, and the keyed hash as long as it is kept. */
+      const payerOf = Effect.fnUntraced(function* (collection: Collection, { msisdn, network }: MomoParty) {
+        const partyHash = vault.hash("party", msisdn)
+        const stored = yield* codes.partyHash(collection.reference)
+        const same =
+          masked(Redacted.value(msisdn)) === collection.maskedSource &&
+          Option.match(stored, { onNone: () => true, onSome: (hash) => Buffer.from(hash).equals(partyHash) })
+        if (!same) return yield* invalid("source.msisdn", "must be the payer of this collection")
+        return { partyHash, network }
+      })
+
+      const sourceOf = Effect.fnUntraced(function* (collection: Collection, { source }: AuthorizeCommand) {
+        const country = source.country ?? collection.corridor.country
+        if (country !== collection.corridor.country) return yield* invalid("source.country", "must be the charge's own country")
+        const msisdn = msisdnOf(Redacted.value(source.msisdn), country)
+        if (Option.isNone(msisdn))
+          return yield* invalid("source.msisdn", "must be a phone number with its country's prefix and a possible length")
+        return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
+      })
+
+      /** A code can be said again later: none is spent on a provider that is left alone. */
+      const chargerOf = Effect.fnUntraced(function* ({ mode, provider: name }: Collection) {
+        const provider = Option.getOrUndefined(registry.find(name, mode))
+        if (provider?.collections === undefined) return yield* new ProviderError({})
+        yield* routes.ready(provider, "charge")
+        return provider.collections
+      })
+
+      const authorize = Effect.fn("CodeFlow.authorize")(function* (
+        caller: Caller,
+        command: AuthorizeCommand,
+        claim: Claim | null
+      ) {
+        yield* admission.mayMove(caller, "collections")
+        const collection = yield* records.transaction(caller, command.reference, "collection")
+        if (collection.kind !== "collection") return collection
+        const corridor = yield* admission.corridor(collection.corridor)
+        const given = yield* sourceOf(collection, command)
+        const network = yield* knownNetwork(corridor, given.country, given.network, "source.network")
+        yield* checks.payer(given, null)
+        const source = { ...given, network }
+        const { partyHash } = yield* payerOf(collection, source)
+        if (collection.status !== "requires_action") return collection
+        const action = collection.nextAction
+        if (action === null) return yield* new RequestInProgress({ reference: collection.reference })
+        if (action._tag !== "otp") return yield* invalid("authorization", "this collection does not wait for a code")
+        const at = yield* Clock.currentTimeMillis
+        if (at >= action.expiresAt) return yield* expired(caller, collection)
+        const port = yield* chargerOf(collection)
+
+        const { otp } = command
+        const { appId, mode, reference } = collection
+        const attempt = {
+          appId,
+          mode,
+          reference,
+          partyHash,
+          claim,
+          at,
+          codeHash: charging.codeHash(reference, otp),
+          leaseMs: policy.idempotencyLeaseMs,
+          wrongAtMost: WRONG_CODES_AT_MOST
+        }
+        // The guard may have asked the provider about earlier charges: the clock is read when the code is about to leave.
+        const attempted = yield* guard.behind({ appId, mode, partyHash, own: reference }, ({ holder }) =>
+          Effect.gen(function* (): Effect.fn.Return<Option.Option<Begun>> {
+            const now = yield* Clock.currentTimeMillis
+            if (now >= action.expiresAt) return Option.some({ _tag: "Expired" })
+            const result = yield* codes.begin({ ...attempt, at: now, holder })
+            if (result._tag === "PayerBusy") return Option.none()
+            return Option.some(result._tag === "Leased" ? { ...result, takenAt: now } : result)
+          })
+        )
+        switch (attempted._tag) {
+          case "Leased": {
+            const payment = { collection, corridor, source, partyHash, otp, redirectUrl: null, payer: null, claim }
+            return yield* charging.place(port, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
+          }
+          case "Expired":
+            return yield* expired(caller, collection)
+          case "Frozen":
+            return yield* new TenantFrozen({})
+          case "KnownWrong":
+            return yield* new OtpIncorrect({ reference, attempts_remaining: WRONG_CODES_AT_MOST - attempted.wrong })
+          case "Spent":
+            return yield* new RateLimited({ scope: "code", retry_after_seconds: Math.ceil((action.expiresAt - at) / 1000) })
+          case "Unheard":
+            return yield* unheard(collection, at)
+          case "Busy":
+          case "Moved":
+            return yield* moved(caller, collection)
+        }
+      })
+
+      const moved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
+        const now = yield* current(caller, collection)
+        return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
+      })
+
+      /** Somebody died while a code was on its way: the charge may have been placed, and is asked for from now on. */
+      const unheard = ({ reference }: Collection, at: number) =>
+        settlement.apply(
+          reference,
+          { _tag: "Charged", expiresAt: at + policy.collectionExpiryMs, note: "nobody heard the answer to an earlier code" },
+          "request"
+        )
+
+      const expired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
+        const stored = yield* transactions.byReference(collection.reference)
+        if (Option.isSome(stored)) yield* reconciler.ask(stored.value, "request")
+        return yield* current(caller, collection)
+      })
+
+      return CodeFlow.of({ authorize })
+    })
+  )
+}
+
+const invalid = (path: string, message: string) => Effect.fail(new ValidationFailed({ issues: [{ path, message }] }))

@@ -1,0 +1,102 @@
+import { Context, Effect, Layer, Redacted } from "effect"
+import { type CorridorKey } from "../../domain/Corridor.ts"
+import type { ProviderError, RateLimited } from "../../domain/errors/Retriable.ts"
+import {
+  type CapabilityNotAllowed,
+  CorridorUnsupported,
+  ProviderCapabilityUnsupported,
+  type ScreeningDenied,
+  type TenantFrozen,
+  ValidationFailed
+} from "../../domain/errors/Terminal.ts"
+import { iso } from "../../domain/Instant.ts"
+import { type MomoParty, masked } from "../../domain/Party.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import { Admission, knownNetwork } from "../admission/Admission.ts"
+import { PartyChecks } from "../admission/PartyChecks.ts"
+import { Corridors } from "../ports/Corridors.ts"
+import { Vault } from "../ports/Vault.ts"
+import { Routes } from "../routing/Routes.ts"
+import { reaching } from "./Charging.ts"
+import { codeSending } from "./CodeSending.ts"
+
+export interface CodeCommand {
+  readonly country: string
+  readonly source: MomoParty
+}
+
+export type CodeRequestRefusal =
+  | CapabilityNotAllowed
+  | TenantFrozen
+  | CorridorUnsupported
+  | ScreeningDenied
+  | ValidationFailed
+  | RateLimited
+  | ProviderCapabilityUnsupported
+  | ProviderError
+
+/** The answer of `POST /v1/collections/otp`. */
+export interface SentCode {
+  readonly pin_id: string
+  readonly message: string
+  readonly masked_msisdn: string
+  readonly expires_at: string
+}
+
+/** Codes that a caller asks for by hand, to create a collection with them (interface.md, "POST /v1/collections/otp"). */
+export class CodeRequests extends Context.Service<
+  CodeRequests,
+  {
+    /** Texts a code to the payer; records and charges nothing. */
+    readonly send: (caller: Caller, command: CodeCommand) => Effect.Effect<SentCode, CodeRequestRefusal>
+  }
+>()("gateway/services/CodeRequests") {
+  static readonly layer = Layer.effect(
+    CodeRequests,
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      const checks = yield* PartyChecks
+      const corridors = yield* Corridors
+      const routes = yield* Routes
+      const sendCode = yield* codeSending
+      const vault = yield* Vault
+
+      /** A country's momo collections: the active row, or the refusal that names the one which is not. */
+      const corridorIn = Effect.fnUntraced(function* (country: string) {
+        const rows = (yield* corridors.list).filter(
+          (row) => row.country === country && row.direction === "collection" && row.method === "momo"
+        )
+        const row = rows.find(({ active }) => active) ?? rows[0]
+        if (row === undefined)
+          return yield* new ValidationFailed({ issues: [{ path: "country", message: "no collections are made there" }] })
+        if (!row.active) return yield* new CorridorUnsupported(keyOf(row))
+        return row
+      })
+
+      const send = Effect.fn("CodeRequests.send")(function* (caller: Caller, { country, source }: CodeCommand) {
+        yield* admission.mayMove(caller, "collections")
+        const corridor = yield* corridorIn(country)
+        if (source.country !== country)
+          return yield* new ValidationFailed({
+            issues: [{ path: "source.country", message: "must be the request's own country" }]
+          })
+        const network = yield* knownNetwork(corridor, country, source.network, "source.network")
+        yield* checks.payer(source, null)
+        const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
+        const [first] = reaching(able, { ...source, network }, corridor.currency)
+        if (first === undefined) return yield* new CorridorUnsupported(keyOf(corridor))
+        const port = first.part
+        if (port.sendCode === undefined)
+          return yield* new ProviderCapabilityUnsupported({ capability: "collections", reason: "provider_not_supported" })
+        const { appId, mode } = caller
+        const number = { appId, mode, partyHash: vault.hash("party", source.msisdn) }
+        const { expiresAt, message, pinId } = yield* sendCode(port, number, source)
+        return { pin_id: pinId, message, masked_msisdn: masked(Redacted.value(source.msisdn)), expires_at: iso(expiresAt) }
+      })
+
+      return CodeRequests.of({ send })
+    })
+  )
+}
+
+const keyOf = ({ country, currency, direction, method }: CorridorKey): CorridorKey => ({ country, currency, direction, method })

@@ -1,0 +1,50 @@
+import { Clock, Effect } from "effect"
+import { ProviderError, RateLimited } from "../../domain/errors/Retriable.ts"
+import { counterOf, limitsFor, retryAfterSeconds } from "../../domain/Limits.ts"
+import type { MomoParty } from "../../domain/Party.ts"
+import { Codes, type TextedNumber } from "../ports/Codes.ts"
+import { Limits } from "../ports/Limits.ts"
+import { Policy } from "../ports/Policy.ts"
+import type { Collections } from "../ports/Provider.ts"
+import { codeAction } from "./Charging.ts"
+
+/** Codes that one number of a tenant may be sent within the window, whatever they are for (decisions.md section 8). */
+const BOUNDS = { perNumber: 3, windowMs: 10 * 60_000 } as const
+
+/**
+ * Sends a code to a payer, and answers what the payer does with it; every code of the gateway goes out here. It is counted before it is sent, so that several at once
+ * are counted too. One that was provably not sent is not counted; one that was cut off, or that the provider said nothing about, is, because it may have arrived.
+ */
+export const codeSending = Effect.gen(function* () {
+  const codes = yield* Codes
+  const limits = yield* Limits
+  const policy = yield* Policy
+
+  const counted = Effect.fnUntraced(function* (number: TextedNumber) {
+    const at = yield* Clock.currentTimeMillis
+    const own = yield* limits.own(number.appId)
+    const counters = limitsFor(number.mode, "code", own).map((limit) => counterOf(number.appId, limit, "", at))
+    const code = { ...number, at, counters }
+    const requested = yield* codes.request(code, BOUNDS)
+    switch (requested._tag) {
+      case "Granted":
+        return code
+      case "NumberFull": {
+        const seconds = Math.max(1, Math.ceil((requested.freeAt - at) / 1000))
+        return yield* new RateLimited({ scope: "number", retry_after_seconds: seconds })
+      }
+      case "TenantFull":
+        return yield* new RateLimited({ scope: "code", retry_after_seconds: retryAfterSeconds(requested.counter, at) })
+    }
+  })
+
+  return Effect.fn("CodeSending.send")(function* (port: Pick<Collections, "sendCode">, number: TextedNumber, source: MomoParty) {
+    if (port.sendCode === undefined) return yield* new ProviderError({})
+    const code = yield* counted(number)
+    const texted = yield* Effect.tapError(port.sendCode(source), () => codes.unsent(code))
+    if (texted === "unknown") return yield* new ProviderError({})
+    const { pinId } = texted
+    yield* codes.sent({ ...number, pinId }, code.at)
+    return codeAction(source, pinId, code.at + policy.otpExpiryMs)
+  })
+})

@@ -1,0 +1,250 @@
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import type { Corridor, CorridorKey } from "../../domain/Corridor.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import { freeze } from "../../domain/Event.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
+import {
+  type GlobalCeilingReached,
+  type ProviderError,
+  type RateLimited,
+  RequestInProgress,
+  type VelocityLimitExceeded
+} from "../../domain/errors/Retriable.ts"
+import {
+  type AmountAboveMaximum,
+  type AmountBelowMinimum,
+  type CapabilityNotAllowed,
+  CorridorUnsupported,
+  type ScreeningDenied,
+  TenantFrozen,
+  ValidationFailed
+} from "../../domain/errors/Terminal.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import { type MomoParty, masked, type PayerDetails } from "../../domain/Party.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import type { Collection } from "../../domain/Transaction.ts"
+import { transactionView } from "../../domain/View.ts"
+import { Admission, knownNetwork, returnAddress, withinWindow } from "../admission/Admission.ts"
+import { PartyChecks } from "../admission/PartyChecks.ts"
+import { Velocity } from "../admission/Velocity.ts"
+import { FloatLedger, type OpenStep } from "../ports/FloatLedger.ts"
+import type { Claim } from "../ports/Idempotency.ts"
+import { Identifiers } from "../ports/Identifiers.ts"
+import { Policy } from "../ports/Policy.ts"
+import type { Otp } from "../ports/Provider.ts"
+import { Vault } from "../ports/Vault.ts"
+import { Routes } from "../routing/Routes.ts"
+import type { FinalRefusal, OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import { Settlement } from "../settlement/Settlement.ts"
+import { ChargeGuard, type Guarded } from "./ChargeGuard.ts"
+import { type Charger, Charging, reaching } from "./Charging.ts"
+import { codeSending } from "./CodeSending.ts"
+
+export interface CollectionCommand {
+  readonly amount: MinorUnits
+  readonly currency: Currency
+  readonly country: string
+  readonly method: "momo" | "bank" | "card"
+  readonly source: MomoParty | null
+  readonly redirectUrl: string | null
+  readonly narration: string | null
+  /** Compact JSON text of an object. */
+  readonly metadata: string
+  readonly payer: PayerDetails | null
+  /** The code that the payer typed; null lets the code flow begin where the corridor demands one. */
+  readonly otp: Otp | null
+}
+
+export type ChargeRefusal =
+  | CapabilityNotAllowed
+  | TenantFrozen
+  | ScreeningDenied
+  | CorridorUnsupported
+  | ValidationFailed
+  | AmountAboveMaximum
+  | AmountBelowMinimum
+  | ProviderError
+  | RequestInProgress
+  | RateLimited
+  | DuplicateChargeInFlight
+  | VelocityLimitExceeded
+  | GlobalCeilingReached
+  | FinalRefusal
+  | OpenRefusal
+
+/** Money in: charging a payer (interface.md, "POST /v1/collections"). */
+export class Collections extends Context.Service<
+  Collections,
+  {
+    /** Records the charge, then places it, then settles what was answered. Refusals come in the contract's order. */
+    readonly create: (caller: Caller, command: CollectionCommand, claim: Claim) => Effect.Effect<LedgerRecord, ChargeRefusal>
+  }
+>()("gateway/services/Collections") {
+  static readonly layer = Layer.effect(
+    Collections,
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      const routes = yield* Routes
+      const ledger = yield* FloatLedger
+      const settlement = yield* Settlement
+      const identifiers = yield* Identifiers
+      const vault = yield* Vault
+      const policy = yield* Policy
+      const guard = yield* ChargeGuard
+      const charging = yield* Charging
+      const velocity = yield* Velocity
+      const checks = yield* PartyChecks
+      const sendCode = yield* codeSending
+
+      const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
+        const { country, currency, method, source } = command
+        const key: CorridorKey = { country, currency, direction: "collection", method }
+        yield* admission.mayMove(caller, "collections")
+        const corridor = yield* admission.corridor(key)
+        const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
+        if (source === null || able.length === 0) return yield* new CorridorUnsupported(key)
+        if (source.country !== country)
+          return yield* new ValidationFailed({
+            issues: [{ path: "source.country", message: "must be the charge's own country" }]
+          })
+        const network = yield* knownNetwork(corridor, source.country, source.network, "source.network")
+        const chargers = reaching(able, { ...source, network }, command.currency)
+        // A code that the payer has belongs to the provider that is asked for codes: the first.
+        const [first, ...others] = command.otp === null ? yield* byReadiness(chargers) : chargers
+        if (first === undefined) return yield* new CorridorUnsupported(key)
+        yield* returnAddress(corridor, command.redirectUrl)
+        yield* admission.underCeiling(caller, command.amount, command.currency)
+        const partyHash = vault.hash("party", source.msisdn)
+        // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
+        const [allowed, counted] = yield* Effect.all(
+          [Effect.exit(checks.payer(source, command.payer)), Effect.exit(velocity.lookAhead(caller, "collection", partyHash))],
+          { concurrency: "unbounded" }
+        )
+        yield* allowed
+        yield* withinWindow(corridor, command.amount)
+        const counters = yield* counted
+        // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
+        const number = { appId: caller.appId, mode: caller.mode, partyHash }
+        const code =
+          corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, number, source) : null
+        const draft = { caller, command, claim, corridor, provider: first.provider.name, network, code, partyHash, counters }
+        const placed = (payer: Guarded) =>
+          // Nothing is recorded while nobody would take it.
+          Effect.andThen(routes.ready(first.provider, "charge"), open(draft, payer)).pipe(
+            Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
+          )
+        const { collection, opened } = yield* code === null
+          ? guard.behind({ ...number, own: claim.reference }, placed)
+          : open(draft, null)
+        if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
+        if (opened._tag === "Frozen") return yield* new TenantFrozen({})
+        if (opened._tag !== "Opened") return yield* new RequestInProgress({})
+        if (code !== null) return yield* settlement.apply(claim.reference, { _tag: "CodeSent", note: "" }, "request", claim)
+
+        const { otp, payer, redirectUrl } = command
+        const takenAt = collection.createdAt
+        const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, takenAt }
+        return yield* charging.place(first.part, { ...payment, collection, claim, by: "create" }, others)
+      })
+
+      /** One that is held back is passed over, unless there is no other. */
+      const byReadiness = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
+        const ready = yield* Effect.filter(chargers, ({ provider }) => Effect.isSuccess(routes.ready(provider, "charge")))
+        return ready.length > 0 ? ready : chargers
+      })
+
+      const open = Effect.fnUntraced(function* (draft: Draft, payer: Guarded | null) {
+        const now = yield* Clock.currentTimeMillis
+        const { claim, code, corridor, counters, partyHash } = draft
+        const window = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
+        const collection = opening(draft, now, code?.expiresAt ?? now + window)
+        const opened = yield* ledger.open({
+          ...(yield* openStep(collection, claim)),
+          partyHash,
+          counters,
+          beneficiary: null,
+          nextAskAt: code?.expiresAt ?? now + (policy.askSchedule.open[0] ?? window),
+          ...(payer === null ? {} : { payer })
+        })
+        return { collection, opened }
+      })
+
+      const openStep = Effect.fnUntraced(function* (collection: Collection, claim: Claim) {
+        const { appId, createdAt: at, mode, reference, status } = collection
+        // A charge that the payer has to go on with is told of when it is known how.
+        const event =
+          status === "pending" || collection.nextAction !== null
+            ? freeze(
+                { id: yield* identifiers.reference, appId, mode, type: `collection.${status}` as const, reference, at },
+                transactionView(collection)
+              )
+            : null
+        return {
+          claim,
+          transaction: collection,
+          entry: null,
+          line: { at, actor: "request", fact: "Opened", note: "", status },
+          event,
+          sealedDestination: null
+        } satisfies Partial<OpenStep>
+      })
+
+      return Collections.of({ create })
+    })
+  )
+}
+
+interface Draft {
+  readonly caller: Caller
+  readonly command: CollectionCommand
+  readonly claim: Claim
+  readonly corridor: Corridor
+  readonly provider: string
+  readonly network: string
+  /** The code that was sent for it; null where the charge is placed at once. */
+  readonly code: Collection["nextAction"]
+  readonly partyHash: Uint8Array
+  readonly counters: OpenStep["counters"]
+}
+
+/**
+ * A charge that ends on a page of the provider, needs a code or carries one starts as `requires_action`; every other one is `pending`
+ * from the first moment.
+ */
+const opening = (
+  { caller, claim, code, command, corridor, network, provider }: Draft,
+  createdAt: Instant,
+  expiresAt: Instant
+): Collection => ({
+  kind: "collection",
+  status: code !== null || command.otp !== null || corridor.customerAction === "redirect" ? "requires_action" : "pending",
+  reference: claim.reference,
+  appId: caller.appId,
+  mode: caller.mode,
+  provider,
+  providerReference: null,
+  needsReview: false,
+  amount: command.amount,
+  amountCurrency: command.currency,
+  currency: command.currency,
+  fees: null,
+  corridor: { country: corridor.country, currency: corridor.currency, direction: corridor.direction, method: corridor.method },
+  network,
+  narration: command.narration,
+  metadata: command.metadata,
+  version: 1,
+  failure: null,
+  createdAt,
+  updatedAt: createdAt,
+  completedAt: null,
+  expiresAt,
+  asked: 0,
+  notFound: 0,
+  observedAmount: null,
+  observedCurrency: null,
+  maskedSource: command.source === null ? null : masked(Redacted.value(command.source.msisdn)),
+  nextAction: code,
+  lateSuccess: false
+})

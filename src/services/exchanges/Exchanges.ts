@@ -1,0 +1,238 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { tooLateToSend } from "../../domain/Asking.ts"
+import { type Currency, exponents } from "../../domain/Currency.ts"
+import type { Exchange, LedgerRecord } from "../../domain/Exchange.ts"
+import { type ProviderError, RequestInProgress } from "../../domain/errors/Retriable.ts"
+import {
+  type AmountAboveMaximum,
+  AmountBelowMinimum,
+  type CapabilityNotAllowed,
+  InsufficientTenantFloat,
+  NotFound,
+  ProviderCapabilityUnsupported,
+  QuoteExpired,
+  TenantFrozen,
+  ValidationFailed
+} from "../../domain/errors/Terminal.ts"
+import { isReference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { reserve } from "../../domain/Ledger.ts"
+import { type MinorUnits, minor, minus, ZERO } from "../../domain/Money.ts"
+import type { Quote } from "../../domain/Quote.ts"
+import { smallestReaching } from "../../domain/SmallestSource.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import { isTooLateToSend } from "../../domain/TimeLimits.ts"
+import { trailed } from "../../runtime/ProviderTrail.ts"
+import { Admission } from "../admission/Admission.ts"
+import { FloatLedger } from "../ports/FloatLedger.ts"
+import type { Claim } from "../ports/Idempotency.ts"
+import { Identifiers } from "../ports/Identifiers.ts"
+import { Policy } from "../ports/Policy.ts"
+import type { ExchangeQuote, Exchanges as Port } from "../ports/Provider.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { Quotes } from "../ports/Quotes.ts"
+import { Transactions } from "../ports/Transactions.ts"
+import { inTurn, Routes } from "../routing/Routes.ts"
+import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import { Settlement } from "../settlement/Settlement.ts"
+
+export interface FxQuery {
+  readonly sourceCurrency: Currency
+  readonly destinationCurrency: Currency
+  /** Which side is fixed: what leaves, or at least what has to come in. */
+  readonly fixed: "source" | "destination"
+  readonly amount: MinorUnits
+}
+
+export interface FxCommand {
+  /** Any text; what is no quote of the caller's is not found. */
+  readonly quoteId: string
+  /** Compact JSON text of an object. */
+  readonly metadata: string
+}
+
+type QuoteRefusal = CapabilityNotAllowed | ProviderCapabilityUnsupported | ValidationFailed | AmountBelowMinimum | ProviderError
+
+export type FxRefusal =
+  | CapabilityNotAllowed
+  | TenantFrozen
+  | NotFound
+  | QuoteExpired
+  | ProviderCapabilityUnsupported
+  | AmountAboveMaximum
+  | InsufficientTenantFloat
+  | RequestInProgress
+  | FinalRefusal
+  | OpenRefusal
+
+/** Money between a tenant's own positions (decisions.md section 6). */
+export class Exchanges extends Context.Service<
+  Exchanges,
+  {
+    /** Free; moves nothing and reserves nothing. By destination it is the smallest source that reaches it. */
+    readonly quote: (caller: Caller, query: FxQuery) => Effect.Effect<Quote, QuoteRefusal>
+    /** Reserves the source, executes the quote, and books what the exchange brought. Refusals come in the contract's order. */
+    readonly create: (caller: Caller, command: FxCommand, claim: Claim) => Effect.Effect<LedgerRecord, FxRefusal>
+    /** The tenant's own exchange; what is foreign, of the other mode, of another kind or absent is one and the same NotFound. */
+    readonly find: (caller: Caller, reference: string) => Effect.Effect<Exchange, NotFound>
+  }
+>()("gateway/services/Exchanges") {
+  static readonly layer = Layer.effect(
+    Exchanges,
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      const registry = yield* ProviderRegistry
+      const routes = yield* Routes
+      const quotes = yield* Quotes
+      const transactions = yield* Transactions
+      const ledger = yield* FloatLedger
+      const settlement = yield* Settlement
+      const identifiers = yield* Identifiers
+      const policy = yield* Policy
+
+      const quote = Effect.fn("Exchanges.quote")(function* (caller: Caller, query: FxQuery) {
+        yield* admission.granted(caller, "fx")
+        const traders = yield* routes.anywhere(caller, ({ exchange }) => exchange)
+        if (traders.length === 0) return yield* unsupported
+        const { priced, provider } = yield* inTurn(traders, ({ part, provider: { name } }) =>
+          Effect.map(price(part, query), (quoted) => ({ priced: quoted, provider: name }))
+        )
+        const made: Quote = {
+          ...priced,
+          id: yield* identifiers.reference,
+          appId: caller.appId,
+          mode: caller.mode,
+          provider,
+          createdAt: yield* Clock.currentTimeMillis
+        }
+        yield* quotes.put(made)
+        return made
+      })
+
+      const create = Effect.fn("Exchanges.create")(function* (caller: Caller, command: FxCommand, claim: Claim) {
+        yield* admission.mayMove(caller, "fx")
+        const quoted = yield* ownQuote(caller, command.quoteId)
+        const now = yield* Clock.currentTimeMillis
+        if (now >= quoted.expiresAt) return yield* new QuoteExpired({ quote_id: quoted.id })
+        const port = Option.getOrUndefined(registry.find(quoted.provider, caller.mode))?.exchange
+        if (port === undefined) return yield* unsupported
+        yield* admission.underCeiling(caller, quoted.amount, quoted.currency)
+        // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
+        if (!(yield* quotes.take(quoted, claim))) return yield* new QuoteExpired({ quote_id: quoted.id })
+        yield* open(opening(caller, command, claim, quoted, now), claim).pipe(
+          // A lost claim says that somebody else works with the same key, and perhaps with this quote.
+          Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
+        )
+        const { amount, currency, destinationCurrency, token } = quoted
+        const isLate = isTooLateToSend(now, yield* Clock.currentTimeMillis)
+        const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
+        const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(port.execute(order))
+        const settled = yield* settlement.apply(claim.reference, outcome, "request", claim, undefined, raw)
+        return yield* Effect.fromResult(answerTo(settled, outcome))
+      })
+
+      const ownQuote = Effect.fnUntraced(function* (caller: Caller, id: string) {
+        if (!isReference(id)) return yield* new NotFound()
+        const found = yield* quotes.find(caller.appId, caller.mode, id)
+        return Option.isNone(found) ? yield* new NotFound() : found.value
+      })
+
+      const open = Effect.fnUntraced(function* (exchange: Exchange, claim: Claim) {
+        const { amount, createdAt: at, currency, status } = exchange
+        const opened = yield* ledger.open({
+          claim,
+          transaction: exchange,
+          entry: reserve(currency, amount),
+          line: { at, actor: "request", fact: "Opened", note: "", status },
+          // The contract names no event for a pending exchange: its answer tells.
+          event: null,
+          nextAskAt: at + (policy.askSchedule.open[0] ?? policy.providerTimeoutMs),
+          counters: [],
+          sealedDestination: null,
+          beneficiary: null,
+          partyHash: null
+        })
+        switch (opened._tag) {
+          case "Opened":
+            return
+          case "Frozen":
+            return yield* new TenantFrozen()
+          case "ShortFloat":
+            return yield* new InsufficientTenantFloat({
+              amount_minor: amount,
+              estimated_fee_minor: ZERO,
+              shortfall_minor: minus(amount, opened.available)
+            })
+          // No window counts an exchange.
+          case "OverCap":
+          case "ClaimLost":
+            return yield* new RequestInProgress()
+        }
+      })
+
+      const find = Effect.fn("Exchanges.find")(function* (caller: Caller, reference: string) {
+        const stored = isReference(reference) ? yield* transactions.find(caller.appId, caller.mode, reference) : Option.none()
+        if (Option.isNone(stored) || stored.value.transaction.kind !== "exchange") return yield* new NotFound()
+        return stored.value.transaction
+      })
+
+      return Exchanges.of({ quote, create, find })
+    })
+  )
+}
+
+const unsupported = new ProviderCapabilityUnsupported({ capability: "fx", reason: "provider_not_supported" })
+
+const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
+  const { amount, destinationCurrency, fixed, sourceCurrency: currency } = query
+  const quoteOf = Effect.fnUntraced(function* (source: MinorUnits) {
+    const answer = yield* port.quote({ currency, amount: source, destinationCurrency })
+    if (!("_tag" in answer)) return answer
+    // What is too little buys nothing, and is quoted so.
+    return answer.kind === "amount" ? ("too_much" as const) : yield* refusedQuote
+  })
+  const reaching = (wanted: MinorUnits, first: MinorUnits) =>
+    smallestReaching(wanted, first, exponents[destinationCurrency], quoteOf)
+  if (fixed === "destination") {
+    const found: ExchangeQuote | undefined = yield* reaching(amount, amount)
+    return found ?? (yield* refusedQuote)
+  }
+  const quoted = yield* quoteOf(amount)
+  if (quoted === "too_much") return yield* refusedAmount
+  if (quoted.destinationAmount > ZERO) return quoted
+  // It buys less than the smallest unit of the other currency; what buys one is the least that can be exchanged.
+  const least = yield* reaching(minor(1n), amount)
+  if (least === undefined) return yield* refusedQuote
+  return yield* new AmountBelowMinimum({ minimum_minor: least.amount, method: "wallet" })
+})
+
+const refusedAmount = new ValidationFailed({
+  issues: [{ path: "source_amount_minor", message: "is not an amount that can be exchanged" }]
+})
+const refusedQuote = new ValidationFailed({ issues: [{ path: "", message: "the provider refuses to quote this exchange" }] })
+
+const opening = (caller: Caller, command: FxCommand, claim: Claim, quoted: Quote, createdAt: Instant): Exchange => ({
+  kind: "exchange",
+  status: "pending",
+  reference: claim.reference,
+  appId: caller.appId,
+  mode: caller.mode,
+  provider: quoted.provider,
+  providerReference: null,
+  needsReview: false,
+  quoteId: quoted.id,
+  amount: quoted.amount,
+  currency: quoted.currency,
+  destinationAmount: quoted.destinationAmount,
+  destinationCurrency: quoted.destinationCurrency,
+  rawDestinationAmount: quoted.rawDestinationAmount,
+  rate: quoted.rate,
+  metadata: command.metadata,
+  version: 1,
+  failure: null,
+  createdAt,
+  updatedAt: createdAt,
+  completedAt: null,
+  asked: 0,
+  notFound: 0
+})

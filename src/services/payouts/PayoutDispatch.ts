@@ -1,0 +1,122 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { tooLateToSend } from "../../domain/Asking.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Destination } from "../../domain/Party.ts"
+import { isTooLateToSend } from "../../domain/TimeLimits.ts"
+import type { Payout } from "../../domain/Transaction.ts"
+import { trailed } from "../../runtime/ProviderTrail.ts"
+import { inSpan } from "../../runtime/TraceLinks.ts"
+import type { Claim } from "../ports/Idempotency.ts"
+import { Limits } from "../ports/Limits.ts"
+import type { PayoutQuote } from "../ports/Provider.ts"
+import { FIRST_REVISION, type StoredTransaction } from "../ports/Transactions.ts"
+import { inTurn } from "../routing/Routes.ts"
+import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import { Settlement } from "../settlement/Settlement.ts"
+import { type Offer, type Payer, PayoutPricing, type PayoutTerms, type Route } from "./PayoutPricing.ts"
+
+/** A payout whose float is reserved, priced by the one who is to send it. */
+export interface Dispatch {
+  readonly payout: Payout
+  readonly command: PayoutTerms & { readonly destination: Destination; readonly narration: string | null }
+  readonly route: Route
+  readonly offer: Pick<Offer, "payer" | "quote" | "others">
+  readonly claim: Claim
+}
+
+/** The next offer, and the moment before the record was moved there: what stood still since then is not sent. */
+interface Moved {
+  readonly offer: Dispatch["offer"]
+  readonly at: Instant
+}
+
+/** Sends payouts and settles what was answered. */
+export class Sending extends Context.Service<
+  Sending,
+  {
+    /**
+     * Sends once. Only what provably never left goes to the next provider, after the record was moved there: whoever dies in between
+     * leaves a payout that is asked for at exactly the one provider that may have it.
+     */
+    readonly send: (dispatch: Dispatch) => Effect.Effect<LedgerRecord, FinalRefusal | OpenRefusal>
+  }
+>()("gateway/services/Sending") {
+  static readonly layer = Layer.effect(
+    Sending,
+    Effect.gen(function* () {
+      const pricing = yield* PayoutPricing
+      const settlement = yield* Settlement
+      const limits = yield* Limits
+
+      const send = Effect.fnUntraced(function* (dispatch: Dispatch) {
+        const { claim, command, payout, route } = dispatch
+        let offer = dispatch.offer
+        let recordedAt = payout.createdAt
+        let last: StoredTransaction | undefined = { transaction: payout, revision: FIRST_REVISION }
+        for (;;) {
+          const order = {
+            reference: payout.reference,
+            corridor: route.corridor,
+            quote: offer.quote,
+            destination: route.destination ?? command.destination,
+            narration: command.narration
+          }
+          const isLate = isTooLateToSend(recordedAt, yield* Clock.currentTimeMillis)
+          const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(offer.payer.part.send(order))
+          // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
+          const moved =
+            outcome._tag === "NotSent" && !isLate ? yield* reroute({ ...dispatch, offer }, outcome.note) : Option.none<Moved>()
+          if (Option.isSome(moved)) {
+            offer = moved.value.offer
+            recordedAt = moved.value.at
+            last = undefined
+            continue
+          }
+          const settled = yield* settlement.apply(payout.reference, outcome, "request", claim, undefined, raw, last)
+          return yield* Effect.fromResult(answerTo(settled, outcome))
+        }
+      }, inSpan("Sending.send"))
+
+      /** The next provider's offer, once the record is there; none where nobody is left, or the record has moved on meanwhile. */
+      const reroute = Effect.fnUntraced(function* (dispatch: Dispatch, why: string) {
+        const { payout, offer } = dispatch
+        const next = yield* Effect.option(
+          inTurn(
+            offer.others,
+            (payer, index) => takingOver(dispatch, payer, index),
+            () => true
+          )
+        )
+        if (Option.isNone(next)) return Option.none()
+        const from = offer.payer.provider.name
+        const provider = next.value.payer.provider.name
+        const { fee } = next.value.quote
+        const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
+        const at = yield* Clock.currentTimeMillis
+        const record = yield* settlement.heard(from, payout.reference, { _tag: "Rerouted", provider, fee, note }, "request")
+        const isThere = record.provider === provider && record.status === "pending"
+        return isThere ? Option.some<Moved>({ offer: next.value, at }) : Option.none()
+      })
+
+      /** What was reserved has to cover it, and what the tenant was told has to stay true. */
+      const takingOver = Effect.fnUntraced(function* ({ command, offer, payout, route }: Dispatch, payer: Payer, index: number) {
+        // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
+        const ceiling = yield* limits.ceiling(payer.provider.name, payout.currency)
+        if (Option.isSome(ceiling)) return yield* new ProviderError()
+        const quote = yield* pricing.again(route, payer, command, payout.principal)
+        if (!isCovered(payout, quote)) return yield* new ProviderError()
+        return { payer, quote, others: offer.others.slice(index + 1) }
+      })
+
+      return Sending.of({ send })
+    })
+  )
+}
+
+const isCovered = (payout: Payout, quote: PayoutQuote): boolean =>
+  quote.principal === payout.principal &&
+  quote.destinationAmount === payout.destinationAmount &&
+  quote.destinationCurrency === payout.destinationCurrency &&
+  quote.fee <= payout.heldFee

@@ -1,0 +1,246 @@
+import { Context, Effect, Layer, Option } from "effect"
+import type { Corridor, CorridorKey, Method } from "../../domain/Corridor.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
+import { type BankAccountUnresolvable, CorridorUnsupported, type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { largestWithin } from "../../domain/Fee.ts"
+import { add, LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
+import type { Destination } from "../../domain/Party.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import type { AmountType } from "../../domain/Transaction.ts"
+import { inSpan } from "../../runtime/TraceLinks.ts"
+import { Admission, knownNetwork } from "../admission/Admission.ts"
+import { Corridors } from "../ports/Corridors.ts"
+import type { PayoutQuote, Payouts, Provider, QuoteRefused } from "../ports/Provider.ts"
+import { BankAccounts, bankCodesOf } from "../reference/BankAccounts.ts"
+import { type Able, inTurn, Routes } from "../routing/Routes.ts"
+
+/** What decides the price of a payout. */
+export interface PayoutTerms {
+  readonly amount: MinorUnits
+  readonly currency: Currency
+  readonly destinationCurrency: Currency
+  readonly country: string
+  readonly method: "momo" | "bank" | "wallet"
+  /** Null when a tenant only asks for a quote. */
+  readonly destination: Destination | null
+  readonly amountType: AmountType | null
+  readonly deductFeeFromAmount: boolean
+}
+
+/** Where a payout goes: its corridor, who is tried, in order and never nobody, and the destination with its network's own code. */
+export interface Route {
+  readonly corridor: Corridor
+  readonly payers: ReadonlyArray<Payer>
+  readonly destination: Destination | null
+  readonly network: string | null
+}
+
+export type Payer = Able<Payouts>
+
+/** `reachesFloor` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
+export interface Priced {
+  readonly quote: PayoutQuote
+  readonly reachesFloor: boolean
+}
+
+/** A price, and who sends for it; `others` come after it in the route's order. */
+export interface Offer extends Priced {
+  readonly payer: Payer
+  readonly others: ReadonlyArray<Payer>
+  /** What the bank said of the recipient, for the history. */
+  readonly note: string
+}
+
+/** Routes and prices payouts by the provider's own quotes. */
+export class PayoutPricing extends Context.Service<
+  PayoutPricing,
+  {
+    readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<Route, CorridorUnsupported | ValidationFailed>
+    /**
+     * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error: without a price
+     * nothing is reserved.
+     */
+    readonly price: (
+      route: Route,
+      terms: PayoutTerms & { readonly destination: Destination }
+    ) => Effect.Effect<Offer, ProviderError | ValidationFailed | BankAccountUnresolvable>
+    /** The price of another payer for a payout that was priced before, where `principal` is what is to be sent. */
+    readonly again: (
+      route: Route,
+      payer: Payer,
+      terms: PayoutTerms & { readonly destination: Destination },
+      principal: MinorUnits
+    ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused>
+    /** Undefined where the provider will not quote such an amount. */
+    readonly tryPrice: (route: Route, terms: PayoutTerms) => Effect.Effect<Priced | undefined, ProviderError>
+    /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
+    readonly cheaper: (
+      caller: Caller,
+      terms: PayoutTerms,
+      available: MinorUnits
+    ) => Effect.Effect<{ method: Method; total: MinorUnits } | undefined>
+  }
+>()("gateway/services/PayoutPricing") {
+  static readonly layer = Layer.effect(
+    PayoutPricing,
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      const routes = yield* Routes
+      const accounts = yield* BankAccounts
+      const corridors = yield* Corridors
+
+      const route = Effect.fnUntraced(function* (caller: Caller, terms: PayoutTerms) {
+        const key: CorridorKey = { country: terms.country, currency: terms.currency, direction: "payout", method: terms.method }
+        const corridor = yield* admission.corridor(key)
+        if (!corridor.destinationCurrencies.includes(terms.destinationCurrency)) return yield* new CorridorUnsupported(key)
+        const destination = terms.destination
+        const reached =
+          destination === null || (destination.country === terms.country && terms.destinationCurrency === terms.currency)
+            ? corridor
+            : yield* reach(terms, destination)
+        const network =
+          destination?._tag === "momo"
+            ? yield* knownNetwork(reached, destination.country, destination.network, "destination.network")
+            : null
+        if (corridor.requiresMsisdn && destination?._tag === "bank" && destination.msisdn === null) {
+          return yield* new ValidationFailed({
+            issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
+          })
+        }
+        const payers = yield* routes.along(caller, corridor, payoutsOf)
+        if (payers.length === 0) return yield* new CorridorUnsupported(key)
+        return {
+          corridor,
+          payers,
+          destination: destination?._tag === "momo" && network !== null ? { ...destination, network } : destination,
+          network
+        } satisfies Route
+      }, inSpan("PayoutPricing.route"))
+
+      /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
+      const reach = (terms: PayoutTerms, destination: Destination) =>
+        admission.corridor({
+          country: destination.country,
+          currency: terms.destinationCurrency,
+          direction: "payout",
+          method: terms.method
+        })
+
+      const price = Effect.fnUntraced(function* (where: Route, terms: PayoutTerms & { readonly destination: Destination }) {
+        const offered = Effect.fnUntraced(function* (payer: Payer, index: number) {
+          const { provider } = payer
+          yield* routes.ready(provider, "send")
+          const isOwn = provider === bankCodesOf(where.payers.map((one) => one.provider))
+          const note = isOwn ? yield* accounts.confirm(provider, terms.destination) : ""
+          if (!isOwn) yield* accounts.vouch(provider, terms.destination)
+          const priced = yield* priceOf(where, payer, terms)
+          return { ...priced, payer, others: where.payers.slice(index + 1), note } satisfies Offer
+        })
+        return yield* inTurn(where.payers, offered, leadsOn).pipe(
+          // A definite refusal to quote: asking again would not change it.
+          Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
+        )
+      }, inSpan("PayoutPricing.price"))
+
+      const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: Route, terms: PayoutTerms) {
+        const ask = (payer: Payer) => Effect.andThen(routes.ready(payer.provider, "send"), priceOf(where, payer, terms))
+        const priced = yield* inTurn(where.payers, ask, leadsOn).pipe(
+          Effect.catchTag("QuoteRefused", () => Effect.succeed(undefined))
+        )
+        // A budget that its fee would eat buys nothing: there are no figures to show.
+        return priced !== undefined && priced.quote.principal === ZERO ? undefined : priced
+      })
+
+      const again = Effect.fn("PayoutPricing.again")(function* (
+        where: Route,
+        payer: Payer,
+        terms: PayoutTerms & { readonly destination: Destination },
+        principal: MinorUnits
+      ) {
+        yield* routes.ready(payer.provider, "send")
+        yield* accounts.vouch(payer.provider, terms.destination)
+        return yield* quoteFor(where, payer, terms, terms.deductFeeFromAmount ? principal : terms.amount)
+      })
+
+      const cheaper = Effect.fn("PayoutPricing.cheaper")(function* (caller: Caller, terms: PayoutTerms, available: MinorUnits) {
+        if (terms.deductFeeFromAmount || terms.destinationCurrency !== terms.currency) return undefined
+        const rows = yield* corridors.list
+        const others = rows.filter(
+          (row) =>
+            row.active &&
+            row.direction === "payout" &&
+            row.country === terms.country &&
+            row.currency === terms.currency &&
+            row.method !== terms.method &&
+            (row.minimum === null || row.minimum <= terms.amount) &&
+            (row.maximum === null || row.maximum >= terms.amount)
+        )
+        const totals = yield* Effect.forEach(others, (corridor) => totalBy(caller, corridor, terms), { concurrency: "unbounded" })
+        return totals
+          .filter((candidate) => candidate !== undefined && candidate.total <= available)
+          .sort((a, b) => (a && b && a.total < b.total ? -1 : 1))[0]
+      })
+
+      const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
+        const payers = yield* routes.along(caller, corridor, payoutsOf)
+        const where = { corridor, payers, destination: null, network: null }
+        const quoted = yield* Effect.option(
+          inTurn(payers, (payer) => priceOf(where, payer, { ...terms, destination: null }), leadsOn)
+        )
+        return Option.getOrUndefined(
+          Option.map(quoted, ({ quote }) => ({ method: corridor.method, total: add(quote.principal, quote.fee) }))
+        )
+      })
+
+      return PayoutPricing.of({ route, price, again, tryPrice, cheaper })
+    })
+  )
+}
+
+const quoteIssues = {
+  party: { path: "destination", message: "is not known to the provider" },
+  amount: { path: "amount_minor", message: "is not an amount that the provider quotes" },
+  other: { path: "", message: "the provider refuses to quote this payout" }
+} as const satisfies Record<QuoteRefused["kind"], Issue>
+
+const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "amount and fee are more than can be counted" }
+
+const payoutsOf = ({ payouts }: Provider): Payouts | undefined => payouts
+
+/** A provider that cannot be read, or does not do this, says nothing about the next one; what it says of the amount or the party is final. */
+const leadsOn = (error: ProviderError | QuoteRefused | { readonly _tag: "bank_account_unresolvable" }): boolean =>
+  error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other")
+
+const priceOf = (route: Route, payer: Payer, terms: PayoutTerms): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
+  const quoteOf = (amount: MinorUnits) => quoteFor(route, payer, terms, amount)
+  if (!terms.deductFeeFromAmount)
+    return Effect.flatMap(quoteOf(terms.amount), (quote) =>
+      quote.principal + quote.fee > LARGEST_AMOUNT
+        ? Effect.fail(uncountable)
+        : Effect.succeed({ quote, reachesFloor: reachesFloor(route, quote) })
+    )
+  return Effect.map(
+    largestWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf),
+    ({ amount, quote, reachesFloor: reaches }) => ({
+      // Below the floor the figures are what the fee of the whole budget leaves.
+      quote: reaches ? quote : { ...quote, principal: amount, destinationAmount: amount },
+      reachesFloor: reaches
+    })
+  )
+}
+
+const reachesFloor = ({ corridor }: Route, quote: PayoutQuote): boolean =>
+  corridor.minimum === null || quote.principal >= corridor.minimum
+
+const quoteFor = (route: Route, { part: payouts }: Payer, terms: PayoutTerms, amount: MinorUnits) =>
+  payouts
+    .quote({
+      corridor: route.corridor,
+      amount,
+      amountType: terms.amountType ?? "SOURCE",
+      destinationCurrency: terms.destinationCurrency,
+      destinationCountry: route.destination?.country ?? terms.country,
+      destination: route.destination
+    })
+    .pipe(Effect.flatMap((answer) => ("_tag" in answer ? Effect.fail(answer) : Effect.succeed(answer))))

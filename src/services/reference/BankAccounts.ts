@@ -1,0 +1,84 @@
+import { Context, Effect, Layer, Redacted } from "effect"
+import { type BankAccount, isSameHolder } from "../../domain/BankAccount.ts"
+import { maskedName } from "../../domain/Denial.ts"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import { BankAccountUnresolvable } from "../../domain/errors/Terminal.ts"
+import type { Destination } from "../../domain/Party.ts"
+import type { Provider, ReferenceData } from "../ports/Provider.ts"
+import { inFlight } from "./InFlight.ts"
+
+type Resolve = Required<ReferenceData>["resolve"]
+
+/** Whose account a number is, as the provider that would pay it says. */
+export class BankAccounts extends Context.Service<
+  BankAccounts,
+  {
+    /** The holder's name. Identical questions that wait together are asked once. */
+    readonly holder: (
+      provider: Provider,
+      resolve: Resolve,
+      account: BankAccount
+    ) => Effect.Effect<Redacted.Redacted, BankAccountUnresolvable | ProviderError>
+    /**
+     * The recipient of a bank payout once more, before anything is reserved. Answers a note for the payout's history: empty, or that the
+     * bank knows the holder by another name, which refuses nothing. A provider that cannot resolve names is not asked.
+     */
+    readonly confirm: (
+      provider: Provider,
+      destination: Destination
+    ) => Effect.Effect<string, BankAccountUnresolvable | ProviderError>
+    /**
+     * A code of a bank is the code of one provider. Another one may pay an account only where it knows it by the recipient's own name;
+     * whatever else it says, it is as if it could not be read.
+     */
+    readonly vouch: (provider: Provider, destination: Destination) => Effect.Effect<void, ProviderError>
+  }
+>()("gateway/services/BankAccounts") {
+  static readonly layer = Layer.effect(
+    BankAccounts,
+    Effect.gen(function* () {
+      const shared = yield* inFlight<Redacted.Redacted | "unresolvable", ProviderError>()
+
+      const holder = Effect.fn("BankAccounts.holder")(function* (
+        { mode, name }: Provider,
+        resolve: Resolve,
+        account: BankAccount
+      ) {
+        const { accountNumber, bankCode, country } = account
+        const question = JSON.stringify([name, mode, country, bankCode, Redacted.value(accountNumber)])
+        const found = yield* shared(question, resolve(account))
+        return found === "unresolvable" ? yield* new BankAccountUnresolvable() : found
+      })
+
+      const confirm = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
+        if (destination._tag !== "bank") return ""
+        const resolve = resolverOf(provider, destination.country)
+        if (resolve === undefined) return ""
+        const found = yield* holder(provider, resolve, destination)
+        return isSameHolder(found, destination.accountName)
+          ? ""
+          : `the bank knows the account's holder as ${maskedName(Redacted.value(found))}`
+      })
+
+      const vouch = Effect.fn("BankAccounts.vouch")(function* (provider: Provider, destination: Destination) {
+        if (destination._tag !== "bank") return
+        const resolve = resolverOf(provider, destination.country)
+        if (resolve === undefined) return yield* new ProviderError()
+        const found = yield* holder(provider, resolve, destination).pipe(
+          Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError()))
+        )
+        if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError()
+      })
+
+      return BankAccounts.of({ holder, confirm, vouch })
+    })
+  )
+}
+
+/** Whose codes of banks a tenant has: the first who lists them, and where nobody does, whoever comes first. */
+export const bankCodesOf = (payers: ReadonlyArray<Provider>): Provider | undefined =>
+  payers.find(({ reference }) => reference?.banks !== undefined) ?? payers[0]
+
+/** Undefined where the provider does not know whose a number of that country is. */
+export const resolverOf = ({ promises, reference }: Provider, country: string): Resolve | undefined =>
+  promises.resolvesIn?.includes(country) === false ? undefined : reference?.resolve

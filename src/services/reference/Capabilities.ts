@@ -1,0 +1,85 @@
+import { Context, Effect, Layer, Option } from "effect"
+import type { Corridor } from "../../domain/Corridor.ts"
+import type { Mode } from "../../domain/Ids.ts"
+import { ownFirst, type Pin, routedProviders } from "../../domain/Routing.ts"
+import { type Caller, Capability } from "../../domain/Tenant.ts"
+import { Corridors } from "../ports/Corridors.ts"
+import type { Provider } from "../ports/Provider.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { Tenants } from "../ports/Tenants.ts"
+
+export type UnsupportedReason = "not_permitted" | "provider_not_supported" | "refund_orchestration_not_implemented"
+
+/** interface.md, "Capability row". */
+export interface CapabilityRow {
+  readonly capability: Capability
+  readonly provider: string
+  readonly supported: boolean
+  readonly reason?: UnsupportedReason
+}
+
+/** What a tenant may do, and at which provider. */
+export class Capabilities extends Context.Service<
+  Capabilities,
+  {
+    /** Always one row for each capability, in their order; needs no grant. */
+    readonly rows: (caller: Caller) => Effect.Effect<ReadonlyArray<CapabilityRow>>
+  }
+>()("gateway/services/Capabilities") {
+  static readonly layer = Layer.effect(
+    Capabilities,
+    Effect.gen(function* () {
+      const tenants = yield* Tenants
+      const corridors = yield* Corridors
+      const registry = yield* ProviderRegistry
+
+      const rows = Effect.fn("Capabilities.rows")(function* (caller: Caller) {
+        const tenant = yield* tenants.find(caller.appId)
+        const routes = yield* corridors.list
+        const granted = caller.role === "admin" || Option.isNone(tenant) ? [] : tenant.value.capabilities
+        const pin = yield* tenants.pinned(caller.appId)
+        return Capability.literals.map((capability): CapabilityRow => {
+          const { provider, offered } = routedTo(capability, routes, pin, caller.mode)
+          const reason = reasonOf(capability, granted.includes(capability), offered)
+          return { capability, provider, supported: reason === undefined, ...(reason === undefined ? {} : { reason }) }
+        })
+      })
+
+      const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, pin: Pin, mode: Mode) => {
+        const { by, offers } = offerings[capability]
+        // What no row leads to is done by whoever can.
+        const names = by === null ? ownFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)
+        const able = names.find((name) => Option.exists(registry.find(name, mode), offers))
+        return { provider: able ?? names[0] ?? "", offered: able !== undefined }
+      }
+
+      return Capabilities.of({ rows })
+    })
+  )
+}
+
+/** Which corridor rows lead to a capability, null for none, and which providers have it. */
+const offerings: Readonly<
+  Record<Capability, { readonly by: ((row: Corridor) => boolean) | null; readonly offers: (provider: Provider) => boolean }>
+> = {
+  collections: { by: ({ direction }) => direction === "collection", offers: ({ collections }) => collections !== undefined },
+  payouts: { by: ({ direction }) => direction === "payout", offers: ({ payouts }) => payouts !== undefined },
+  refunds: { by: ({ direction }) => direction === "collection", offers: () => false },
+  fx: { by: null, offers: ({ exchange }) => exchange !== undefined },
+  balances: { by: () => true, offers: ({ reference }) => reference?.balances !== undefined },
+  reference_data: {
+    by: ({ direction }) => direction === "payout",
+    offers: ({ reference }) => reference?.banks !== undefined && reference.countries !== undefined
+  },
+  bank_resolution: {
+    by: ({ direction, method }) => direction === "payout" && method === "bank",
+    offers: ({ reference }) => reference?.resolve !== undefined
+  }
+}
+
+const reasonOf = (capability: Capability, isGranted: boolean, isOffered: boolean): UnsupportedReason | undefined => {
+  // Whatever is granted, and whoever is routed to: nothing here makes refunds.
+  if (capability === "refunds") return "refund_orchestration_not_implemented"
+  if (!isGranted) return "not_permitted"
+  return isOffered ? undefined : "provider_not_supported"
+}

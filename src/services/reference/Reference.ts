@@ -1,0 +1,174 @@
+import { Clock, Context, Effect, Layer, Option, type Redacted } from "effect"
+import type { BankAccount } from "../../domain/BankAccount.ts"
+import type { Corridor } from "../../domain/Corridor.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import {
+  BankAccountUnresolvable,
+  type CapabilityNotAllowed,
+  ProviderCapabilityUnsupported
+} from "../../domain/errors/Terminal.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Caller, Capability } from "../../domain/Tenant.ts"
+import { Admission } from "../admission/Admission.ts"
+import { Corridors } from "../ports/Corridors.ts"
+import type { Balance, PayableBank, PayableCountry, Provider } from "../ports/Provider.ts"
+import { inTurn, Routes } from "../routing/Routes.ts"
+import { BankAccounts, resolverOf } from "./BankAccounts.ts"
+import { inFlight } from "./InFlight.ts"
+
+/** A corridor row with the provider that comes first for one tenant, and how well its providers answer. */
+export interface ServedCorridor extends Corridor {
+  readonly provider: string
+}
+
+/** A bank with the country and currency that it is paid in. */
+export interface Bank extends PayableBank {
+  readonly country: string
+  readonly currency: Currency
+}
+
+/** A country with the currencies that its corridor rows pay. */
+export interface ServedCountry extends PayableCountry {
+  readonly currencies: ReadonlyArray<Currency>
+}
+
+/** One wallet of the shared pool, as it was when its provider was asked. */
+export interface PoolBalance extends Balance {
+  readonly provider: string
+  readonly asOf: Instant
+}
+
+type ReadRefusal = CapabilityNotAllowed | ProviderError | ProviderCapabilityUnsupported
+
+/**
+ * What is looked up and never moves money (interface.md, "Bank reference data"). Everything but the corridors is asked of the provider
+ * live; identical reads that wait together share one call.
+ */
+export class Reference extends Context.Service<
+  Reference,
+  {
+    /** Every row of the gateway's own configuration, active or not, as it is for this tenant now; needs no grant. */
+    readonly corridors: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCorridor>>
+    /** The banks payable in a country; none where no active corridor pays banks there. */
+    readonly banks: (caller: Caller, country: string) => Effect.Effect<ReadonlyArray<Bank>, ReadRefusal>
+    /** The account's holder. A country in which no bank is paid has no account that could be resolved. */
+    readonly resolve: (
+      caller: Caller,
+      account: BankAccount
+    ) => Effect.Effect<Redacted.Redacted, ReadRefusal | BankAccountUnresolvable>
+    /** Where payouts can be delivered, by all providers together that the tenant's payouts are routed to and that tell. */
+    readonly countries: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCountry>, ReadRefusal>
+    /** The wallets that all tenants share, of every provider that the tenant is routed to and that tells. */
+    readonly balances: (caller: Caller) => Effect.Effect<ReadonlyArray<PoolBalance>, ReadRefusal>
+  }
+>()("gateway/services/Reference") {
+  static readonly layer = Layer.effect(
+    Reference,
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      const corridors = yield* Corridors
+      const routes = yield* Routes
+      const accounts = yield* BankAccounts
+      const sharedBanks = yield* inFlight<ReadonlyArray<PayableBank>, ProviderError>()
+      const sharedCountries = yield* inFlight<ReadonlyArray<PayableCountry>, ProviderError>()
+      const sharedBalances = yield* inFlight<ReadonlyArray<Balance>, ProviderError>()
+
+      const payouts = Effect.map(corridors.list, (rows) => rows.filter(({ direction }) => direction === "payout"))
+
+      const served = Effect.fn("Reference.corridors")(function* (caller: Caller) {
+        return yield* Effect.forEach(yield* corridors.list, (row) =>
+          Effect.all({ provider: routes.named(caller, row), availability: routes.availability(caller, row) }).pipe(
+            Effect.map((seen): ServedCorridor => ({ ...row, ...seen }))
+          )
+        )
+      })
+
+      const banks = Effect.fn("Reference.banks")(function* (caller: Caller, country: string) {
+        yield* admission.granted(caller, "reference_data")
+        const [row] = yield* bankRows(country)
+        if (row === undefined) return []
+        const readers = yield* routes.along(caller, row, ({ payouts: pays, reference }) => pays && reference?.banks)
+        const found = yield* inTurn(firstAlone(yield* some(readers, "reference_data")), ({ part: read, provider }) =>
+          sharedBanks(`${nameOf(provider)}:${country}`, read(country))
+        )
+        return found.map((bank): Bank => ({ ...bank, country, currency: row.currency }))
+      })
+
+      const resolve = Effect.fn("Reference.resolve")(function* (caller: Caller, account: BankAccount) {
+        yield* admission.granted(caller, "bank_resolution")
+        const [row] = yield* bankRows(account.country)
+        if (row === undefined) return yield* new BankAccountUnresolvable()
+        const readers = yield* routes.along(caller, row, (provider) => resolverOf(provider, account.country))
+        return yield* inTurn(firstAlone(yield* some(readers, "bank_resolution")), ({ part: read, provider }) =>
+          accounts.holder(provider, read, account)
+        )
+      })
+
+      const countries = Effect.fn("Reference.countries")(function* (caller: Caller) {
+        yield* admission.granted(caller, "reference_data")
+        const rows = yield* payouts
+        const readers = yield* routes.through(caller, rows, ({ reference }) => reference?.countries)
+        const told = yield* everyone(yield* some(readers, "reference_data"), ({ part: read, provider }) =>
+          sharedCountries(nameOf(provider), read)
+        )
+        return union(told.flat()).map((one): ServedCountry => ({ ...one, currencies: currenciesOf(rows, one.country) }))
+      })
+
+      const balances = Effect.fn("Reference.balances")(function* (caller: Caller) {
+        yield* admission.granted(caller, "balances")
+        const readers = yield* routes.through(caller, yield* corridors.list, ({ reference }) => reference?.balances)
+        const wallets = yield* everyone(
+          yield* some(readers, "balances"),
+          Effect.fnUntraced(function* ({ part: read, provider }) {
+            const found = yield* sharedBalances(nameOf(provider), read)
+            const asOf = yield* Clock.currentTimeMillis
+            return found.map((wallet): PoolBalance => ({ ...wallet, provider: provider.name, asOf }))
+          })
+        )
+        return wallets.flat()
+      })
+
+      const bankRows = (country: string) =>
+        Effect.map(payouts, (rows) => rows.filter((row) => row.active && row.method === "bank" && row.country === country))
+
+      return Reference.of({ corridors: served, banks, resolve, countries, balances })
+    })
+  )
+}
+
+/** 501: the same answer that the capability row gives, whether an account is missing or the provider cannot tell. */
+const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
+  able.length > 0
+    ? Effect.succeed(able)
+    : Effect.fail(new ProviderCapabilityUnsupported({ capability, reason: "provider_not_supported" }))
+
+/**
+ * A code of a bank is the code of one provider, and a payout by it goes to the first: what another one calls the same may be somebody else's
+ * bank. While the first cannot be read nobody stands in for it.
+ */
+const firstAlone = <One>(able: ReadonlyArray<One>): ReadonlyArray<One> => able.slice(0, 1)
+
+/** What all say who can be read, in their order; fails where nobody can. */
+const everyone = Effect.fnUntraced(function* <One, A>(
+  all: ReadonlyArray<One>,
+  ask: (one: One) => Effect.Effect<A, ProviderError>
+): Effect.fn.Return<ReadonlyArray<A>, ProviderError> {
+  const answers = yield* Effect.forEach(all, (one) => Effect.option(ask(one)), { concurrency: "unbounded" })
+  const told = answers.flatMap(Option.toArray)
+  return told.length > 0 ? told : yield* new ProviderError()
+})
+
+/** A country once, by whoever names it first, with the methods of all. */
+const union = (told: ReadonlyArray<PayableCountry>): ReadonlyArray<PayableCountry> =>
+  [...new Set(told.map(({ country }) => country))].flatMap((country) => {
+    const [first, ...others] = told.filter((one) => one.country === country)
+    if (first === undefined) return []
+    return [{ ...first, methods: [...new Set([first, ...others].flatMap(({ methods }) => methods))] }]
+  })
+
+const nameOf = ({ mode, name }: Provider): string => `${name}:${mode}`
+
+const currenciesOf = (rows: ReadonlyArray<Corridor>, country: string): ReadonlyArray<Currency> => [
+  ...new Set(rows.filter((row) => row.country === country).map(({ currency }) => currency))
+]

@@ -1,0 +1,85 @@
+import { Effect, Exit, Layer } from "effect"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Fact } from "../../domain/Fact.ts"
+import type { Provider, ReferenceData } from "../ports/Provider.ts"
+import { around, ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { Circuits, type Operation } from "./Circuits.ts"
+
+type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
+
+/** Puts a circuit before everything that a provider does, around whatever registry is provided; only `ask` always goes through. */
+export const guardedProviders = Layer.effect(
+  ProviderRegistry,
+  Effect.gen(function* () {
+    return around(yield* ProviderRegistry, guarding(yield* Circuits))
+  })
+)
+
+const guarding =
+  (circuits: Circuits["Service"]) =>
+  (provider: Provider): Provider => {
+    const line = (operation: Operation) => ({ provider: provider.name, mode: provider.mode, operation })
+    const read = <A>(operation: Operation, call: Effect.Effect<A, ProviderError>): Effect.Effect<A, ProviderError> =>
+      circuits.through(line(operation), { call, hasFailed: isUnread, instead: unreadable })
+    const moving = <Order, Outcome extends { readonly _tag: string }>(
+      operation: Operation,
+      move: (order: Order) => Effect.Effect<Outcome | NotSent>
+    ) => {
+      const instead: Effect.Effect<Outcome | NotSent> = Effect.succeed(circuitOpen)
+      return (order: Order) => circuits.through(line(operation), { call: move(order), hasFailed: cameToNothing, instead })
+    }
+    const { collections, exchange, payouts, reference } = provider
+    const sendCode = collections?.sendCode
+    return {
+      ...provider,
+      ...(payouts && {
+        payouts: {
+          ...payouts,
+          quote: (order) => read("quote", payouts.quote(order)),
+          send: moving("send", payouts.send)
+        }
+      }),
+      ...(collections && {
+        collections: {
+          ...collections,
+          charge: moving("charge", collections.charge),
+          ...(sendCode && {
+            sendCode: (source) =>
+              circuits.through(line("charge"), { call: sendCode(source), hasFailed: isUntexted, instead: unreadable })
+          })
+        }
+      }),
+      ...(exchange && {
+        exchange: {
+          ...exchange,
+          quote: (order) => read("exchange", exchange.quote(order)),
+          execute: moving("exchange", exchange.execute)
+        }
+      }),
+      ...(reference && { reference: guardedReads(reference, (call) => read("reads", call)) })
+    }
+  }
+
+const guardedReads = (
+  { balances, banks, countries, resolve }: ReferenceData,
+  read: <A>(call: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
+): ReferenceData => ({
+  ...(banks && { banks: (country) => read(banks(country)) }),
+  ...(resolve && { resolve: (account) => read(resolve(account)) }),
+  ...(countries && { countries: read(countries) }),
+  ...(balances && { balances: read(balances) })
+})
+
+const unreadable = Effect.suspend(() => Effect.fail(new ProviderError()))
+
+const circuitOpen: NotSent = { _tag: "NotSent", note: "circuit open" }
+
+const isUnread = (exit: Exit.Exit<unknown, ProviderError>): boolean => Exit.isFailure(exit) && !Exit.hasInterrupts(exit)
+
+const isUntexted = (exit: Exit.Exit<{ readonly pinId: string } | "unknown", ProviderError>): boolean =>
+  isUnread(exit) || (Exit.isSuccess(exit) && exit.value === "unknown")
+
+/** An answer that cannot be read came from a provider that answers. */
+const cameToNothing = (exit: Exit.Exit<{ readonly _tag: string; readonly reason?: string }>): boolean =>
+  Exit.isSuccess(exit) &&
+  (exit.value._tag === "NotSent" || (exit.value._tag === "Unknown" && exit.value.reason !== "bad_response"))

@@ -1,0 +1,156 @@
+import { createHash } from "node:crypto"
+import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
+import { Unauthorized } from "../../domain/errors/Retriable.ts"
+import { NotFound } from "../../domain/errors/Terminal.ts"
+import type { Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { questionLease } from "../../domain/TimeLimits.ts"
+import { currentTraceparent, linked } from "../../runtime/TraceLinks.ts"
+import { makeWorker } from "../../runtime/Worker.ts"
+import { Identifiers } from "../ports/Identifiers.ts"
+import { Policy } from "../ports/Policy.ts"
+import type { Callbacks, RawCallback } from "../ports/Provider.ts"
+import { type Callback, type Hint, ProviderInbox } from "../ports/ProviderInbox.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+import { Reconciler } from "./OutcomePoller.ts"
+
+/** Callbacks looked into at once. */
+const SLOTS = 32
+/** How often waiting callbacks are looked for when none comes in. */
+const IDLE_MS = 1_000
+/**
+ * Ages, in milliseconds, at which a callback is looked into again that told nothing so far: the first ones are for callbacks that
+ * overtake the answer to our own request. Past the last it is parked for a person, and the reconciler goes on by its schedule.
+ */
+export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+
+/** Callbacks of which it is remembered where they came in; beyond that the oldest are forgotten. */
+const ARRIVALS_KEPT = 1_000
+
+const forged = Metric.counter("gateway_callbacks_refused_total", {
+  description: "Callbacks whose signature was not the provider's.",
+  incremental: true
+})
+
+/** Takes callbacks of providers. They are never believed: each is a reason to ask the provider about one transaction. */
+export class Ingress extends Context.Service<
+  Ingress,
+  {
+    /** Whether a callback path is one of ours; nothing is stored. It takes the same time whatever the key is. */
+    readonly knows: (provider: string, routeKey: string) => boolean
+    /** Stored, durably, before it is answered; the same bytes again are stored already. */
+    readonly receive: (
+      provider: string,
+      routeKey: string,
+      callback: RawCallback
+    ) => Effect.Effect<"stored", NotFound | Unauthorized>
+    /** Looks into every callback that waits, and answers how many. */
+    readonly round: Effect.Effect<number>
+    /** Looks into callbacks for ever. */
+    readonly run: Effect.Effect<never>
+  }
+>()("gateway/services/Ingress") {
+  static readonly layer = Layer.effect(
+    Ingress,
+    Effect.gen(function* () {
+      const registry = yield* ProviderRegistry
+      const inbox = yield* ProviderInbox
+      const transactions = yield* Transactions
+      const reconciler = yield* Reconciler
+      const identifiers = yield* Identifiers
+      const policy = yield* Policy
+      // A counter that is not there yet grows from nothing, which no alert sees.
+      for (const provider of registry.known) yield* Metric.update(Metric.withAttributes(forged, { provider }), 0)
+
+      /** The spans in which callbacks came in here, until they are first looked into. What another node looks into has no such link. */
+      const arrivals = new Map<Reference, string>()
+
+      const arrived = Effect.fnUntraced(function* (id: Reference) {
+        const traceparent = yield* currentTraceparent
+        const [oldest] = arrivals.keys()
+        if (oldest !== undefined && arrivals.size >= ARRIVALS_KEPT) arrivals.delete(oldest)
+        if (traceparent !== null) arrivals.set(id, traceparent)
+      })
+
+      const claim = Effect.fnUntraced(function* (free: number) {
+        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, questionLease(policy.providerTimeoutMs))
+      })
+
+      const find = Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
+        const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
+        // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
+        const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
+        if (Option.exists(byOurs, own) || hint.providerReference === null) return Option.filter(byOurs, own)
+        return Option.filter(yield* transactions.byProviderReference(provider, mode, hint.providerReference), own)
+      })
+
+      const look = Effect.fn("Ingress.look")(
+        function* (callback: Callback) {
+          yield* linked([arrivals.get(callback.id) ?? null])
+          arrivals.delete(callback.id)
+          const found = Option.getOrUndefined(yield* find(callback))
+          const learnt = found === undefined ? false : yield* ask(found)
+          if (found !== undefined && learnt) return yield* inbox.done(callback.id, found.transaction.reference)
+          const at = nextLook(callback.receivedAt, yield* Clock.currentTimeMillis)
+          if (at === null)
+            yield* Effect.logWarning(`a callback is parked: ${found === undefined ? "it matched nothing" : "nothing was learnt"}`)
+          yield* inbox.later(callback.id, at)
+        },
+        (effect, { id, mode, provider }) => {
+          const names = { callback_id: id, provider, mode }
+          return Effect.andThen(Effect.annotateCurrentSpan(names), effect).pipe(
+            Effect.annotateLogs(names),
+            Effect.annotateSpans(names)
+          )
+        }
+      )
+
+      // A question that broke has told nothing, and the callback must reach its bound all the same.
+      const ask = Effect.fnUntraced(function* (stored: StoredTransaction) {
+        const exit = yield* Effect.exit(reconciler.ask(stored, "callback"))
+        if (Exit.isSuccess(exit)) return exit.value
+        yield* Effect.logError("asking after a callback broke", exit.cause)
+        return false
+      })
+
+      const worker = yield* makeWorker({ name: "Ingress", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })
+
+      const receive = Effect.fn("Ingress.receive")(function* (provider: string, routeKey: string, callback: RawCallback) {
+        const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
+        if (account === undefined) return yield* new NotFound()
+        const hint = Option.getOrUndefined(yield* verified(account.callbacks, callback))
+        if (hint === undefined) {
+          yield* Metric.update(Metric.withAttributes(forged, { provider: account.name }), 1)
+          return yield* new Unauthorized()
+        }
+        const receivedAt = yield* Clock.currentTimeMillis
+        const digest = createHash("sha256").update(callback.body).digest()
+        const { mode, name } = account
+        const id = yield* identifiers.reference
+        const isNew = yield* inbox.store({ id, provider: name, mode, receivedAt, digest, hint })
+        yield* Effect.annotateCurrentSpan({ provider: name, mode, duplicate: !isNew, ...(isNew ? { callback_id: id } : {}) })
+        if (isNew) yield* Effect.andThen(arrived(id), worker.nudge)
+        return "stored" as const
+      })
+
+      const knows = (provider: string, routeKey: string) => Option.isSome(registry.byRouteKey(provider, routeKey))
+
+      return Ingress.of({ knows, receive, round: worker.round, run: worker.run })
+    })
+  )
+}
+
+const verified = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Option.Option<Hint>> =>
+  Effect.suspend(() => {
+    const hint = callbacks.verify(callback)
+    return Option.isSome(hint) || callbacks.renew === undefined
+      ? Effect.succeed(hint)
+      : Effect.map(callbacks.renew, () => callbacks.verify(callback))
+  })
+
+/** Null once it is older than the last age. */
+const nextLook = (receivedAt: Instant, now: Instant): Instant | null => {
+  const age = LOOK_AGES_MS.find((candidate) => candidate > now - receivedAt)
+  return age === undefined ? null : receivedAt + age
+}

@@ -1,0 +1,49 @@
+import { Result } from "effect"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { ProviderBadResponse, ProviderTimeout, ProviderUnavailable } from "../../domain/errors/Ambiguous.ts"
+import { OtpIncorrect } from "../../domain/errors/Retriable.ts"
+import { ChargeRejectedByProvider, InsufficientWalletFloat, PayoutRejectedByProvider } from "../../domain/errors/Terminal.ts"
+import type { Fact } from "../../domain/Fact.ts"
+
+/** A refusal that stays what it is however often the request is repeated; a wrong code is one for the create that carried it. */
+export type FinalRefusal = PayoutRejectedByProvider | ChargeRejectedByProvider | InsufficientWalletFloat | OtpIncorrect
+/** The outcome is not known: nothing is stored as the answer, and the key stays pinned to the transaction. */
+export type OpenRefusal = ProviderUnavailable | ProviderTimeout | ProviderBadResponse
+
+/**
+ * What a request is answered that made or reads this transaction; `fact` is what the provider just said, null when the request is
+ * repeated later. What the transaction has become counts before what one answer said: a callback may have been faster.
+ */
+export const answerTo = <R extends LedgerRecord>(
+  transaction: R,
+  fact: Fact | null
+): Result.Result<R, FinalRefusal | OpenRefusal> => {
+  const { reference } = transaction
+  if (fact?._tag === "NotSent") return Result.fail(new ProviderUnavailable({ reference }))
+  if (transaction.status === "failed" || transaction.status === "expired") return Result.fail(refused(transaction, fact))
+  if (transaction.status === "requires_action" && fact?._tag === "WrongCode")
+    return Result.fail(new OtpIncorrect({ reference, attempts_remaining: fact.attemptsRemaining }))
+  if (transaction.status !== "successful" && fact?._tag === "Unknown") return Result.fail(unknown(transaction, fact.reason))
+  return Result.succeed(transaction)
+}
+
+const refused = (transaction: LedgerRecord, fact: Fact | null): FinalRefusal => {
+  const { reference } = transaction
+  if (fact?._tag === "Refused" && fact.kind === "pool") return new InsufficientWalletFloat({ reference })
+  const failure_code = transaction.failure?.code ?? "unknown"
+  // An exchange takes money out of a position, as a payout does; the contract has no code of its own for it.
+  return transaction.kind === "collection"
+    ? new ChargeRejectedByProvider({ reference, failure_code })
+    : new PayoutRejectedByProvider({ reference, failure_code })
+}
+
+const unknown = ({ reference }: LedgerRecord, reason: "timeout" | "unavailable" | "bad_response"): OpenRefusal => {
+  switch (reason) {
+    case "timeout":
+      return new ProviderTimeout({ reference })
+    case "unavailable":
+      return new ProviderUnavailable({ reference })
+    case "bad_response":
+      return new ProviderBadResponse({ reference })
+  }
+}

@@ -1,0 +1,188 @@
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { Mode, Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import {
+  type Difference,
+  differenceIn,
+  differences,
+  missingHere,
+  type StatementLine,
+  type Theirs
+} from "../../domain/Reconciliation.ts"
+import type { Answer, Provider } from "../ports/Provider.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { Transactions } from "../ports/Transactions.ts"
+import { answerOf } from "./OutcomePoller.ts"
+
+/** A difference in one of the provider's accounts: there is one for each mode. */
+export type ModeDifference = Difference & { readonly mode: Mode }
+
+export interface ReconciliationReport {
+  readonly ok: boolean
+  readonly provider: string
+  readonly day: string
+  /** `statement`: compared with what the account lists. `questions`: it lists nothing, hence what only it knows of cannot be seen. */
+  readonly compared_by: Readonly<Record<string, "statement" | "questions">>
+  readonly checked: { readonly ours: number; readonly theirs: number }
+  readonly differences: ReadonlyArray<ModeDifference>
+}
+
+/** Why nothing was compared: one line for the person who asked. */
+export class NotReconciled extends Schema.TaggedError<NotReconciled>()("NotReconciled", { message: Schema.String }) {}
+
+const PAGE = 500
+const QUESTIONS_AT_ONCE = 4
+const DAY_MS = 86_400_000
+const modes: ReadonlyArray<Mode> = Mode.literals
+
+/** The provider's own account against ours, for the movements of one UTC day. Reads only: what differs is for a person. */
+export class Reconciliation extends Context.Service<
+  Reconciliation,
+  {
+    /** `start` is the day's first moment. Refused where the provider is unknown or has no account here, or its statement cannot be read. */
+    readonly of: (provider: string, start: Instant, day: string) => Effect.Effect<ReconciliationReport, NotReconciled>
+  }
+>()("gateway/services/Reconciliation") {
+  static readonly layer = Layer.effect(
+    Reconciliation,
+    Effect.gen(function* () {
+      const registry = yield* ProviderRegistry
+      const transactions = yield* Transactions
+
+      /** Ours that were begun on that day, page by page. */
+      const begun = Effect.fnUntraced(function* (provider: Provider, start: Instant) {
+        const all: Array<LedgerRecord> = []
+        let after: LedgerRecord | null = null
+        for (;;) {
+          const page: ReadonlyArray<LedgerRecord> = yield* transactions.begunBetween(
+            { provider: provider.name, mode: provider.mode, from: start, to: start + DAY_MS },
+            after,
+            PAGE
+          )
+          all.push(...page)
+          if (page.length < PAGE) return all
+          after = page.at(-1) ?? null
+        }
+      })
+
+      /** Ours that a line of their statement is about, whenever it was begun. */
+      const oursOf = Effect.fnUntraced(function* ({ mode, name }: Provider, line: StatementLine) {
+        const reference = Option.fromNullishOr(line.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
+        const byOurs = Option.isSome(reference) ? yield* transactions.byReference(reference.value) : Option.none()
+        const found = Option.isSome(byOurs) ? byOurs : yield* transactions.byProviderReference(name, mode, line.providerReference)
+        return found.pipe(
+          Option.map(({ transaction }) => transaction),
+          Option.filter((record) => record.provider === name && record.mode === mode && record.kind === line.direction)
+        )
+      })
+
+      const byStatement = Effect.fnUntraced(function* (
+        provider: Provider,
+        lines: ReadonlyArray<StatementLine>,
+        ours: ReadonlyArray<LedgerRecord>
+      ) {
+        const own = new Map<string, LedgerRecord>(ours.map((record) => [record.reference, record]))
+        const about = new Map<string, { readonly record: LedgerRecord; readonly lines: Array<StatementLine> }>()
+        const found: Array<Difference> = []
+        for (const line of lines) {
+          const known = line.reference === null ? undefined : own.get(line.reference)
+          const record = known ?? Option.getOrUndefined(yield* oursOf(provider, line))
+          if (record !== undefined) {
+            const entry = about.get(record.reference) ?? { record, lines: [] }
+            entry.lines.push(line)
+            about.set(record.reference, entry)
+          }
+          // What failed there moved nothing, whoever tried it.
+          else if (line.status !== "failed") found.push(missingHere(line))
+        }
+        for (const { lines: told, record } of about.values()) found.push(...comparedWith(record, told))
+        // Days have edges, and an account may be slow to list: what is not in the statement is asked for before it is said to be missing.
+        const unlisted = ours.filter(({ reference }) => !about.has(reference))
+        return [...found, ...(yield* byQuestions(provider, unlisted))]
+      })
+
+      const byQuestions = (provider: Provider, ours: ReadonlyArray<LedgerRecord>) =>
+        Effect.forEach(
+          ours,
+          (record) =>
+            Effect.map(answerOf(provider, record), (answer) => {
+              const theirs = theirsIn(answer)
+              return theirs === undefined ? [differenceIn(record, "unanswered", null)] : differences(record, theirs)
+            }),
+          { concurrency: QUESTIONS_AT_ONCE }
+        ).pipe(Effect.map((all): ReadonlyArray<Difference> => all.flat()))
+
+      const inMode = Effect.fnUntraced(function* (provider: Provider, start: Instant, day: string) {
+        const { mode, statement } = provider
+        const ours = yield* begun(provider, start)
+        const lines =
+          statement === undefined
+            ? []
+            : yield* Effect.catchTag(
+                statement(day),
+                "provider_error",
+                () => new NotReconciled({ message: `the statement of ${provider.name} (${mode}) cannot be read: try again` })
+              )
+        const found = yield* statement === undefined ? byQuestions(provider, ours) : byStatement(provider, lines, ours)
+        return {
+          mode,
+          comparedBy: statement === undefined ? ("questions" as const) : ("statement" as const),
+          ours: ours.length,
+          theirs: lines.length,
+          found: found.map((difference): ModeDifference => ({ mode, ...difference }))
+        }
+      })
+
+      const of = Effect.fn("Reconciliation.of")(function* (name: string, start: Instant, day: string) {
+        if (!registry.known.includes(name))
+          return yield* new NotReconciled({ message: `there is no provider ${name}: it is one of ${registry.known.join(", ")}` })
+        const accounts = modes.flatMap((mode) => Option.toArray(registry.find(name, mode)))
+        if (accounts.length === 0) return yield* new NotReconciled({ message: `no account at ${name} is set` })
+        const compared = yield* Effect.forEach(accounts, (provider) => inMode(provider, start, day))
+        const all = compared.flatMap(({ found }) => found)
+        return {
+          ok: all.length === 0,
+          provider: name,
+          day,
+          compared_by: Object.fromEntries(compared.map(({ comparedBy, mode }) => [mode, comparedBy])),
+          checked: {
+            ours: compared.reduce((sum, { ours }) => sum + ours, 0),
+            theirs: compared.reduce((sum, { theirs }) => sum + theirs, 0)
+          },
+          differences: all
+        }
+      })
+
+      return Reconciliation.of({ of })
+    })
+  )
+}
+
+/** Several movements for one record of ours are one difference: money moved more than once, whatever each of them says. */
+const comparedWith = (record: LedgerRecord, [first, ...more]: ReadonlyArray<StatementLine>): ReadonlyArray<Difference> => {
+  if (first === undefined) return []
+  const moved = [first, ...more].filter(({ status }) => status !== "failed")
+  if (moved.length > 1)
+    return [differenceIn(record, "doubled", moved.map(({ providerReference }) => providerReference).join(", "))]
+  return differences(record, moved[0] ?? first)
+}
+
+/** Undefined where the answer says nothing. */
+const theirsIn = (answer: Answer): Theirs | undefined => {
+  const unsaid = { amount: null, currency: null, fee: null }
+  switch (answer._tag) {
+    case "Succeeded":
+      return { status: "successful", amount: answer.amount, currency: answer.currency, fee: answer.fee }
+    case "Returned":
+      return { status: "returned", ...unsaid }
+    case "Refused":
+      return { status: "failed", ...unsaid }
+    case "StillPending":
+      return { status: "pending", ...unsaid }
+    case "NotFound":
+      return { status: "absent" }
+    case "Unknown":
+      return undefined
+  }
+}

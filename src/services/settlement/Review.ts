@@ -1,0 +1,133 @@
+import { Clock, Context, Data, Effect, Layer, Option } from "effect"
+import { nextAsk } from "../../domain/Asking.ts"
+import { freeze } from "../../domain/Event.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { type Resolution, type Ruling, resolveCollection, resolveExchange, resolvePayout } from "../../domain/Resolution.ts"
+import { isTerminal } from "../../domain/Transaction.ts"
+import { recordView } from "../../domain/View.ts"
+import type { AuditEntry } from "../ports/AuditLog.ts"
+import { type ApplyStep, FloatLedger, type HistoryLine } from "../ports/FloatLedger.ts"
+import { Identifiers } from "../ports/Identifiers.ts"
+import { Policy } from "../ports/Policy.ts"
+import { type RawCall, type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+
+/** Each time means that the provider's news moved the same record between our read and our commit. */
+const DECISIONS_AT_MOST = 16
+
+/** A record that a person has to look at, all that happened to it, and what was last sent and answered for it, masked. */
+export interface Case {
+  readonly record: LedgerRecord
+  readonly history: ReadonlyArray<HistoryLine>
+  readonly call: RawCall
+}
+
+/** Why a resolution was not made: one line for the person. Nothing was written. */
+export class NotResolved extends Data.TaggedError("NotResolved")<{ readonly message: string }> {}
+
+/** Records whose outcome only a person can establish (decisions.md section 5). */
+export class Review extends Context.Service<
+  Review,
+  {
+    /** At most `limit` open cases, the oldest first. That somebody read what was sent is audited for each case, with `reading`. */
+    readonly cases: (limit: number, reading: Omit<AuditEntry, "subject">) => Effect.Effect<ReadonlyArray<Case>>
+    /**
+     * Ends an open case: status, ledger entry, history line, event and audit row are one commit. Answers the record as it then is.
+     * Refused where no case is open, so that doing it twice is refused the second time.
+     */
+    readonly resolve: (
+      reference: Reference,
+      resolution: Resolution,
+      audit: AuditEntry
+    ) => Effect.Effect<LedgerRecord, NotResolved>
+  }
+>()("gateway/services/Review") {
+  static readonly layer = Layer.effect(
+    Review,
+    Effect.gen(function* () {
+      const transactions = yield* Transactions
+      const ledger = yield* FloatLedger
+      const identifiers = yield* Identifiers
+      const policy = yield* Policy
+
+      const cases = Effect.fn("Review.cases")(function* (limit: number, reading: Omit<AuditEntry, "subject">) {
+        const open = yield* transactions.inReview(limit)
+        return yield* Effect.forEach(
+          open,
+          Effect.fnUntraced(function* ({ transaction: record }): Effect.fn.Return<Case> {
+            const { reference } = record
+            const history = yield* transactions.history(reference)
+            const call = yield* transactions.lastCall(reference, { ...reading, subject: reference })
+            return { record, history, call: Option.getOrElse(call, () => noCall) }
+          })
+        )
+      })
+
+      const stepOf = Effect.fnUntraced(function* ({ revision, transaction }: StoredTransaction, resolution: Resolution) {
+        const at = yield* Clock.currentTimeMillis
+        const ruling = ruled(transaction, resolution, at)
+        if (typeof ruling === "string") return yield* new NotResolved({ message: ruling })
+        const { entry, event: type, next } = ruling
+        const { appId, mode, reference, status } = next
+        const event =
+          type === null ? null : freeze({ id: yield* identifiers.reference, appId, mode, type, reference, at }, recordView(next))
+        return {
+          expectedRevision: revision,
+          next,
+          entry,
+          line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },
+          event,
+          nextAskAt: nextAsk(next, policy.askSchedule, at),
+          answer: null,
+          accepted: false,
+          // A correction comes long after the windows of a payout that is failed by it.
+          giveBack: next.kind === "payout" && entry?.phase === "release",
+          wipe: isTerminal(next),
+          raw: null
+        } satisfies ApplyStep
+      })
+
+      const resolve = Effect.fn("Review.resolve")(function* (reference: Reference, resolution: Resolution, audit: AuditEntry) {
+        for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
+          const stored = yield* transactions.byReference(reference)
+          if (Option.isNone(stored)) return yield* new NotResolved({ message: `there is no transaction ${reference}` })
+          if (!stored.value.transaction.needsReview)
+            return yield* new NotResolved({ message: `no review of ${reference} is open` })
+          const step = yield* stepOf(stored.value, resolution)
+          const result = yield* ledger.resolve(step, audit)
+          if (result._tag === "Corrected")
+            return yield* new NotResolved({
+              message: `${reference} was corrected before, and a record is corrected once: use float credit or float debit`
+            })
+          if (result._tag === "Applied") return step.next
+        }
+        return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))
+      })
+
+      return Review.of({ cases, resolve })
+    })
+  )
+}
+
+const noCall: RawCall = { rawRequest: null, rawResponse: null }
+
+const ruled = (record: LedgerRecord, resolution: Resolution, at: Instant): Ruling<LedgerRecord> => {
+  if (resolution.outcome === "failed" && (resolution.amount !== null || resolution.fee !== null))
+    return "what failed moved nothing: amount and fee go with the outcome successful"
+  switch (record.kind) {
+    case "payout":
+      return resolvePayout(record, resolution, at)
+    case "collection":
+      return resolveCollection(record, resolution, at)
+    case "exchange":
+      return resolveExchange(record, resolution, at)
+  }
+}
+
+/** A history names no person's number. */
+const noteOf = ({ amount, evidence, fee, outcome }: Resolution): string =>
+  [outcome, ...(amount === null ? [] : [`amount ${amount}`]), ...(fee === null ? [] : [`fee ${fee}`]), maskedText(evidence)].join(
+    "; "
+  )

@@ -1,0 +1,180 @@
+import { isIP, type LookupFunction } from "node:net"
+import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
+import { Effect, Layer } from "effect"
+import { type Alarm, makeAlarm } from "../../runtime/Alarm.ts"
+import { Policy } from "../ports/Policy.ts"
+import { type EndpointAnswer, type SignedDelivery, WebhookSender } from "../ports/WebhookSender.ts"
+import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddress.ts"
+import { type TenantNames, tenantNames } from "./TenantNames.ts"
+
+/** How long one attempt may take, in milliseconds. */
+export interface AttemptBounds {
+  /** The name alone. */
+  readonly nameMs: number
+  /** Name lookup, TCP and TLS together. */
+  readonly connectMs: number
+  /** From the attempt's start to the end of the answer. */
+  readonly wholeMs: number
+}
+const usualBounds: AttemptBounds = { nameMs: 3_000, connectMs: 5_000, wholeMs: 15_000 }
+/** As much of an answer as is read and kept. */
+const EXCERPT_BYTES = 4096
+/** One endpoint is never sent more than this at once, by all nodes together: more of its deliveries are not leased. */
+export const CONNECTIONS_PER_ENDPOINT = 8
+
+/** So many connections lead to one origin at most, where many endpoints may live. */
+const CONNECTIONS_PER_ORIGIN = 64
+/** Of so many URLs is known where they lead. */
+const URLS_KEPT = 1_000
+
+/**
+ * Dials tenants. The address is checked in the connector, because an IP literal never reaches the lookup, and in the lookup,
+ * because a name can resolve to anything. `servers` are asked for names, or else those of the machine. Undici is used bare, so that none of our trace headers leaves.
+ */
+export const tenantConnection = (
+  { connectMs, nameMs, wholeMs }: AttemptBounds = usualBounds,
+  servers: ReadonlyArray<string> = []
+): Layer.Layer<WebhookSender, never, Policy> =>
+  Layer.effect(
+    WebhookSender,
+    Effect.gen(function* () {
+      const { webhookAllowLoopback } = yield* Policy
+      const alarm = yield* makeAlarm
+      const names = yield* Effect.acquireRelease(
+        Effect.sync(() => tenantNames({ alarm, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
+        ({ close }) => Effect.sync(close)
+      )
+      const connect = guardedConnector(webhookAllowLoopback, connectMs, names)
+      const agent = yield* Effect.acquireRelease(
+        Effect.sync(() => new Agent({ connect, connections: CONNECTIONS_PER_ORIGIN, allowH2: false })),
+        (agent) => Effect.promise(() => agent.destroy())
+      )
+      const targetOf = targets(webhookAllowLoopback)
+      const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointAnswer> => {
+        const target = targetOf(url)
+        if (typeof target === "string") return Effect.succeed({ status: null, excerpt: target, retryAfter: null })
+        return ask({ agent, alarm, wholeMs }, { ...target, method: "POST", headers, body })
+      }
+      return {
+        post: (delivery) => Effect.withSpan(post(delivery), "WebhookSender.post", { kind: "client", captureStackTrace: false })
+      }
+    })
+  )
+
+export const TenantConnection = tenantConnection()
+
+interface Target {
+  readonly origin: string
+  readonly path: string
+}
+
+/** Where a URL leads, or why nothing may be sent there. */
+const targets = (allowLoopback: boolean) => {
+  const known = new Map<string, Target | string>()
+  return (url: string): Target | string => {
+    const last = known.get(url)
+    if (last !== undefined) return last
+    const target = endpointUrlProblem(url, allowLoopback) ?? targetOf(new URL(url))
+    for (const oldest of known.size < URLS_KEPT ? [] : known.keys().take(1)) known.delete(oldest)
+    known.set(url, target)
+    return target
+  }
+}
+
+const targetOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` })
+
+interface Heard {
+  status: number | null
+  retryAfter: string | null
+  bytes: number
+}
+
+interface Line {
+  readonly agent: Agent
+  readonly alarm: Alarm
+  readonly wholeMs: number
+}
+
+/**
+ * Sends the request and listens to the first bytes of its answer, and to nothing beyond them. Once the status has been said, how the rest
+ * goes changes nothing about whether the event was taken.
+ */
+const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointAnswer> =>
+  Effect.callback((resume) => {
+    const heard: Heard = { status: null, retryAfter: null, bytes: 0 }
+    const chunks: Array<Buffer> = []
+    let sent: Dispatcher.DispatchController | undefined
+    let isOver = false
+    const end = (problem: string) => {
+      if (isOver) return
+      isOver = true
+      putOff()
+      const excerpt = chunks.length === 0 ? problem : textOf(chunks)
+      // Not on the stack of the parser, which is not done with these bytes.
+      queueMicrotask(() => resume(Effect.succeed({ status: heard.status, excerpt, retryAfter: heard.retryAfter })))
+    }
+    const giveUp = (problem: string) => {
+      end(problem)
+      sent?.abort(new Error("nobody listens any more"))
+    }
+    const putOff = alarm(wholeMs, () => giveUp(heard.status === null ? `no answer within ${wholeMs} ms` : ""))
+    agent.dispatch(request, {
+      onRequestStart: (controller) => {
+        sent = controller
+        if (isOver) giveUp("")
+      },
+      onResponseStart: (_controller, status, headers) => {
+        // What comes before the answer is none.
+        if (status < 200) return
+        const retryAfter = headers["retry-after"]
+        heard.status = status
+        heard.retryAfter = typeof retryAfter === "string" ? retryAfter : null
+      },
+      onResponseData: (_controller, chunk) => {
+        chunks.push(chunk)
+        heard.bytes += chunk.length
+        if (heard.bytes >= EXCERPT_BYTES) giveUp("")
+      },
+      onResponseEnd: () => end(""),
+      onResponseError: (_controller, error) => end(reasonOf(error))
+    })
+    return Effect.sync(() => giveUp(""))
+  })
+
+/** Text that PostgreSQL can keep. */
+const textOf = (chunks: ReadonlyArray<Buffer>): string =>
+  Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString("utf8").replaceAll("\u0000", "\uFFFD")
+
+const guardedConnector = (allowLoopback: boolean, connectMs: number, names: TenantNames): buildConnector.connector => {
+  const check = (protocol: string) => (address: string) => addressProblem(address, protocol, allowLoopback)
+  const connector = (protocol: string) =>
+    buildConnector({ allowH2: false, timeout: connectMs, lookup: guardedLookup(check(protocol), names) })
+  const secure = connector("https:")
+  const plain = connector("http:")
+  return (options, callback) => {
+    const host = unbracketed(options.hostname)
+    const problem = isIP(host) === 0 ? undefined : check(options.protocol)(host)
+    if (problem !== undefined) return callback(new Error(problem), null)
+    return options.protocol === "https:" ? secure(options, callback) : plain(options, callback)
+  }
+}
+
+/** One address that may not be dialled refuses the whole name: a name that points both ways is an attack, not a mistake. */
+const guardedLookup =
+  (check: (address: string) => string | undefined, names: TenantNames): LookupFunction =>
+  (hostname, options, callback) => {
+    names.resolve(hostname, (resolved) => {
+      if (resolved instanceof Error) return callback(resolved, "")
+      const problem = resolved.map(({ address }) => check(address)).find((found) => found !== undefined)
+      const [first] = resolved
+      if (first === undefined || problem !== undefined) return callback(new Error(problem ?? `${hostname} has no address`), "")
+      if (options.all === true) return callback(null, [...resolved])
+      callback(null, first.address, first.family)
+    })
+  }
+
+const reasonOf = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return "the connection failed"
+  const [first] = cause instanceof AggregateError ? cause.errors : []
+  return first instanceof Error ? first.message : cause.message
+}

@@ -1,0 +1,92 @@
+import { type LookupAddress, Resolver } from "node:dns"
+import { readFile } from "node:fs/promises"
+import type { Alarm } from "../../runtime/Alarm.ts"
+
+export interface NameOptions {
+  readonly alarm: Alarm
+  /** For one name, whatever its servers do. */
+  readonly withinMs: number
+  /** `address` or `address:port`; none: those of the machine. */
+  readonly servers: ReadonlyArray<string>
+  /** In development a name can be this machine's own: `localhost`, or a line of its hosts file. */
+  readonly allowLoopback: boolean
+}
+
+/** The addresses that a name has, or why there are none. */
+export type Resolved = ReadonlyArray<LookupAddress> | Error
+
+/** Answers each question once; many for one name share one answer while it is under way. */
+export interface TenantNames {
+  readonly resolve: (name: string, answer: (resolved: Resolved) => void) => void
+  /** Every question under way is answered at once, and its sockets are closed. */
+  readonly close: () => void
+}
+
+/** A question that got lost is sent once more after this. */
+const RESEND_MS = 1_000
+const TRIES = 3
+const HOSTS_FILE = process.platform === "win32" ? "C:/Windows/System32/drivers/etc/hosts" : "/etc/hosts"
+
+/**
+ * Names that tenants chose, resolved over sockets of their own. `dns.lookup` would take one of the few threads of the process for as long
+ * as a name's server says nothing, and the names of providers are resolved on the same ones. Every name has a resolver to itself, so
+ * that none waits for another. A tenant has no more names under way than it has deliveries.
+ */
+export const tenantNames = (options: NameOptions): TenantNames => {
+  const underWay = new Map<string, { readonly answers: Array<(resolved: Resolved) => void>; readonly stop: () => void }>()
+  const resolve: TenantNames["resolve"] = (name, answer) => {
+    const known = underWay.get(name)
+    if (known !== undefined) return void known.answers.push(answer)
+    const resolver = new Resolver({ timeout: RESEND_MS, maxTimeout: RESEND_MS, tries: TRIES })
+    if (options.servers.length > 0) resolver.setServers(options.servers)
+    const stop = () => resolver.cancel()
+    const answers = [answer]
+    underWay.set(name, { answers, stop })
+    const putOff = options.alarm(options.withinMs, stop)
+    const end = (resolved: Resolved) => {
+      putOff()
+      underWay.delete(name)
+      for (const one of answers) one(resolved)
+    }
+    addressesOf(resolver, name, options).then(end, (cause) => end(new Error(`${name} was not resolved: ${String(cause)}`)))
+  }
+  return {
+    resolve,
+    close: () => {
+      for (const { stop } of underWay.values()) stop()
+    }
+  }
+}
+
+const addressesOf = async (resolver: Resolver, name: string, { allowLoopback, withinMs }: NameOptions): Promise<Resolved> => {
+  const own = allowLoopback ? await ownAddresses(name) : []
+  if (own.length > 0) return own
+  const asked = await Promise.all([
+    new Promise<Asked>((told) => resolver.resolve4(name, (error, found) => told(error ?? addressed(found, 4)))),
+    new Promise<Asked>((told) => resolver.resolve6(name, (error, found) => told(error ?? addressed(found, 6))))
+  ])
+  const found = asked.flatMap((one) => (one instanceof Error ? [] : one))
+  if (found.length > 0) return found
+  const codes = asked.map((one) => (one instanceof Error && "code" in one ? String(one.code) : ""))
+  // Another word for "the time was over", whoever ended it.
+  if (codes.some((code) => code === "ECANCELLED" || code === "ETIMEOUT"))
+    return new Error(`${name} was not resolved within ${withinMs} ms`)
+  const [other] = codes.filter((code) => code !== "ENODATA" && code !== "ENOTFOUND" && code !== "")
+  return new Error(other === undefined ? `${name} has no address` : `${name} was not resolved: ${other}`)
+}
+
+type Asked = ReadonlyArray<LookupAddress> | NodeJS.ErrnoException
+
+const addressed = (addresses: ReadonlyArray<string>, family: 4 | 6): ReadonlyArray<LookupAddress> =>
+  addresses.map((address) => ({ address, family }))
+
+const ownAddresses = async (name: string): Promise<ReadonlyArray<LookupAddress>> => {
+  const text = await readFile(HOSTS_FILE, "utf8").catch(() => "")
+  const lines = text.split("\n").map((line) => line.replace(/#.*/, "").trim().split(/\s+/))
+  const wanted = name.toLowerCase().replace(/\.$/, "")
+  const listed = lines
+    .filter(([, ...names]) => names.some((one) => one.toLowerCase() === wanted))
+    .map(([address = ""]) => address)
+  const found = listed.length === 0 && /(^|\.)localhost$/.test(wanted) ? ["127.0.0.1", "::1"] : listed
+  return found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
+}

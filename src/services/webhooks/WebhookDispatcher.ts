@@ -1,0 +1,119 @@
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
+import { Clock, Context, Effect, Layer, Option, Random, Redacted } from "effect"
+import { nextAttempt } from "../../domain/DeliverySchedule.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { type WebhookMessage, webhookHeaders, webhookKey, webhookText } from "../../domain/StandardWebhook.ts"
+import { linkTo } from "../../runtime/TraceLinks.ts"
+import { makeWorker } from "../../runtime/Worker.ts"
+import { Policy } from "../ports/Policy.ts"
+import { type DueDelivery, type Endpoint, type Verdict, WebhookOutbox } from "../ports/WebhookOutbox.ts"
+import { type EndpointAnswer, WebhookSender } from "../ports/WebhookSender.ts"
+import { CONNECTIONS_PER_ENDPOINT } from "./TenantConnection.ts"
+
+/** Deliveries under way at once, over all endpoints. */
+const SLOTS = 256
+/** Longer than an attempt can take, so that no other node makes the same one meanwhile. */
+const LEASE_MS = 60_000
+/** How often due deliveries are looked for when nobody says that there are some. */
+const IDLE_MS = 250
+/** The status by which an endpoint says that it wants nothing any more. */
+const GONE = 410
+const USER_AGENT = "payment-gateway-webhooks/1"
+
+/** Sends events to tenants, at least once each, until one is taken or the schedule is over. */
+export class WebhookDispatcher extends Context.Service<
+  WebhookDispatcher,
+  {
+    /** Makes every attempt that is due now, waits for their ends, and answers how many. */
+    readonly round: Effect.Effect<number>
+    /** Delivers for ever. */
+    readonly run: Effect.Effect<never>
+    /** Says that something may be due. */
+    readonly nudge: Effect.Effect<void>
+  }
+>()("gateway/services/WebhookDispatcher") {
+  static readonly layer = Layer.effect(
+    WebhookDispatcher,
+    Effect.gen(function* () {
+      const outbox = yield* WebhookOutbox
+      const sender = yield* WebhookSender
+      const { webhookScheduleMs } = yield* Policy
+
+      const claim = Effect.fnUntraced(function* (free: number) {
+        return yield* outbox.claimDue(yield* Clock.currentTimeMillis, free, CONNECTIONS_PER_ENDPOINT, LEASE_MS)
+      })
+
+      const settle = Effect.fnUntraced(function* (delivery: DueDelivery, at: Instant, answer: EndpointAnswer) {
+        const endedAt = yield* Clock.currentTimeMillis
+        const { excerpt, status } = answer
+        const verdict = isTaken(answer) ? delivered : status === GONE ? gone : yield* postponed(delivery, endedAt, answer)
+        yield* outbox.settle({ delivery, at, durationMs: endedAt - at, status, excerpt }, verdict)
+        yield* Effect.annotateCurrentSpan({ status: status ?? 0, verdict: verdict._tag })
+        if (verdict._tag === "Delivered") return
+        // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
+        const reason = status === null ? excerpt : `status ${status}`
+        yield* Effect.annotateLogs(Effect.logWarning(`a webhook was not taken: ${reason}`), namesOf(delivery))
+      })
+
+      const postponed = (delivery: DueDelivery, at: Instant, { retryAfter }: EndpointAnswer) =>
+        Effect.map(Random.next, (dice) =>
+          followUp(nextAttempt(webhookScheduleMs, { at, attempts: delivery.attempts + 1, retryAfter, dice }))
+        )
+
+      const sent = (delivery: DueDelivery) =>
+        Effect.flatMap(Clock.currentTimeMillis, (at) =>
+          // What the endpoint answered is accounted for, also when the process is told to stop at that moment.
+          Effect.uninterruptibleMask((restore) =>
+            Effect.flatMap(restore(sender.post(signed(delivery, at))), (answer) => settle(delivery, at, answer))
+          )
+        )
+
+      const attempt = (delivery: DueDelivery) =>
+        Effect.withSpan(sent(delivery), "WebhookDispatcher.attempt", {
+          links: linksTo(delivery),
+          captureStackTrace: false
+        }).pipe(Effect.annotateSpans(namesOf(delivery)))
+
+      return yield* makeWorker({ name: "WebhookDispatcher", slots: SLOTS, idleMs: IDLE_MS, claim, work: attempt })
+    })
+  )
+}
+
+const delivered: Verdict = { _tag: "Delivered" }
+const gone: Verdict = { _tag: "Gone" }
+const followUp = (at: Instant | null): Verdict => (at === null ? { _tag: "Parked" } : { _tag: "Again", at })
+
+const isTaken = ({ status }: EndpointAnswer): boolean => status !== null && status >= 200 && status < 300
+
+/** As spans and log lines say which delivery they are about. */
+const namesOf = ({ endpoint, eventId, eventType, id }: DueDelivery) => ({
+  app_id: endpoint.appId,
+  mode: endpoint.mode,
+  delivery_id: id,
+  event_id: eventId,
+  event_type: eventType
+})
+
+const linksTo = ({ traceparent }: DueDelivery) => Option.toArray(Option.flatMap(Option.fromNullishOr(traceparent), linkTo))
+
+const signed = (delivery: DueDelivery, at: Instant) => {
+  const { body, endpoint, eventId } = delivery
+  const message = { id: eventId, at, body }
+  const signatures = secretsOf(endpoint).map((secret) => signature(message, secret))
+  const headers = { "content-type": "application/json", "user-agent": USER_AGENT, ...webhookHeaders(message, signatures) }
+  return { url: endpoint.url, headers, body }
+}
+
+const secretsOf = ({ previousSecret, secret }: Endpoint): ReadonlyArray<Redacted.Redacted> =>
+  previousSecret === undefined ? [secret] : [secret, previousSecret]
+
+const signature = (message: WebhookMessage, secret: Redacted.Redacted): string =>
+  createHmac("sha256", keyOf(secret)).update(webhookText(message)).digest("base64")
+
+/** The outbox gives one endpoint's deliveries the same secret, as long as it is the same. */
+const keys = new WeakMap<Redacted.Redacted, KeyObject>()
+const keyOf = (secret: Redacted.Redacted): KeyObject => {
+  const key = keys.get(secret) ?? createSecretKey(webhookKey(Redacted.value(secret)), "base64")
+  keys.set(secret, key)
+  return key
+}

@@ -1,0 +1,46 @@
+import { Effect } from "effect"
+import type { AppId, Mode } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Change } from "../ports/AuditLog.ts"
+import { Identifiers } from "../ports/Identifiers.ts"
+import { type Place, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
+
+/** Events are kept for so long, and can be recovered. */
+export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
+const STEP = 1_000
+/** One recovery looks at no more than so many steps; what is left is asked for again. */
+const STEPS = 100
+
+export interface Recovered {
+  readonly deliveries: number
+  /** Where the next recovery has to begin when this one reached its bound; null when everything is on its way. */
+  readonly resumeAt: Instant | null
+}
+
+interface Wish {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly since: Instant
+  readonly until: Instant
+  readonly change: Change
+}
+
+/** Sends a tenant's events again, oldest first, for whoever asks. `stepped` runs after each step. */
+export const makeRecovery = Effect.fnUntraced(function* (stepped: Effect.Effect<void>) {
+  const outgoing = yield* WebhookDeliveries
+  const identifiers = yield* Identifiers
+
+  return Effect.fn("WebhookRecovery")(function* ({ since, ...wish }: Wish): Effect.fn.Return<Recovered> {
+    let from: Place = { at: since, id: "" }
+    let deliveries = 0
+    for (let step = 0; step < STEPS; step++) {
+      const ids = yield* Effect.replicateEffect(identifiers.reference, STEP)
+      const done = yield* outgoing.recover({ ...wish, from, ids })
+      deliveries += done.made
+      yield* stepped
+      if (done.next === null) return { deliveries, resumeAt: null }
+      from = done.next
+    }
+    return { deliveries, resumeAt: from.at }
+  })
+})

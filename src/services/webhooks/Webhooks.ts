@@ -1,0 +1,169 @@
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
+import { ROTATION_MS, type StandingEndpoint } from "../../domain/Endpoint.ts"
+import { type EventType, freeze } from "../../domain/Event.ts"
+import { NotFound, ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { isReference } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import { SECRET_BYTES, webhookSecretFrom } from "../../domain/StandardWebhook.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import type { TenantChange } from "../ports/AuditLog.ts"
+import { Identifiers } from "../ports/Identifiers.ts"
+import { Policy } from "../ports/Policy.ts"
+import { type Place, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
+import { WebhookEndpoints } from "../ports/WebhookEndpoints.ts"
+import { endpointUrlProblem } from "./EndpointAddress.ts"
+import { WebhookDispatcher } from "./WebhookDispatcher.ts"
+import { EVENTS_KEPT_MS, makeRecovery, type Recovered } from "./WebhookRecovery.ts"
+
+export interface EndpointCommand {
+  readonly url: string
+  readonly events: ReadonlyArray<EventType>
+  readonly enabled: boolean
+}
+
+export interface DeliveriesQuery {
+  readonly status: DeliveryStatus | null
+  readonly limit: number
+  readonly after: Place | null
+}
+
+/** A tenant's own endpoint, what was delivered there, and asking for it again (decisions.md sections 6 and 7). Needs no grant. */
+export class Webhooks extends Context.Service<
+  Webhooks,
+  {
+    readonly endpoint: (caller: Caller) => Effect.Effect<StandingEndpoint, NotFound>
+    /** The secret is there when the endpoint was created by this, and never again. */
+    readonly setEndpoint: (
+      caller: Caller,
+      command: EndpointCommand
+    ) => Effect.Effect<{ readonly endpoint: StandingEndpoint; readonly secret: Redacted.Redacted | null }, ValidationFailed>
+    readonly removeEndpoint: (caller: Caller) => Effect.Effect<StandingEndpoint, NotFound>
+    /** The new secret, shown this once, and until when the old one signs as well. */
+    readonly rotateSecret: (
+      caller: Caller
+    ) => Effect.Effect<{ readonly secret: Redacted.Redacted; readonly previousUntil: Instant }, NotFound>
+    /** Sends a `webhook.test` event, whatever the endpoint is subscribed to. */
+    readonly test: (caller: Caller) => Effect.Effect<Delivery, NotFound | ValidationFailed>
+    readonly deliveries: (
+      caller: Caller,
+      query: DeliveriesQuery
+    ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly next: Place | null }>
+    /** Any text is a valid question. The same bytes go out under the same id. */
+    readonly redeliver: (caller: Caller, id: string) => Effect.Effect<Delivery, NotFound | ValidationFailed>
+    readonly recover: (caller: Caller, since: Instant) => Effect.Effect<Recovered, NotFound | ValidationFailed>
+  }
+>()("gateway/services/Webhooks") {
+  static readonly layer = Layer.effect(
+    Webhooks,
+    Effect.gen(function* () {
+      const endpoints = yield* WebhookEndpoints
+      const outgoing = yield* WebhookDeliveries
+      const dispatcher = yield* WebhookDispatcher
+      const identifiers = yield* Identifiers
+      const { webhookAllowLoopback } = yield* Policy
+
+      const recovery = yield* makeRecovery(dispatcher.nudge)
+      const newSecret = Effect.map(identifiers.secret(SECRET_BYTES), (bytes) => Redacted.make(webhookSecretFrom(bytes)))
+
+      const endpoint = Effect.fn("Webhooks.endpoint")(function* ({ appId, mode }: Caller) {
+        return yield* present(yield* endpoints.find(appId, mode))
+      })
+
+      const setEndpoint = Effect.fn("Webhooks.setEndpoint")(function* (caller: Caller, command: EndpointCommand) {
+        const { appId, mode } = caller
+        const problem = endpointUrlProblem(command.url, webhookAllowLoopback)
+        if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "url", message: problem }] })
+        const at = yield* Clock.currentTimeMillis
+        const secret = yield* newSecret
+        const details = { url: command.url, events: command.events.join(","), enabled: String(command.enabled) }
+        const change = entry(caller, at, "webhook endpoint", details)
+        const put = yield* endpoints.put({ appId, mode, ...command }, secret, null, at, change)
+        yield* dispatcher.nudge
+        return { endpoint: put.endpoint, secret: put.created ? secret : null }
+      })
+
+      const removeEndpoint = Effect.fn("Webhooks.removeEndpoint")(function* (caller: Caller) {
+        const { appId, mode } = caller
+        const change = entry(caller, yield* Clock.currentTimeMillis, "webhook endpoint remove", {})
+        return yield* present(yield* endpoints.remove(appId, mode, change))
+      })
+
+      const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (caller: Caller) {
+        const { appId, mode } = caller
+        const at = yield* Clock.currentTimeMillis
+        const secret = yield* newSecret
+        const previousUntil = at + ROTATION_MS
+        const change = entry(caller, at, "webhook rotate-secret", {})
+        const rotated = yield* endpoints.rotate(appId, mode, secret, previousUntil, at, change)
+        if (!rotated) return yield* new NotFound()
+        return { secret, previousUntil }
+      })
+
+      /** Nothing can be sent to an endpoint that is absent or disabled. */
+      const reachable = Effect.fnUntraced(function* ({ appId, mode }: Caller) {
+        const standing = yield* present(yield* endpoints.find(appId, mode))
+        if (!standing.enabled) return yield* new ValidationFailed({ issues: [{ path: "", message: DISABLED }] })
+      })
+
+      const test = Effect.fn("Webhooks.test")(function* (caller: Caller) {
+        yield* reachable(caller)
+        const { appId, mode } = caller
+        const id = yield* identifiers.reference
+        const at = yield* Clock.currentTimeMillis
+        const head = { id, appId, mode, type: "webhook.test", reference: null, at } as const
+        yield* outgoing.deliver(freeze(head, { message: "This event is a test.", metadata: {} }))
+        yield* dispatcher.nudge
+        return yield* present(yield* outgoing.find(appId, mode, id))
+      })
+
+      const deliveries = Effect.fn("Webhooks.deliveries")(function* ({ appId, mode }: Caller, query: DeliveriesQuery) {
+        const { after, limit, status } = query
+        const { items, more } = yield* outgoing.list(appId, mode, status, limit, after)
+        const last = items.at(-1)
+        const next = more && last !== undefined ? { at: last.createdAt, id: last.id } : null
+        return { items, next }
+      })
+
+      const redeliver = Effect.fn("Webhooks.redeliver")(function* (caller: Caller, id: string) {
+        const { appId, mode } = caller
+        if (!isReference(id)) return yield* new NotFound()
+        yield* present(yield* outgoing.find(appId, mode, id))
+        yield* reachable(caller)
+        const at = yield* Clock.currentTimeMillis
+        const change = entry(caller, at, "webhook redeliver", { delivery: id })
+        if (!(yield* outgoing.redeliver(appId, mode, id, at, change))) return yield* new NotFound()
+        yield* dispatcher.nudge
+        return yield* present(yield* outgoing.find(appId, mode, id))
+      })
+
+      const recover = Effect.fn("Webhooks.recover")(function* (caller: Caller, since: Instant) {
+        const { appId, mode } = caller
+        const until = yield* Clock.currentTimeMillis
+        const problem = since > until ? FUTURE : since < until - EVENTS_KEPT_MS ? TOO_OLD : undefined
+        if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "since", message: problem }] })
+        yield* reachable(caller)
+        const change = entry(caller, until, "webhook recover", { since: iso(since) })
+        return yield* recovery({ appId, mode, since, until, change })
+      })
+
+      return Webhooks.of({ endpoint, setEndpoint, removeEndpoint, rotateSecret, test, deliveries, redeliver, recover })
+    })
+  )
+}
+
+const DISABLED = "The endpoint is disabled: enable it first"
+const FUTURE = "must be a moment that has passed"
+const TOO_OLD = "must be a moment at most 30 days ago"
+
+const present = <A>(found: Option.Option<A>): Effect.Effect<A, NotFound> =>
+  Option.match(found, { onNone: () => new NotFound(), onSome: (value) => Effect.succeed(value) })
+
+const entry = ({ appId, keyId, mode }: Caller, at: Instant, action: string, details: TenantChange["details"]): TenantChange => ({
+  at,
+  actor: `${appId}/${keyId}`,
+  action,
+  subject: appId,
+  details,
+  tenant: { appId, mode }
+})
