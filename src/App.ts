@@ -24,7 +24,7 @@ import { type Build, Health } from "./services/Health.ts"
 import { Standing } from "./services/ports/Standing.ts"
 import { sweeping } from "./services/Sweeper.ts"
 import { Ingress } from "./services/settlement/Ingress.ts"
-import { Reconciler } from "./services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
 import { tenantConnection } from "./services/webhooks/TenantConnection.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
@@ -117,7 +117,7 @@ export const unprotected = (role: string): string =>
 const workers = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* Effect.forkScoped((yield* WebhookDispatcher).run)
-    yield* Effect.forkScoped((yield* Reconciler).run)
+    yield* Effect.forkScoped((yield* OutcomePoller).run)
     yield* Effect.forkScoped((yield* Ingress).run)
     yield* Effect.forkScoped(sweeping)
     yield* Effect.forkScoped(auditWatching)

@@ -13,7 +13,7 @@ import { CodeFlow } from "./services/collections/CodeFlow.ts"
 import { CodeRequests } from "./services/collections/CodeRequests.ts"
 import { Collections } from "./services/collections/Collections.ts"
 import { Exchanges } from "./services/exchanges/Exchanges.ts"
-import { Sending } from "./services/payouts/PayoutDispatch.ts"
+import { PayoutDispatch } from "./services/payouts/PayoutDispatch.ts"
 import { PayoutPricing } from "./services/payouts/PayoutPricing.ts"
 import { Payouts } from "./services/payouts/Payouts.ts"
 import type { Policy } from "./services/ports/Policy.ts"
@@ -29,7 +29,7 @@ import { Circuits } from "./services/routing/Circuits.ts"
 import { guardedProviders } from "./services/routing/GuardedProviders.ts"
 import { Routes } from "./services/routing/Routes.ts"
 import { Ingress } from "./services/settlement/Ingress.ts"
-import { Reconciler } from "./services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { Settlement } from "./services/settlement/Settlement.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 import { Webhooks } from "./services/webhooks/Webhooks.ts"
@@ -62,8 +62,8 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
     Ingress.layer,
     Webhooks.layer
   ).pipe(
-    Layer.provideMerge(Layer.mergeAll(Sending.layer, ChargeGuard.layer, Charging.layer, Records.layer)),
-    Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, Reconciler.layer)),
+    Layer.provideMerge(Layer.mergeAll(PayoutDispatch.layer, ChargeGuard.layer, Charging.layer, Records.layer)),
+    Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer)),
     Layer.provideMerge(
       Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyChecks.layer, Routes.layer, Velocity.layer, Settlement.layer)
     ),

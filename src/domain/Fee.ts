@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { type MinorUnits, minor, minus, ZERO } from "./Money.ts"
+import { type MinorUnits, minor, minusOrZero, ZERO } from "./Money.ts"
 
 /** Each step is a free call to the provider: a bisection over one fee step of 2^20 minor units ends well within it. */
 export const QUOTES_AT_MOST = 24
@@ -22,7 +22,7 @@ export const largestWithin = Effect.fnUntraced(function* <Q extends { readonly f
   quoteOf: (amount: MinorUnits) => Effect.Effect<Q, E, R>
 ) {
   const whole = yield* quoteOf(budget)
-  const net = minus(budget, whole.fee)
+  const net = minusOrZero(budget, whole.fee)
   // fee(budget) is the highest fee within the budget, so `net` always fits; the floor may fit where its own fee is lower.
   const least = floor > ZERO ? floor : minor(1n)
   let fits = net > least ? net : least
@@ -30,7 +30,7 @@ export const largestWithin = Effect.fnUntraced(function* <Q extends { readonly f
   if (fits + quote.fee > budget) return { amount: net, quote: whole, reachesFloor: false } satisfies Reduced<Q>
   let tooMuch: bigint = budget + 1n
   for (let quotes = 2; quotes < QUOTES_AT_MOST; quotes++) {
-    const reach = minus(budget, quote.fee)
+    const reach = minusOrZero(budget, quote.fee)
     if (reach <= fits || tooMuch - fits <= 1n) break
     const candidate = reach < tooMuch ? reach : minor((fits + tooMuch) / 2n)
     const next = yield* quoteOf(candidate)

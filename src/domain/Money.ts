@@ -16,7 +16,7 @@ export const ZERO = minor(0n)
 
 export const add = (a: MinorUnits, b: MinorUnits): MinorUnits => minor(a + b)
 /** What is left of `a` after `b`, never less than nothing. */
-export const minus = (a: MinorUnits, b: MinorUnits): MinorUnits => (a > b ? minor(a - b) : ZERO)
+export const minusOrZero = (a: MinorUnits, b: MinorUnits): MinorUnits => (a > b ? minor(a - b) : ZERO)
 export const smaller = (a: MinorUnits, b: MinorUnits): MinorUnits => (a < b ? a : b)
 
 const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/

@@ -3,7 +3,7 @@ import { type Decision } from "./Decision.ts"
 import type { Exchange, LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
-import { add, type MinorUnits, minus, smaller, toDecimal, ZERO } from "./Money.ts"
+import { add, type MinorUnits, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
 import type { Collection, Payout } from "./Transaction.ts"
 
 /** What a person found out about a record that needed one: money moved or it did not, and how much where that was in doubt. */
@@ -103,7 +103,7 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
   const back = payout.returned?.amount ?? ZERO
   if (principal < back) return `${back} minor ${currency} of it came back: it cannot have sent less than that`
-  const heldFee = minus(held, principal)
+  const heldFee = minusOrZero(held, principal)
   const fee = resolution.fee ?? (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
   const fees = smaller(fee, heldFee)
   const next: Payout = { ...settled, ...closedAs(payout, "successful", at), principal, heldFee, fees, failure: null }
@@ -121,7 +121,7 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
 /** All that a payout took and that did not come back before comes back. */
 const givenBack = (payout: Payout, settled: Payout, at: Instant): Ruling<Payout> => {
   const whole = add(payout.principal, payout.fees ?? ZERO)
-  const missing = minus(whole, payout.returned?.amount ?? ZERO)
+  const missing = minusOrZero(whole, payout.returned?.amount ?? ZERO)
   if (missing === ZERO) return ruled(settled, null, null)
   const next: Payout = { ...settled, returned: { amount: whole, at, reason: failure.message } }
   return ruled(next, correct(payout.currency, { returned: missing, fees: ZERO }), "payout.returned")

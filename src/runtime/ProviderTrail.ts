@@ -16,7 +16,7 @@ export const leaveTrail = (masked: () => RawExchange): Effect.Effect<void> =>
   Effect.flatMap(ProviderTrail, (trail) => (trail === null ? Effect.void : Ref.set(trail, masked())))
 
 /** What a money call answers, and what was sent and received for it: null when nothing left the process. */
-export const trailed = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+export const withTrail = <A, E, R>(call: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const trail = yield* Ref.make<RawExchange | null>(null)
     const outcome = yield* Effect.provideService(call, ProviderTrail, trail)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest"
-import { nextAsk } from "../../src/domain/Asking.ts"
 import type { Exchange } from "../../src/domain/Exchange.ts"
 import { decideExchange } from "../../src/domain/ExchangeMoves.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
+import { nextPoll } from "../../src/domain/PollSchedule.ts"
 import { type Resolution, resolveCollection, resolveExchange, resolvePayout } from "../../src/domain/Resolution.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { collection, NOON, payout } from "../support/Given.ts"
@@ -181,7 +181,7 @@ describe("after a person's ruling", () => {
     // Five hours after it was closed, one late question was put.
     const at = NOON + 5 * HOUR
     const record = ruled({ ...cases[name], asked: 1 }, outcome, at)
-    const next = nextAsk(record, { open: [60_000] }, at)
+    const next = nextPoll(record, { open: [60_000] }, at)
     expect(next === null || next > at).toBe(true)
   })
 

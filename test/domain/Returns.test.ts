@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
-import { nextAsk } from "../../src/domain/Asking.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
+import { nextPoll } from "../../src/domain/PollSchedule.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { NOON, payout } from "../support/Given.ts"
 import { facts, TOLD_AT } from "../support/GivenFacts.ts"
@@ -51,7 +51,7 @@ describe("a payout that comes back", () => {
     })
 
     it("is asked for until nothing more can come back", () => {
-      const at = (given: Transaction, asked: number) => nextAsk({ ...given, asked }, { open: [60_000] }, TOLD_AT)
+      const at = (given: Transaction, asked: number) => nextPoll({ ...given, asked }, { open: [60_000] }, TOLD_AT)
       const { next: whole } = decide(
         payout({ status: "successful", completedAt: NOON }),
         returned(10_000n),

@@ -3,7 +3,7 @@ import { expect } from "@effect/vitest"
 import { Effect, Logger, Redacted, References, Tracer } from "effect"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { type MinorUnits, minor } from "../../src/domain/Money.ts"
-import { trailed } from "../../src/runtime/ProviderTrail.ts"
+import { withTrail } from "../../src/runtime/ProviderTrail.ts"
 import type { Answer, ChargeOutcome, PayoutOutcome } from "../../src/services/ports/Provider.ts"
 import { LARGER_FEE } from "../../src/simulator/Endings.ts"
 import { collectionFee } from "../../src/simulator/Fees.ts"
@@ -65,7 +65,7 @@ const overheard = Effect.fnUntraced(function* <A>(call: Effect.Effect<A>) {
     heard.push(made.attributes)
     return made
   }
-  const { outcome, raw } = yield* trailed(call).pipe(
+  const { outcome, raw } = yield* withTrail(call).pipe(
     Effect.provide(Logger.layer([logger])),
     Effect.provideService(Tracer.Tracer, Tracer.make({ span }))
   )

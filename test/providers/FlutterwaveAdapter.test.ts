@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Clock, DateTime, Effect, Layer, Redacted } from "effect"
 import { reader } from "../../src/ConfigRules.ts"
 import { flutterwaveProvider } from "../../src/providers/flutterwave/Settings.ts"
-import { trailed } from "../../src/runtime/ProviderTrail.ts"
+import { withTrail } from "../../src/runtime/ProviderTrail.ts"
 import type { Payouts } from "../../src/services/ports/Provider.ts"
 import { BankAccounts } from "../../src/services/reference/BankAccounts.ts"
 import { simulatedFlutterwave } from "../../src/simulator/flutterwave/Accounts.ts"
@@ -59,8 +59,8 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
       }
       const payer = { ...names, phone: null, externalId: null }
       const charge = { ...chargeOrder(momo("KE", "KES", "MPESA", "25470000"), "5678"), payer }
-      const charged = yield* trailed(collectionsOf(live).charge(charge))
-      const paid = yield* trailed(payoutsOf(live).send(yield* payoutOrder(payoutsOf(live), ghanaBank, "5678")))
+      const charged = yield* withTrail(collectionsOf(live).charge(charge))
+      const paid = yield* withTrail(payoutsOf(live).send(yield* payoutOrder(payoutsOf(live), ghanaBank, "5678")))
       const kept = JSON.stringify([charged.raw, paid.raw])
       expect([charged.outcome._tag, paid.outcome._tag]).toStrictEqual(["Accepted", "Accepted"])
       expect(kept).toContain("••••5678")

@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { referenceIdOf } from "../../src/providers/mtn/ReferenceId.ts"
-import { trailed } from "../../src/runtime/ProviderTrail.ts"
+import { withTrail } from "../../src/runtime/ProviderTrail.ts"
 import { collectionsOf, payoutsOf } from "./ContractBench.ts"
 import { askOrder, momo, newReference } from "./ContractOrders.ts"
 import { answer, type Behaviour, halfAnswer, reset, stub } from "./EversendStub.ts"
@@ -61,7 +61,7 @@ describe("a movement on the wire", () => {
     Effect.gen(function* () {
       const refused = answer(400, { code: "BAD_REQUEST", message: "256700001234 is none" })
       const server = yield* wire({ [TRANSFER]: [refused] })
-      const { raw } = yield* trailed(payoutsOf(yield* open(server.baseUrl)).send(payout()))
+      const { raw } = yield* withTrail(payoutsOf(yield* open(server.baseUrl)).send(payout()))
       expect(raw?.request).toContain('"partyId":"••••1234"')
       expect(JSON.stringify(raw)).not.toContain("256700001234")
       expect(server.seen.map(({ headers }) => headers["content-length"])).toContain("0")

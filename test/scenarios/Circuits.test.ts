@@ -5,7 +5,7 @@ import { describe, expect } from "vitest"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { type CountingProvider, countingProvider } from "../support/CountingProvider.ts"
 import { givenFloat } from "../support/GivenMoney.ts"
 import { appId, caller, charge, pay, records, routedTo } from "../support/GivenRoutes.ts"
@@ -91,7 +91,7 @@ describe("a provider that everybody waits for", () => {
         expect(yield* records).toHaveLength(FAILURES)
         const asked = times(alpha, "ask")
         yield* TestClock.adjust("15 seconds")
-        yield* (yield* Reconciler).round
+        yield* (yield* OutcomePoller).round
         expect(times(alpha, "ask")).toBeGreaterThan(asked)
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)

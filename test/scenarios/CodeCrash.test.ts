@@ -10,7 +10,7 @@ import { Collections } from "../../src/services/collections/Collections.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../providers/EversendBench.ts"
 import { auditEntry, givenDatabase } from "../support/GivenDatabase.ts"
 import { givenServices, type Interference } from "../support/GivenServices.ts"
@@ -79,7 +79,7 @@ describe("the process killed after the provider took the code", () => {
         yield* TestClock.adjust("91 seconds")
         expect(yield* say(command)).toMatchObject({ status: "pending", nextAction: null })
         yield* TestClock.adjust("2 minutes")
-        yield* (yield* Reconciler).round
+        yield* (yield* OutcomePoller).round
         expect(yield* statusOf(command)).toBe("successful")
       }).pipe(Effect.provideContext(node))
       expect(yield* Effect.promise(() => simulator.executions(command.reference))).toHaveLength(1)
@@ -91,10 +91,10 @@ describe("the process killed after the provider took the code", () => {
       const { command, node, simulator } = yield* crashed
       yield* Effect.gen(function* () {
         yield* TestClock.adjust("10 minutes")
-        yield* (yield* Reconciler).round
+        yield* (yield* OutcomePoller).round
         expect(yield* statusOf(command)).toBe("pending")
         yield* TestClock.adjust("6 minutes")
-        yield* (yield* Reconciler).round
+        yield* (yield* OutcomePoller).round
         expect(yield* statusOf(command)).toBe("successful")
       }).pipe(Effect.provideContext(node))
       expect(yield* Effect.promise(() => simulator.executions(command.reference))).toHaveLength(1)

@@ -12,7 +12,7 @@ import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../providers/EversendBench.ts"
 import { givenDatabase } from "../support/GivenDatabase.ts"
 import { givenFloat } from "../support/GivenMoney.ts"
@@ -146,7 +146,7 @@ const recovered = Effect.fnUntraced(function* (
     yield* TestClock.adjust("20 minutes")
     const transactions = yield* Transactions
     const sql = yield* SqlClient.SqlClient
-    yield* (yield* Reconciler).round
+    yield* (yield* OutcomePoller).round
 
     // The tenant repeats its request with the same key: it runs for the first time, or it changes nothing.
     yield* act
@@ -161,7 +161,7 @@ const recovered = Effect.fnUntraced(function* (
       )
     )
     yield* TestClock.adjust("20 minutes")
-    yield* (yield* Reconciler).round
+    yield* (yield* OutcomePoller).round
 
     const stored = Option.getOrThrow(yield* transactions.byReference(reference))
     const { status, kind } = stored.transaction

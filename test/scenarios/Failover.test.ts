@@ -6,7 +6,7 @@ import { describe, expect } from "vitest"
 import { minor } from "../../src/domain/Money.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
 import { auditEntry } from "../support/GivenDatabase.ts"
 import { differences, FLOAT, floatNow, historyOf, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
@@ -31,7 +31,7 @@ describe("a payout that provably never left", () => {
         expect(yield* pay("one")).toBe("replayed")
 
         yield* TestClock.adjust("1 minute")
-        yield* (yield* Reconciler).round
+        yield* (yield* OutcomePoller).round
         expect((yield* onlyRecord).transaction).toMatchObject({ status: "successful", provider: "beta", fees: 900n })
         expect(yield* floatNow).toStrictEqual([FLOAT - 10_900n, 0n])
         expect([alpha.calls, beta.calls]).toStrictEqual([
@@ -179,7 +179,7 @@ describe("a payout that may have been sent", () => {
         // The question was under way when the record moved: it is answered as if the first one had executed it.
         alpha.executed.push(reference)
         const asked = { ...stored, transaction: { ...stored.transaction, provider: "alpha" } }
-        yield* (yield* Reconciler).ask(asked, "reconciler")
+        yield* (yield* OutcomePoller).ask(asked, "reconciler")
         expect(alpha.calls.at(-1)).toBe("ask")
         expect(yield* onlyRecord).toStrictEqual(stored)
         expect(yield* historyOf(reference)).toStrictEqual([opened, moved, "Unknown"])

@@ -6,7 +6,7 @@ import { AppId } from "../../src/domain/Ids.ts"
 import type { Collections } from "../../src/services/collections/Collections.ts"
 import type { Payouts } from "../../src/services/payouts/Payouts.ts"
 import type { Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
 import { givenDatabase } from "../support/GivenDatabase.ts"
 import { charge, differences, FLOAT, floatNow, givenRoutes, Holder, pay, records, routedTo } from "../support/GivenRoutes.ts"
@@ -73,7 +73,7 @@ describe("the process killed between every two steps of a change of providers, a
               yield* act
               for (let round = 0; round < 4; round++) {
                 yield* TestClock.adjust("20 minutes")
-                yield* (yield* Reconciler).round
+                yield* (yield* OutcomePoller).round
               }
               const all = yield* records
               expect(all).toHaveLength(1)

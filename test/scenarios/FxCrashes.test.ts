@@ -10,7 +10,7 @@ import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../providers/EversendBench.ts"
 import { givenDatabase } from "../support/GivenDatabase.ts"
 import { givenFloat } from "../support/GivenMoney.ts"
@@ -87,7 +87,7 @@ describe("the process killed in the middle of an exchange, and started again", (
       const node = yield* givenServices(url, simulator.eversendBaseUrl)
       yield* Effect.gen(function* () {
         yield* TestClock.adjust("20 minutes")
-        yield* (yield* Reconciler).round
+        yield* (yield* OutcomePoller).round
         const [quote] = yield* (yield* SqlClient.SqlClient)<{ quote_id: string }>`SELECT quote_id FROM fx_quotes`
         yield* exchange(quote?.quote_id ?? "")
         const record = yield* onlyRecord
@@ -152,7 +152,7 @@ describe("the process killed in the middle of an exchange, and started again", (
         expect(yield* act).toBe("refused")
         for (let hour = 0; hour < 26; hour++) {
           yield* TestClock.adjust("1 hour")
-          yield* (yield* Reconciler).round
+          yield* (yield* OutcomePoller).round
         }
         const { transaction } = Option.getOrThrow(yield* onlyRecord)
         expect(transaction).toMatchObject({ kind: "exchange", status: "pending", needsReview: true })

@@ -12,7 +12,7 @@ import { Policy } from "../../src/services/ports/Policy.ts"
 import type { Answer, Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { NOON, payout } from "../support/Given.ts"
@@ -40,7 +40,7 @@ const given = (answer: Answer, { losing = 0, takesMs = 0 } = {}) => {
       ask: () => Effect.as(TestClock.adjust(takesMs), answer)
     }
   }
-  const layer = Reconciler.layer.pipe(
+  const layer = OutcomePoller.layer.pipe(
     Layer.provide(Settlement.layer),
     Layer.provide([
       Layer.mock(Transactions, { byReference: () => Effect.sync(() => Option.some(stored)) }),
@@ -66,7 +66,7 @@ const given = (answer: Answer, { losing = 0, takesMs = 0 } = {}) => {
     ])
   )
   const ask = (actor: Actor, about: StoredTransaction = stored) =>
-    Effect.flatMap(Reconciler, (reconciler) => reconciler.ask(about, actor))
+    Effect.flatMap(OutcomePoller, (poller) => poller.ask(about, actor))
   const moved = (next: Partial<Payout>) => {
     const { transaction } = stored
     if (transaction.kind === "payout") stored = { transaction: { ...transaction, ...next }, revision: stored.revision + 1n }

@@ -7,7 +7,7 @@ import { ChargeGuard, type Guarded } from "../../src/services/collections/Charge
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { collection, NOON } from "../support/Given.ts"
 
 const MINUTE = 60_000
@@ -60,7 +60,7 @@ const guarded = (world: World, own = payer.own) =>
               return Option.some({ revision: 1n, transaction })
             })
         }),
-        Layer.mock(Reconciler, {
+        Layer.mock(OutcomePoller, {
           ask: () =>
             Effect.as(
               Effect.andThen(
@@ -78,7 +78,7 @@ const guarded = (world: World, own = payer.own) =>
         (n) => (n > 0 ? Option.none() : Option.some(guard.holder))
       )
     const ended = yield* ChargeGuard.pipe(
-      Effect.flatMap(({ behind }) => behind({ ...payer, own }, place)),
+      Effect.flatMap(({ guarded }) => guarded({ ...payer, own }, place)),
       Effect.map(Option.some),
       Effect.catchTag("duplicate_charge_in_flight", ({ already_succeeded = "no" }) => Effect.succeed(already_succeeded)),
       Effect.provide(layer),

@@ -9,7 +9,7 @@ import { type Callback, type Hint, ProviderInbox } from "../../src/services/port
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { Ingress } from "../../src/services/settlement/Ingress.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { policy } from "../support/GivenMoney.ts"
 import { newReference } from "./WebhookBench.ts"
 
@@ -151,7 +151,7 @@ const ports = (world: World) => {
       raw: () => Effect.succeed(Option.none()),
       sealedDestination: () => Effect.succeed(Option.none())
     }),
-    Layer.succeed(Reconciler, {
+    Layer.succeed(OutcomePoller, {
       ask: ({ transaction }) =>
         Effect.andThen(
           Effect.sync(() => world.asked.push(transaction.reference)),

@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Answer } from "../../src/services/ports/Provider.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
 import { charge, FLOAT, floatNow, onlyRecord, routedTo } from "../support/GivenRoutes.ts"
 
@@ -21,7 +21,7 @@ it.effect(
       }
       const { node } = yield* routedTo([{ ...alpha, provider }])
       yield* Effect.gen(function* () {
-        const { ask } = yield* Reconciler
+        const { ask } = yield* OutcomePoller
         const look = Effect.flatMap(onlyRecord, (stored) => ask(stored, "callback"))
         expect(yield* charge("one")).toBe("charge_rejected_by_provider")
         expect(yield* look).toBe(false)

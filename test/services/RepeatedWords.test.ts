@@ -5,7 +5,7 @@ import type { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import type { Answer } from "../../src/services/ports/Provider.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { Review } from "../../src/services/settlement/Review.ts"
 import { countingProvider } from "../support/CountingProvider.ts"
 import { auditEntry } from "../support/GivenDatabase.ts"
@@ -49,7 +49,7 @@ const standing = Effect.map(onlyRecord, ({ transaction: { needsReview, status } 
 const hours = Effect.fnUntraced(function* (count: number) {
   for (let hour = 0; hour < count; hour++) {
     yield* TestClock.adjust("1 hour")
-    yield* (yield* Reconciler).round
+    yield* (yield* OutcomePoller).round
   }
 })
 
@@ -66,7 +66,7 @@ it.effect("a resolved review stays resolved while the provider repeats itself, a
       expect(yield* standing).toStrictEqual(["successful", true])
       const { reference } = (yield* onlyRecord).transaction
       yield* resolved(reference, "successful")
-      expect(yield* (yield* Reconciler).round).toBe(0)
+      expect(yield* (yield* OutcomePoller).round).toBe(0)
       const asked = Effect.map((yield* Transactions).history(reference), (lines) => lines.length)
       const before = yield* asked
       yield* hours(80)
@@ -75,7 +75,7 @@ it.effect("a resolved review stays resolved while the provider repeats itself, a
       expect((yield* asked) - before).toBe(2)
       const stored = Option.getOrThrow(yield* (yield* Transactions).byReference(reference))
       yield* says({ ...words.paid, amount: minor(4_000n) })
-      yield* (yield* Reconciler).ask(stored, "callback")
+      yield* (yield* OutcomePoller).ask(stored, "callback")
       expect(yield* standing).toStrictEqual(["successful", true])
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
@@ -91,11 +91,11 @@ it.effect("a payout that was given back as never sent goes to a person once the 
       expect(yield* standing).toStrictEqual(["failed", false])
       const float = yield* floatNow
       yield* says(words.pending)
-      yield* (yield* Reconciler).ask(yield* onlyRecord, "callback")
+      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
       expect(yield* standing).toStrictEqual(["failed", true])
       expect(yield* floatNow).toStrictEqual(float)
       yield* resolved((yield* onlyRecord).transaction.reference, "failed")
-      yield* (yield* Reconciler).ask(yield* onlyRecord, "callback")
+      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
       expect(yield* standing).toStrictEqual(["failed", false])
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)

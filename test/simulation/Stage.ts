@@ -103,7 +103,7 @@ export class Stage {
 
   get rounds(): Effect.Effect<void> {
     return this.callbacks.pipe(
-      Effect.andThen(this.round((services) => services.reconciler.round)),
+      Effect.andThen(this.round((services) => services.poller.round)),
       Effect.andThen(this.round((services) => services.dispatcher.round))
     )
   }

@@ -68,7 +68,7 @@ export class Story {
     if (dice < 40) return this.#begun((one) => this.#together(this.#ask(one), HOLDS))
     if (dice < 50) return this.#again
     if (dice < 63) return this.stage.pass(this.#random.pick(PAUSES))
-    if (dice < 73) return this.stage.round((services) => services.reconciler.round)
+    if (dice < 73) return this.stage.round((services) => services.poller.round)
     if (dice < 82) return this.stage.callbacks
     if (dice < 88) return this.stage.round((services) => services.dispatcher.round)
     if (dice < 93) return Effect.andThen(this.stage.any().node.kill, this.stage.raiseTheDead)
@@ -177,7 +177,7 @@ export class Story {
       if (dice < 3) {
         yield* stage.pass(30 * MINUTE)
         yield* stage.callbacks
-        yield* stage.round((services) => services.reconciler.round)
+        yield* stage.round((services) => services.poller.round)
       } else if (dice < 7) {
         yield* stage.pass(OVERSLEPT_MS)
         yield* ask(stage.process(1 - index))

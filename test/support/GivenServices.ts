@@ -25,7 +25,7 @@ import { Charging } from "../../src/services/collections/Charging.ts"
 import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
 import { Collections } from "../../src/services/collections/Collections.ts"
 import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
-import { Sending } from "../../src/services/payouts/PayoutDispatch.ts"
+import { PayoutDispatch } from "../../src/services/payouts/PayoutDispatch.ts"
 import { PayoutPricing } from "../../src/services/payouts/PayoutPricing.ts"
 import { Payouts } from "../../src/services/payouts/Payouts.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
@@ -41,7 +41,7 @@ import { Reference } from "../../src/services/reference/Reference.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
 import { guardedProviders } from "../../src/services/routing/GuardedProviders.ts"
 import { Routes } from "../../src/services/routing/Routes.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { TenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
@@ -133,8 +133,8 @@ export const servicesOn = (
   const registry = Layer.provideMerge(Layer.provide(guardedProviders, interfered), Circuits.layer)
   return Layer.build(
     Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer, Reference.layer, Capabilities.layer).pipe(
-      Layer.provideMerge(Layer.mergeAll(Records.layer, Sending.layer, ChargeGuard.layer, Charging.layer)),
-      Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, Reconciler.layer)),
+      Layer.provideMerge(Layer.mergeAll(Records.layer, PayoutDispatch.layer, ChargeGuard.layer, Charging.layer)),
+      Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer)),
       Layer.provideMerge(
         Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyChecks.layer, Routes.layer, Velocity.layer, Settlement.layer)
       ),

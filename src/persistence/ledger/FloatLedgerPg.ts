@@ -4,7 +4,7 @@ import { Currency } from "../../domain/Currency.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { type Account, against, type Entry, FloatPosition, slots } from "../../domain/Ledger.ts"
-import { minor, minus } from "../../domain/Money.ts"
+import { minor, minusOrZero } from "../../domain/Money.ts"
 import { currentTraceparent } from "../../runtime/TraceLinks.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import {
@@ -66,7 +66,7 @@ const opened = ({ available, failed, verdict }: typeof OpenRow.Type): Opened => 
 const position = (row: typeof PositionRow.Type): FloatPosition => ({
   currency: row.currency,
   // What the tenant owes is not there to draw from.
-  available: minus(minor(row.available_minor), minor(row.receivable_minor)),
+  available: minusOrZero(minor(row.available_minor), minor(row.receivable_minor)),
   reserved: minor(row.reserved_minor),
   collected: minor(row.collected_minor),
   paidOut: minor(row.paid_out_minor),

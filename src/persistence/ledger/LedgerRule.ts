@@ -25,7 +25,7 @@ export const auditSettings = {
 } as const
 
 /** What the records of some transactions say that they hold and move, as numbers. */
-export const told = (which: string) => `
+export const amountsOf = (which: string) => `
   SELECT t.app_id, t.reference, t.mode, t.kind, t.status, r.currency, coalesce(r."observedAmount", r.amount) AS amount,
     coalesce(r.fees, 0) AS fees, r.principal,
     CASE t.kind WHEN 'payout' THEN r.principal + r."heldFee" WHEN 'exchange' THEN r.amount END AS held,

@@ -72,7 +72,7 @@ export class Authentication extends Context.Service<
             : (yield* nonces.spend(found.caller, nonce, kept))
               ? null
               : "nonce"
-        if (wrong !== null) return yield* Effect.andThen(told(wrong, found.caller), refused(wrong))
+        if (wrong !== null) return yield* Effect.andThen(logRefusal(wrong, found.caller), refused(wrong))
         return found.caller
       }, inSpan("Authentication.authenticate"))
       return Authentication.of({ authenticate })
@@ -81,7 +81,7 @@ export class Authentication extends Context.Service<
 }
 
 /** A tenant's own mistake is told by its name; what a stranger claims to be is not written down. */
-const told = (reason: Wrong, { appId, keyId }: Caller) =>
+const logRefusal = (reason: Wrong, { appId, keyId }: Caller) =>
   Effect.logWarning("a known key's request was refused").pipe(Effect.annotateLogs({ app_id: appId, key_id: keyId, note: reason }))
 
 /** What the signing headers claim; none when one is missing, doubled or malformed. */

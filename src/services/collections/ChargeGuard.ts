@@ -9,7 +9,7 @@ import { isTerminal } from "../../domain/Transaction.ts"
 import { PayerLocks } from "../ports/PayerLocks.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Transactions } from "../ports/Transactions.ts"
-import { Reconciler } from "../settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../settlement/OutcomePoller.ts"
 
 /** How far back an earlier charge of a number counts, from when it was placed (interface.md, "POST /v1/collections" rule 4). */
 const LOOK_BACK_MS = 15 * 60_000
@@ -44,7 +44,7 @@ export class ChargeGuard extends Context.Service<
      * the way. A tenant that makes repeat sales is not stopped by those that were known as successful when its request came. `place`
      * answers none when another charge was faster: then everything is looked at again.
      */
-    readonly behind: <A, E>(
+    readonly guarded: <A, E>(
       payer: Payer,
       place: (guarded: Guarded) => Effect.Effect<Option.Option<A>, E>
     ) => Effect.Effect<A, E | DuplicateChargeInFlight | RequestInProgress>
@@ -55,14 +55,14 @@ export class ChargeGuard extends Context.Service<
     Effect.gen(function* () {
       const locks = yield* PayerLocks
       const transactions = yield* Transactions
-      const reconciler = yield* Reconciler
+      const poller = yield* OutcomePoller
       const tenants = yield* Tenants
 
       // Requests that find the same earlier charge at the same time wait for one question.
       const asks = yield* Cache.makeWith<Reference, boolean>(
         Effect.fnUntraced(function* (reference) {
           const stored = yield* transactions.byReference(reference)
-          return Option.isSome(stored) ? yield* reconciler.ask(stored.value, "request") : false
+          return Option.isSome(stored) ? yield* poller.ask(stored.value, "request") : false
         }),
         { capacity: ASKED_AT_ONCE, timeToLive: () => Duration.zero }
       )
@@ -82,7 +82,7 @@ export class ChargeGuard extends Context.Service<
         return Option.filter(yield* read(reference), ({ status }) => status !== "failed" && status !== "expired")
       })
 
-      const behind = Effect.fn("ChargeGuard.behind")(function* <A, E>(
+      const guarded = Effect.fn("ChargeGuard.behind")(function* <A, E>(
         { appId, mode, own, partyHash }: Payer,
         place: (guarded: Guarded) => Effect.Effect<Option.Option<A>, E>
       ) {
@@ -102,7 +102,7 @@ export class ChargeGuard extends Context.Service<
         return yield* new RequestInProgress({})
       })
 
-      return ChargeGuard.of({ behind })
+      return ChargeGuard.of({ guarded })
     })
   )
 }

@@ -1,20 +1,20 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
-import { tooLateToSend } from "../../domain/Asking.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { type MomoParty, masked, type PayerDetails } from "../../domain/Party.ts"
+import { tooLateToSend } from "../../domain/PollSchedule.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
 import { type Collection, isTerminal } from "../../domain/Transaction.ts"
-import { type RawExchange, trailed } from "../../runtime/ProviderTrail.ts"
+import { type RawExchange, withTrail } from "../../runtime/ProviderTrail.ts"
 import { Codes } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { ChargeOutcome, CodeRejected, Collections, Otp } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
-import { type Able, inTurn, Routes } from "../routing/Routes.ts"
+import { type Able, firstToSucceed, Routes } from "../routing/Routes.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
@@ -80,7 +80,7 @@ export class Charging extends Context.Service<
       const wrong = Effect.fnUntraced(function* (placement: Placement, otp: Otp, { note }: CodeRejected) {
         const { by, claim, collection, partyHash, source } = placement
         const { appId, mode, reference } = collection
-        const heard = yield* codes.wrong({
+        const stored = yield* codes.wrong({
           appId,
           mode,
           reference,
@@ -93,7 +93,7 @@ export class Charging extends Context.Service<
           pinId: otp.pinId,
           message: codeMessage(source),
           expiresAt: collection.createdAt + policy.otpExpiryMs,
-          attemptsRemaining: Math.max(0, WRONG_CODES_AT_MOST - heard),
+          attemptsRemaining: Math.max(0, WRONG_CODES_AT_MOST - stored),
           note
         } as const
         const settled = yield* settlement.apply(reference, fact, "request", by === "create" ? (claim ?? undefined) : undefined)
@@ -110,14 +110,14 @@ export class Charging extends Context.Service<
         if (otp !== null) return Option.none()
         const ready = (charger: Charger, index: number) =>
           Effect.as(routes.ready(charger.provider, "charge"), { charger, left: left.slice(index + 1) })
-        const next = yield* Effect.option(inTurn(left, ready))
+        const next = yield* Effect.option(firstToSucceed(left, ready))
         if (Option.isNone(next)) return Option.none()
         const provider = next.value.charger.provider.name
         const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
         const fact = { _tag: "Rerouted", provider, fee: null, note } as const
         // From before the record is moved: what stands still after that is not sent.
         const takenAt = yield* Clock.currentTimeMillis
-        const record = yield* settlement.heard(from, collection.reference, fact, "request")
+        const record = yield* settlement.applyFromProvider(from, collection.reference, fact, "request")
         return record.provider === provider && !isTerminal(record) ? Option.some({ ...next.value, takenAt }) : Option.none()
       })
 
@@ -134,7 +134,7 @@ export class Charging extends Context.Service<
         let at = { provider: collection.provider, port, left: others, takenAt }
         for (;;) {
           const isLate = isTooLateToSend(at.takenAt, yield* Clock.currentTimeMillis)
-          const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(at.port.charge(order))
+          const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(at.port.charge(order))
           // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
           const moved =
             outcome._tag === "NotSent" && !isLate ? yield* reroute(placement, at.provider, at.left, outcome.note) : Option.none()

@@ -27,7 +27,7 @@ import { Vault } from "../ports/Vault.ts"
 import { Records } from "../Records.ts"
 import { Routes } from "../routing/Routes.ts"
 import type { FinalRefusal, OpenRefusal } from "../settlement/OutcomeAnswer.ts"
-import { Reconciler } from "../settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../settlement/OutcomePoller.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 import { ChargeGuard } from "./ChargeGuard.ts"
 import { Charging, WRONG_CODES_AT_MOST } from "./Charging.ts"
@@ -85,7 +85,7 @@ export class CodeFlow extends Context.Service<
       const transactions = yield* Transactions
       const registry = yield* ProviderRegistry
       const routes = yield* Routes
-      const reconciler = yield* Reconciler
+      const poller = yield* OutcomePoller
       const settlement = yield* Settlement
       const guard = yield* ChargeGuard
       const charging = yield* Charging
@@ -159,7 +159,7 @@ export class CodeFlow extends Context.Service<
           wrongAtMost: WRONG_CODES_AT_MOST
         }
         // The guard may have asked the provider about earlier charges: the clock is read when the code is about to leave.
-        const attempted = yield* guard.behind({ appId, mode, partyHash, own: reference }, ({ holder }) =>
+        const attempted = yield* guard.guarded({ appId, mode, partyHash, own: reference }, ({ holder }) =>
           Effect.gen(function* (): Effect.fn.Return<Option.Option<Begun>> {
             const now = yield* Clock.currentTimeMillis
             if (now >= action.expiresAt) return Option.some({ _tag: "Expired" })
@@ -204,7 +204,7 @@ export class CodeFlow extends Context.Service<
 
       const expired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const stored = yield* transactions.byReference(collection.reference)
-        if (Option.isSome(stored)) yield* reconciler.ask(stored.value, "request")
+        if (Option.isSome(stored)) yield* poller.ask(stored.value, "request")
         return yield* current(caller, collection)
       })
 

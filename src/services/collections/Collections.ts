@@ -136,7 +136,7 @@ export class Collections extends Context.Service<
             Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
           )
         const { collection, opened } = yield* code === null
-          ? guard.behind({ ...number, own: claim.reference }, placed)
+          ? guard.guarded({ ...number, own: claim.reference }, placed)
           : open(draft, null)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { tooLateToSend } from "../../domain/Asking.ts"
 import { type Currency, exponents } from "../../domain/Currency.ts"
 import type { Exchange, LedgerRecord } from "../../domain/Exchange.ts"
 import { type ProviderError, RequestInProgress } from "../../domain/errors/Retriable.ts"
@@ -17,12 +16,13 @@ import {
 import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
-import { type MinorUnits, minor, minus, ZERO } from "../../domain/Money.ts"
+import { type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts"
+import { tooLateToSend } from "../../domain/PollSchedule.ts"
 import type { Quote } from "../../domain/Quote.ts"
 import { smallestReaching } from "../../domain/SmallestSource.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
-import { trailed } from "../../runtime/ProviderTrail.ts"
+import { withTrail } from "../../runtime/ProviderTrail.ts"
 import { Admission } from "../admission/Admission.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -32,7 +32,7 @@ import type { ExchangeQuote, Exchanges as Port } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
 import { Transactions } from "../ports/Transactions.ts"
-import { inTurn, Routes } from "../routing/Routes.ts"
+import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
@@ -94,7 +94,7 @@ export class Exchanges extends Context.Service<
         yield* admission.granted(caller, "fx")
         const traders = yield* routes.anywhere(caller, ({ exchange }) => exchange)
         if (traders.length === 0) return yield* unsupported
-        const { priced, provider } = yield* inTurn(traders, ({ part, provider: { name } }) =>
+        const { priced, provider } = yield* firstToSucceed(traders, ({ part, provider: { name } }) =>
           Effect.map(price(part, query), (quoted) => ({ priced: quoted, provider: name }))
         )
         const made: Quote = {
@@ -126,7 +126,7 @@ export class Exchanges extends Context.Service<
         const { amount, currency, destinationCurrency, token } = quoted
         const isLate = isTooLateToSend(now, yield* Clock.currentTimeMillis)
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
-        const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(port.execute(order))
+        const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(port.execute(order))
         const settled = yield* settlement.apply(claim.reference, outcome, "request", claim, undefined, raw)
         return yield* Effect.fromResult(answerTo(settled, outcome))
       })
@@ -161,7 +161,7 @@ export class Exchanges extends Context.Service<
             return yield* new InsufficientTenantFloat({
               amount_minor: amount,
               estimated_fee_minor: ZERO,
-              shortfall_minor: minus(amount, opened.available)
+              shortfall_minor: minusOrZero(amount, opened.available)
             })
           // No window counts an exchange.
           case "OverCap":

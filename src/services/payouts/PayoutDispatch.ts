@@ -1,28 +1,28 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { tooLateToSend } from "../../domain/Asking.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Destination } from "../../domain/Party.ts"
+import { tooLateToSend } from "../../domain/PollSchedule.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
 import type { Payout } from "../../domain/Transaction.ts"
-import { trailed } from "../../runtime/ProviderTrail.ts"
+import { withTrail } from "../../runtime/ProviderTrail.ts"
 import { inSpan } from "../../runtime/TraceLinks.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Limits } from "../ports/Limits.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
 import { FIRST_REVISION, type StoredTransaction } from "../ports/Transactions.ts"
-import { inTurn } from "../routing/Routes.ts"
+import { firstToSucceed } from "../routing/Routes.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
 import { Settlement } from "../settlement/Settlement.ts"
-import { type Offer, type Payer, PayoutPricing, type PayoutTerms, type Route } from "./PayoutPricing.ts"
+import { type Offer, PayoutPricing, type PayoutProvider, type PayoutRoute, type PayoutTerms } from "./PayoutPricing.ts"
 
 /** A payout whose float is reserved, priced by the one who is to send it. */
 export interface Dispatch {
   readonly payout: Payout
   readonly command: PayoutTerms & { readonly destination: Destination; readonly narration: string | null }
-  readonly route: Route
-  readonly offer: Pick<Offer, "payer" | "quote" | "others">
+  readonly route: PayoutRoute
+  readonly offer: Pick<Offer, "payoutProvider" | "quote" | "others">
   readonly claim: Claim
 }
 
@@ -33,8 +33,8 @@ interface Moved {
 }
 
 /** Sends payouts and settles what was answered. */
-export class Sending extends Context.Service<
-  Sending,
+export class PayoutDispatch extends Context.Service<
+  PayoutDispatch,
   {
     /**
      * Sends once. Only what provably never left goes to the next provider, after the record was moved there: whoever dies in between
@@ -42,9 +42,9 @@ export class Sending extends Context.Service<
      */
     readonly send: (dispatch: Dispatch) => Effect.Effect<LedgerRecord, FinalRefusal | OpenRefusal>
   }
->()("gateway/services/Sending") {
+>()("gateway/services/PayoutDispatch") {
   static readonly layer = Layer.effect(
-    Sending,
+    PayoutDispatch,
     Effect.gen(function* () {
       const pricing = yield* PayoutPricing
       const settlement = yield* Settlement
@@ -64,7 +64,7 @@ export class Sending extends Context.Service<
             narration: command.narration
           }
           const isLate = isTooLateToSend(recordedAt, yield* Clock.currentTimeMillis)
-          const { outcome, raw } = isLate ? tooLateToSend : yield* trailed(offer.payer.part.send(order))
+          const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(offer.payoutProvider.part.send(order))
           // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
           const moved =
             outcome._tag === "NotSent" && !isLate ? yield* reroute({ ...dispatch, offer }, outcome.note) : Option.none<Moved>()
@@ -77,40 +77,49 @@ export class Sending extends Context.Service<
           const settled = yield* settlement.apply(payout.reference, outcome, "request", claim, undefined, raw, last)
           return yield* Effect.fromResult(answerTo(settled, outcome))
         }
-      }, inSpan("Sending.send"))
+      }, inSpan("PayoutDispatch.send"))
 
       /** The next provider's offer, once the record is there; none where nobody is left, or the record has moved on meanwhile. */
       const reroute = Effect.fnUntraced(function* (dispatch: Dispatch, why: string) {
         const { payout, offer } = dispatch
         const next = yield* Effect.option(
-          inTurn(
+          firstToSucceed(
             offer.others,
-            (payer, index) => takingOver(dispatch, payer, index),
+            (payoutProvider, index) => takingOver(dispatch, payoutProvider, index),
             () => true
           )
         )
         if (Option.isNone(next)) return Option.none()
-        const from = offer.payer.provider.name
-        const provider = next.value.payer.provider.name
+        const from = offer.payoutProvider.provider.name
+        const provider = next.value.payoutProvider.provider.name
         const { fee } = next.value.quote
         const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
         const at = yield* Clock.currentTimeMillis
-        const record = yield* settlement.heard(from, payout.reference, { _tag: "Rerouted", provider, fee, note }, "request")
+        const record = yield* settlement.applyFromProvider(
+          from,
+          payout.reference,
+          { _tag: "Rerouted", provider, fee, note },
+          "request"
+        )
         const isThere = record.provider === provider && record.status === "pending"
         return isThere ? Option.some<Moved>({ offer: next.value, at }) : Option.none()
       })
 
       /** What was reserved has to cover it, and what the tenant was told has to stay true. */
-      const takingOver = Effect.fnUntraced(function* ({ command, offer, payout, route }: Dispatch, payer: Payer, index: number) {
+      const takingOver = Effect.fnUntraced(function* (
+        { command, offer, payout, route }: Dispatch,
+        payoutProvider: PayoutProvider,
+        index: number
+      ) {
         // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
-        const ceiling = yield* limits.ceiling(payer.provider.name, payout.currency)
+        const ceiling = yield* limits.ceiling(payoutProvider.provider.name, payout.currency)
         if (Option.isSome(ceiling)) return yield* new ProviderError()
-        const quote = yield* pricing.again(route, payer, command, payout.principal)
+        const quote = yield* pricing.again(route, payoutProvider, command, payout.principal)
         if (!isCovered(payout, quote)) return yield* new ProviderError()
-        return { payer, quote, others: offer.others.slice(index + 1) }
+        return { payoutProvider, quote, others: offer.others.slice(index + 1) }
       })
 
-      return Sending.of({ send })
+      return PayoutDispatch.of({ send })
     })
   )
 }

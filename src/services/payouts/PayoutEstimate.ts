@@ -1,6 +1,6 @@
 import { type Instant, iso } from "../../domain/Instant.ts"
-import { add, type MinorUnits, minus } from "../../domain/Money.ts"
-import type { PayoutTerms, Priced, Route } from "./PayoutPricing.ts"
+import { add, type MinorUnits, minusOrZero } from "../../domain/Money.ts"
+import type { PayoutRoute, PayoutTerms, Priced } from "./PayoutPricing.ts"
 
 export type PayoutEstimate = ReturnType<typeof estimateView>
 
@@ -11,7 +11,7 @@ export const amountCurrencyOf = (terms: PayoutTerms) =>
 /** The answer of a quote (decisions.md section 6). The fee's figures are null where the provider will not quote such an amount. */
 export const estimateView = (
   query: PayoutTerms,
-  { corridor }: Route,
+  { corridor }: PayoutRoute,
   priced: Priced | undefined,
   available: MinorUnits,
   cheaper: { readonly method: string; readonly total: MinorUnits } | undefined,
@@ -35,7 +35,7 @@ export const estimateView = (
       priced?.reachesFloor ?? (!query.deductFeeFromAmount && (corridor.minimum === null || query.amount >= corridor.minimum)),
     affordable: total !== null && total <= available,
     available_minor: available,
-    shortfall_minor: total === null ? null : minus(total, available),
+    shortfall_minor: total === null ? null : minusOrZero(total, available),
     ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total }),
     expires_at: priced === undefined ? null : iso(now + priced.quote.expiresInMs)
   }

@@ -13,7 +13,7 @@ import { Admission, knownNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { PayoutQuote, Payouts, Provider, QuoteRefused } from "../ports/Provider.ts"
 import { BankAccounts, bankCodesOf } from "../reference/BankAccounts.ts"
-import { type Able, inTurn, Routes } from "../routing/Routes.ts"
+import { type Able, firstToSucceed, Routes } from "../routing/Routes.ts"
 
 /** What decides the price of a payout. */
 export interface PayoutTerms {
@@ -29,14 +29,14 @@ export interface PayoutTerms {
 }
 
 /** Where a payout goes: its corridor, who is tried, in order and never nobody, and the destination with its network's own code. */
-export interface Route {
+export interface PayoutRoute {
   readonly corridor: Corridor
-  readonly payers: ReadonlyArray<Payer>
+  readonly providers: ReadonlyArray<PayoutProvider>
   readonly destination: Destination | null
   readonly network: string | null
 }
 
-export type Payer = Able<Payouts>
+export type PayoutProvider = Able<Payouts>
 
 /** `reachesFloor` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
 export interface Priced {
@@ -46,8 +46,8 @@ export interface Priced {
 
 /** A price, and who sends for it; `others` come after it in the route's order. */
 export interface Offer extends Priced {
-  readonly payer: Payer
-  readonly others: ReadonlyArray<Payer>
+  readonly payoutProvider: PayoutProvider
+  readonly others: ReadonlyArray<PayoutProvider>
   /** What the bank said of the recipient, for the history. */
   readonly note: string
 }
@@ -56,24 +56,24 @@ export interface Offer extends Priced {
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
   {
-    readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<Route, CorridorUnsupported | ValidationFailed>
+    readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<PayoutRoute, CorridorUnsupported | ValidationFailed>
     /**
      * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error: without a price
      * nothing is reserved.
      */
     readonly price: (
-      route: Route,
+      route: PayoutRoute,
       terms: PayoutTerms & { readonly destination: Destination }
     ) => Effect.Effect<Offer, ProviderError | ValidationFailed | BankAccountUnresolvable>
-    /** The price of another payer for a payout that was priced before, where `principal` is what is to be sent. */
+    /** The price of another payoutProvider for a payout that was priced before, where `principal` is what is to be sent. */
     readonly again: (
-      route: Route,
-      payer: Payer,
+      route: PayoutRoute,
+      payoutProvider: PayoutProvider,
       terms: PayoutTerms & { readonly destination: Destination },
       principal: MinorUnits
     ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused>
     /** Undefined where the provider will not quote such an amount. */
-    readonly tryPrice: (route: Route, terms: PayoutTerms) => Effect.Effect<Priced | undefined, ProviderError>
+    readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<Priced | undefined, ProviderError>
     /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
     readonly cheaper: (
       caller: Caller,
@@ -108,14 +108,14 @@ export class PayoutPricing extends Context.Service<
             issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
           })
         }
-        const payers = yield* routes.along(caller, corridor, payoutsOf)
-        if (payers.length === 0) return yield* new CorridorUnsupported(key)
+        const providers = yield* routes.along(caller, corridor, payoutsOf)
+        if (providers.length === 0) return yield* new CorridorUnsupported(key)
         return {
           corridor,
-          payers,
+          providers,
           destination: destination?._tag === "momo" && network !== null ? { ...destination, network } : destination,
           network
-        } satisfies Route
+        } satisfies PayoutRoute
       }, inSpan("PayoutPricing.route"))
 
       /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
@@ -127,25 +127,26 @@ export class PayoutPricing extends Context.Service<
           method: terms.method
         })
 
-      const price = Effect.fnUntraced(function* (where: Route, terms: PayoutTerms & { readonly destination: Destination }) {
-        const offered = Effect.fnUntraced(function* (payer: Payer, index: number) {
-          const { provider } = payer
+      const price = Effect.fnUntraced(function* (where: PayoutRoute, terms: PayoutTerms & { readonly destination: Destination }) {
+        const offered = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
+          const { provider } = payoutProvider
           yield* routes.ready(provider, "send")
-          const isOwn = provider === bankCodesOf(where.payers.map((one) => one.provider))
+          const isOwn = provider === bankCodesOf(where.providers.map((one) => one.provider))
           const note = isOwn ? yield* accounts.confirm(provider, terms.destination) : ""
           if (!isOwn) yield* accounts.vouch(provider, terms.destination)
-          const priced = yield* priceOf(where, payer, terms)
-          return { ...priced, payer, others: where.payers.slice(index + 1), note } satisfies Offer
+          const priced = yield* priceOf(where, payoutProvider, terms)
+          return { ...priced, payoutProvider, others: where.providers.slice(index + 1), note } satisfies Offer
         })
-        return yield* inTurn(where.payers, offered, leadsOn).pipe(
+        return yield* firstToSucceed(where.providers, offered, goesToNextProvider).pipe(
           // A definite refusal to quote: asking again would not change it.
           Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
         )
       }, inSpan("PayoutPricing.price"))
 
-      const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: Route, terms: PayoutTerms) {
-        const ask = (payer: Payer) => Effect.andThen(routes.ready(payer.provider, "send"), priceOf(where, payer, terms))
-        const priced = yield* inTurn(where.payers, ask, leadsOn).pipe(
+      const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: PayoutRoute, terms: PayoutTerms) {
+        const ask = (payoutProvider: PayoutProvider) =>
+          Effect.andThen(routes.ready(payoutProvider.provider, "send"), priceOf(where, payoutProvider, terms))
+        const priced = yield* firstToSucceed(where.providers, ask, goesToNextProvider).pipe(
           Effect.catchTag("QuoteRefused", () => Effect.succeed(undefined))
         )
         // A budget that its fee would eat buys nothing: there are no figures to show.
@@ -153,14 +154,14 @@ export class PayoutPricing extends Context.Service<
       })
 
       const again = Effect.fn("PayoutPricing.again")(function* (
-        where: Route,
-        payer: Payer,
+        where: PayoutRoute,
+        payoutProvider: PayoutProvider,
         terms: PayoutTerms & { readonly destination: Destination },
         principal: MinorUnits
       ) {
-        yield* routes.ready(payer.provider, "send")
-        yield* accounts.vouch(payer.provider, terms.destination)
-        return yield* quoteFor(where, payer, terms, terms.deductFeeFromAmount ? principal : terms.amount)
+        yield* routes.ready(payoutProvider.provider, "send")
+        yield* accounts.vouch(payoutProvider.provider, terms.destination)
+        return yield* quoteFor(where, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
       })
 
       const cheaper = Effect.fn("PayoutPricing.cheaper")(function* (caller: Caller, terms: PayoutTerms, available: MinorUnits) {
@@ -183,10 +184,14 @@ export class PayoutPricing extends Context.Service<
       })
 
       const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
-        const payers = yield* routes.along(caller, corridor, payoutsOf)
-        const where = { corridor, payers, destination: null, network: null }
+        const providers = yield* routes.along(caller, corridor, payoutsOf)
+        const where = { corridor, providers, destination: null, network: null }
         const quoted = yield* Effect.option(
-          inTurn(payers, (payer) => priceOf(where, payer, { ...terms, destination: null }), leadsOn)
+          firstToSucceed(
+            providers,
+            (payoutProvider) => priceOf(where, payoutProvider, { ...terms, destination: null }),
+            goesToNextProvider
+          )
         )
         return Option.getOrUndefined(
           Option.map(quoted, ({ quote }) => ({ method: corridor.method, total: add(quote.principal, quote.fee) }))
@@ -209,11 +214,15 @@ const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: 
 const payoutsOf = ({ payouts }: Provider): Payouts | undefined => payouts
 
 /** A provider that cannot be read, or does not do this, says nothing about the next one; what it says of the amount or the party is final. */
-const leadsOn = (error: ProviderError | QuoteRefused | { readonly _tag: "bank_account_unresolvable" }): boolean =>
+const goesToNextProvider = (error: ProviderError | QuoteRefused | { readonly _tag: "bank_account_unresolvable" }): boolean =>
   error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other")
 
-const priceOf = (route: Route, payer: Payer, terms: PayoutTerms): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
-  const quoteOf = (amount: MinorUnits) => quoteFor(route, payer, terms, amount)
+const priceOf = (
+  route: PayoutRoute,
+  payoutProvider: PayoutProvider,
+  terms: PayoutTerms
+): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
+  const quoteOf = (amount: MinorUnits) => quoteFor(route, payoutProvider, terms, amount)
   if (!terms.deductFeeFromAmount)
     return Effect.flatMap(quoteOf(terms.amount), (quote) =>
       quote.principal + quote.fee > LARGEST_AMOUNT
@@ -230,10 +239,10 @@ const priceOf = (route: Route, payer: Payer, terms: PayoutTerms): Effect.Effect<
   )
 }
 
-const reachesFloor = ({ corridor }: Route, quote: PayoutQuote): boolean =>
+const reachesFloor = ({ corridor }: PayoutRoute, quote: PayoutQuote): boolean =>
   corridor.minimum === null || quote.principal >= corridor.minimum
 
-const quoteFor = (route: Route, { part: payouts }: Payer, terms: PayoutTerms, amount: MinorUnits) =>
+const quoteFor = (route: PayoutRoute, { part: payouts }: PayoutProvider, terms: PayoutTerms, amount: MinorUnits) =>
   payouts
     .quote({
       corridor: route.corridor,

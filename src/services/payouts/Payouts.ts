@@ -23,7 +23,7 @@ import {
 import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
 import type { Counter } from "../../domain/Limits.ts"
-import { add, type MinorUnits, minus, ZERO } from "../../domain/Money.ts"
+import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
 import { type Destination, identityOf, maskedDestination } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Payout } from "../../domain/Transaction.ts"
@@ -38,9 +38,9 @@ import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { FinalRefusal, OpenRefusal } from "../settlement/OutcomeAnswer.ts"
-import { Sending } from "./PayoutDispatch.ts"
+import { PayoutDispatch } from "./PayoutDispatch.ts"
 import { amountCurrencyOf, estimateView, type PayoutEstimate } from "./PayoutEstimate.ts"
-import { type Offer, PayoutPricing, type PayoutTerms, type Priced, type Route } from "./PayoutPricing.ts"
+import { type Offer, PayoutPricing, type PayoutRoute, type PayoutTerms, type Priced } from "./PayoutPricing.ts"
 
 export interface PayoutCommand extends PayoutTerms {
   readonly destination: Destination
@@ -82,7 +82,7 @@ export class Payouts extends Context.Service<
       const admission = yield* Admission
       const pricing = yield* PayoutPricing
       const ledger = yield* FloatLedger
-      const sending = yield* Sending
+      const sending = yield* PayoutDispatch
       const identifiers = yield* Identifiers
       const vault = yield* Vault
       const policy = yield* Policy
@@ -172,7 +172,7 @@ export class Payouts extends Context.Service<
         return yield* new InsufficientTenantFloat({
           amount_minor: command.amount,
           estimated_fee_minor: priced.quote.fee,
-          shortfall_minor: minus(total, available),
+          shortfall_minor: minusOrZero(total, available),
           ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total })
         })
       })
@@ -198,8 +198,8 @@ const opening = (
   caller: Caller,
   command: PayoutCommand,
   claim: Claim,
-  route: Route,
-  { payer, quote }: Offer,
+  route: PayoutRoute,
+  { payoutProvider, quote }: Offer,
   createdAt: Instant
 ): Payout => ({
   kind: "payout",
@@ -207,7 +207,7 @@ const opening = (
   reference: claim.reference,
   appId: caller.appId,
   mode: caller.mode,
-  provider: payer.provider.name,
+  provider: payoutProvider.provider.name,
   providerReference: null,
   needsReview: false,
   amount: command.amount,

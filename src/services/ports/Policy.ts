@@ -1,8 +1,8 @@
 import { Context } from "effect"
-import type { AskSchedule } from "../../domain/Asking.ts"
 import type { CircuitPolicy } from "../../domain/CircuitBreaker.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import type { PollSchedule } from "../../domain/PollSchedule.ts"
 import type { RateLimit } from "./RateLimits.ts"
 
 /** The settings that rules need, read once by Config. Durations are milliseconds unless the name says otherwise. */
@@ -17,7 +17,7 @@ export class Policy extends Context.Service<
     /** How many refusals are kept for the keys of one tenant and mode. */
     readonly keptRefusals: RateLimit | "off"
     readonly providerTimeoutMs: number
-    readonly askSchedule: AskSchedule
+    readonly askSchedule: PollSchedule
     readonly collectionExpiryMs: number
     readonly redirectExpiryMs: number
     readonly otpExpiryMs: number

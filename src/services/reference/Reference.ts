@@ -13,7 +13,7 @@ import type { Caller, Capability } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { Balance, PayableBank, PayableCountry, Provider } from "../ports/Provider.ts"
-import { inTurn, Routes } from "../routing/Routes.ts"
+import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import { BankAccounts, resolverOf } from "./BankAccounts.ts"
 import { inFlight } from "./InFlight.ts"
 
@@ -89,7 +89,7 @@ export class Reference extends Context.Service<
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
         const readers = yield* routes.along(caller, row, ({ payouts: pays, reference }) => pays && reference?.banks)
-        const found = yield* inTurn(firstAlone(yield* some(readers, "reference_data")), ({ part: read, provider }) =>
+        const found = yield* firstToSucceed(firstAlone(yield* some(readers, "reference_data")), ({ part: read, provider }) =>
           sharedBanks(`${nameOf(provider)}:${country}`, read(country))
         )
         return found.map((bank): Bank => ({ ...bank, country, currency: row.currency }))
@@ -100,7 +100,7 @@ export class Reference extends Context.Service<
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
         const readers = yield* routes.along(caller, row, (provider) => resolverOf(provider, account.country))
-        return yield* inTurn(firstAlone(yield* some(readers, "bank_resolution")), ({ part: read, provider }) =>
+        return yield* firstToSucceed(firstAlone(yield* some(readers, "bank_resolution")), ({ part: read, provider }) =>
           accounts.holder(provider, read, account)
         )
       })

@@ -44,8 +44,8 @@ export class Circuits extends Context.Service<
           const name = nameOf(line)
           const before = circuits.get(name) ?? CircuitBreaker.closedCircuit
           const [answer, after] = change(before)
-          const told = [answer, before, after] as const
-          return [told, before === after ? circuits : new Map([...circuits, [name, after]])]
+          const result = [answer, before, after] as const
+          return [result, before === after ? circuits : new Map([...circuits, [name, after]])]
         })
 
       const begin = Effect.fnUntraced(function* (line: Line) {
@@ -63,8 +63,8 @@ export class Circuits extends Context.Service<
           null,
           CircuitBreaker.ended(circuit, isTrial, how, policy, now)
         ])
-        if (before._tag === "Closed" && after._tag === "Open") yield* told(line, 1)
-        if (before._tag === "Trial" && after._tag === "Closed") yield* told(line, 0)
+        if (before._tag === "Closed" && after._tag === "Open") yield* logCircuit(line, 1)
+        if (before._tag === "Trial" && after._tag === "Closed") yield* logCircuit(line, 0)
       })
 
       const through = <A, E>(line: Line, { call, hasFailed, instead }: Through<A, E>): Effect.Effect<A, E> =>
@@ -94,7 +94,7 @@ export class Circuits extends Context.Service<
 
 const nameOf = ({ mode, operation, provider }: Line): string => `${provider}:${mode}:${operation}`
 
-const told = ({ mode, operation, provider }: Line, open: 0 | 1) =>
+const logCircuit = ({ mode, operation, provider }: Line, open: 0 | 1) =>
   Metric.update(Metric.withAttributes(openCircuits, { provider, mode, operation }), open).pipe(
     Effect.andThen(
       open === 1

@@ -103,16 +103,16 @@ const isProviderError = (error: { readonly _tag: string }): error is ProviderErr
  * Asks one after another until one answers. A question that failed, or whose refusal leads on, is put to the next; where all did, one that
  * could not be read counts first, because it may answer next time.
  */
-export const inTurn = Effect.fnUntraced(function* <One, A, E extends { readonly _tag: string }>(
+export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { readonly _tag: string }>(
   all: ReadonlyArray<One>,
   ask: (one: One, index: number) => Effect.Effect<A, E>,
-  leadsOn: (error: E) => boolean = isProviderError
+  goesOn: (error: E) => boolean = isProviderError
 ): Effect.fn.Return<A, E | ProviderError> {
   let refused: E | undefined
   for (const [index, one] of all.entries()) {
     const answer = yield* Effect.result(ask(one, index))
     if (Result.isSuccess(answer)) return answer.success
-    if (!leadsOn(answer.failure)) return yield* Effect.fail(answer.failure)
+    if (!goesOn(answer.failure)) return yield* Effect.fail(answer.failure)
     if (refused === undefined || isProviderError(answer.failure)) refused = answer.failure
   }
   return yield* Effect.fail(refused ?? new ProviderError())

@@ -13,7 +13,7 @@ import type { Callbacks, RawCallback } from "../ports/Provider.ts"
 import { type Callback, type Hint, ProviderInbox } from "../ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
-import { Reconciler } from "./OutcomePoller.ts"
+import { OutcomePoller } from "./OutcomePoller.ts"
 
 /** Callbacks looked into at once. */
 const SLOTS = 32
@@ -21,7 +21,7 @@ const SLOTS = 32
 const IDLE_MS = 1_000
 /**
  * Ages, in milliseconds, at which a callback is looked into again that told nothing so far: the first ones are for callbacks that
- * overtake the answer to our own request. Past the last it is parked for a person, and the reconciler goes on by its schedule.
+ * overtake the answer to our own request. Past the last it is parked for a person, and the poller goes on by its schedule.
  */
 export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
 
@@ -57,7 +57,7 @@ export class Ingress extends Context.Service<
       const registry = yield* ProviderRegistry
       const inbox = yield* ProviderInbox
       const transactions = yield* Transactions
-      const reconciler = yield* Reconciler
+      const poller = yield* OutcomePoller
       const identifiers = yield* Identifiers
       const policy = yield* Policy
       // A counter that is not there yet grows from nothing, which no alert sees.
@@ -108,7 +108,7 @@ export class Ingress extends Context.Service<
 
       // A question that broke has told nothing, and the callback must reach its bound all the same.
       const ask = Effect.fnUntraced(function* (stored: StoredTransaction) {
-        const exit = yield* Effect.exit(reconciler.ask(stored, "callback"))
+        const exit = yield* Effect.exit(poller.ask(stored, "callback"))
         if (Exit.isSuccess(exit)) return exit.value
         yield* Effect.logError("asking after a callback broke", exit.cause)
         return false

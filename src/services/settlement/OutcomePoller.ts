@@ -21,8 +21,8 @@ const SLOTS = 16
 const IDLE_MS = 250
 
 /** Asks providers for what nobody told us: transactions whose outcome is open, and late truths about closed ones. */
-export class Reconciler extends Context.Service<
-  Reconciler,
+export class OutcomePoller extends Context.Service<
+  OutcomePoller,
   {
     /**
      * Asks the provider about one transaction now and applies what it says. False when nothing could be learnt. `actor` is why it is
@@ -34,9 +34,9 @@ export class Reconciler extends Context.Service<
     /** Asks for ever. */
     readonly run: Effect.Effect<never>
   }
->()("gateway/services/Reconciler") {
+>()("gateway/services/OutcomePoller") {
   static readonly layer = Layer.effect(
-    Reconciler,
+    OutcomePoller,
     Effect.gen(function* () {
       const transactions = yield* Transactions
       const registry = yield* ProviderRegistry
@@ -44,7 +44,7 @@ export class Reconciler extends Context.Service<
       const policy = yield* Policy
       const codes = yield* Codes
 
-      const ask = Effect.fn("Reconciler.ask")(function* ({ traceparent, transaction }: StoredTransaction, actor: Actor) {
+      const ask = Effect.fn("OutcomePoller.ask")(function* ({ traceparent, transaction }: StoredTransaction, actor: Actor) {
         const { reference } = transaction
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
         yield* linked([traceparent ?? null])
@@ -64,7 +64,7 @@ export class Reconciler extends Context.Service<
         const answer = yield* answerOf(provider.value, transaction)
         // The first that is heard of it is that it came back: it was delivered before.
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
-          yield* settlement.heard(transaction.provider, reference, deliveredBefore(transaction, answer), actor)
+          yield* settlement.applyFromProvider(transaction.provider, reference, deliveredBefore(transaction, answer), actor)
         }
         yield* settlement.answered(question, reference, answer)
         // That something closed is still open is no news: what a callback told of is not to be seen there yet.
@@ -98,9 +98,9 @@ export class Reconciler extends Context.Service<
       const work = (stored: StoredTransaction) =>
         Effect.asVoid(ask(stored, "reconciler")).pipe(Effect.annotateLogs({ reference: stored.transaction.reference }))
 
-      const worker = yield* makeWorker({ name: "Reconciler", slots: SLOTS, idleMs: IDLE_MS, claim, work })
+      const worker = yield* makeWorker({ name: "OutcomePoller", slots: SLOTS, idleMs: IDLE_MS, claim, work })
 
-      return Reconciler.of({ ask, round: worker.round, run: worker.run })
+      return OutcomePoller.of({ ask, round: worker.round, run: worker.run })
     })
   )
 }

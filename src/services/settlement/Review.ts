@@ -1,10 +1,10 @@
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
-import { nextAsk } from "../../domain/Asking.ts"
 import { freeze } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
+import { nextPoll } from "../../domain/PollSchedule.ts"
 import { type Resolution, type Ruling, resolveCollection, resolveExchange, resolvePayout } from "../../domain/Resolution.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
@@ -79,7 +79,7 @@ export class Review extends Context.Service<
           entry,
           line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },
           event,
-          nextAskAt: nextAsk(next, policy.askSchedule, at),
+          nextAskAt: nextPoll(next, policy.askSchedule, at),
           answer: null,
           accepted: false,
           // A correction comes long after the windows of a payout that is failed by it.

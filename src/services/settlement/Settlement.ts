@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
-import { isOverdue, nextAsk } from "../../domain/Asking.ts"
 import type { Decision } from "../../domain/Decision.ts"
 import { freeze } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
@@ -7,6 +6,7 @@ import { decideExchange } from "../../domain/ExchangeMoves.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { decide } from "../../domain/Moves.ts"
+import { isOverdue, nextPoll } from "../../domain/PollSchedule.ts"
 import { believed, counted, type Question } from "../../domain/Question.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
@@ -62,7 +62,7 @@ export class Settlement extends Context.Service<
       last?: StoredTransaction
     ) => Effect.Effect<LedgerRecord>
     /** As `apply`, for what is known of one provider: once the record is at another one this is no news, and leaves nothing. */
-    readonly heard: (provider: string, reference: Reference, fact: Fact, actor: Actor) => Effect.Effect<LedgerRecord>
+    readonly applyFromProvider: (provider: string, reference: Reference, fact: Fact, actor: Actor) => Effect.Effect<LedgerRecord>
     /**
      * As `heard`, for the answer to a question. What "not found" proves is decided by the record as it is when the answer is written, and a
      * question counts once, however often its answer is applied.
@@ -113,7 +113,7 @@ export class Settlement extends Context.Service<
           entry: decision.entry,
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
           event,
-          nextAskAt: nextAsk(next, policy.askSchedule, at),
+          nextAskAt: nextPoll(next, policy.askSchedule, at),
           answer: claim === undefined || answer === null ? null : { claim, answer },
           accepted: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           giveBack: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
@@ -157,7 +157,7 @@ export class Settlement extends Context.Service<
       return Settlement.of({
         apply: (reference, fact, actor, claim, successStatus, raw, last) =>
           write(reference, fact, { actor, claim, successStatus, raw, last }),
-        heard: (from, reference, fact, actor) => write(reference, fact, { from, actor }),
+        applyFromProvider: (from, reference, fact, actor) => write(reference, fact, { from, actor }),
         answered: (question, reference, answer) =>
           write(reference, answer, { question, from: question.provider, actor: question.actor })
       })

@@ -1,4 +1,4 @@
-import { type LedgerRule, told } from "../LedgerRule.ts"
+import { amountsOf, type LedgerRule } from "../LedgerRule.ts"
 
 /** Every entry has its cause, and moves what its record says. */
 export const entryRules: ReadonlyArray<LedgerRule> = [
@@ -36,12 +36,12 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
     rule: "entries_match_the_record",
     counted: "SELECT count(*) FROM journal WHERE phase NOT IN ('credit', 'debit', 'correct')",
     broken: `
-      WITH told AS (${told("true")}),
+      WITH recorded AS (${amountsOf("true")}),
       expected AS (
         SELECT t.app_id, t.reference, j.slot, j.phase, e.account, CASE e.account WHEN 'fx_in' THEN t.destination_currency ELSE t.currency END AS currency,
           e.sign * CASE e.amount WHEN 'held' THEN t.held WHEN 'principal' THEN t.principal WHEN 'fees' THEN t.fees WHEN 'returned' THEN t.returned
             WHEN 'amount' THEN t.amount WHEN 'destination' THEN t.destination END AS amount
-        FROM told t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference
+        FROM recorded t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference
         JOIN (VALUES
           ('payout', 'reserve', 'reserved', 1, 'held'), ('payout', 'settle', 'reserved', -1, 'held'),
           ('payout', 'settle', 'paid_out', 1, 'principal'), ('payout', 'settle', 'provider_fees', 1, 'fees'),
@@ -64,10 +64,10 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
     rule: "corrections_make_the_record",
     counted: "SELECT count(*) FROM journal WHERE phase = 'correct'",
     broken: `
-      WITH told AS (${told("(t.app_id, t.reference) IN (SELECT app_id, reference FROM journal WHERE phase = 'correct')")}),
+      WITH recorded AS (${amountsOf("(t.app_id, t.reference) IN (SELECT app_id, reference FROM journal WHERE phase = 'correct')")}),
       expected AS (
         SELECT t.app_id, t.reference, e.currency, e.account, CASE WHEN t.status = 'successful' THEN e.amount ELSE 0 END AS amount
-        FROM told t CROSS JOIN LATERAL (VALUES
+        FROM recorded t CROSS JOIN LATERAL (VALUES
           ('payout', 'paid_out', principal, currency), ('payout', 'provider_fees', fees, currency),
           ('payout', 'returned', -coalesce(returned, 0), currency),
           ('collection', 'collected', -amount, currency), ('collection', 'provider_fees', fees, currency),

@@ -1,4 +1,4 @@
-import { type LedgerRule, told } from "../LedgerRule.ts"
+import { amountsOf, type LedgerRule } from "../LedgerRule.ts"
 
 const positionColumns = [
   ["available", 1],
@@ -58,8 +58,8 @@ export const positionRules: ReadonlyArray<LedgerRule> = [
     rule: "reserved_is_what_is_open",
     counted: "SELECT count(*) FROM transactions WHERE kind IN ('payout', 'exchange') AND status = 'pending'",
     broken: `
-      WITH told AS (${told("t.status = 'pending'")}),
-      open AS (SELECT app_id, mode, currency, sum(held) AS held FROM told WHERE held > 0 GROUP BY 1, 2, 3)
+      WITH recorded AS (${amountsOf("t.status = 'pending'")}),
+      open AS (SELECT app_id, mode, currency, sum(held) AS held FROM recorded WHERE held > 0 GROUP BY 1, 2, 3)
       SELECT coalesce(p.app_id, o.app_id) || '/' || coalesce(p.mode, o.mode) || '/' || coalesce(p.currency, o.currency) AS subject,
         'reserved is ' || coalesce(p.reserved_minor, 0) || ', what is open holds ' || coalesce(o.held, 0) AS found
       FROM float_positions p FULL JOIN open o ON o.app_id = p.app_id AND o.mode = p.mode AND o.currency = p.currency

@@ -5,7 +5,7 @@ import { afterEach, describe, expect } from "vitest"
 import { minor } from "../../src/domain/Money.ts"
 import { Payouts } from "../../src/services/payouts/Payouts.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { Reconciler } from "../../src/services/settlement/OutcomePoller.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../providers/EversendBench.ts"
 import { givenDatabase } from "../support/GivenDatabase.ts"
 import { givenClaim } from "../support/GivenMoney.ts"
@@ -36,7 +36,7 @@ const pay = (ending: string) =>
 const day = Effect.gen(function* () {
   for (let hour = 0; hour < 26; hour++) {
     yield* TestClock.adjust("1 hour")
-    yield* (yield* Reconciler).round
+    yield* (yield* OutcomePoller).round
   }
 })
 

@@ -17,7 +17,7 @@ export const tooLateToSend = {
 } as const
 
 /** When the provider is asked for a transaction that nobody else settles. Durations are milliseconds. */
-export interface AskSchedule {
+export interface PollSchedule {
   /** Ages at which an open transaction is asked for; the last one repeats. */
   readonly open: ReadonlyArray<number>
 }
@@ -27,7 +27,7 @@ const afterSuccessfulPayout = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 
 /** When to ask next, null for never. `now` bounds it: a schedule that was missed is asked for at once, not for each missed time. */
-export const nextAsk = (transaction: LedgerRecord, schedule: AskSchedule, now: Instant): Instant | null => {
+export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now: Instant): Instant | null => {
   if (isTerminal(transaction)) return lateAsk(transaction)
   if (now - transaction.createdAt >= ASKED_FOR_MS) return null
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
