@@ -81,8 +81,10 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s" }), { excludeTestServi
         class: "terminal",
         details: { issues: [{ path, message: expect.any(String) }] }
       })
-      expect(yield* quote(FROM_UGX)).toStrictEqual(invalid(""))
-      expect(yield* quote({ ...FROM_UGX, source_amount_minor: 5, destination_amount_minor: 5 })).toStrictEqual(invalid(""))
+      expect(yield* quote(FROM_UGX)).toStrictEqual(invalid("source_amount_minor"))
+      expect(yield* quote({ ...FROM_UGX, source_amount_minor: 5, destination_amount_minor: 5 })).toStrictEqual(
+        invalid("destination_amount_minor")
+      )
       expect(yield* quote({ ...FROM_UGX, destination_currency: "UGX", source_amount_minor: 5 })).toStrictEqual(
         invalid("destination_currency")
       )

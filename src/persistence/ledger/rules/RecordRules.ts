@@ -1,5 +1,10 @@
 import type { LedgerRule } from "../LedgerRule.ts"
 
+/** Times are milliseconds in the record; seconds of a distant year as a double are off by some microseconds. */
+function toMillisecond(time: string): string {
+  return `date_trunc('milliseconds', ${time} + interval '500 microseconds')`
+}
+
 // What stands in a column and in the record, by the column's name.
 const columns = [
   ["status", "t.status", "r.status"],
@@ -10,7 +15,7 @@ const columns = [
   ["needs_review", "t.needs_review", 'r."needsReview"'],
   ["provider", "t.provider", "r.provider"],
   ["provider_reference", "t.provider_reference", 'r."providerReference"'],
-  ["created_at", "t.created_at", 'to_timestamp(r."createdAt" / 1000)']
+  ["created_at", toMillisecond("t.created_at"), toMillisecond('to_timestamp(r."createdAt" / 1000)')]
 ] as const
 
 /** A record is one thing, wherever it is written. */
