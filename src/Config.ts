@@ -23,7 +23,7 @@ import { type MinorUnits, minor } from "./domain/Money.ts"
 import { longestOnItsWay, shortestLease } from "./domain/TimeLimits.ts"
 import { knownProviders } from "./providers/Registry.ts"
 
-/** Every setting (running.md, "Settings"). Durations are milliseconds unless the name says otherwise. */
+/** Every setting (contract OPS-4). Durations are milliseconds unless the name says otherwise. */
 export type Settings = ReturnType<typeof parse>
 
 /** All that is wrong with the environment, one line a mistake; never a secret's value. */
@@ -57,7 +57,7 @@ export const realParts: Effect.Effect<ReadonlyArray<string>> = Effect.map(Enviro
 
 const logLevels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error", off: "None" } as const
 
-// decisions.md section 8, "Test-mode ceiling".
+// Contract LIM-13.
 const testCeilings: Readonly<Record<Currency, MinorUnits>> = {
   UGX: minor(20_000n),
   RWF: minor(8_000n),

@@ -162,6 +162,12 @@ const rules: ReadonlyArray<{
   { promise: "pins exact versions", where: /^package\.json$/, offences: looseVersions },
   { promise: "leaves nothing for later", where: everything, except: self, offences: text(/\b(TODO|FIXME)\b/) },
   { promise: "skips no test", where: /^test\/.*\.ts$/, except: self, offences: skippedTests },
+  {
+    promise: "cites no document that is not here",
+    where: everything,
+    except: self,
+    offences: text(/\b(interface|decisions|running|architecture|house|money-path)\.md\b.*/)
+  },
   { promise: "knows no path of a workplace", where: everything, offences: text(/(?<![\w./$}:-])\/(work|root|home|Users)\/\S*/) },
   { promise: "knows no package registry", where: /./, except: self, offences: text(/"resolved": "http.*|registry\.npmjs\S*/) }
 ]

@@ -53,7 +53,7 @@ interface Unsigned {
   readonly body: Uint8Array
 }
 
-/** Signs as a tenant's own client would (interface.md, Authentication): the host and the target are taken as the URL writes them. */
+/** Signs as a tenant's own client would (contract SIG-4 to SIG-8): the host and the target are taken as the URL writes them. */
 export const signingHeaders = Effect.fn("signingHeaders")(function* (key: KeyFile, { body, method, url }: Unsigned) {
   const { reference } = yield* Identifiers
   const nonce = yield* reference

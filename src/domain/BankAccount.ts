@@ -11,7 +11,7 @@ export interface BankAccount {
 /** Whether two spellings name the same holder: banks write in capitals, without accents, and the family name first or last. */
 export const isSameHolder = (a: Redacted.Redacted, b: Redacted.Redacted): boolean => words(a) === words(b)
 
-/** A resolved account as its asker sees it (decisions.md section 6). */
+/** A resolved account as its asker sees it (contract REF-2). */
 export const resolvedView = ({ accountNumber, bankCode, country }: BankAccount, holder: Redacted.Redacted) => ({
   account_name: Redacted.value(holder),
   bank_code: bankCode,

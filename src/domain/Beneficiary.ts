@@ -5,7 +5,7 @@ import { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { type Destination, maskedDestination } from "./Party.ts"
 
-/** A recipient that a tenant has paid, masked; kept once a recipient and mode (decisions.md section 6). */
+/** A recipient that a tenant has paid, masked; kept once a recipient and mode (contract BEN-1). */
 export const Beneficiary = Schema.Struct({
   id: Reference,
   appId: AppId,

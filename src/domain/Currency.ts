@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** The twelve currencies and how many decimals each has (interface.md, "Amounts and currencies"). A currency that is not here has no exponent and is refused. */
+/** The twelve currencies and how many decimals each has (contract AMT-2). A currency that is not here has no exponent and is refused. */
 export const exponents = {
   UGX: 0,
   RWF: 0,

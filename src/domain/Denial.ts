@@ -30,7 +30,7 @@ export const nameKey = (value: string): string =>
 export const maskedDenial = (kind: DenialKind, value: string): string =>
   kind === "screened_name" ? maskedName(value) : masked(numberKey(value))
 
-/** "J••• D••": the first letter of each word (decisions.md section 6). */
+/** "J••• D••": the first letter of each word (contract BEN-2). */
 export const maskedName = (name: string): string =>
   name
     .trim()

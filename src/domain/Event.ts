@@ -3,7 +3,7 @@ import type { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { json } from "./Json.ts"
 
-/** Every kind of event that a tenant can subscribe to (decisions.md section 7). */
+/** Every kind of event that a tenant can subscribe to (contract HOOK-6). */
 export const EventType = Schema.Literals([
   "collection.requires_action",
   "collection.pending",

@@ -9,7 +9,7 @@ import { Collection, Failure, Payout, remembered } from "./Transaction.ts"
 export const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"])
 export type ExchangeStatus = typeof ExchangeStatus.Type
 
-/** Money from one of the tenant's positions into another (decisions.md section 6). Only the provider's rate is paid for it: there is no fee beside it. */
+/** Money from one of the tenant's positions into another (contract FX-5). Only the provider's rate is paid for it: there is no fee beside it. */
 export const Exchange = Schema.Struct({
   kind: Schema.Literal("exchange"),
   status: ExchangeStatus,

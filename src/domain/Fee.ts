@@ -12,7 +12,7 @@ export interface Reduced<Q> {
 }
 
 /**
- * The largest amount x >= floor with x + fee(x) <= budget, and its quote (decisions.md section 1: what remains, less than
+ * The largest amount x >= floor with x + fee(x) <= budget, and its quote (contract PAY-13: what remains, less than
  * one fee step, stays in the float). `quoteOf` asks the provider, and its fee must not fall as the amount rises.
  * Amounts under the floor are never asked for, because a provider refuses to quote them.
  */

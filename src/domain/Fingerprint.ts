@@ -1,7 +1,7 @@
 import type { AppId, Mode } from "./Ids.ts"
 import { json } from "./Json.ts"
 
-/** Where an idempotency key counts (decisions.md section 3): the same key elsewhere is another key. */
+/** Where an idempotency key counts (contract IDEM-4): the same key elsewhere is another key. */
 export interface KeyScope {
   readonly appId: AppId
   readonly mode: Mode

@@ -175,7 +175,7 @@ export const against = (
   })
 })
 
-/** A float position: the fold of a tenant's postings in one currency (interface.md, "Float position"). */
+/** A float position: the fold of a tenant's postings in one currency (contract FLOAT-5). */
 export const FloatPosition = Schema.Struct({
   currency: Currency,
   available: MinorUnits,

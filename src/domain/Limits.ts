@@ -25,7 +25,7 @@ export const windowsOf = (direction: LimitDirection): ReadonlyArray<Window> =>
 
 type Counts = { readonly [W in Window]?: number }
 
-/** decisions.md section 8. A missing window is not limited. */
+/** The limits of a tenant without its own (contract LIM-9). A missing window is not limited. */
 export const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirection]: Counts } } = {
   live: {
     payout: { hour: 600, day: 5_000, destination: 20, destination_day: 100 },

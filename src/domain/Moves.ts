@@ -26,7 +26,7 @@ type Move =
   | "compare"
   | "doubt"
 
-// The table of moves (decisions.md section 5). A missing cell is a move that does not exist: the fact is noted in the
+// The table of moves (contract MOVE-1). A missing cell is a move that does not exist: the fact is noted in the
 // history and nothing else changes. That is what makes a second, late or contradictory fact harmless.
 const payoutMoves: { readonly [S in PayoutStatus]: { readonly [F in FactName]?: Move } } = {
   pending: {

@@ -4,7 +4,7 @@ import { getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString }
 const LONGEST = 32
 
 /**
- * A number as digits with a leading `+`; none unless it has the country's prefix and a possible length (decisions.md section 6).
+ * A number as digits with a leading `+`; none unless it has the country's prefix and a possible length (contract PAY-5).
  * A leading `+` and spaces are accepted. Whether anybody has that number is the provider's to say.
  */
 export const msisdnOf = (text: string, country: string): Option.Option<string> => {

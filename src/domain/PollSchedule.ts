@@ -22,7 +22,7 @@ export interface PollSchedule {
   readonly open: ReadonlyArray<number>
 }
 
-// Late truths: a payout can come back, an expired charge can still succeed (decisions.md section 5).
+// Late truths: a payout can come back, an expired charge can still succeed (contract MOVE-11).
 const afterSuccessfulPayout = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 

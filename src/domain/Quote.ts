@@ -24,7 +24,7 @@ export const Quote = Schema.Struct({
 })
 export type Quote = typeof Quote.Type
 
-/** The answer of `POST /v1/fx/quote` (decisions.md section 6). */
+/** The answer of `POST /v1/fx/quote` (contract FX-1). */
 export const quoteView = (quote: Quote) => ({
   quote_id: quote.id,
   ...amountsView(quote),

@@ -22,7 +22,7 @@ export type Way = "settle" | "release" | "collect" | "close" | "correct" | "keep
 type Ways<S extends string> = { readonly [K in S]: { readonly [O in Resolution["outcome"]]: Way } }
 
 // Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. What is
-// closed is changed by a correction, at most one a record. A success stays a success (decisions.md section 5): a payout that came to
+// closed is changed by a correction, at most one a record. A success stays a success (contract MOVE-8, MOVE-9): a payout that came to
 // nothing is returned in full, and of a collection that was reversed nothing was observed.
 export const ways = {
   payout: {

@@ -1,6 +1,6 @@
 import { Option } from "effect"
 
-/** The ten fields of the signed string, but for the literal `v1` (interface.md, Authentication rule 2). */
+/** The ten fields of the signed string, but for the literal `v1` (contract SIG-4). */
 export interface SignedFields {
   readonly appId: string
   readonly keyId: string

@@ -16,7 +16,7 @@ const ESTIMATES = 3
 const LEAP = 1024n
 
 /**
- * The smallest source whose floored destination reaches `wanted`, and its quote (decisions.md section 6); undefined where none was
+ * The smallest source whose floored destination reaches `wanted`, and its quote (contract FX-3); undefined where none was
  * found within `QUOTES_AT_MOST`. A provider quotes sources only, and what it gives must not fall as the source rises. "too_much" is
  * a source that buys more than can be counted.
  */

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { AppId, Mode } from "./Ids.ts"
 import { Instant } from "./Instant.ts"
 
-/** What a tenant can be granted (decisions.md section 9), in the order in which they are always shown. */
+/** What a tenant can be granted (contract CAP-1), in the order in which they are always shown. */
 export const Capability = Schema.Literals([
   "collections",
   "payouts",

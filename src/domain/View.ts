@@ -7,7 +7,7 @@ import type { FloatPosition } from "./Ledger.ts"
 import type { NextAction, Transaction } from "./Transaction.ts"
 
 /**
- * The tenant-safe record as it stands on the wire (decisions.md section 4): answers, events and reads are the same members in
+ * The tenant-safe record as it stands on the wire (contract TXN-1, TXN-7): answers, events and reads are the same members in
  * the same order, so that they are the same bytes. Amounts stay bigint until `json` writes them.
  */
 export const transactionView = (transaction: Transaction) => {

@@ -30,7 +30,7 @@ export type BodyRefusal = UnknownCurrency | InexactAmount | ValidationFailed
 export const readTree = (bytes: Uint8Array): Result.Result<JsonTree, MalformedRequest> =>
   Result.mapError(parseStrict(bytes), (message) => new MalformedRequest({ issues: [{ path: "", message }] }))
 
-/** A body may repeat its key's mode and may not claim another (interface.md, "What the service does" rule 5). */
+/** A body may repeat its key's mode and may not claim another (contract MODE-3). */
 export const checkMode = (tree: JsonTree, mode: Mode): Result.Result<JsonTree, ModeMismatch> => {
   if (!isJsonObject(tree)) return Result.succeed(tree)
   const claimed = member(tree, "mode")

@@ -7,7 +7,7 @@ export const REQUEST_BYTES = 64 * KIBIBYTE
 export const CALLBACK_BYTES = 256 * KIBIBYTE
 
 const EMPTY = new Uint8Array()
-// What comes with these is drained by the server and ignored (decisions.md section 1).
+// What comes with these is drained by the server and ignored (contract SIG-8).
 const bodyless = new Set(["GET", "HEAD", "DELETE"])
 
 /** The raw body, at most `limit` bytes. A larger one is refused by its declared length, or as soon as one byte too many arrived. */

@@ -8,7 +8,7 @@ import type { StoredAnswer } from "../services/ports/Idempotency.ts"
 
 export type Refusal = TerminalError | RetriableError | AmbiguousError
 
-/** The status of every refusal (decisions.md section 2). Leaving one out does not compile. */
+/** The status of every refusal (contract ERR-5). Leaving one out does not compile. */
 export const statuses = {
   validation_failed: 422,
   malformed_request: 400,

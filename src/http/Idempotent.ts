@@ -43,7 +43,7 @@ export interface MoneyStep<C> {
   readonly successStatus?: number
 }
 
-/** Runs a money step once for each idempotency key (decisions.md section 3). */
+/** Runs a money step once for each idempotency key (contract IDEM-7). */
 export class Idempotent extends Context.Service<
   Idempotent,
   {

@@ -37,7 +37,7 @@ const charge = [
 ] as const
 const read = ["capability_not_allowed", "provider_error", "provider_capability_unsupported"] as const
 
-/** Every operation by its method and route template (interface.md; decisions.md sections 2 and 6). */
+/** Every operation by its method and route template (contract ENV-8, ERR-5). */
 export const operations: Readonly<Record<string, Operation>> = {
   "POST /v1/collections": {
     summary: "Charges a payer",

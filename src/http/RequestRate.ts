@@ -43,7 +43,7 @@ export const kindOf = ({ match, method }: Pick<Asked, "match" | "method">): "mon
   method === "POST" && match._tag === "Found" && moneyPosts.includes(match.route.template) ? "money" : "reads"
 
 const MINUTE_MS = 60_000
-/** Resolving names is how account numbers are guessed (decisions.md section 8). */
+/** Resolving names is how account numbers are guessed (contract LIM-5). */
 const resolution = {
   route: "/v1/reference/resolve-bank-account",
   key: { count: 30, windowMs: MINUTE_MS, burst: 30 },

@@ -5,7 +5,7 @@ import { isReference } from "../domain/Ids.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Beneficiaries, type Position } from "./ports/Beneficiaries.ts"
 
-/** A tenant's saved recipients, masked (interface.md, "Beneficiaries"). */
+/** A tenant's saved recipients, masked (contract BEN-1 to BEN-4). */
 export class BeneficiaryBook extends Context.Service<
   BeneficiaryBook,
   {

@@ -8,7 +8,7 @@ export interface Build {
   readonly version: string
 }
 
-/** What the gateway says of itself (interface.md, "Health records"): whether adapters are registered, never whether they can be reached. */
+/** What the gateway says of itself (contract HEALTH-1, HEALTH-2): whether adapters are registered, never whether they can be reached. */
 export class Health extends Context.Service<
   Health,
   {

@@ -36,7 +36,7 @@ export class Records extends Context.Service<
     readonly positions: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatPosition>>
     /**
      * Answers a request again whose key is pinned to a transaction: in progress while that one is under way, indeterminate while it
-     * is open afterwards, and then the transaction as it now is, or its refusal (decisions.md section 3).
+     * is open afterwards, and then the transaction as it now is, or its refusal (contract IDEM-7).
      */
     readonly again: (
       caller: Caller,

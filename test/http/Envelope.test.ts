@@ -15,7 +15,7 @@ import { type Refusal, refusal, statuses, success } from "../../src/http/Envelop
 
 const reference = Reference.make("00000000000000000000000001")
 
-/** decisions.md section 2, status by code. */
+/** Status by code (contract ERR-5). */
 const table: Readonly<Record<string, number>> = {
   validation_failed: 422,
   idempotency_key_required: 400,

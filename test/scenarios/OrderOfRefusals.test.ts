@@ -46,7 +46,7 @@ const header = (name: string, value: string) => (attempt: Attempt) => ({
   headers: { ...attempt.headers, [name]: value }
 })
 
-// decisions.md section 2, "Order of refusals on a money-moving POST", as one list for each operation.
+// The order of refusals of a request that moves money (contract ERR-10), as one list for each operation.
 
 const beforeTheBody: ReadonlyArray<Violation> = [
   { code: "payload_too_large", status: 413, spoil: body({ padding: "x".repeat(70_000) }) },

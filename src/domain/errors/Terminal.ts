@@ -5,7 +5,7 @@ import { MinorUnits } from "../Money.ts"
 import { FailureCode } from "../Transaction.ts"
 
 // Terminal: a definite refusal. Nothing moved, and the same request with the same key can never do better.
-// The tag is the wire code; the fields are its `details` (decisions.md section 2).
+// The tag is the wire code; the fields are its `details` (contract ERR-5).
 
 export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String })
 export type Issue = typeof Issue.Type

@@ -5,7 +5,7 @@ import { pageOf, pageQuery } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Enveloped } from "./Wire.ts"
 
-/** decisions.md section 6, "beneficiary". */
+/** A saved recipient, masked (contract BEN-2). */
 export const BeneficiaryRecord = Schema.Struct({
   id: Schema.String,
   type: Schema.Literals(["momo", "bank", "wallet"]),

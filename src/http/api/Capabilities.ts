@@ -4,7 +4,7 @@ import { Capability } from "../../domain/Tenant.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Enveloped } from "./Wire.ts"
 
-/** interface.md, "Capability row"; `reason` stands there only when it is not supported. */
+/** One row of what a tenant may do; `reason` stands only where it is not supported (contract CAP-1, CAP-2). */
 export const CapabilityRow = Schema.Struct({
   capability: Capability,
   provider: Schema.String,

@@ -26,7 +26,7 @@ export const Payer = Schema.Struct({ first_name: detail, last_name: detail, emai
 /** The handle of a code that was sent, and the code as the payer typed it. */
 export const Otp = Schema.Struct({ pin_id: text(128), pin: text(32) })
 
-/** `POST /v1/collections` (interface.md, decisions.md section 6). */
+/** `POST /v1/collections` (contract COL-1 to COL-7). */
 export const CollectionBody = Schema.Struct({
   amount_minor: AskedAmount,
   currency: Currency,

@@ -4,7 +4,7 @@ import { Currency } from "../../domain/Currency.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Amount, Enveloped } from "./Wire.ts"
 
-/** interface.md, "Float position". */
+/** A float position (contract FLOAT-1). */
 export const Position = Schema.Struct({
   currency: Currency,
   available_minor: Amount,

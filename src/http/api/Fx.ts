@@ -5,7 +5,7 @@ import { Failure } from "../../domain/Transaction.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, text } from "./Wire.ts"
 
-/** `POST /v1/fx/quote` (decisions.md section 6): exactly one of the two amounts. */
+/** `POST /v1/fx/quote` (contract FX-1): exactly one of the two amounts. */
 export const FxQuoteBody = Schema.Struct({
   source_currency: Currency,
   destination_currency: Currency,

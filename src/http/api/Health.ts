@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Enveloped } from "./Wire.ts"
 
-/** interface.md, "Health records". */
+/** `GET /health` (contract HEALTH-1). */
 export const Liveness = Schema.Struct({ status: Schema.Literal("ok"), release: Schema.String })
 
 export const HealthDetail = Schema.Struct({

@@ -41,7 +41,7 @@ const asked = {
   deduct_fee_from_amount: Schema.optionalKey(Schema.Boolean)
 }
 
-/** `POST /v1/payouts` (interface.md, decisions.md section 6). */
+/** `POST /v1/payouts` (contract PAY-1 to PAY-20). */
 export const PayoutBody = Schema.Struct({
   ...asked,
   destination: Destination,

@@ -19,7 +19,7 @@ export const ResolvedAccount = Schema.Struct({
   masked_account_number: Schema.String
 })
 
-/** interface.md "Corridor row", decisions.md section 6. Only `active` refuses; `availability` is advice. */
+/** A corridor row (contract COR-5, COR-6). Only `active` refuses; `availability` is advice. */
 export const CorridorRow = Schema.Struct({
   ...CorridorKey.fields,
   active: Schema.Boolean,

@@ -68,7 +68,7 @@ const tail = {
   expires_at: Schema.NullOr(Timestamp)
 }
 
-/** A collection as every tenant read shows it (decisions.md section 4). */
+/** A collection as every tenant read shows it (contract TXN-1). */
 export const CollectionRecord = Schema.Struct({
   ...head,
   kind: Schema.Literal("collection"),

@@ -8,7 +8,7 @@ import { ignoredHeader } from "../Ignored.ts"
 import { refundBody } from "../RefundBody.ts"
 import { Signed } from "../SignedRequest.ts"
 
-/** No service stands behind it: no adapter is called, no transaction is loaded and no float moves (interface.md, "POST /v1/refunds"). */
+/** No service stands behind it: no adapter is called, no transaction is loaded and no float moves (contract COL-15). */
 export const RefundsHandlers = HttpApiBuilder.group(Api, "refunds", (handlers) =>
   Effect.succeed(
     handlers.handleRaw("create", () =>

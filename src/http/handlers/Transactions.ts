@@ -8,7 +8,7 @@ import { Api } from "../Api.ts"
 import { auditReason } from "../AuditReason.ts"
 import { Signed } from "../SignedRequest.ts"
 
-/** What only an admin key sees (decisions.md section 4). */
+/** What only an admin key sees (contract TXN-10). */
 const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
   ...transactionView(transaction),
   raw_request: rawRequest,

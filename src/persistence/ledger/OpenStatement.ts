@@ -26,7 +26,7 @@ tenant AS MATERIALIZED (
   WHERE t.app_id IN (SELECT app_id FROM step) AND (SELECT count(*) FROM claim) >= 0
   ORDER BY t.app_id FOR SHARE OF t
 ),
--- The newest charge of each number that is to be charged: the guard's last word (decisions.md section 2).
+-- The newest charge of each number that is to be charged: the guard's last word (contract GUARD-6).
 payer AS MATERIALIZED (
   SELECT l.app_id, l.mode, l.party_hash, l.reference, l.recent FROM payer_locks l
   WHERE (l.app_id, l.mode, l.party_hash) IN (SELECT app_id, mode, party_hash FROM step WHERE guarded)

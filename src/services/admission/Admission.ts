@@ -16,7 +16,7 @@ import { Corridors } from "../ports/Corridors.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"
 
-/** The refusals that come before any provider is asked, each in its place in the contract's order (decisions.md section 2). */
+/** The refusals that come before any provider is asked, each in its place in the contract's order (contract ERR-10). */
 export class Admission extends Context.Service<
   Admission,
   {

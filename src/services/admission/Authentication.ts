@@ -32,7 +32,7 @@ export interface RawRequest {
   readonly body: Uint8Array
 }
 
-/** Says who signed a request (interface.md, Authentication). Every failure is the same Unauthorized. */
+/** Says who signed a request (contract SIG-1 to SIG-15). Every failure is the same Unauthorized. */
 export class Authentication extends Context.Service<
   Authentication,
   {

@@ -11,7 +11,7 @@ import { Tenants } from "../ports/Tenants.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { OutcomePoller } from "../settlement/OutcomePoller.ts"
 
-/** How far back an earlier charge of a number counts, from when it was placed (interface.md, "POST /v1/collections" rule 4). */
+/** How far back an earlier charge of a number counts, from when it was placed (contract GUARD-1). */
 const LOOK_BACK_MS = 15 * 60_000
 /** Each further look means that another charge of the number was placed since the last one. */
 const LOOKS_AT_MOST = 4

@@ -18,7 +18,7 @@ import { type Able, firstToSucceed, Routes } from "../routing/Routes.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
-/** Wrong codes that one transaction may hear (decisions.md section 6). */
+/** Wrong codes that one transaction may hear (contract CODE-6). */
 export const WRONG_CODES_AT_MOST = 5
 
 /** A charge whose record is there and whose payer is free. */

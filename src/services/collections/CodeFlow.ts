@@ -59,7 +59,7 @@ type Begun =
   | { readonly _tag: "Leased"; readonly takenAt: Instant }
   | { readonly _tag: "Expired" }
 
-/** The second half of the code flow (interface.md, "POST /v1/collections/{reference}/authorize"). */
+/** The second half of the code flow (contract CODE-2 to CODE-10). */
 export class CodeFlow extends Context.Service<
   CodeFlow,
   {

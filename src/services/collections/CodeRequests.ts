@@ -43,7 +43,7 @@ export interface SentCode {
   readonly expires_at: string
 }
 
-/** Codes that a caller asks for by hand, to create a collection with them (interface.md, "POST /v1/collections/otp"). */
+/** Codes that a caller asks for by hand, to create a collection with them (contract CODE-11). */
 export class CodeRequests extends Context.Service<
   CodeRequests,
   {

@@ -8,7 +8,7 @@ import { Policy } from "../ports/Policy.ts"
 import type { Collections } from "../ports/Provider.ts"
 import { codeAction } from "./Charging.ts"
 
-/** Codes that one number of a tenant may be sent within the window, whatever they are for (decisions.md section 8). */
+/** Codes that one number of a tenant may be sent within the window, whatever they are for (contract LIM-8). */
 const BOUNDS = { perNumber: 3, windowMs: 10 * 60_000 } as const
 
 /**

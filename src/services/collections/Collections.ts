@@ -74,7 +74,7 @@ export type ChargeRefusal =
   | FinalRefusal
   | OpenRefusal
 
-/** Money in: charging a payer (interface.md, "POST /v1/collections"). */
+/** Money in: charging a payer (contract COL-1 to COL-13). */
 export class Collections extends Context.Service<
   Collections,
   {

@@ -65,7 +65,7 @@ export type FxRefusal =
   | FinalRefusal
   | OpenRefusal
 
-/** Money between a tenant's own positions (decisions.md section 6). */
+/** Money between a tenant's own positions (contract FX-1 to FX-14). */
 export class Exchanges extends Context.Service<
   Exchanges,
   {

@@ -8,7 +8,7 @@ export type PayoutEstimate = ReturnType<typeof estimateView>
 export const amountCurrencyOf = (terms: PayoutTerms) =>
   terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency
 
-/** The answer of a quote (decisions.md section 6). The fee's figures are null where the provider will not quote such an amount. */
+/** The answer of a quote (contract PAY-29 to PAY-32). The fee's figures are null where the provider will not quote such an amount. */
 export const estimateView = (
   query: PayoutTerms,
   { corridor }: PayoutRoute,

@@ -66,7 +66,7 @@ export type PayoutRefusal =
   | FinalRefusal
   | OpenRefusal
 
-/** Money out of the tenant's own float (interface.md, "POST /v1/payouts"). */
+/** Money out of the tenant's own float (contract PAY-1 to PAY-34). */
 export class Payouts extends Context.Service<
   Payouts,
   {

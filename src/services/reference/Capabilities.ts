@@ -10,7 +10,7 @@ import { Tenants } from "../ports/Tenants.ts"
 
 export type UnsupportedReason = "not_permitted" | "provider_not_supported" | "refund_orchestration_not_implemented"
 
-/** interface.md, "Capability row". */
+/** One row of what a tenant may do (contract CAP-1, CAP-2). */
 export interface CapabilityRow {
   readonly capability: Capability
   readonly provider: string

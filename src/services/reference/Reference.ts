@@ -42,7 +42,7 @@ export interface PoolBalance extends Balance {
 type ReadRefusal = CapabilityNotAllowed | ProviderError | ProviderCapabilityUnsupported
 
 /**
- * What is looked up and never moves money (interface.md, "Bank reference data"). Everything but the corridors is asked of the provider
+ * What is looked up and never moves money (contract REF-1 to REF-8). Everything but the corridors is asked of the provider
  * live; identical reads that wait together share one call.
  */
 export class Reference extends Context.Service<

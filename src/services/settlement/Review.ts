@@ -27,7 +27,7 @@ export interface Case {
 /** Why a resolution was not made: one line for the person. Nothing was written. */
 export class NotResolved extends Data.TaggedError("NotResolved")<{ readonly message: string }> {}
 
-/** Records whose outcome only a person can establish (decisions.md section 5). */
+/** Records whose outcome only a person can establish (contract REV-1 to REV-5). */
 export class Review extends Context.Service<
   Review,
   {

@@ -28,7 +28,7 @@ export interface DeliveriesQuery {
   readonly after: Place | null
 }
 
-/** A tenant's own endpoint, what was delivered there, and asking for it again (decisions.md sections 6 and 7). Needs no grant. */
+/** A tenant's own endpoint, what was delivered there, and asking for it again (contract HOOK-19 to HOOK-23). Needs no grant. */
 export class Webhooks extends Context.Service<
   Webhooks,
   {
