@@ -1,15 +1,28 @@
+import type { AppId } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 
 /** What stands between us and one operation of one provider. It opens when too many calls in a row came to nothing. */
 export type Circuit =
-  | { readonly _tag: "Closed"; readonly failures: number }
+  | { readonly _tag: "Closed"; readonly failures: Failures }
   /** Nothing is let through until then; `forMs` is how long it stayed open this time. */
   | { readonly _tag: "Open"; readonly until: Instant; readonly forMs: number }
   /** Half open: one call is under way that decides, and no other is let through. */
   | { readonly _tag: "Trial"; readonly forMs: number }
 
+/** Failures in a row, by whose request they met; null is the gateway's own work. */
+type Failures = ReadonlyMap<AppId | null, number>
+
 /** `abandoned` says nothing about the provider: whoever waited went away. */
 export type CallEnd = "answered" | "failed" | "abandoned"
+
+/** How one call ended. `tenant` is whose request it was, null where it counts whoever asked. */
+export interface Ended {
+  readonly how: CallEnd
+  readonly tenant: AppId | null
+  /** Of the call that a half-open circuit let through. */
+  readonly isTrial: boolean
+  readonly at: Instant
+}
 
 export interface CircuitPolicy {
   /** Failures in a row, with no success between them, that open it. */
@@ -21,7 +34,7 @@ export interface CircuitPolicy {
 /** However often its trials failed, it is tried again after this long. */
 export const LONGEST_OPEN_MS = 5_000
 
-export const closedCircuit: Circuit = { _tag: "Closed", failures: 0 }
+export const closedCircuit: Circuit = { _tag: "Closed", failures: new Map() }
 
 export const letsThrough = (circuit: Circuit, now: Instant): boolean =>
   circuit._tag === "Closed" || (circuit._tag === "Open" && now >= circuit.until)
@@ -30,21 +43,30 @@ export const letsThrough = (circuit: Circuit, now: Instant): boolean =>
 export const begun = (circuit: Circuit): Circuit => (circuit._tag === "Open" ? { _tag: "Trial", forMs: circuit.forMs } : circuit)
 
 /** A call that began while it was closed says nothing about one that has opened since: only its trial does. */
-export const ended = (circuit: Circuit, isTrial: boolean, end: CallEnd, policy: CircuitPolicy, now: Instant): Circuit => {
+export const ended = (circuit: Circuit, { at, how, isTrial, tenant }: Ended, policy: CircuitPolicy): Circuit => {
   if (isTrial !== (circuit._tag === "Trial")) return circuit
   switch (circuit._tag) {
     case "Closed": {
-      if (end !== "failed") return end === "answered" ? closedCircuit : circuit
-      const failures = circuit.failures + 1
-      return failures < policy.failures ? { _tag: "Closed", failures } : opened(policy.openMs, now)
+      if (how !== "failed") return how === "answered" ? closedCircuit : circuit
+      const failures = new Map(circuit.failures).set(tenant, (circuit.failures.get(tenant) ?? 0) + 1)
+      return weight(failures, policy) < policy.failures ? { _tag: "Closed", failures } : opened(policy.openMs, at)
     }
     case "Trial":
-      if (end === "answered") return closedCircuit
-      if (end === "abandoned") return { _tag: "Open", until: now, forMs: circuit.forMs }
-      return opened(Math.max(circuit.forMs, Math.min(circuit.forMs * 2, LONGEST_OPEN_MS)), now)
+      if (how === "answered") return closedCircuit
+      if (how === "abandoned") return { _tag: "Open", until: at, forMs: circuit.forMs }
+      return opened(Math.max(circuit.forMs, Math.min(circuit.forMs * 2, LONGEST_OPEN_MS)), at)
     case "Open":
       return circuit
   }
+}
+
+/**
+ * What a row of failures weighs. A tenant chooses whom it pays, and with that perhaps what the provider fails at: one tenant alone weighs too
+ * little to open what all tenants share.
+ */
+const weight = (failures: Failures, policy: CircuitPolicy): number => {
+  const mostOfOneTenant = Math.ceil(policy.failures / 2)
+  return [...failures].reduce((sum, [tenant, count]) => sum + (tenant === null ? count : Math.min(count, mostOfOneTenant)), 0)
 }
 
 const opened = (forMs: number, now: Instant): Circuit => ({ _tag: "Open", until: now + forMs, forMs })

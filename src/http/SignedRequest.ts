@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { Caller } from "../domain/Tenant.ts"
+import { ActingTenant } from "../runtime/ActingTenant.ts"
 import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
 
 /** A request whose signature was verified. */
@@ -19,7 +20,10 @@ export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { pr
       Effect.flatMap(CurrentRequest, (request) =>
         request.caller === null
           ? Effect.die(new Error(`${path} is a signed endpoint outside the signed paths`))
-          : Effect.provideService(endpoint, Signed, { ...request, caller: request.caller })
+          : endpoint.pipe(
+              Effect.provideService(Signed, { ...request, caller: request.caller }),
+              Effect.provideService(ActingTenant, request.caller.appId)
+            )
       )
     )
   )

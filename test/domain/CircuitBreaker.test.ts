@@ -5,16 +5,20 @@ import {
   type CallEnd,
   type Circuit,
   closedCircuit,
+  type Ended,
   ended,
   LONGEST_OPEN_MS,
   letsThrough
 } from "../../src/domain/CircuitBreaker.ts"
+import { AppId } from "../../src/domain/Ids.ts"
 import { NOON } from "../support/Given.ts"
 
 const policy = { failures: 3, openMs: 1_000 }
 const open: Circuit = { _tag: "Open", until: NOON + 1_000, forMs: 1_000 }
-const failing = (circuit: Circuit, times: number): Circuit =>
-  Array.from({ length: times }).reduce<Circuit>((before) => ended(before, false, "failed", policy, NOON), circuit)
+const call = (how: CallEnd, over: Partial<Ended> = {}): Ended => ({ how, tenant: null, isTrial: false, at: NOON, ...over })
+const trial = (how: CallEnd, at = NOON): Ended => call(how, { isTrial: true, at })
+const failing = (circuit: Circuit, times: number, tenant: AppId | null = null): Circuit =>
+  Array.from({ length: times }).reduce<Circuit>((before) => ended(before, call("failed", { tenant }), policy), circuit)
 
 describe("a circuit", () => {
   it("opens at the last of so many failures in a row", () => {
@@ -24,7 +28,7 @@ describe("a circuit", () => {
   })
 
   it("counts from the beginning after any success", () => {
-    const recovered = ended(failing(closedCircuit, 2), false, "answered", policy, NOON)
+    const recovered = ended(failing(closedCircuit, 2), call("answered"), policy)
     expect(failing(recovered, 2)._tag).toBe("Closed")
   })
 
@@ -35,14 +39,14 @@ describe("a circuit", () => {
   })
 
   it("closes when its trial is answered", () => {
-    expect(ended(begun(open), true, "answered", policy, NOON)).toStrictEqual(closedCircuit)
+    expect(ended(begun(open), trial("answered"), policy)).toStrictEqual(closedCircuit)
   })
 
   it("stays open twice as long after each trial that fails, up to a bound", () => {
     let circuit: Circuit = open
     const lengths: Array<number> = []
-    for (let trial = 0; trial < 7; trial++) {
-      circuit = ended(begun(circuit), true, "failed", policy, NOON)
+    for (let tries = 0; tries < 7; tries++) {
+      circuit = ended(begun(circuit), trial("failed"), policy)
       if (circuit._tag === "Open") lengths.push(circuit.forMs)
     }
     expect(lengths).toStrictEqual([2_000, 4_000, ...Array<number>(5).fill(LONGEST_OPEN_MS)])
@@ -50,22 +54,30 @@ describe("a circuit", () => {
 
   it("is never open for less than it is set to, however long that is", () => {
     const long = { failures: 1, openMs: 60_000 }
-    const first = ended(closedCircuit, false, "failed", long, NOON)
-    expect(ended(begun(first), true, "failed", long, NOON)).toStrictEqual(first)
+    const first = ended(closedCircuit, call("failed"), long)
+    expect(ended(begun(first), trial("failed"), long)).toStrictEqual(first)
   })
 
   it("may be tried at once by the next when whoever tried it went away", () => {
-    expect(letsThrough(ended(begun(open), true, "abandoned", policy, NOON + 2_000), NOON + 2_000)).toBe(true)
+    expect(letsThrough(ended(begun(open), trial("abandoned", NOON + 2_000), policy), NOON + 2_000)).toBe(true)
   })
 
   it.each<CallEnd>(["answered", "failed", "abandoned"])(
     "does not listen to a call of before that ends %s while it is open",
     (end) => {
-      expect(ended(open, false, end, policy, NOON)).toBe(open)
-      const trial = begun(open)
-      expect(ended(trial, false, end, policy, NOON)).toBe(trial)
+      expect(ended(open, call(end), policy)).toBe(open)
+      const halfOpen = begun(open)
+      expect(ended(halfOpen, call(end), policy)).toBe(halfOpen)
     }
   )
+
+  it("is not opened by one tenant alone, however often its calls fail, and is by two", () => {
+    const [one, two] = [AppId.make("one"), AppId.make("two")]
+    const half = failing(closedCircuit, 1_000, one)
+    expect(half._tag).toBe("Closed")
+    expect(failing(half, 1, two)).toStrictEqual(open)
+    expect(failing(ended(half, call("answered", { tenant: two }), policy), 1, two)._tag).toBe("Closed")
+  })
 
   it("opens if and only if so many failures came in a row, whatever else came", () =>
     fc.assert(
@@ -74,7 +86,7 @@ describe("a circuit", () => {
         let row = 0
         let opened = false
         for (const end of ends) {
-          circuit = ended(circuit, false, end, policy, NOON)
+          circuit = ended(circuit, call(end), policy)
           row = end === "answered" ? 0 : row + (end === "failed" ? 1 : 0)
           opened ||= row >= policy.failures
         }

@@ -2,6 +2,8 @@ import { it } from "@effect/vitest"
 import { Effect, Metric, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
+import { AppId } from "../../src/domain/Ids.ts"
+import { ActingTenant } from "../../src/runtime/ActingTenant.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
@@ -146,6 +148,63 @@ describe("a provider that everybody waits for", () => {
           expect(answers.at(-2)).toStrictEqual({ _tag: "NotSent", note: "connection refused" })
           expect(answers.at(-1)).toStrictEqual({ _tag: "NotSent", note: "circuit open" })
         }
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a tenant whose recipients make a provider fail", () => {
+  const asTenant = (name: string) => Effect.provideService(ActingTenant, AppId.make(name))
+  const line = { provider: "alpha", mode: "live", operation: "send" } as const
+  const send = Effect.gen(function* () {
+    const provider = Option.getOrThrow((yield* ProviderRegistry).find("alpha", "live"))
+    return yield* provider.payouts?.send({ reference: "R" } as never) ?? Effect.die("it pays nobody out")
+  })
+
+  it.effect("is held back alone, and no other tenant is; its own trial lets it on again", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha", { sending: "executed in silence" })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        const { isOpen } = yield* Circuits
+        yield* Effect.forEach(Array.from({ length: 5 * FAILURES }), () => send).pipe(asTenant("attacker"))
+        expect(times(alpha, "send")).toBe(FAILURES)
+        expect(yield* isOpen(line).pipe(asTenant("attacker"))).toBe(true)
+        expect(yield* isOpen(line).pipe(asTenant("neighbour"))).toBe(false)
+        // Operators see it: it may be an outage that only one tenant meets yet.
+        expect(yield* gauge("alpha", "send")).toBe(1)
+        alpha.script.sending = "executed"
+        expect((yield* send.pipe(asTenant("neighbour")))._tag).not.toBe("NotSent")
+        expect(yield* send.pipe(asTenant("attacker"))).toMatchObject({ _tag: "NotSent", note: "circuit open" })
+        yield* TestClock.adjust("1 second")
+        expect((yield* send.pipe(asTenant("attacker")))._tag).not.toBe("NotSent")
+        expect(yield* gauge("alpha", "send")).toBe(0)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("and an outage that several tenants meet holds all of them back", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha", { sending: "executed in silence" })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        for (const tenant of ["one", "two"])
+          yield* Effect.forEach(Array.from({ length: FAILURES / 2 }), () => send).pipe(asTenant(tenant))
+        expect(yield* (yield* Circuits).isOpen(line).pipe(asTenant("three"))).toBe(true)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("one that never asks again is forgotten, so that nothing seems held back for ever", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha", { sending: "executed in silence" })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        yield* Effect.forEach(Array.from({ length: FAILURES }), () => send).pipe(asTenant("gone"))
+        alpha.script.sending = "executed"
+        yield* TestClock.adjust("2 minutes")
+        yield* send.pipe(asTenant("neighbour"))
+        expect(yield* gauge("alpha", "send")).toBe(0)
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

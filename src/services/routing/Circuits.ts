@@ -1,6 +1,8 @@
 import { Clock, Context, Effect, Exit, Layer, Metric, Ref } from "effect"
 import * as CircuitBreaker from "../../domain/CircuitBreaker.ts"
-import type { Mode } from "../../domain/Ids.ts"
+import type { AppId, Mode } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { ActingTenant } from "../../runtime/ActingTenant.ts"
 import { Policy } from "../ports/Policy.ts"
 
 /** What a provider is asked to do. Questions about what may have been sent are not among them: nothing ever stops those. */
@@ -21,14 +23,20 @@ export interface Through<A, E> {
 }
 
 const openCircuits = Metric.gauge("gateway_provider_circuit_open", {
-  description: "1 while calls of this kind to this provider are held back, else 0."
+  description: "1 while calls of this kind to this provider are held back, be it for all tenants or for one, else 0."
 })
 
-/** The circuits of this process: other nodes find out for themselves. */
+/** A tenant whose calls fail alone is forgotten when it asked for nothing this long after its calls were let through again. */
+const FORGOTTEN_AFTER_MS = 60_000
+
+/**
+ * The circuits of this process: other nodes find out for themselves. Each line has one that all tenants share and one for each tenant: a
+ * tenant whose own recipients make the provider fail opens its own and nobody else's.
+ */
 export class Circuits extends Context.Service<
   Circuits,
   {
-    /** A call begun now would be held back. */
+    /** A call begun now, for the tenant whose request this is, would be held back. */
     readonly isOpen: (line: Line) => Effect.Effect<boolean>
     readonly through: <A, E>(line: Line, wish: Through<A, E>) => Effect.Effect<A, E>
   }
@@ -37,54 +45,63 @@ export class Circuits extends Context.Service<
     Circuits,
     Effect.gen(function* () {
       const { circuit: policy } = yield* Policy
-      const all = yield* Ref.make<ReadonlyMap<string, CircuitBreaker.Circuit>>(new Map())
+      const all = yield* Ref.make<ReadonlyMap<string, LineCircuits>>(new Map())
 
-      const changed = <A>(line: Line, change: (circuit: CircuitBreaker.Circuit) => readonly [A, CircuitBreaker.Circuit]) =>
-        Ref.modify(all, (circuits) => {
-          const name = nameOf(line)
-          const before = circuits.get(name) ?? CircuitBreaker.closedCircuit
+      const changed = <A>(line: Line, change: (circuits: LineCircuits) => readonly [A, LineCircuits]) =>
+        Ref.modify(all, (lines) => {
+          const before = lines.get(nameOf(line)) ?? noCircuits
           const [answer, after] = change(before)
-          const result = [answer, before, after] as const
-          return [result, before === after ? circuits : new Map([...circuits, [name, after]])]
+          const result = { answer, before, after } as const
+          return [result, before === after ? lines : new Map([...lines, [nameOf(line), after]])]
         })
 
-      const begin = Effect.fnUntraced(function* (line: Line) {
+      const begin = Effect.fnUntraced(function* (line: Line, tenant: AppId | null) {
         const now = yield* Clock.currentTimeMillis
-        const [isLet, , after] = yield* changed(line, (circuit) => {
-          const lets = CircuitBreaker.letsThrough(circuit, now)
-          return [lets, lets ? CircuitBreaker.begun(circuit) : circuit]
+        const { answer } = yield* changed(line, (circuits) => {
+          const own = ownOf(circuits, tenant)
+          if (!CircuitBreaker.letsThrough(circuits.shared, now) || !CircuitBreaker.letsThrough(own, now))
+            return [{ isLet: false, isTrial: false, isOwnTrial: false }, circuits]
+          const [shared, ownBegun] = [CircuitBreaker.begun(circuits.shared), CircuitBreaker.begun(own)]
+          const begun: Begun & { readonly isLet: boolean } = {
+            isLet: true,
+            isTrial: shared._tag === "Trial",
+            isOwnTrial: ownBegun._tag === "Trial"
+          }
+          return [begun, withOwn({ ...circuits, shared }, tenant, ownBegun)]
         })
-        return { isLet, isTrial: isLet && after._tag === "Trial" }
+        return answer
       })
 
-      const end = Effect.fnUntraced(function* (line: Line, isTrial: boolean, how: CircuitBreaker.CallEnd) {
-        const now = yield* Clock.currentTimeMillis
-        const [, before, after] = yield* changed(line, (circuit) => [
-          null,
-          CircuitBreaker.ended(circuit, isTrial, how, policy, now)
-        ])
-        if (before._tag === "Closed" && after._tag === "Open") yield* logCircuit(line, 1)
-        if (before._tag === "Trial" && after._tag === "Closed") yield* logCircuit(line, 0)
+      const end = Effect.fnUntraced(function* (line: Line, tenant: AppId | null, begun: Begun, how: CircuitBreaker.CallEnd) {
+        const at = yield* Clock.currentTimeMillis
+        const { after, before } = yield* changed(line, (circuits) => {
+          const shared = CircuitBreaker.ended(circuits.shared, { how, tenant, isTrial: begun.isTrial, at }, policy)
+          const own = CircuitBreaker.ended(ownOf(circuits, tenant), { how, tenant: null, isTrial: begun.isOwnTrial, at }, policy)
+          return [null, forgetting(withOwn({ ...circuits, shared }, tenant, own), at)]
+        })
+        yield* logChange(line, null, before.shared, after.shared)
+        if (tenant !== null) yield* logChange(line, tenant, ownOf(before, tenant), ownOf(after, tenant))
+        if (isHeldBack(before) !== isHeldBack(after)) yield* showing(line, isHeldBack(after))
       })
 
       const through = <A, E>(line: Line, { call, hasFailed, instead }: Through<A, E>): Effect.Effect<A, E> =>
         Effect.uninterruptibleMask((restore) =>
           Effect.gen(function* () {
-            const { isLet, isTrial } = yield* begin(line)
-            if (!isLet) return yield* instead
+            const tenant = yield* ActingTenant
+            const begun = yield* begin(line, tenant)
+            if (!begun.isLet) return yield* instead
             const exit = yield* Effect.exit(restore(call))
-            yield* end(
-              line,
-              isTrial,
-              hasFailed(exit) ? "failed" : Exit.isFailure(exit) && Exit.hasInterrupts(exit) ? "abandoned" : "answered"
-            )
+            const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
+            yield* end(line, tenant, begun, hasFailed(exit) ? "failed" : isAbandoned ? "abandoned" : "answered")
             return yield* exit
           })
         )
 
       const isOpen = Effect.fnUntraced(function* (line: Line) {
-        const circuit = (yield* Ref.get(all)).get(nameOf(line))
-        return circuit !== undefined && !CircuitBreaker.letsThrough(circuit, yield* Clock.currentTimeMillis)
+        const circuits = (yield* Ref.get(all)).get(nameOf(line)) ?? noCircuits
+        const now = yield* Clock.currentTimeMillis
+        const own = ownOf(circuits, yield* ActingTenant)
+        return !CircuitBreaker.letsThrough(circuits.shared, now) || !CircuitBreaker.letsThrough(own, now)
       })
 
       return Circuits.of({ isOpen, through })
@@ -92,14 +109,61 @@ export class Circuits extends Context.Service<
   )
 }
 
+/** What stands before one line. Whoever is not named among the tenants has a closed one. */
+interface LineCircuits {
+  readonly shared: CircuitBreaker.Circuit
+  readonly tenants: ReadonlyMap<AppId, CircuitBreaker.Circuit>
+}
+
+interface Begun {
+  readonly isTrial: boolean
+  readonly isOwnTrial: boolean
+}
+
+const noCircuits: LineCircuits = { shared: CircuitBreaker.closedCircuit, tenants: new Map() }
+
+const ownOf = ({ tenants }: LineCircuits, tenant: AppId | null): CircuitBreaker.Circuit =>
+  (tenant === null ? undefined : tenants.get(tenant)) ?? CircuitBreaker.closedCircuit
+
+const withOwn = (circuits: LineCircuits, tenant: AppId | null, own: CircuitBreaker.Circuit): LineCircuits => {
+  if (tenant === null || own === ownOf(circuits, tenant)) return circuits
+  const tenants = new Map(circuits.tenants)
+  if (own === CircuitBreaker.closedCircuit) tenants.delete(tenant)
+  else tenants.set(tenant, own)
+  return { ...circuits, tenants }
+}
+
+const forgetting = (circuits: LineCircuits, now: Instant): LineCircuits => {
+  const isOver = (own: CircuitBreaker.Circuit) => own._tag === "Open" && now >= own.until + FORGOTTEN_AFTER_MS
+  const kept = [...circuits.tenants].filter(([, own]) => !isOver(own))
+  return kept.length === circuits.tenants.size ? circuits : { ...circuits, tenants: new Map(kept) }
+}
+
+const isHeldBack = ({ shared, tenants }: LineCircuits): boolean =>
+  [shared, ...tenants.values()].some(({ _tag }) => _tag !== "Closed")
+
 const nameOf = ({ mode, operation, provider }: Line): string => `${provider}:${mode}:${operation}`
 
-const logCircuit = ({ mode, operation, provider }: Line, open: 0 | 1) =>
-  Metric.update(Metric.withAttributes(openCircuits, { provider, mode, operation }), open).pipe(
-    Effect.andThen(
-      open === 1
-        ? Effect.logWarning("a circuit opened: the provider fails, and is left alone for a while")
-        : Effect.logInfo("a circuit closed: the provider answers again")
-    ),
-    Effect.annotateLogs({ provider, mode, operation })
-  )
+const showing = ({ mode, operation, provider }: Line, isOpen: boolean) =>
+  Metric.update(Metric.withAttributes(openCircuits, { provider, mode, operation }), isOpen ? 1 : 0)
+
+const logChange = (
+  { mode, operation, provider }: Line,
+  tenant: AppId | null,
+  before: CircuitBreaker.Circuit,
+  after: CircuitBreaker.Circuit
+): Effect.Effect<void> => {
+  const whose = tenant === null ? { provider, mode, operation } : { provider, mode, operation, app_id: tenant }
+  if (before._tag === "Closed" && after._tag === "Open")
+    return Effect.annotateLogs(
+      Effect.logWarning(
+        tenant === null
+          ? "a circuit opened: the provider fails, and is left alone for a while"
+          : "a circuit opened for one tenant: the provider fails at its calls"
+      ),
+      whose
+    )
+  return before._tag === "Trial" && after._tag === "Closed"
+    ? Effect.annotateLogs(Effect.logInfo("a circuit closed: the provider answers again"), whose)
+    : Effect.void
+}
