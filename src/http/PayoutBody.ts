@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { AmountTypeRequired, type Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
-import type { PayoutTerms } from "../services/payouts/PayoutPricing.ts"
+import type { PayoutTerms } from "../services/payouts/PayoutPrice.ts"
 import type { PayoutCommand } from "../services/payouts/Payouts.ts"
 import { PayoutBody, QuoteBody } from "./api/Payouts.ts"
 import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"

@@ -15,7 +15,8 @@ import { FIRST_REVISION, type StoredTransaction } from "../ports/Transactions.ts
 import { firstToSucceed } from "../routing/Routes.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
 import { Settlement } from "../settlement/Settlement.ts"
-import { type Offer, PayoutPricing, type PayoutProvider, type PayoutRoute, type PayoutTerms } from "./PayoutPricing.ts"
+import type { Offer, PayoutProvider, PayoutRoute, PayoutTerms } from "./PayoutPrice.ts"
+import { PayoutPricing } from "./PayoutPricing.ts"
 
 /** A payout whose float is reserved, priced by the one who is to send it. */
 export interface Dispatch {

@@ -1,6 +1,6 @@
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { add, type MinorUnits, minusOrZero } from "../../domain/Money.ts"
-import type { PayoutRoute, PayoutTerms, Priced } from "./PayoutPricing.ts"
+import type { PayoutRoute, PayoutTerms, Priced } from "./PayoutPrice.ts"
 
 export type PayoutEstimate = ReturnType<typeof estimateView>
 

@@ -1,56 +1,26 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor, CorridorKey, Method } from "../../domain/Corridor.ts"
-import type { Currency } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import { type BankAccountUnresolvable, CorridorUnsupported, type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
-import { largestWithin } from "../../domain/Fee.ts"
-import { add, LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
+import { add, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import type { AmountType } from "../../domain/Transaction.ts"
 import { inSpan } from "../../runtime/TraceLinks.ts"
 import { Admission, knownNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { PayoutQuote, Payouts, Provider, QuoteRefused } from "../ports/Provider.ts"
 import { BankAccounts, bankCodesOf } from "../reference/BankAccounts.ts"
-import { type Able, firstToSucceed, Routes } from "../routing/Routes.ts"
-
-/** What decides the price of a payout. */
-export interface PayoutTerms {
-  readonly amount: MinorUnits
-  readonly currency: Currency
-  readonly destinationCurrency: Currency
-  readonly country: string
-  readonly method: "momo" | "bank" | "wallet"
-  /** Null when a tenant only asks for a quote. */
-  readonly destination: Destination | null
-  readonly amountType: AmountType | null
-  readonly deductFeeFromAmount: boolean
-}
-
-/** Where a payout goes: its corridor, who is tried, in order and never nobody, and the destination with its network's own code. */
-export interface PayoutRoute {
-  readonly corridor: Corridor
-  readonly providers: ReadonlyArray<PayoutProvider>
-  readonly destination: Destination | null
-  readonly network: string | null
-}
-
-export type PayoutProvider = Able<Payouts>
-
-/** `reachesFloor` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
-export interface Priced {
-  readonly quote: PayoutQuote
-  readonly reachesFloor: boolean
-}
-
-/** A price, and who sends for it; `others` come after it in the route's order. */
-export interface Offer extends Priced {
-  readonly payoutProvider: PayoutProvider
-  readonly others: ReadonlyArray<PayoutProvider>
-  /** What the bank said of the recipient, for the history. */
-  readonly note: string
-}
+import { firstToSucceed, Routes } from "../routing/Routes.ts"
+import {
+  goesToNextProvider,
+  type Offer,
+  type PayoutProvider,
+  type PayoutRoute,
+  type PayoutTerms,
+  type Priced,
+  priceOf,
+  quoteFor
+} from "./PayoutPrice.ts"
 
 /** Routes and prices payouts by the provider's own quotes. */
 export class PayoutPricing extends Context.Service<
@@ -209,47 +179,4 @@ const quoteIssues = {
   other: { path: "", message: "the provider refuses to quote this payout" }
 } as const satisfies Record<QuoteRefused["kind"], Issue>
 
-const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "amount and fee are more than can be counted" }
-
 const payoutsOf = ({ payouts }: Provider): Payouts | undefined => payouts
-
-/** A provider that cannot be read, or does not do this, says nothing about the next one; what it says of the amount or the party is final. */
-const goesToNextProvider = (error: ProviderError | QuoteRefused | { readonly _tag: "bank_account_unresolvable" }): boolean =>
-  error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other")
-
-const priceOf = (
-  route: PayoutRoute,
-  payoutProvider: PayoutProvider,
-  terms: PayoutTerms
-): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
-  const quoteOf = (amount: MinorUnits) => quoteFor(route, payoutProvider, terms, amount)
-  if (!terms.deductFeeFromAmount)
-    return Effect.flatMap(quoteOf(terms.amount), (quote) =>
-      quote.principal + quote.fee > LARGEST_AMOUNT
-        ? Effect.fail(uncountable)
-        : Effect.succeed({ quote, reachesFloor: reachesFloor(route, quote) })
-    )
-  return Effect.map(
-    largestWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf),
-    ({ amount, quote, reachesFloor: reaches }) => ({
-      // Below the floor the figures are what the fee of the whole budget leaves.
-      quote: reaches ? quote : { ...quote, principal: amount, destinationAmount: amount },
-      reachesFloor: reaches
-    })
-  )
-}
-
-const reachesFloor = ({ corridor }: PayoutRoute, quote: PayoutQuote): boolean =>
-  corridor.minimum === null || quote.principal >= corridor.minimum
-
-const quoteFor = (route: PayoutRoute, { part: payouts }: PayoutProvider, terms: PayoutTerms, amount: MinorUnits) =>
-  payouts
-    .quote({
-      corridor: route.corridor,
-      amount,
-      amountType: terms.amountType ?? "SOURCE",
-      destinationCurrency: terms.destinationCurrency,
-      destinationCountry: route.destination?.country ?? terms.country,
-      destination: route.destination
-    })
-    .pipe(Effect.flatMap((answer) => ("_tag" in answer ? Effect.fail(answer) : Effect.succeed(answer))))

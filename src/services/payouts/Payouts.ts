@@ -40,7 +40,8 @@ import { Vault } from "../ports/Vault.ts"
 import type { FinalRefusal, OpenRefusal } from "../settlement/OutcomeAnswer.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
 import { amountCurrencyOf, estimateView, type PayoutEstimate } from "./PayoutEstimate.ts"
-import { type Offer, PayoutPricing, type PayoutRoute, type PayoutTerms, type Priced } from "./PayoutPricing.ts"
+import type { Offer, PayoutRoute, PayoutTerms, Priced } from "./PayoutPrice.ts"
+import { PayoutPricing } from "./PayoutPricing.ts"
 
 export interface PayoutCommand extends PayoutTerms {
   readonly destination: Destination
