@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { LatestTime } from "../runtime/LatestTime.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 
 /** How often the database is asked for its time. */
@@ -9,6 +10,7 @@ export const SKEW_AT_MOST_MS = 2_000
 
 const NANOS_A_MICRO = 1_000n
 const NANOS_A_MS = 1_000_000n
+const JUMP_NANOS = BigInt(SKEW_AT_MOST_MS) * NANOS_A_MS
 
 /** How far the clock of this machine is from the database's, in milliseconds; positive where it is ahead. Seen at once when somebody sets it. */
 export class ClockSkew extends Context.Service<ClockSkew, { readonly milliseconds: Effect.Effect<number> }>()(
@@ -16,6 +18,8 @@ export class ClockSkew extends Context.Service<ClockSkew, { readonly millisecond
 ) {}
 
 export interface DatabaseTime {
+  /** The latest time that it may be: a machine that was suspended counted nothing meanwhile, but its time of day went on. */
+  readonly latest: Effect.Effect<number>
   /** What the program takes for the time from now on: the database's, at most one reading's round trip behind it and never ahead of it. */
   readonly clock: Clock.Clock
   readonly skew: ClockSkew["Service"]
@@ -40,13 +44,20 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
     return { earliest: nanos - answeredAt, latest: nanos - askedAt }
   })
 
+  /** The time of day less the monotonic clock: it changes when somebody sets the one, or the machine stands still and with it the other. */
+  const offset = () => machine.currentTimeNanosUnsafe() - machine.monotonicTimeNanosUnsafe()
+
   let origin = (yield* reading).earliest
+  let offsetThen = offset()
   const reread = Effect.gen(function* () {
     const read = yield* Effect.exit(reading)
     if (Exit.isFailure(read)) return
     const { earliest, latest } = read.value
+    if (earliest - origin > JUMP_NANOS || origin - latest > JUMP_NANOS)
+      yield* Effect.logWarning("the database's clock was set, or this machine stood still; its new time is used")
     // A quicker reading before this one knew it more closely, unless one of the two clocks was set since.
     if (origin < earliest || origin > latest) origin = earliest
+    offsetThen = offset()
   })
 
   const nanos = () => machine.monotonicTimeNanosUnsafe() + origin
@@ -61,7 +72,9 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
     sleep: (duration) => machine.sleep(duration)
   }
   const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
-  return { clock, skew, reread }
+  const stoodStill = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
+  const latest = Effect.sync(() => millis() + stoodStill())
+  return { clock, latest, skew, reread }
 })
 
 const decodeMicros = Schema.decodeUnknownEffect(Schema.NonEmptyArray(Schema.Struct({ micros: Schema.BigInt })))
@@ -75,10 +88,12 @@ export const DatabaseClock = Layer.effectContext(
       Effect.map(([{ micros }]) => micros),
       Effect.withTracerEnabled(false)
     )
-    const { clock, reread, skew } = yield* DatabaseError.explain("read the time of the database")(makeDatabaseTime(readMicros))
+    const { clock, latest, reread, skew } = yield* DatabaseError.explain("read the time of the database")(
+      makeDatabaseTime(readMicros)
+    )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(READ_EVERY_MS), reread)))
     yield* Effect.forkScoped(warning(skew))
-    return Context.make(ClockSkew, skew).pipe(Context.add(Clock.Clock, clock))
+    return Context.make(ClockSkew, skew).pipe(Context.add(Clock.Clock, clock), Context.add(LatestTime, latest))
   })
 )
 

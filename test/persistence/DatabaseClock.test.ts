@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
+import { isTooLateToSend } from "../../src/domain/TimeLimits.ts"
 import { makeDatabaseTime } from "../../src/persistence/DatabaseClock.ts"
 import { offBy } from "../support/WrongClock.ts"
 
@@ -43,6 +44,28 @@ describe("the database's time", () => {
       yield* Ref.set(by, -3_000)
       expect(time.clock.currentTimeMillisUnsafe()).toBe(now())
       expect(yield* time.skew.milliseconds).toBe(-3_000)
+    })
+  )
+
+  it.effect("a machine that was suspended knows at once that it may be later than it seems", () =>
+    Effect.gen(function* () {
+      const { readMicros, right } = yield* givenDatabase
+      const asleep = yield* Ref.make(0)
+      // What counts on stood still; the time of day did not.
+      const machine = {
+        ...right,
+        currentTimeMillisUnsafe: () => right.currentTimeMillisUnsafe() + Ref.getUnsafe(asleep),
+        currentTimeNanosUnsafe: () => right.currentTimeNanosUnsafe() + BigInt(Ref.getUnsafe(asleep)) * 1_000_000n
+      }
+      const time = yield* Effect.provideService(makeDatabaseTime(readMicros), Clock.Clock, machine)
+      yield* TestClock.adjust(5)
+      expect(yield* time.latest).toBe(NOON + 5)
+      yield* Ref.set(asleep, 660_000)
+      expect(time.clock.currentTimeMillisUnsafe()).toBe(NOON + 5)
+      expect(isTooLateToSend(NOON, yield* time.latest)).toBe(true)
+      // Once the database was asked again, nothing is doubtful any more.
+      yield* time.reread
+      expect(yield* time.latest).toBe(NOON + 5)
     })
   )
 

@@ -8,6 +8,7 @@ import { type MomoParty, masked, type PayerDetails } from "../../domain/Party.ts
 import { tooLateToSend } from "../../domain/PollSchedule.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
 import { type Collection, isTerminal } from "../../domain/Transaction.ts"
+import { latestTime } from "../../runtime/LatestTime.ts"
 import { type RawExchange, withTrail } from "../../runtime/ProviderTrail.ts"
 import { Codes } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -133,7 +134,7 @@ export class Charging extends Context.Service<
         const order = { reference, corridor, amount, source, redirectUrl, narration, payer, otp }
         let at = { provider: collection.provider, port, left: others, takenAt }
         for (;;) {
-          const isLate = isTooLateToSend(at.takenAt, yield* Clock.currentTimeMillis)
+          const isLate = isTooLateToSend(at.takenAt, yield* latestTime)
           const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(at.port.charge(order))
           // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
           const moved =

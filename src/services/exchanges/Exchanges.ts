@@ -22,6 +22,7 @@ import type { Quote } from "../../domain/Quote.ts"
 import { smallestReaching } from "../../domain/SmallestSource.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
+import { latestTime } from "../../runtime/LatestTime.ts"
 import { withTrail } from "../../runtime/ProviderTrail.ts"
 import { Admission } from "../admission/Admission.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
@@ -124,7 +125,7 @@ export class Exchanges extends Context.Service<
           Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
         )
         const { amount, currency, destinationCurrency, token } = quoted
-        const isLate = isTooLateToSend(now, yield* Clock.currentTimeMillis)
+        const isLate = isTooLateToSend(now, yield* latestTime)
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
         const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(port.execute(order))
         const settled = yield* settlement.apply(claim.reference, outcome, "request", claim, undefined, raw)

@@ -6,6 +6,7 @@ import type { Destination } from "../../domain/Party.ts"
 import { tooLateToSend } from "../../domain/PollSchedule.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
 import type { Payout } from "../../domain/Transaction.ts"
+import { latestTime } from "../../runtime/LatestTime.ts"
 import { withTrail } from "../../runtime/ProviderTrail.ts"
 import { inSpan } from "../../runtime/TraceLinks.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -64,7 +65,7 @@ export class PayoutDispatch extends Context.Service<
             destination: route.destination ?? command.destination,
             narration: command.narration
           }
-          const isLate = isTooLateToSend(recordedAt, yield* Clock.currentTimeMillis)
+          const isLate = isTooLateToSend(recordedAt, yield* latestTime)
           const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(offer.payoutProvider.part.send(order))
           // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
           const moved =
