@@ -7,6 +7,7 @@ import { gateway } from "./commands/Gateway.ts"
 // What holds for the contract, for every link and for the tour: one run for all documents.
 import "./documents/Contract.ts"
 import "./documents/Links.ts"
+import "./documents/Settings.ts"
 import "./documents/Tour.ts"
 
 const root = resolve(import.meta.dirname, "..")
