@@ -39,6 +39,13 @@ export const closedCircuit: Circuit = { _tag: "Closed", failures: new Map() }
 export const letsThrough = (circuit: Circuit, now: Instant): boolean =>
   circuit._tag === "Closed" || (circuit._tag === "Open" && now >= circuit.until)
 
+/**
+ * Whether a tenant's call passes the circuit that all share and its own. Whose own calls fail leaves the shared one's trial to the others for a
+ * while: it would hold them back by what it chooses.
+ */
+export const letsBothThrough = ({ own, shared }: { readonly shared: Circuit; readonly own: Circuit }, now: Instant): boolean =>
+  letsThrough(own, now) && letsThrough(shared, own._tag === "Closed" ? now : now - LONGEST_OPEN_MS)
+
 /** What a call that is let through makes of it. */
 export const begun = (circuit: Circuit): Circuit => (circuit._tag === "Open" ? { _tag: "Trial", forMs: circuit.forMs } : circuit)
 
@@ -62,10 +69,10 @@ export const ended = (circuit: Circuit, { at, how, isTrial, tenant }: Ended, pol
 
 /**
  * What a row of failures weighs. A tenant chooses whom it pays, and with that perhaps what the provider fails at: one tenant alone weighs too
- * little to open what all tenants share.
+ * little to open what all tenants share, even where one failure is enough.
  */
 const weight = (failures: Failures, policy: CircuitPolicy): number => {
-  const mostOfOneTenant = Math.ceil(policy.failures / 2)
+  const mostOfOneTenant = Math.min(Math.ceil(policy.failures / 2), policy.failures - 1)
   return [...failures].reduce((sum, [tenant, count]) => sum + (tenant === null ? count : Math.min(count, mostOfOneTenant)), 0)
 }
 

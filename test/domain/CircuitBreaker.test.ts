@@ -8,6 +8,7 @@ import {
   type Ended,
   ended,
   LONGEST_OPEN_MS,
+  letsBothThrough,
   letsThrough
 } from "../../src/domain/CircuitBreaker.ts"
 import { AppId } from "../../src/domain/Ids.ts"
@@ -77,6 +78,26 @@ describe("a circuit", () => {
     expect(half._tag).toBe("Closed")
     expect(failing(half, 1, two)).toStrictEqual(open)
     expect(failing(ended(half, call("answered", { tenant: two }), policy), 1, two)._tag).toBe("Closed")
+  })
+
+  it("is never opened by one tenant alone, whatever it is set to", () =>
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 200 }), (failures, times) => {
+        const set = { failures, openMs: 1_000 }
+        const failed = call("failed", { tenant: AppId.make("one") })
+        const circuit = Array.from({ length: times }).reduce<Circuit>((before) => ended(before, failed, set), closedCircuit)
+        expect(circuit._tag).toBe("Closed")
+      })
+    ))
+
+  it("is tried first by a tenant whose own calls do not fail, and by another one where none comes", () => {
+    const own: Circuit = { _tag: "Open", until: NOON, forMs: 1_000 }
+    const isLet = (mine: Circuit, at: number) => letsBothThrough({ shared: open, own: mine }, at)
+    expect(isLet(closedCircuit, NOON + 1_000)).toBe(true)
+    expect(isLet(own, NOON + 1_000)).toBe(false)
+    expect(isLet(own, NOON + 1_000 + LONGEST_OPEN_MS)).toBe(true)
+    expect(letsBothThrough({ shared: closedCircuit, own }, NOON - 1)).toBe(false)
+    expect(letsBothThrough({ shared: closedCircuit, own }, NOON)).toBe(true)
   })
 
   it("opens if and only if so many failures came in a row, whatever else came", () =>

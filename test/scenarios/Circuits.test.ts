@@ -195,6 +195,17 @@ describe("a tenant whose recipients make a provider fail", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("and where nothing even leaves, whoever asks, all are held back: no tenant can choose that", () =>
+    Effect.gen(function* () {
+      const alpha = countingProvider("alpha", { sending: "never left" })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        yield* Effect.forEach(Array.from({ length: FAILURES }), () => send).pipe(asTenant("one"))
+        expect(yield* (yield* Circuits).isOpen(line).pipe(asTenant("two"))).toBe(true)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("one that never asks again is forgotten, so that nothing seems held back for ever", () =>
     Effect.gen(function* () {
       const alpha = countingProvider("alpha", { sending: "executed in silence" })

@@ -82,7 +82,7 @@ describe("a charge that needs a code", () => {
       yield* Effect.gen(function* () {
         const authorize = yield* waiting
         const line = { provider: "alpha", mode: "live", operation: "charge" } as const
-        const failing = { call: Effect.fail("down"), hasFailed: () => true, instead: Effect.fail("held") }
+        const failing = { call: Effect.fail("down"), verdict: () => "failed" as const, instead: Effect.fail("held") }
         const circuits = yield* Circuits
         yield* Effect.forEach(Array.from({ length: policy.circuit.failures }), () => Effect.exit(circuits.through(line, failing)))
         expect(yield* authorize).toBe("provider_error")

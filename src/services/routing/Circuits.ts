@@ -15,10 +15,16 @@ export interface Line {
   readonly operation: Operation
 }
 
+/**
+ * What a call said of the provider. `unreachable`: it never left, which no request can cause. `failed`: nothing came of it, and the tenant may
+ * have chosen a recipient for which nothing ever does.
+ */
+export type CallVerdict = "answered" | "failed" | "unreachable"
+
 /** How a call through a circuit is judged, and what stands in its place while the circuit is open. */
 export interface Through<A, E> {
   readonly call: Effect.Effect<A, E>
-  readonly hasFailed: (exit: Exit.Exit<A, E>) => boolean
+  readonly verdict: (exit: Exit.Exit<A, E>) => CallVerdict
   readonly instead: Effect.Effect<A, E>
 }
 
@@ -59,7 +65,7 @@ export class Circuits extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const { answer } = yield* changed(line, (circuits) => {
           const own = ownOf(circuits, tenant)
-          if (!CircuitBreaker.letsThrough(circuits.shared, now) || !CircuitBreaker.letsThrough(own, now))
+          if (!CircuitBreaker.letsBothThrough({ shared: circuits.shared, own }, now))
             return [{ isLet: false, isTrial: false, isOwnTrial: false }, circuits]
           const [shared, ownBegun] = [CircuitBreaker.begun(circuits.shared), CircuitBreaker.begun(own)]
           const begun: Begun & { readonly isLet: boolean } = {
@@ -72,10 +78,17 @@ export class Circuits extends Context.Service<
         return answer
       })
 
-      const end = Effect.fnUntraced(function* (line: Line, tenant: AppId | null, begun: Begun, how: CircuitBreaker.CallEnd) {
+      const end = Effect.fnUntraced(function* (
+        line: Line,
+        tenant: AppId | null,
+        begun: Begun,
+        verdict: CallVerdict | "abandoned"
+      ) {
         const at = yield* Clock.currentTimeMillis
+        const how = verdict === "unreachable" ? "failed" : verdict
+        const blamed = verdict === "unreachable" ? null : tenant
         const { after, before } = yield* changed(line, (circuits) => {
-          const shared = CircuitBreaker.ended(circuits.shared, { how, tenant, isTrial: begun.isTrial, at }, policy)
+          const shared = CircuitBreaker.ended(circuits.shared, { how, tenant: blamed, isTrial: begun.isTrial, at }, policy)
           const own = CircuitBreaker.ended(ownOf(circuits, tenant), { how, tenant: null, isTrial: begun.isOwnTrial, at }, policy)
           return [null, forgetting(withOwn({ ...circuits, shared }, tenant, own), at)]
         })
@@ -84,7 +97,7 @@ export class Circuits extends Context.Service<
         if (isHeldBack(before) !== isHeldBack(after)) yield* showing(line, isHeldBack(after))
       })
 
-      const through = <A, E>(line: Line, { call, hasFailed, instead }: Through<A, E>): Effect.Effect<A, E> =>
+      const through = <A, E>(line: Line, { call, instead, verdict }: Through<A, E>): Effect.Effect<A, E> =>
         Effect.uninterruptibleMask((restore) =>
           Effect.gen(function* () {
             const tenant = yield* ActingTenant
@@ -92,7 +105,8 @@ export class Circuits extends Context.Service<
             if (!begun.isLet) return yield* instead
             const exit = yield* Effect.exit(restore(call))
             const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
-            yield* end(line, tenant, begun, hasFailed(exit) ? "failed" : isAbandoned ? "abandoned" : "answered")
+            const said = verdict(exit)
+            yield* end(line, tenant, begun, said === "answered" && isAbandoned ? "abandoned" : said)
             return yield* exit
           })
         )
@@ -101,7 +115,7 @@ export class Circuits extends Context.Service<
         const circuits = (yield* Ref.get(all)).get(nameOf(line)) ?? noCircuits
         const now = yield* Clock.currentTimeMillis
         const own = ownOf(circuits, yield* ActingTenant)
-        return !CircuitBreaker.letsThrough(circuits.shared, now) || !CircuitBreaker.letsThrough(own, now)
+        return !CircuitBreaker.letsBothThrough({ shared: circuits.shared, own }, now)
       })
 
       return Circuits.of({ isOpen, through })

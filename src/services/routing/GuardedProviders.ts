@@ -3,7 +3,7 @@ import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import type { Provider, ReferenceData } from "../ports/Provider.ts"
 import { around, ProviderRegistry } from "../ports/ProviderRegistry.ts"
-import { Circuits, type Operation } from "./Circuits.ts"
+import { type CallVerdict, Circuits, type Operation } from "./Circuits.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 
@@ -20,13 +20,13 @@ const guarding =
   (provider: Provider): Provider => {
     const line = (operation: Operation) => ({ provider: provider.name, mode: provider.mode, operation })
     const read = <A>(operation: Operation, call: Effect.Effect<A, ProviderError>): Effect.Effect<A, ProviderError> =>
-      circuits.through(line(operation), { call, hasFailed: isUnread, instead: unreadable })
+      circuits.through(line(operation), { call, verdict: ofRead, instead: unreadable })
     const moving = <Order, Outcome extends { readonly _tag: string }>(
       operation: Operation,
       move: (order: Order) => Effect.Effect<Outcome | NotSent>
     ) => {
       const instead: Effect.Effect<Outcome | NotSent> = Effect.succeed(circuitOpen)
-      return (order: Order) => circuits.through(line(operation), { call: move(order), hasFailed: cameToNothing, instead })
+      return (order: Order) => circuits.through(line(operation), { call: move(order), verdict: ofMove, instead })
     }
     const { collections, exchange, payouts, reference } = provider
     const sendCode = collections?.sendCode
@@ -45,7 +45,7 @@ const guarding =
           charge: moving("charge", collections.charge),
           ...(sendCode && {
             sendCode: (source) =>
-              circuits.through(line("charge"), { call: sendCode(source), hasFailed: isUntexted, instead: unreadable })
+              circuits.through(line("charge"), { call: sendCode(source), verdict: ofCode, instead: unreadable })
           })
         }
       }),
@@ -74,12 +74,16 @@ const unreadable = Effect.suspend(() => Effect.fail(new ProviderError()))
 
 const circuitOpen: NotSent = { _tag: "NotSent", note: "circuit open" }
 
-const isUnread = (exit: Exit.Exit<unknown, ProviderError>): boolean => Exit.isFailure(exit) && !Exit.hasInterrupts(exit)
+/** Whether nothing left, or nothing came, a read does not say. */
+const ofRead = (exit: Exit.Exit<unknown, ProviderError>): CallVerdict =>
+  Exit.isFailure(exit) && !Exit.hasInterrupts(exit) ? "failed" : "answered"
 
-const isUntexted = (exit: Exit.Exit<{ readonly pinId: string } | "unknown", ProviderError>): boolean =>
-  isUnread(exit) || (Exit.isSuccess(exit) && exit.value === "unknown")
+const ofCode = (exit: Exit.Exit<{ readonly pinId: string } | "unknown", ProviderError>): CallVerdict =>
+  Exit.isSuccess(exit) && exit.value === "unknown" ? "failed" : ofRead(exit)
 
-/** An answer that cannot be read came from a provider that answers. */
-const cameToNothing = (exit: Exit.Exit<{ readonly _tag: string; readonly reason?: string }>): boolean =>
-  Exit.isSuccess(exit) &&
-  (exit.value._tag === "NotSent" || (exit.value._tag === "Unknown" && exit.value.reason !== "bad_response"))
+const ofMove = (exit: Exit.Exit<{ readonly _tag: string; readonly reason?: string }>): CallVerdict => {
+  if (Exit.isFailure(exit)) return "answered"
+  if (exit.value._tag === "NotSent") return "unreachable"
+  // An answer that cannot be read came from a provider that answers.
+  return exit.value._tag === "Unknown" && exit.value.reason !== "bad_response" ? "failed" : "answered"
+}
