@@ -119,7 +119,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     /** Null: each process counts for itself. */
     redisUrl: redisUrlOf(read, mistakes),
     /** How often one key may ask. */
-    rateLimits: { reads: read("RATE_LIMIT_READS", "500/s:1000", rate), money: read("RATE_LIMIT_MONEY", "200/s:400", rate) },
+    rateLimits: rateLimitsOf(read),
     /** Who is asked for the names in tenants' endpoints; empty: the name servers of the machine. */
     webhookNameServers: read("WEBHOOK_NAME_SERVERS", "", list(nameServer)),
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
@@ -142,6 +142,13 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     policy
   }
 }
+
+const rateLimitsOf = (read: Parameters<typeof policyOf>[0]) => ({
+  reads: read("RATE_LIMIT_READS", "500/s:1000", rate),
+  money: read("RATE_LIMIT_MONEY", "200/s:400", rate),
+  /** How many webhook deliveries one tenant orders, by a test or again. */
+  deliveries: read("RATE_LIMIT_DELIVERIES", "10/m:10", rate)
+})
 
 /** What would end before that which it has to outlast. */
 const tooShort = ({ idempotencyLeaseMs, notFoundGraceMs, providerTimeoutMs }: ReturnType<typeof policyOf>) => {

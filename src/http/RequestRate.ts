@@ -8,7 +8,11 @@ import type { Match } from "./Routes.ts"
 import type { RequestPlaces } from "./UnderWay.ts"
 
 export interface RateSettings {
-  readonly rateLimits: { readonly reads: RateLimit | "off"; readonly money: RateLimit | "off" }
+  readonly rateLimits: {
+    readonly reads: RateLimit | "off"
+    readonly money: RateLimit | "off"
+    readonly deliveries: RateLimit | "off"
+  }
   /** Addresses and networks whose forwarded client address is believed. */
   readonly trustedProxies: ReadonlyArray<string>
   readonly requestPlaces: RequestPlaces
@@ -42,6 +46,9 @@ const moneyPosts: ReadonlyArray<string> = [
 export const kindOf = ({ match, method }: Pick<Asked, "match" | "method">): "money" | "reads" =>
   method === "POST" && match._tag === "Found" && moneyPosts.includes(match.route.template) ? "money" : "reads"
 
+/** Each of these has an endpoint called, by itself: at the rate of reads one key would order millions of calls a day. */
+const deliveryPosts: ReadonlyArray<string> = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"]
+
 const MINUTE_MS = 60_000
 /** Resolving names is how account numbers are guessed (contract LIM-5). */
 const resolution = {
@@ -56,7 +63,8 @@ const OF_A_TENANT = 2
 const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
   limit === "off" ? "off" : { ...limit, count: limit.count * OF_A_TENANT, burst: limit.burst * OF_A_TENANT }
 
-/** Refuses what comes too often: each key by itself, all of a tenant's together and, for resolving bank accounts, each client address. */
+/** Refuses what comes too often: each key by itself, all of a tenant's together, the deliveries that a tenant
+ * orders, and, for resolving bank accounts, each client address. */
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ take }) => {
     const addressOf = clientAddress(trustedProxies)
@@ -69,6 +77,8 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
         { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind] },
         { scope: "key", name: `${kind}:tenant:${tenant}`, limit: ofTenant(rateLimits[kind]) }
       ]
+      if (method === "POST" && deliveryPosts.includes(template))
+        return [...own, { scope: "key", name: `deliveries:tenant:${tenant}`, limit: rateLimits.deliveries }]
       if (template !== resolution.route) return own
       return [
         ...own,

@@ -12,6 +12,9 @@ import { Moment, rowsOf } from "./Rows.ts"
 import { unchangedRows } from "./UnchangedRows.ts"
 
 const KEYS_KEPT = 10_000
+/** Anybody can name keys that are not there. */
+const ABSENT_KEYS_KEPT = 1_000
+const keysKept = { atMost: KEYS_KEPT, absent: { is: Option.isNone<SigningKey>, atMost: ABSENT_KEYS_KEPT } }
 const TREATMENTS_KEPT = 10_000
 const COLUMNS =
   'app_id AS "appId", status, capabilities, pinned_provider AS pinned, repeat_sales AS "repeatSales", created_at AS "createdAt"'
@@ -124,7 +127,7 @@ export const TenantsPg = Layer.effect(
       return names.map((name) => Option.fromUndefinedOr(found.get(name)))
     })
     // An absent key is kept too, so that asking for one costs what asking for a present one does.
-    const signing = yield* unchanged.keep({ read: readKeys, atMost: KEYS_KEPT })
+    const signing = yield* unchanged.keep({ read: readKeys, ...keysKept })
 
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
       isKeyName([appId, keyId]) ? signing.get(nameOf(appId, keyId)) : Effect.succeedNone

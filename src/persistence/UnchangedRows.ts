@@ -18,8 +18,10 @@ export interface Kept<Value> {
 export interface Keeping<Value, E> {
   /** One answer a key, in their order; that a row is not there is an answer, too. A failure is a defect, and not kept. */
   readonly read: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Value>, E>
-  /** How many keys are kept; the oldest make room. */
+  /** How many keys are kept; those not asked for the longest make room. */
   readonly atMost: number
+  /** Where anybody may name what is not there: such answers are kept apart, so that they put out no row. */
+  readonly absent?: { readonly is: (value: Value) => boolean; readonly atMost: number }
 }
 
 export interface UnchangedRows {
@@ -39,21 +41,28 @@ export const unchangedRows = (sql: SqlClient.SqlClient): Effect.Effect<Unchanged
     )
     const { forget, newest } = yield* latestAnswer(look(null))
 
-    const keep = Effect.fnUntraced(function* <Value, E>({ atMost, read }: Keeping<Value, E>) {
-      const kept = new Map<string, { readonly value: Value; readonly entry: bigint; readonly until: number }>()
+    const keep = Effect.fnUntraced(function* <Value, E>({ absent, atMost, read }: Keeping<Value, E>) {
+      const rows = recent<Value>(atMost)
+      const absences = recent<Value>(absent?.atMost ?? 0)
+      const put = (key: string, answer: Answer<Value>) => {
+        const isAbsent = absent?.is(answer.value) ?? false
+        const others = isAbsent ? rows : absences
+        others.take(key)
+        const own = isAbsent ? absences : rows
+        own.put(key, answer)
+      }
       const ask = yield* readTogether(read)
       const get = Effect.fnUntraced(function* (key: string) {
         const now = yield* elapsed
         // Before the row is read: an entry that is written meanwhile makes it too old already.
         const entry = Option.getOrUndefined(yield* newest)
-        const known = kept.get(key)
-        if (known !== undefined && known.entry === entry && now < known.until) return known.value
+        const known = rows.take(key) ?? absences.take(key)
+        if (known !== undefined && known.entry === entry && now < known.until) {
+          put(key, known)
+          return known.value
+        }
         const value = yield* inTime(ask(key))
-        kept.delete(key)
-        if (entry === undefined) return value
-        const [oldest] = kept.keys()
-        if (kept.size >= atMost && oldest !== undefined) kept.delete(oldest)
-        kept.set(key, { value, entry, until: now + KEPT_MS })
+        if (entry !== undefined) put(key, { value, entry, until: now + KEPT_MS })
         return value
       })
       return { get } satisfies Kept<Value>
@@ -61,3 +70,28 @@ export const unchangedRows = (sql: SqlClient.SqlClient): Effect.Effect<Unchanged
 
     return { keep, forget }
   })
+
+interface Answer<Value> {
+  readonly value: Value
+  /** What the number of the operators' changes was. */
+  readonly entry: bigint
+  readonly until: number
+}
+
+/** Answers in the order in which they were put; the oldest makes room. */
+const recent = <Value>(atMost: number) => {
+  const answers = new Map<string, Answer<Value>>()
+  return {
+    take: (key: string): Answer<Value> | undefined => {
+      const answer = answers.get(key)
+      answers.delete(key)
+      return answer
+    },
+    put: (key: string, answer: Answer<Value>): void => {
+      answers.delete(key)
+      const [oldest] = answers.keys()
+      if (answers.size >= atMost && oldest !== undefined) answers.delete(oldest)
+      answers.set(key, answer)
+    }
+  }
+}

@@ -28,7 +28,8 @@ describe("the settings", () => {
         redisUrl: null,
         rateLimits: {
           reads: { count: 500, windowMs: 1000, burst: 1000 },
-          money: { count: 200, windowMs: 1000, burst: 400 }
+          money: { count: 200, windowMs: 1000, burst: 400 },
+          deliveries: { count: 10, windowMs: 60_000, burst: 10 }
         },
         trustedProxies: [],
         webhookNameServers: [],
@@ -130,9 +131,14 @@ describe("the settings", () => {
       const { rateLimits, trustedProxies } = yield* read({
         RATE_LIMIT_READS: "30/m",
         RATE_LIMIT_MONEY: "off",
+        RATE_LIMIT_DELIVERIES: "2/h:3",
         TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::1"
       })
-      expect(rateLimits).toEqual({ reads: { count: 30, windowMs: 60_000, burst: 30 }, money: "off" })
+      expect(rateLimits).toEqual({
+        reads: { count: 30, windowMs: 60_000, burst: 30 },
+        money: "off",
+        deliveries: { count: 2, windowMs: 3_600_000, burst: 3 }
+      })
       expect(trustedProxies).toEqual(["10.0.0.0/8", "2001:db8::1"])
     })
   )

@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest"
-import { Effect, Exit } from "effect"
+import { Effect, Exit, Option } from "effect"
 import { expect } from "vitest"
 import { AppId } from "../../src/domain/Ids.ts"
 import { clientAddress } from "../../src/http/ClientAddress.ts"
@@ -55,7 +55,7 @@ describe("the rate of requests", () => {
 
   it.effect("lets a key resolve 30 bank accounts a minute and an address 600", () =>
     Effect.gen(function* () {
-      const check = yield* makeRequestRate({ rateLimits: { reads: "off", money: "off" }, trustedProxies: [] })
+      const check = yield* makeRequestRate({ rateLimits: { reads: "off", money: "off", deliveries: "off" }, trustedProxies: [] })
       const by = (keyId: string, peer: string) =>
         check({
           caller: { appId: AppId.make(`acme-${keyId}`), keyId, mode: "live", role: "tenant" },
@@ -78,7 +78,7 @@ describe("the rate of requests", () => {
   it.effect("holds for all keys of a tenant together, in each mode, and for no other tenant", () =>
     Effect.gen(function* () {
       const money = { count: 1, windowMs: 1000, burst: 3 }
-      const check = yield* makeRequestRate({ rateLimits: { reads: "off", money }, trustedProxies: [] })
+      const check = yield* makeRequestRate({ rateLimits: { reads: "off", money, deliveries: "off" }, trustedProxies: [] })
       const refusals = Effect.fnUntraced(function* (appId: string, mode: "live" | "test", template: string) {
         let refused = 0
         for (let at = 0; at < 100; at++) {
@@ -97,6 +97,25 @@ describe("the rate of requests", () => {
       expect(yield* refusals("acme", "test", "/v1/payouts")).toBe(94)
       expect(yield* refusals("other", "live", "/v1/payouts")).toBe(94)
       expect(yield* refusals("acme", "live", "/v1/reference/resolve-bank-account")).toBe(40)
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
+  it.effect("lets all keys of a tenant together order few deliveries, by a test or again", () =>
+    Effect.gen(function* () {
+      const deliveries = { count: 10, windowMs: 60_000, burst: 10 }
+      const check = yield* makeRequestRate({ rateLimits: { reads: "off", money: "off", deliveries }, trustedProxies: [] })
+      const refusal = Effect.fnUntraced(function* (appId: string, method: string, template: string) {
+        const caller = { appId: AppId.make(appId), keyId: template, mode: "live", role: "tenant" } as const
+        const match = { _tag: "Found", route: { method, template } } as const
+        const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" })
+        return Option.map(yield* Effect.option(Effect.flip(asked)), ({ scope }) => scope)
+      })
+      const [test, again] = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"] as const
+      for (let at = 0; at < 5; at++)
+        for (const template of [test, again]) expect(yield* refusal("acme", "POST", template)).toEqual(Option.none())
+      for (const template of [test, again]) expect(yield* refusal("acme", "POST", template)).toEqual(Option.some("key"))
+      expect(yield* refusal("acme", "GET", "/v1/webhooks/deliveries")).toEqual(Option.none())
+      expect(yield* refusal("other", "POST", test)).toEqual(Option.none())
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 

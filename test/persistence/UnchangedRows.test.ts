@@ -36,6 +36,12 @@ const given = Effect.gen(function* () {
         return state.holdsReads ? later(reads, answers) : Effect.succeed(answers)
       })
   })
+  const asked: Array<string> = []
+  const names = yield* rows.keep<string | null, never>({
+    atMost: 3,
+    absent: { is: (value) => value === null, atMost: 2 },
+    read: (keys) => Effect.sync(() => keys.map((key) => (asked.push(key), key.startsWith("no") ? null : key)))
+  })
   const change = Effect.gen(function* () {
     state.value = "revoked"
     yield* sql`UPDATE audit_head SET kept_version = kept_version + 1`
@@ -45,10 +51,24 @@ const given = Effect.gen(function* () {
       Effect.promise(() => new Promise((done) => setImmediate(done))),
       { until: () => held.length >= count }
     )
-  return { change, get: get("acme/k1"), looks, reads, sent, state }
+  return { asked, change, names, get: get("acme/k1"), looks, reads, sent, state }
 })
 
 describe("rows that are kept until an operator changes something", () => {
+  it.effect(
+    "are not put out by names of rows that are not there, nor by rows asked for once while others are asked for often",
+    () =>
+      Effect.gen(function* () {
+        const { asked, names } = yield* given
+        yield* Effect.forEach(["a", "b", "no 1", "no 2", "no 3", "no 4", "a", "b"], names.get)
+        expect(asked).toEqual(["a", "b", "no 1", "no 2", "no 3", "no 4"])
+        yield* Effect.forEach(["no 4", "no 3", "no 1"], names.get)
+        expect(asked.slice(6)).toEqual(["no 1"])
+        yield* Effect.forEach(["c", "a", "d", "a", "e", "a"], names.get)
+        expect(asked.slice(7)).toEqual(["c", "d", "e"])
+      })
+  )
+
   it.effect("are believed for a second after the database was asked, however late it answers", () =>
     Effect.gen(function* () {
       const { change, get, looks, sent, state } = yield* given

@@ -67,7 +67,7 @@ export const caller = { appId: AppId.make(vectors.app_id), keyId: vectors.key_id
 export const edge = (options: EdgeOptions = {}) => {
   const behind = remembering(options)
   const rate: RateLimit | "off" = options.rate ?? "off"
-  const rateLimits = { reads: rate, money: rate }
+  const rateLimits = { reads: rate, money: rate, deliveries: "off" as const }
   const requestPlaces = options.places ?? { money: 100, reads: 100 }
   const connectionPlaces = options.connections ?? { inAll: 1_000, anAddress: 1_000 }
   const listener = { host: "127.0.0.1", port: options.port ?? 0, connectionPlaces }

@@ -12,8 +12,8 @@ import { Moment, rowsOf } from "../Rows.ts"
 
 /** Of one delivery's attempts the last so many are shown: the whole schedule, and what was asked for by hand. */
 const ATTEMPTS_SHOWN = 20
-/** A tenant's own endpoint writes the excerpts: a list ends where they would make its answer large. */
-const EXCERPT_BYTES_SHOWN = 128 * 1024
+/** A tenant's own endpoint writes the excerpts: a list ends where they would make its answer large. Measured as JSON, where one byte may become six. */
+const EXCERPT_BYTES_SHOWN = 64 * 1024
 
 const heads = rowsOf(
   Schema.Struct({
@@ -35,7 +35,7 @@ const attemptRows = rowsOf(
     at: Moment,
     durationMs: Schema.Number,
     status: Schema.NullOr(Schema.Number),
-    /** Null where the list is full. */
+    /** Null where the answer is full. */
     excerpt: Schema.NullOr(Schema.String)
   })
 )
@@ -51,19 +51,31 @@ export const WebhookDeliveriesPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const trail = auditTrail(sql, (yield* Vault).hash)
 
-    /** The first of these deliveries, as many as the excerpts of their attempts leave room for; one at least. */
+    /**
+     * The first of these deliveries, as many as the excerpts of their attempts leave room for; one at least, whose earlier excerpts are left
+     * empty where even they find no room.
+     */
     const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Omit<Delivery, "attempts">>) {
       const [first] = rows
       if (first === undefined) return []
       const attempts = yield* attemptRows(sql`
-        SELECT a.delivery_id AS "deliveryId", a.at, a.duration_ms AS "durationMs", a.status,
-          CASE WHEN d.place = 1 OR sum(octet_length(a.excerpt)) OVER (ORDER BY d.place) <= ${EXCERPT_BYTES_SHOWN} THEN a.excerpt END AS excerpt
-        FROM unnest(${rows.map(({ id }) => id)}::text[]) WITH ORDINALITY AS d(id, place)
-        CROSS JOIN LATERAL (
-          SELECT * FROM delivery_attempts t WHERE t.app_id = ${first.appId} AND t.delivery_id = d.id ORDER BY t.line DESC LIMIT ${ATTEMPTS_SHOWN}
-        ) a
-        ORDER BY a.delivery_id, a.line`)
-      const cut = new Set(attempts.flatMap(({ deliveryId, excerpt }) => (excerpt === null ? [deliveryId] : [])))
+        WITH raw AS (
+          SELECT a.*, d.place,
+            sum(octet_length(a.excerpt)) OVER (ORDER BY d.place, a.line DESC ROWS UNBOUNDED PRECEDING) <= ${EXCERPT_BYTES_SHOWN} AS fits
+          FROM unnest(${rows.map(({ id }) => id)}::text[]) WITH ORDINALITY AS d(id, place)
+          CROSS JOIN LATERAL (
+            SELECT * FROM delivery_attempts t WHERE t.app_id = ${first.appId} AND t.delivery_id = d.id ORDER BY t.line DESC LIMIT ${ATTEMPTS_SHOWN}
+          ) a
+        ),
+        -- Only what fits as it is is worth encoding.
+        encoded AS (SELECT *, CASE WHEN fits THEN octet_length(to_json(excerpt)::text) ELSE ${EXCERPT_BYTES_SHOWN} + 1 END AS bytes FROM raw)
+        SELECT delivery_id AS "deliveryId", at, duration_ms AS "durationMs", status,
+          CASE WHEN place = 1 AND sum(bytes) OVER (ORDER BY place, line DESC ROWS UNBOUNDED PRECEDING) <= ${EXCERPT_BYTES_SHOWN} THEN excerpt
+            WHEN sum(bytes) OVER (ORDER BY place) <= ${EXCERPT_BYTES_SHOWN} THEN excerpt END AS excerpt
+        FROM encoded ORDER BY delivery_id, line`)
+      const cut = new Set(
+        attempts.flatMap(({ deliveryId, excerpt }) => (excerpt === null && deliveryId !== first.id ? [deliveryId] : []))
+      )
       const end = rows.findIndex(({ id }) => cut.has(id))
       return rows.slice(0, end < 0 ? rows.length : end).map(
         (row): Delivery => ({
