@@ -43,14 +43,20 @@ export const redisUrlOf = (read: Reader, mistakes: Array<string>) => {
   return url
 }
 
+/** Read by the exporters of each signal, also by one that a later release brings. */
+const COLLECTORS_HEADERS = /^OTEL_(\w+_)?HEADERS$/
+
 /** What leaves to a collector is a list of attributes without a secret; what lets it in is one. */
 export const collector = (read: Reader, mistakes: Array<string>, signal: string) => {
   const url = read.optional(`${signal}_ENDPOINT`, httpUrl)
-  const named = [`${signal}_HEADERS`, "OTEL_EXPORTER_OTLP_HEADERS"].find(read.has)
-  if (url !== null && named !== undefined && isPlain(url))
-    mistakes.push(`${signal}_ENDPOINT takes ${named} to another machine in plain text: give it an https address`)
+  if (url === null || !isPlain(url)) return url
+  const secret = hasUser(url) ? "its own user and password" : read.named(COLLECTORS_HEADERS)
+  if (secret !== undefined)
+    mistakes.push(`${signal}_ENDPOINT takes ${secret} to another machine in plain text: give it an https address`)
   return url
 }
+
+const hasUser = (url: string): boolean => new URL(url).username !== "" || new URL(url).password !== ""
 
 const isPlain = (url: string): boolean => new URL(url).protocol === "http:" && !isLoopback(url)
 

@@ -1,4 +1,4 @@
-import { isIP } from "node:net"
+import { BlockList, isIP } from "node:net"
 import { Redacted, Schema } from "effect"
 import type { RateLimit } from "./services/ports/RateLimits.ts"
 
@@ -34,7 +34,10 @@ export const reader = (variables: Variables, mistakes: Array<string>) => {
     const value = given(name)
     return value === undefined ? null : (check(name, value, rule) ?? null)
   }
-  return Object.assign(read, { optional, has: (name: string) => given(name) !== undefined })
+  /** The first variable of such a name that is set, known to the gateway or not. */
+  const named = (name: RegExp): string | undefined =>
+    Object.keys(variables).find((one) => name.test(one) && given(one) !== undefined)
+  return Object.assign(read, { optional, named, has: (name: string) => given(name) !== undefined })
 }
 
 export const text: Rule<string> = { meaning: "a text", of: (value) => value }
@@ -149,5 +152,15 @@ export const postgresUrl: Rule<Redacted.Redacted> = {
 export const isLoopback = (url: string): boolean => isLoopbackHost(new URL(url).hostname)
 
 /** The same of a host alone, IPv6 with its brackets or without. */
-export const isLoopbackHost = (host: string): boolean =>
-  /^(localhost|127\.[\d.]+|\[?::1\]?|\[?::ffff:7f.*|0\.0\.0\.0)$/i.test(host)
+export const isLoopbackHost = (host: string): boolean => {
+  const address = host.replace(/^\[(.*)\]$/, "$1")
+  const version = isIP(address)
+  return version === 0 ? address.toLowerCase() === "localhost" : loopback.check(address, version === 4 ? "ipv4" : "ipv6")
+}
+
+// An IPv4 address that is written as an IPv6 one is checked as the IPv4 address that it is.
+const loopback = new BlockList()
+loopback.addSubnet("127.0.0.0", 8, "ipv4")
+// What is connected to "any address" is this machine.
+loopback.addAddress("0.0.0.0", "ipv4")
+loopback.addAddress("::1", "ipv6")

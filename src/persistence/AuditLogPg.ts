@@ -31,6 +31,7 @@ const links = rowsOf(
   })
 )
 const heads = rowsOf(HeadRow)
+const hashes = rowsOf(Schema.Struct({ hash: Schema.String }))
 
 /** The audit log on PostgreSQL; AuditTrail writes it. */
 export const AuditLogPg = Layer.effect(
@@ -79,7 +80,14 @@ export const AuditLogPg = Layer.effect(
 
     const head = Effect.map(headRow, (row) => ({ ...shown(row), authentic: isAuthentic(keyed, row) }))
 
-    return AuditLog.of({ list, head, verify })
+    const hashAt = Effect.fn("AuditLog.hashAt")((sequence: bigint) =>
+      Effect.map(
+        hashes(sql`SELECT encode(hash, 'hex') AS hash FROM audit_log WHERE sequence = ${sequence}`),
+        ([row]) => row?.hash ?? null
+      )
+    )
+
+    return AuditLog.of({ list, head, hashAt, verify })
   })
 )
 

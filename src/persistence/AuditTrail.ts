@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { iso } from "../domain/Instant.ts"
-import type { AuditEntry, Change } from "../services/ports/AuditLog.ts"
+import { type AuditEntry, type Change, END_OF_LOG, headText } from "../services/ports/AuditLog.ts"
 import { isTenants, TENANT_CHANGES_AT_MOST } from "../services/ports/TenantChanges.ts"
 import { HeadRow, headMac, isAuthentic, type Keyed, keyedHash } from "./AuditChain.ts"
 import { rowsOf } from "./Rows.ts"
@@ -34,6 +34,10 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: Keyed) => {
     const mac = genuine ? headMac(keyed, { ...head, sequence: link.sequence, hash }) : head.mac
     yield* done(sql`SELECT FROM append_audit_row(${link.sequence}, ${iso(at)}::timestamptz, ${actor}, ${action}, ${subject},
       ${link.details}, ${hash}, ${mac}, ${changesKept})`)
+    if (!genuine) return
+    const end = headText({ sequence: link.sequence, hash: Buffer.from(hash).toString("hex") })
+    // A copy outside the database of every head that there was: one that is put back later lacks the rows up to it.
+    yield* sql.afterCommit(Effect.annotateLogs(Effect.logInfo(END_OF_LOG), { audit_head: end }))
   })
 
   /** In a transaction of the caller's, after the change. */

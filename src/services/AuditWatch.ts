@@ -1,5 +1,5 @@
 import { Effect, Exit } from "effect"
-import { type AuditHead, AuditLog } from "./ports/AuditLog.ts"
+import { type AuditHead, AuditLog, END_OF_LOG, headText } from "./ports/AuditLog.ts"
 
 const EVERY = "1 minute"
 
@@ -13,13 +13,18 @@ export const makeAuditWatch = Effect.gen(function* () {
 
   const look = Effect.gen(function* () {
     const head = yield* log.head
-    const named = Effect.annotateLogs({ audit_head: textOf(head) })
+    const named = Effect.annotateLogs({ audit_head: headText(head) })
     if (!head.authentic) yield* named(Effect.logError(FORGED))
     if (seen !== undefined && (head.sequence < seen.sequence || (head.sequence === seen.sequence && head.hash !== seen.hash))) {
-      yield* Effect.logError(GONE).pipe(Effect.annotateLogs({ audit_head: textOf(seen) }))
+      yield* Effect.logError(GONE).pipe(Effect.annotateLogs({ audit_head: headText(seen) }))
       return
     }
-    if (head.sequence !== seen?.sequence) yield* named(Effect.logInfo("the end of the audit log"))
+    // Rows that came since tell nothing of the one that was seen: only its own hash does.
+    if (seen !== undefined && seen.sequence > 0n && (yield* log.hashAt(seen.sequence)) !== seen.hash) {
+      yield* Effect.logError(OTHER).pipe(Effect.annotateLogs({ audit_head: headText(seen) }))
+      return
+    }
+    if (head.sequence !== seen?.sequence) yield* named(Effect.logInfo(END_OF_LOG))
     seen = head
   })
 
@@ -29,10 +34,8 @@ export const makeAuditWatch = Effect.gen(function* () {
   })
 })
 
-/** As `gateway audit verify --head` takes it. */
-const textOf = ({ hash, sequence }: AuditHead): string => `${sequence}:${hash}`
-
 const FORGED = "the end of the audit log is not one that a gateway wrote: run gateway audit verify"
+const OTHER = "a row of the audit log is not the one that this process has seen: run gateway audit verify with this head"
 const GONE = "rows of the audit log are gone that this process has seen: run gateway audit verify with this head"
 
 /** For ever, and once at the start. */

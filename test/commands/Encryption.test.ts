@@ -30,6 +30,9 @@ describe("a database on another machine", () => {
         "10.0.0.7:5432/gateway",
         "[2001:db8::7]/gateway",
         "127.0.0.1.example/gateway",
+        // 7.240.0.1 and 7.248.0.0 are not this machine.
+        "[::ffff:7f0:1]/gateway",
+        "[::ffff:7f8:0]/gateway",
         // Where the driver connects is the last host that is named.
         "127.0.0.1/gateway?host=db.example",
         "localhost/gateway?sslmode=verify-full&sslmode=disable&host=db.example"
@@ -57,6 +60,8 @@ describe("a database on another machine", () => {
         "127.0.0.1:5432/gateway",
         "LOCALHOST/gateway",
         "[::1]/gateway",
+        "[::ffff:7f00:1]/gateway",
+        "[::ffff:127.9.8.7]/gateway",
         "db.example/gateway?host=/var/run/postgresql",
         "db.example/gateway?host=127.0.0.1"
       ]
@@ -120,6 +125,25 @@ describe("what is sent to other machines", () => {
       expect(yield* mistakes(traces)).toEqual([
         expect.stringMatching(/^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT .*OTEL_EXPORTER_OTLP_TRACES_HEADERS/)
       ])
+    })
+  )
+
+  it.effect("takes no headers of any signal, and no password in an address, to a collector in plain text", () =>
+    Effect.gen(function* () {
+      const OTEL_EXPORTER_OTLP_ENDPOINT = "http://collector.example:4318"
+      for (const name of ["TRACES", "METRICS", "LOGS"].map((signal) => `OTEL_EXPORTER_OTLP_${signal}_HEADERS`)) {
+        const found = yield* mistakes({ OTEL_EXPORTER_OTLP_ENDPOINT, [name]: "api-key=very-secret" })
+        expect(found).toEqual([expect.stringContaining(`OTEL_EXPORTER_OTLP_ENDPOINT takes ${name} to another machine`)])
+        expect(found.join()).not.toContain("very-secret")
+        expect(yield* mistakes({ OTEL_EXPORTER_OTLP_ENDPOINT, [name]: " " })).toEqual([])
+      }
+      for (const signal of ["OTEL_EXPORTER_OTLP", "OTEL_EXPORTER_OTLP_TRACES"]) {
+        const found = yield* mistakes({ [`${signal}_ENDPOINT`]: "http://gateway:very-secret@collector.example:4318" })
+        expect(found).toEqual([expect.stringContaining(`${signal}_ENDPOINT takes its own user and password to another machine`)])
+        expect(found.join()).not.toContain("very-secret")
+        expect(yield* mistakes({ [`${signal}_ENDPOINT`]: "https://gateway:very-secret@collector.example" })).toEqual([])
+        expect(yield* mistakes({ [`${signal}_ENDPOINT`]: "http://gateway:very-secret@127.0.0.1:4318" })).toEqual([])
+      }
     })
   )
 })

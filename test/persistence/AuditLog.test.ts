@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto"
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, type Redacted } from "effect"
+import { Context, Effect, Logger, type Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { plainHash } from "../../src/persistence/AuditChain.ts"
 import { auditTrail } from "../../src/persistence/AuditTrail.ts"
 import { masterOf, sealed } from "../../src/persistence/Sealing.ts"
-import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { AuditLog, headText } from "../../src/services/ports/AuditLog.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { auditEntry, givenDatabase, givenNode, masterKey } from "../support/GivenDatabase.ts"
 
@@ -56,6 +56,30 @@ describe("the audit log", () => {
       yield* trail.with(sql`SELECT 1 WHERE false`, auditEntry())
       yield* append("second")
       expect(yield* verify).toEqual({ rows: 2n, brokenAt: null })
+    })
+  )
+
+  it.effect("is told to the log of the process with each row, once that is committed", () =>
+    Effect.gen(function* () {
+      const { append, log, sql } = yield* given
+      const told: Array<unknown> = []
+      const logger = Logger.make(({ fiber, message }) => {
+        told.push([String(message), fiber.getRef(References.CurrentLogAnnotations)["audit_head"]])
+      })
+      const withLog = Effect.provide(Logger.layer([logger]))
+      yield* withLog(append("first"))
+      yield* withLog(Effect.exit(sql.withTransaction(Effect.andThen(append("undone"), Effect.fail("undo")))))
+      const { hash } = yield* log.head
+      expect(told).toEqual([["the end of the audit log", `1:${hash}`]])
+      yield* withLog(
+        sql.withTransaction(
+          Effect.tap(append("second"), () => Effect.sync(() => expect(told, "before its commit").toHaveLength(1)))
+        )
+      )
+      expect(told).toHaveLength(2)
+      expect(told[1]).toEqual(["the end of the audit log", headText(yield* log.head)])
+      expect(yield* log.hashAt(1n)).toBe(hash)
+      expect(yield* log.hashAt(3n)).toBe(null)
     })
   )
 

@@ -16,7 +16,15 @@ const said = (...heads: ReadonlyArray<StandingHead | "broken">) =>
       const now = heads[Math.min(look++, heads.length - 1)]
       return now === undefined || now === "broken" ? Effect.die(new Error("the database is gone")) : Effect.succeed(now)
     })
-    yield* Effect.forkScoped(auditWatching).pipe(Effect.provide([Layer.mock(AuditLog, { head }), Logger.layer([logger])]))
+    // The row that the newest head names, and the ones that heads before it named.
+    const hashAt = (sequence: bigint) =>
+      Effect.succeed(
+        heads
+          .slice(0, look)
+          .filter((one) => one !== "broken")
+          .findLast((one) => one.sequence === sequence)?.hash ?? null
+      )
+    yield* Effect.forkScoped(auditWatching).pipe(Effect.provide([Layer.mock(AuditLog, { head, hashAt }), Logger.layer([logger])]))
     yield* TestClock.adjust(`${heads.length - 1} minutes`)
     return lines
   })
@@ -37,13 +45,24 @@ describe("the end of the audit log", () => {
   it.effect("is an error where rows that were seen are gone or others, and the error names what was seen", () =>
     Effect.gen(function* () {
       const gone = "rows of the audit log are gone that this process has seen: run gateway audit verify with this head"
-      const lines = yield* said(head(6n, "bb"), head(4n, "aa"), head(6n, "cc"), "broken", head(7n, "dd"))
+      const lines = yield* said(head(6n, "bb"), head(4n, "aa"), head(6n, "cc"), "broken", head(6n, "bb"), head(7n, "dd"))
       expect(lines).toEqual([
         ["Info", "the end of the audit log", "6:bb"],
         ["Error", gone, "6:bb"],
         ["Error", gone, "6:bb"],
         ["Error", expect.stringContaining("the audit log could not be looked at"), undefined],
         ["Info", "the end of the audit log", "7:dd"]
+      ])
+    })
+  )
+
+  it.effect("is an error where a row that was seen is another, however many rows came since, and stays one", () =>
+    Effect.gen(function* () {
+      const other = "a row of the audit log is not the one that this process has seen: run gateway audit verify with this head"
+      const lines = yield* said(head(6n, "bb"), head(4n, "aa"), head(6n, "cc"), head(9n, "ee"), head(12n, "ff"))
+      expect(lines.slice(3)).toEqual([
+        ["Error", other, "6:bb"],
+        ["Error", other, "6:bb"]
       ])
     })
   )

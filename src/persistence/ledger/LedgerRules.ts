@@ -5,6 +5,7 @@ import { entryRules } from "./rules/EntryRules.ts"
 import { eventRules } from "./rules/EventRules.ts"
 import { exchangeRules } from "./rules/ExchangeRules.ts"
 import { historyRules } from "./rules/HistoryRules.ts"
+import { keptRules } from "./rules/KeptRules.ts"
 import { positionRules } from "./rules/PositionRules.ts"
 import { recordRules } from "./rules/RecordRules.ts"
 import { requestRules } from "./rules/RequestRules.ts"
@@ -20,6 +21,7 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
   ...windowRules,
   ...recordRules,
   ...historyRules,
+  ...keptRules,
   ...requestRules,
   ...eventRules
 ]

@@ -36,6 +36,12 @@ export interface AuditHead {
   readonly hash: string
 }
 
+/** As `gateway audit verify --head` takes it. */
+export const headText = ({ hash, sequence }: AuditHead): string => `${sequence}:${hash}`
+
+/** What a process logs, with the head as `audit_head`, when it sees the log end there, and when it has appended to it. */
+export const END_OF_LOG = "the end of the audit log"
+
 export interface StandingHead extends AuditHead {
   /** Whether a gateway wrote it. */
   readonly authentic: boolean
@@ -56,6 +62,8 @@ export class AuditLog extends Context.Service<
     /** Newest first, at most `limit`. */
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<AuditRow>>
     readonly head: Effect.Effect<StandingHead>
+    /** The hash, in hex, that the row of this number has now; null where there is no such row. */
+    readonly hashAt: (sequence: bigint) => Effect.Effect<string | null>
     /**
      * Recomputes the whole chain, up to a head that only a gateway can have written. Without `exported` it cannot tell a database that was put
      * back as a whole to an earlier state; with a head that was seen outside it can. Of its hash the first digits are enough.

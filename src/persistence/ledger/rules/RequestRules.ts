@@ -1,3 +1,4 @@
+import { allThereSince } from "../../KeptSince.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
 /** Where each kind of record is asked for. */
@@ -20,7 +21,7 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
   },
   {
     rule: "records_have_their_key",
-    counted: "SELECT count(*) FROM transactions WHERE created_at >= (SELECT since FROM kept_since WHERE what = 'keys')",
+    counted: `SELECT count(*) FROM transactions WHERE created_at >= ${allThereSince("keys")}`,
     // A key is made shortly before its record; a day is for clocks that differ, and for what was removed before that was written down.
     broken: `
       SELECT t.app_id || '/' || t.reference AS subject,
@@ -28,7 +29,7 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
       FROM transactions t JOIN ${endpoints} AS e(kind, endpoint) ON e.kind = t.kind
       LEFT JOIN idempotency_keys k ON k.app_id = t.app_id AND k.reference = t.reference AND k.mode = t.mode AND k.endpoint = e.endpoint
       WHERE k.app_id IS NULL AND (t.needs_review OR t.status IN ('pending', 'requires_action')
-        OR t.created_at >= (SELECT since + interval '1 day' FROM kept_since WHERE what = 'keys'))`
+        OR t.created_at >= ${allThereSince("keys")} + interval '1 day')`
   },
   {
     rule: "answers_are_as_written",

@@ -1,14 +1,15 @@
+import { allThereSince } from "../../KeptSince.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
 /** How much was moved in a window of time is what its transactions were counted for. */
 export const windowRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "windows_are_counted",
-    counted: "SELECT count(*) FROM counters WHERE starts_at >= (SELECT since FROM kept_since WHERE what = 'windows')",
+    counted: `SELECT count(*) FROM counters WHERE starts_at >= ${allThereSince("windows")}`,
     // A payout that failed was given back. An hour is for windows that were removed before that was written down. Of the keyed hash of a
     // number no more is shown than finds the row.
     broken: `
-      WITH kept AS (SELECT since + interval '1 hour' AS since FROM kept_since WHERE what = 'windows'),
+      WITH kept AS (SELECT ${allThereSince("windows")} + interval '1 hour' AS since),
       counted AS (
         SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
         FROM transactions t
