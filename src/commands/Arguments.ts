@@ -4,6 +4,9 @@ import { Currency } from "../domain/Currency.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
 import { LARGEST_AMOUNT, MinorUnits } from "../domain/Money.ts"
 
+/** Of a column of the type bigint. */
+const LARGEST_REVISION = 2n ** 63n - 1n
+
 // What several commands take. A text that does not fit is wrong usage: exit code 2, and nothing was looked up.
 
 export const appId = Argument.String("APP_ID").pipe(
@@ -25,6 +28,11 @@ export const Amount = Schema.BigIntFromString.pipe(
 export const AmountOrNothing = Schema.BigIntFromString.pipe(
   Schema.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: LARGEST_AMOUNT })),
   Schema.decodeTo(Schema.toType(MinorUnits))
+)
+
+/** Of a record, as it is printed: it grows with all that is heard of it. */
+export const Revision = Schema.BigIntFromString.pipe(
+  Schema.check(Schema.isBetweenBigInt({ minimum: 1n, maximum: LARGEST_REVISION }))
 )
 
 export const amountMinor = Flag.String("amount-minor").pipe(

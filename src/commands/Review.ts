@@ -5,7 +5,7 @@ import { maskedText } from "../domain/Masking.ts"
 import { recordView } from "../domain/View.ts"
 import { Review } from "../services/settlement/Review.ts"
 import { answer } from "./Answer.ts"
-import { Amount, AmountOrNothing, Words } from "./Arguments.ts"
+import { Amount, AmountOrNothing, Revision, Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
@@ -43,9 +43,14 @@ const resolve = Command.make(
       Flag.withDescription("how that is known, for the history and the audit")
     ),
     amount: optionalAmount("amount-minor", Amount, "what moved without fees, where it is not what the record says"),
-    fee: optionalAmount("fee-minor", AmountOrNothing, "what the provider charged, where it is not what the record says")
+    fee: optionalAmount("fee-minor", AmountOrNothing, "what the provider charged, where it is not what the record says"),
+    seen: Flag.String("seen").pipe(
+      Flag.withSchema(Revision),
+      Flag.optional,
+      Flag.withDescription("the revision that you looked at: refused when the provider said something since")
+    )
   },
-  Effect.fn(function* ({ amount, evidence, fee, outcome, reference }) {
+  Effect.fn(function* ({ amount, evidence, fee, outcome, reference, seen }) {
     const review = yield* Review
     if (!isReference(reference)) return yield* new Refusal({ message: `there is no transaction ${reference}` })
     const resolution = { outcome, evidence, amount: Option.getOrNull(amount), fee: Option.getOrNull(fee) }
@@ -56,7 +61,7 @@ const resolve = Command.make(
       ...(resolution.fee === null ? {} : { fee_minor: resolution.fee.toString() })
     })
     const record = yield* review
-      .resolve(reference, resolution, entry)
+      .resolve(reference, resolution, entry, Option.getOrNull(seen))
       .pipe(Effect.catchTag("NotResolved", ({ message }) => Effect.fail(new Refusal({ message }))))
     yield* answer({ app_id: record.appId, ...recordView(record) })
   }, Effect.provide(reviewPorts))

@@ -5,11 +5,12 @@ import type { Case } from "../services/settlement/Review.ts"
 import { plain } from "./Plain.ts"
 
 /** A case for programs. */
-export const caseView = ({ call, history, record }: Case) => ({
+export const caseView = ({ call, history, record, revision }: Case) => ({
   app_id: record.appId,
   reference: record.reference,
   kind: record.kind,
   status: record.status,
+  revision,
   is_test_mode: record.mode === "test",
   amount_minor: record.amount,
   currency: record.currency,
@@ -48,7 +49,7 @@ export const toDo = (cases: ReadonlyArray<Case>, now: Instant): ReadonlyArray<st
   return [`${count} a person, the oldest first`, ...cases.flatMap((one, at) => ["", ...block(one, at + 1, now)])]
 }
 
-const block = ({ call, history, record }: Case, place: number, now: Instant): ReadonlyArray<string> => {
+const block = ({ call, history, record, revision }: Case, place: number, now: Instant): ReadonlyArray<string> => {
   const { appId, asked, createdAt, currency, kind, mode, provider, providerReference, reference, status } = record
   const view = {
     why: reasonOf(record, history),
@@ -62,15 +63,21 @@ const block = ({ call, history, record }: Case, place: number, now: Instant): Re
     answered: call.rawResponse,
     asked: `${asked} times since its last news`,
     last_answer: lastAnswer(history),
+    revision,
     history: history.map(({ actor, at, fact, note }) => ({ at: iso(at), actor, fact, note }))
   }
-  return [`${place}. ${reference}, a ${status} ${kind}`, ...plain(view).split("\n"), "to end it, one of", ...commands(record)]
+  return [
+    `${place}. ${reference}, a ${status} ${kind}`,
+    ...plain(view).split("\n"),
+    "to end it, one of",
+    ...commands(record, revision)
+  ]
 }
 
-const commands = (record: Case["record"]): ReadonlyArray<string> => {
+const commands = (record: Case["record"], revision: bigint): ReadonlyArray<string> => {
   const to = waysOf(record)
   return (["successful", "failed"] as const).flatMap((outcome) => [
-    `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])}`,
+    `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])} [--seen ${revision}]`,
     `    ${meaning(outcome, to[outcome])}`
   ])
 }

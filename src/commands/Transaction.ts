@@ -15,11 +15,12 @@ const show = Command.make(
     const transactions = yield* Transactions
     const found = isReference(reference) ? yield* transactions.byReference(reference) : Option.none()
     if (Option.isNone(found)) return yield* new Refusal({ message: `there is no transaction ${reference}` })
-    const { transaction } = found.value
+    const { revision, transaction } = found.value
     const history = yield* transactions.history(transaction.reference)
     yield* answer({
       app_id: transaction.appId,
       ...recordView(transaction),
+      revision,
       history: history.map(({ actor, at, fact, note, status }) => ({ at: iso(at), actor, fact, status, note }))
     })
   }, Effect.provide(operatorPorts))

@@ -67,14 +67,14 @@ export const Fact = Schema.TaggedUnion({
   Expired: { note },
   /**
    * Delivered, and then sent back: `amount` of `currency` came back until now, with the fee only where `fee` says so. `charged` is the
-   * fee that the delivery cost, where the provider names it.
+   * fee that the delivery cost, where the provider names it; `at` is null where the provider does not say when.
    */
   Returned: {
     amount: MinorUnits,
     currency: Schema.NullOr(Currency),
     fee: MinorUnits,
     charged: Schema.NullOr(MinorUnits),
-    at: Instant,
+    at: Schema.NullOr(Instant),
     note
   }
 })

@@ -113,7 +113,7 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
     const next: Payout = {
       ...payout,
       ...changed,
-      returned: { amount: add(fact.amount, fact.fee), at: fact.at, reason: fact.note }
+      returned: { amount: add(fact.amount, fact.fee), at: fact.at ?? at, reason: fact.note }
     }
     return { next, entry: giveBack(payout.currency, fact.amount, fact.fee), event: "payout.returned" }
   }

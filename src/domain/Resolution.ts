@@ -74,9 +74,9 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
  * What every ruling leaves. What was closed before goes on being asked for where it was: the schedule's late questions are for news, and
  * would all be due at once if they were counted anew.
  */
-const settledBy = <R extends LedgerRecord>(record: R, { outcome }: Resolution, at: Instant) => ({
+const settledBy = <R extends LedgerRecord>(record: R, { amount, outcome }: Resolution, at: Instant) => ({
   ...record,
-  ...ruledOn(record, outcome),
+  ...ruledOn(record, outcome, amount),
   needsReview: false,
   version: record.version + 1,
   updatedAt: at

@@ -49,8 +49,10 @@ export const PersonsRuling = Schema.Struct({
 /** What no tenant sees, and only a review needs; absent in records of an older release, and where there is nothing to remember. */
 export const remembered = {
   failedBy: Schema.optionalKey(FailedBy),
-  /** The provider's words since the record was closed or ruled on, each once. */
+  /** The provider's words since the record was ruled on, or was closed, the word that closed it included; each once. */
   said: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Those of them that had been said when the open case was opened, the word that opened it included; empty where none is open. */
+  saidAtOpening: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Null where it was closed by the provider's word since. */
   ruling: Schema.optionalKey(Schema.NullOr(PersonsRuling))
 }

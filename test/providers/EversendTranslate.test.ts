@@ -28,7 +28,7 @@ describe("amounts keep every digit", () => {
         expect(decimal).toBe(toDecimal(amount, currency))
         const found = transaction(order.reference, { status: "successful", currency, amount: "@", fees: "@" })
         const said = json(listAnswer(found)).replaceAll('"@"', isText ? `"${decimal}"` : decimal)
-        expect(foundInPage("payout", { ...askOrder(order.reference), currency }, answered(said), 100, 0)).toMatchObject({
+        expect(foundInPage("payout", { ...askOrder(order.reference), currency }, answered(said), 100)).toMatchObject({
           fact: { _tag: "Succeeded", amount, currency, fee: amount }
         })
       })

@@ -69,7 +69,15 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       expect((yield* run("review", "list")).output).toContain("UGX 10000 (10000 minor)")
 
       expect(yield* resolve(one, "failed", "--fee-minor", "1")).toMatchObject({ code: 1 })
-      expect(yield* resolve(one, "successful", "--amount-minor", "9999", "--fee-minor", "800")).toMatchObject({
+      const shown = JSON.parse((yield* run("transaction", "show", one, "--json")).output)
+      expect([shown.revision, listed.find(({ reference }) => reference === one)?.["revision"]]).toStrictEqual([3, 3])
+      yield* tell(one, delivered(9_998n))
+      expect(yield* resolve(one, "successful", "--seen", "3")).toEqual({
+        code: 1,
+        errors: `the provider said something of ${one} since: it is at revision 4 now; look at it again before you rule`
+      })
+      expect(yield* resolve(one, "successful", "--seen", "none")).toMatchObject({ code: 2 })
+      expect(yield* resolve(one, "successful", "--amount-minor", "9999", "--fee-minor", "800", "--seen", "4")).toMatchObject({
         app_id: tenant.appId,
         status: "successful",
         needs_review: false,

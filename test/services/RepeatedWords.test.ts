@@ -1,8 +1,9 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import type { Answer } from "../../src/services/ports/Provider.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
@@ -99,4 +100,78 @@ it.effect("a payout that was given back as never sent goes to a person once the 
       expect(yield* standing).toStrictEqual(["failed", false])
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
+)
+
+/** A payout that was given back as never sent, and that the provider has under way after all. */
+const givenBack = Effect.gen(function* () {
+  const { node, says } = yield* given
+  const hears = (word: Answer) =>
+    Effect.gen(function* () {
+      yield* says(word)
+      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
+    })
+  const opened = Effect.gen(function* () {
+    yield* pay("one")
+    yield* says(words.absent)
+    yield* hours(6)
+    yield* hears(words.pending)
+    expect(yield* standing).toStrictEqual(["failed", true])
+    return (yield* onlyRecord).transaction.reference
+  })
+  return { hears, node, opened }
+})
+
+it.effect(
+  "a success that came after the case was opened opens it again when it is said again, until a person ruled on that",
+  () =>
+    Effect.gen(function* () {
+      const { hears, node, opened } = yield* givenBack
+      yield* Effect.gen(function* () {
+        const reference = yield* opened
+        yield* hears(words.paid)
+        yield* resolved(reference, "failed")
+        yield* hears(words.pending)
+        expect(yield* standing).toStrictEqual(["failed", false])
+        yield* hears(words.paid)
+        expect(yield* standing).toStrictEqual(["failed", true])
+        yield* resolved(reference, "failed")
+        for (const word of [words.paid, words.pending]) yield* hears(word)
+        expect(yield* standing).toStrictEqual(["failed", false])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+)
+
+it.effect(
+  "a ruling knows nothing of what came while it was made, and is not made on another case than the one it was asked for",
+  () =>
+    Effect.gen(function* () {
+      const { hears, node, opened } = yield* givenBack
+      yield* Effect.gen(function* () {
+        const reference = yield* opened
+        const ledger = yield* FloatLedger
+        /** The ruling's first commit comes after this. */
+        const after = <A, E, R>(news: Effect.Effect<A, E, R>) =>
+          Effect.gen(function* () {
+            const context = yield* Effect.context<R>()
+            let isFirst = true
+            const first = Effect.suspend(() => {
+              if (!isFirst) return Effect.void
+              isFirst = false
+              return Effect.asVoid(Effect.provideContext(Effect.orDie(news), context))
+            })
+            return Layer.succeed(FloatLedger, {
+              ...ledger,
+              resolve: (...step) => Effect.andThen(first, ledger.resolve(...step))
+            })
+          })
+        yield* resolved(reference, "failed").pipe(Effect.provide(yield* after(hears(words.paid))))
+        expect(yield* standing).toStrictEqual(["failed", false])
+        yield* hears(words.paid)
+        expect(yield* standing).toStrictEqual(["failed", true])
+        const another = Effect.andThen(resolved(reference, "failed"), hears({ ...words.paid, amount: minor(4_000n) }))
+        const refused = yield* Effect.flip(resolved(reference, "failed").pipe(Effect.provide(yield* after(another))))
+        expect(refused.message).toMatch(/^the provider said something of \S+ since: it is at revision \d+ now/)
+        expect(yield* standing).toStrictEqual(["failed", true])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
 )

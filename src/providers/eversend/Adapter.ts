@@ -118,7 +118,7 @@ const asking = (client: Client, deadline: Deadline) => (kind: Kind) =>
 
 const lookUp = Effect.fnUntraced(function* (client: Client, until: number, kind: Kind, order: AskOrder, id: string) {
   const response = yield* client({ operation: "transaction", method: "GET", path: byIdPath(id) }, until)
-  return foundById(kind, order, response, yield* Clock.currentTimeMillis)
+  return foundById(kind, order, response)
 })
 
 const search = Effect.fnUntraced(function* (
@@ -130,7 +130,7 @@ const search = Effect.fnUntraced(function* (
   for (let page = 1; page <= MAXIMUM_PAGES; page++) {
     const path = searchPath(kind, order, page, PAGE_SIZE)
     const response: ProviderResponse = yield* client({ operation: "transactions", method: "GET", path }, until)
-    const found = foundInPage(kind, order, response, PAGE_SIZE, yield* Clock.currentTimeMillis)
+    const found = foundInPage(kind, order, response, PAGE_SIZE)
     if (found === "ended") return { fact: { _tag: "NotFound", note: "no transaction by our reference" }, alarm: null }
     if (found !== "goes_on") return found
   }

@@ -49,7 +49,7 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): R
 
 const outcomeOf = (kind: Kind, wire: Wire, order: Own): Reading<PayoutOutcome> => {
   if (!isOurs(kind, wire, order.reference)) return unreadable("the answer is about another transaction", wire.status)
-  const { alarm, fact } = standing(kind, wire, order.currency, 0)
+  const { alarm, fact } = standing(kind, wire, order.currency)
   switch (fact._tag) {
     case "StillPending": {
       const sum = sumOf(wire, order.currency)
@@ -82,14 +82,14 @@ export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
 export const confirmed = confirmRefusal("a refused payment is there, and refunded")
 
 /** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */
-export const foundById = (kind: Kind, order: AskOrder, response: ProviderResponse, now: number): Reading<Answer> | undefined => {
+export const foundById = (kind: Kind, order: AskOrder, response: ProviderResponse): Reading<Answer> | undefined => {
   if (response._tag === "Answered" && response.status === 404) return undefined
   const answer = decoded(TransactionAnswer, response)
   if (Option.isNone(answer)) return noAnswer(response)
   const { data } = answer.value
   const listed = "transactions" in data ? data.transactions : [data]
   const own = listed.filter((wire) => isOurs(kind, wire, order.reference))
-  return own[0] === undefined ? undefined : decisive(kind, own, order, now)
+  return own[0] === undefined ? undefined : decisive(kind, own, order)
 }
 
 /** One page of GET /transactions: what it says about ours, or whether the list goes on. */
@@ -97,31 +97,30 @@ export const foundInPage = (
   kind: Kind,
   order: AskOrder,
   response: ProviderResponse,
-  pageSize: number,
-  now: number
+  pageSize: number
 ): Reading<Answer> | "ended" | "goes_on" => {
   const answer = decoded(TransactionsAnswer, response)
   if (Option.isNone(answer)) return noAnswer(response)
   const { transactions } = answer.value.data
   const own = transactions.filter((wire) => wire.transactionRef === order.reference && isOurs(kind, wire, order.reference))
-  if (own.length > 0) return decisive(kind, own, order, now)
+  if (own.length > 0) return decisive(kind, own, order)
   return transactions.length < pageSize ? "ended" : "goes_on"
 }
 
 // Two executions of one reference: whatever they say, the money moved twice or may have.
-const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: AskOrder, now: number): Reading<Answer> => {
+const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: AskOrder): Reading<Answer> => {
   const [first] = own
   if (first === undefined) return unreadable("nothing was found", "")
   const several = own.some((wire) => wire.transactionId !== first.transactionId)
   return several
     ? unreadable("Eversend has more than one transaction by one reference", first.status)
-    : standing(kind, first, order.currency, now)
+    : standing(kind, first, order.currency)
 }
 
 const isOurs = (kind: Kind, wire: Wire, reference: string): boolean =>
   (wire.transactionRef ?? reference) === reference && (wire.type ?? kind) === kind
 
-const standing = (kind: Kind, wire: Wire, stored: Currency, now: number): Reading<Answer> => {
+const standing = (kind: Kind, wire: Wire, stored: Currency): Reading<Answer> => {
   const providerReference = wire.transactionId
   const { status } = wire
   const note = `status ${status}`
@@ -147,7 +146,7 @@ const standing = (kind: Kind, wire: Wire, stored: Currency, now: number): Readin
         currency: sum.currency,
         fee: ZERO,
         charged: sum.fee,
-        at: instant(wire.updatedAt) ?? now,
+        at: instant(wire.updatedAt),
         note: `${note}, refunded`
       })
     }
@@ -183,8 +182,8 @@ export const broughtBy = (raw: string | null | undefined, currency: string | nul
   return Result.isFailure(amount) ? undefined : { amount: amount.success, currency, raw }
 }
 
-const instant = (text: string | undefined): number | undefined =>
-  text === undefined ? undefined : Option.getOrUndefined(Option.map(DateTime.make(text), DateTime.toEpochMillis))
+const instant = (text: string | undefined): number | null =>
+  text === undefined ? null : Option.getOrNull(Option.map(DateTime.make(text), DateTime.toEpochMillis))
 
 const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 

@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import type { ChargeOrder, ChargeOutcome, Collections } from "../../services/ports/Provider.ts"
 import type { Client, Deadline } from "../Client.ts"
 import { type Reading, withoutAlarm } from "../Reading.ts"
@@ -54,7 +54,7 @@ export const collections = (
   const ask: Collections["ask"] = Effect.fn("paystack.ask")(function* (order) {
     const call = { operation: "transaction_verify", method: "GET", path: verifyChargePath(order) } as const
     const response = yield* client(call, yield* deadline)
-    return yield* logAlarm(chargeFound(response, order, yield* Clock.currentTimeMillis), order.reference)
+    return yield* logAlarm(chargeFound(response, order), order.reference)
   })
 
   return { reaches: (payer, currency) => chargedParty(payer, currency) !== undefined, charge, ask }

@@ -25,7 +25,7 @@ export const payouts = (client: Client, deadline: Deadline, { payoutFees }: Pick
 
   const look = Effect.fnUntraced(function* (order: Parameters<Payouts["ask"]>[0]) {
     const call = { operation: "transfer_verify", method: "GET", path: verifyTransferPath(order) } as const
-    return transferFound(yield* client(call, yield* deadline), order, yield* Clock.currentTimeMillis)
+    return transferFound(yield* client(call, yield* deadline), order)
   })
 
   const send: Payouts["send"] = Effect.fn("paystack.send")(function* (order) {

@@ -89,7 +89,7 @@ const lineOf = ({
   const units = fromSubunits(amount, currency)
   const charged = fee === null ? Result.succeed(null) : fromSubunitsUp(fee, currency)
   const at = instant(createdAt ?? created_at ?? null)
-  if (Result.isFailure(units) || Result.isFailure(charged) || at === undefined || status === undefined) return "unreadable"
+  if (Result.isFailure(units) || Result.isFailure(charged) || at === null || status === undefined) return "unreadable"
   return {
     direction,
     providerReference,

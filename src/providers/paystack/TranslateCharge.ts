@@ -125,14 +125,14 @@ const placed = (wire: Charge, order: Own): Reading<ChargeOutcome | VoucherMissin
 }
 
 /** The answer to GET /transaction/verify/{reference}. */
-export const chargeFound = (response: ProviderResponse, order: Own, now: number): Reading<Answer> => {
+export const chargeFound = (response: ProviderResponse, order: Own): Reading<Answer> => {
   const absent = notFound(response)
   if (absent !== undefined) return absent
   const answer = decoded(TransactionAnswer, response)
-  return Option.isNone(answer) ? noAnswer(response) : standing(answer.value.data, order, now)
+  return Option.isNone(answer) ? noAnswer(response) : standing(answer.value.data, order)
 }
 
-const standing = (wire: typeof Transaction.Type, order: Own, now: number): Reading<Answer> => {
+const standing = (wire: typeof Transaction.Type, order: Own): Reading<Answer> => {
   const { id: providerReference, status } = wire
   const note = `status ${status}`
   if (wire.reference !== wireReference(order.reference)) return unreadable("the answer is about another charge", status)
@@ -154,7 +154,7 @@ const standing = (wire: typeof Transaction.Type, order: Own, now: number): Readi
       const sum = sumOf(wire)
       if (sum === undefined) return unreadable("the amount, the fees or the currency cannot be read", status)
       const { amount, currency, fee: charged } = sum
-      return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at: now, note })
+      return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at: null, note })
     }
   }
 }

@@ -61,7 +61,7 @@ export const transferOutcome = (response: ProviderResponse, order: Own): Reading
   if (refused !== undefined) return refused
   const answer = decoded(TransferAnswer, response)
   if (Option.isNone(answer)) return noAnswer(response)
-  const { alarm, fact } = standing(answer.value.data, order, 0)
+  const { alarm, fact } = standing(answer.value.data, order)
   switch (fact._tag) {
     // Delivered at once: the answer to the transfer itself never names the fee, so it is asked for.
     case "StillPending":
@@ -116,14 +116,14 @@ const isRefused = (fact: { readonly _tag: string }): fact is Refused => fact._ta
 export const confirmedTransfer = confirmRefusal("a refused transfer is there, and came back")
 
 /** The answer to GET /transfer/verify/{reference}. */
-export const transferFound = (response: ProviderResponse, order: Own, now: number): Reading<Answer> => {
+export const transferFound = (response: ProviderResponse, order: Own): Reading<Answer> => {
   const absent = notFound(response)
   if (absent !== undefined) return absent
   const answer = decoded(TransferAnswer, response)
-  return Option.isNone(answer) ? noAnswer(response) : standing(answer.value.data, order, now)
+  return Option.isNone(answer) ? noAnswer(response) : standing(answer.value.data, order)
 }
 
-const standing = (wire: Wire, order: Own, now: number): Reading<Answer> => {
+const standing = (wire: Wire, order: Own): Reading<Answer> => {
   const { status, transfer_code: providerReference } = wire
   const note = `status ${status}`
   if (wire.reference !== wireReference(order.reference)) return unreadable("the answer is about another transfer", status)
@@ -146,7 +146,7 @@ const standing = (wire: Wire, order: Own, now: number): Reading<Answer> => {
       if (sum === undefined) return unreadable("the amount, the fee or the currency cannot be read", status)
       // Whether a fee came back is not said, so none is given back.
       const { amount, currency, fee: charged } = sum
-      const at = instant(wire.updatedAt ?? wire.updated_at ?? null) ?? now
+      const at = instant(wire.updatedAt ?? wire.updated_at ?? null)
       return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at, note })
     }
   }
@@ -160,8 +160,8 @@ export const sumOf = ({ amount, currency, fee_charged = null }: Pick<Wire, "amou
   return Result.isFailure(units) || Result.isFailure(fee) ? undefined : { amount: units.success, currency, fee: fee.success }
 }
 
-export const instant = (text: string | null): number | undefined =>
-  text === null ? undefined : Option.getOrUndefined(Option.map(DateTime.make(text), DateTime.toEpochMillis))
+export const instant = (text: string | null): number | null =>
+  text === null ? null : Option.getOrNull(Option.map(DateTime.make(text), DateTime.toEpochMillis))
 
 /** A transfer in a statement. */
 export const listedTransfer = (status: string): "pending" | "successful" | "failed" | "returned" | undefined => {

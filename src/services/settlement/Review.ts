@@ -20,6 +20,8 @@ const DECISIONS_AT_MOST = 16
 /** A record that a person has to look at, all that happened to it, and what was last sent and answered for it, masked. */
 export interface Case {
   readonly record: LedgerRecord
+  /** Grows with all that is heard of the record. */
+  readonly revision: bigint
   readonly history: ReadonlyArray<HistoryLine>
   readonly call: RawCall
 }
@@ -35,12 +37,14 @@ export class Review extends Context.Service<
     readonly cases: (limit: number, reading: Omit<AuditEntry, "subject">) => Effect.Effect<ReadonlyArray<Case>>
     /**
      * Ends an open case: status, ledger entry, history line, event and audit row are one commit. Answers the record as it then is.
-     * Refused where no case is open, so that doing it twice is refused the second time.
+     * Refused where no case is open, so that doing it twice is refused the second time, and where the record is no longer at the revision
+     * that the person saw. A word that came after the case was opened, and contradicts the outcome, opens the next one when it is said again.
      */
     readonly resolve: (
       reference: Reference,
       resolution: Resolution,
-      audit: AuditEntry
+      audit: AuditEntry,
+      seen?: bigint | null
     ) => Effect.Effect<LedgerRecord, NotResolved>
   }
 >()("gateway/services/Review") {
@@ -56,11 +60,11 @@ export class Review extends Context.Service<
         const open = yield* transactions.inReview(limit)
         return yield* Effect.forEach(
           open,
-          Effect.fnUntraced(function* ({ transaction: record }): Effect.fn.Return<Case> {
+          Effect.fnUntraced(function* ({ revision, transaction: record }): Effect.fn.Return<Case> {
             const { reference } = record
             const history = yield* transactions.history(reference)
             const call = yield* transactions.lastCall(reference, { ...reading, subject: reference })
-            return { record, history, call: Option.getOrElse(call, () => noCall) }
+            return { record, revision, history, call: Option.getOrElse(call, () => noCall) }
           })
         )
       })
@@ -89,12 +93,22 @@ export class Review extends Context.Service<
         } satisfies ApplyStep
       })
 
-      const resolve = Effect.fn("Review.resolve")(function* (reference: Reference, resolution: Resolution, audit: AuditEntry) {
+      const resolve = Effect.fn("Review.resolve")(function* (
+        reference: Reference,
+        resolution: Resolution,
+        audit: AuditEntry,
+        seen: bigint | null = null
+      ) {
+        let asked: LedgerRecord | null = null
         for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
           const stored = yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* new NotResolved({ message: `there is no transaction ${reference}` })
           if (!stored.value.transaction.needsReview)
             return yield* new NotResolved({ message: `no review of ${reference} is open` })
+          const { revision, transaction } = stored.value
+          if ((seen !== null && revision !== seen) || (asked !== null && !isSameCase(asked, transaction)))
+            return yield* new NotResolved({ message: saidSince(reference, revision) })
+          asked = transaction
           const step = yield* stepOf(stored.value, resolution)
           const result = yield* ledger.resolve(step, audit)
           if (result._tag === "Corrected")
@@ -110,6 +124,15 @@ export class Review extends Context.Service<
     })
   )
 }
+
+const saidSince = (reference: Reference, revision: bigint): string =>
+  `the provider said something of ${reference} since: it is at revision ${revision} now; look at it again before you rule`
+
+/** What came to the open case meanwhile is not known to the ruling; another case is another question. */
+const isSameCase = (one: LedgerRecord, other: LedgerRecord): boolean =>
+  one.status === other.status && openedWith(one) === openedWith(other)
+
+const openedWith = ({ ruling, saidAtOpening }: LedgerRecord): string => JSON.stringify([saidAtOpening, ruling])
 
 const noCall: RawCall = { rawRequest: null, rawResponse: null }
 

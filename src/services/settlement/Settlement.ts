@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
+import { toBeReviewed } from "../../domain/Contradiction.ts"
 import type { Decision } from "../../domain/Decision.ts"
 import { freeze } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
@@ -91,7 +92,7 @@ export class Settlement extends Context.Service<
         const decided = counted(transaction, decision.next, fact, question)
         // In the same commit as the last question: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)
-        const next = overdue ? { ...decided, needsReview: true, version: transaction.version + 1, updatedAt: at } : decided
+        const next = overdue ? toBeReviewed(decided, at) : decided
         const event =
           decision.event === null
             ? null
