@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
+import { TENANT_CHANGES_A_DAY } from "../services/ports/TenantChanges.ts"
 import { valuesOf } from "./BodyGuard.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import type { Match } from "./Routes.ts"
@@ -49,7 +50,18 @@ export const kindOf = ({ match, method }: Pick<Asked, "match" | "method">): "mon
 /** Each of these has an endpoint called, by itself: at the rate of reads one key would order millions of calls a day. */
 const deliveryPosts: ReadonlyArray<string> = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"]
 
+/** What a tenant changes itself is written down; no key of it fills the stream, or pushes out what it did before. */
+const changes: ReadonlyArray<string> = [
+  "PUT /v1/webhooks/endpoint",
+  "DELETE /v1/webhooks/endpoint",
+  "POST /v1/webhooks/endpoint/rotate-secret",
+  "POST /v1/webhooks/recover",
+  "DELETE /v1/beneficiaries"
+]
+
 const MINUTE_MS = 60_000
+const changesADay = { count: TENANT_CHANGES_A_DAY, windowMs: 24 * 60 * MINUTE_MS, burst: TENANT_CHANGES_A_DAY }
+
 /** Resolving names is how account numbers are guessed (contract LIM-5). */
 const resolution = {
   route: "/v1/reference/resolve-bank-account",
@@ -64,7 +76,7 @@ const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
   limit === "off" ? "off" : { ...limit, count: limit.count * OF_A_TENANT, burst: limit.burst * OF_A_TENANT }
 
 /** Refuses what comes too often: each key by itself, all of a tenant's together, the deliveries that a tenant
- * orders, and, for resolving bank accounts, each client address. */
+ * orders and the changes that it makes, and, for resolving bank accounts, each client address. */
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ take }) => {
     const addressOf = clientAddress(trustedProxies)
@@ -79,6 +91,8 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
       ]
       if (method === "POST" && deliveryPosts.includes(template))
         return [...own, { scope: "key", name: `deliveries:tenant:${tenant}`, limit: rateLimits.deliveries }]
+      if (changes.includes(`${method} ${template}`))
+        return [...own, { scope: "key", name: `changes:tenant:${tenant}`, limit: changesADay }]
       if (template !== resolution.route) return own
       return [
         ...own,

@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { iso } from "../domain/Instant.ts"
 import { type AuditEntry, type Change, END_OF_LOG, headText } from "../services/ports/AuditLog.ts"
-import { isTenants, TENANT_CHANGES_AT_MOST } from "../services/ports/TenantChanges.ts"
+import { isTenants, keptWhateverTheirNumber, TENANT_CHANGES_AT_MOST } from "../services/ports/TenantChanges.ts"
 import { HeadRow, headMac, isAuthentic, type Keyed, keyedHash } from "./AuditChain.ts"
 import { rowsOf } from "./Rows.ts"
 
@@ -45,7 +45,7 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: Keyed) => {
     isTenants(change)
       ? Effect.asVoid(
           done(sql`SELECT FROM record_tenant_change(${change.tenant.appId}, ${change.tenant.mode}, ${iso(change.at)}::timestamptz,
-            ${change.actor}, ${change.action}, ${JSON.stringify(change.details)}, ${TENANT_CHANGES_AT_MOST})`)
+            ${change.actor}, ${change.action}, ${JSON.stringify(change.details)}, ${keptWhateverTheirNumber.includes(change.action) ? null : TENANT_CHANGES_AT_MOST}::bigint)`)
         )
       : append(change, false)
 

@@ -23,6 +23,7 @@ import * as strictGuard from "./migrations/0016_strict_guard.ts"
 import * as roles from "./migrations/0019_roles.ts"
 import * as sentCodes from "./migrations/0020_sent_codes.ts"
 import * as evidence from "./migrations/0022_evidence.ts"
+import * as tenantChanges from "./migrations/0023_tenant_changes.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -57,7 +58,8 @@ export const Migrations = {
     strictGuard,
     roles,
     sentCodes,
-    evidence
+    evidence,
+    tenantChanges
   ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */

@@ -1,5 +1,6 @@
 import { describe, it } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
+import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../src/domain/Ids.ts"
 import { clientAddress } from "../../src/http/ClientAddress.ts"
@@ -116,6 +117,34 @@ describe("the rate of requests", () => {
       for (const template of [test, again]) expect(yield* refusal("acme", "POST", template)).toEqual(Option.some("key"))
       expect(yield* refusal("acme", "GET", "/v1/webhooks/deliveries")).toEqual(Option.none())
       expect(yield* refusal("other", "POST", test)).toEqual(Option.none())
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
+  it.effect("lets all keys of a tenant together make 200 changes a day, whatever they change, and says when the next", () =>
+    Effect.gen(function* () {
+      const rateLimits = { reads: "off", money: "off", deliveries: "off" } as const
+      const check = yield* makeRequestRate({ rateLimits, trustedProxies: [] })
+      const changes = [
+        ["PUT", "/v1/webhooks/endpoint"],
+        ["DELETE", "/v1/webhooks/endpoint"],
+        ["POST", "/v1/webhooks/endpoint/rotate-secret"],
+        ["POST", "/v1/webhooks/recover"],
+        ["DELETE", "/v1/beneficiaries"]
+      ] as const
+      const refusal = Effect.fnUntraced(function* (appId: string, [method, template]: readonly [string, string]) {
+        const caller = { appId: AppId.make(appId), keyId: method, mode: "live", role: "tenant" } as const
+        const match = { _tag: "Found", route: { method, template } } as const
+        const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" })
+        return Option.getOrNull(yield* Effect.option(Effect.flip(asked)))
+      })
+      for (let at = 0; at < 40; at++) for (const change of changes) expect(yield* refusal("acme", change)).toBe(null)
+      for (const change of changes)
+        expect(yield* refusal("acme", change)).toMatchObject({ scope: "key", retry_after_seconds: 432 })
+      expect(yield* refusal("acme", ["GET", "/v1/webhooks/endpoint"])).toBe(null)
+      expect(yield* refusal("acme", ["GET", "/v1/beneficiaries"])).toBe(null)
+      expect(yield* refusal("other", ["DELETE", "/v1/beneficiaries"])).toBe(null)
+      yield* TestClock.adjust("432 seconds")
+      expect(yield* refusal("acme", ["DELETE", "/v1/beneficiaries"])).toBe(null)
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 

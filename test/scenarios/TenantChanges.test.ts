@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
-import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
+import { TENANT_CHANGES_AT_MOST, TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { gateway as command } from "../commands/Gateway.ts"
 import { masterKey } from "../support/GivenDatabase.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
@@ -74,11 +74,35 @@ layer(Stack.layer(), { excludeTestServices: true })("what a tenant changes itsel
     })
   )
 
+  it.effect("pushes out no purge and no endpoint's address, however often something else is changed", () =>
+    Effect.gen(function* () {
+      const { put, sql, tenant } = yield* given
+      const many = (action: string, from: number) =>
+        sql`INSERT INTO tenant_changes SELECT ${tenant.appId}, 'live', place, now(), 'k', ${action}, '{}'
+          FROM generate_series(${from}::bigint, ${from + TENANT_CHANGES_AT_MOST - 1}::bigint) AS place`
+      yield* put("http://127.0.0.1:9/first")
+      yield* tenant.call("DELETE", "/v1/beneficiaries", undefined, { "x-confirm-purge": tenant.appId })
+      yield* many("webhook rotate-secret", 3)
+      yield* tenant.call("POST", `${ENDPOINT}/rotate-secret`)
+      yield* many("webhook endpoint", 20_000)
+      yield* put("http://127.0.0.1:9/second")
+      yield* many("beneficiaries purge", 40_000)
+      yield* tenant.call("DELETE", "/v1/beneficiaries", undefined, { "x-confirm-purge": tenant.appId })
+      const kept = yield* sql`SELECT action, count(*)::int AS rows, min(place)::int AS first FROM tenant_changes
+        WHERE app_id = ${tenant.appId} GROUP BY action ORDER BY action`
+      expect(kept).toEqual([
+        { action: "beneficiaries purge", rows: TENANT_CHANGES_AT_MOST + 2, first: 2 },
+        { action: "webhook endpoint", rows: TENANT_CHANGES_AT_MOST + 2, first: 1 },
+        { action: "webhook rotate-secret", rows: TENANT_CHANGES_AT_MOST, first: 4 }
+      ])
+    })
+  )
+
   it.effect("is kept in a bounded number of rows, and for a bounded time", () =>
     Effect.gen(function* () {
       const { changes, sql, tenant } = yield* given
       const record = (at: number) =>
-        sql`SELECT FROM record_tenant_change(${tenant.appId}, 'live', to_timestamp(${at}), 'k', ${String(at)}, '{}', 3)`
+        sql`SELECT FROM record_tenant_change(${tenant.appId}, 'live', to_timestamp(${at}), ${String(at)}, 'k', '{}', 3)`
       yield* Effect.forEach([1, 2, 3, 4, 5], record, { concurrency: "unbounded" })
       const places = Effect.map(changes.list(tenant.appId, "live", 9), (rows) => rows.map(({ place }) => place).sort())
       expect(yield* places).toEqual([3n, 4n, 5n])

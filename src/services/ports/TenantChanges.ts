@@ -3,13 +3,24 @@ import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Change, TenantChange } from "./AuditLog.ts"
 
-/** Of each tenant and mode the newest so many are kept: no tenant fills the database by changing its endpoint to and fro. */
+/** Of each tenant, mode and action the newest so many are kept: no tenant fills the database by asking for deliveries again. */
 export const TENANT_CHANGES_AT_MOST = 10_000
-/** And each for so long. */
+/**
+ * No number of changes pushes these out: they tell where events went and who had recipients removed. How many there are is bounded by how many
+ * changes a tenant may make a day.
+ */
+export const keptWhateverTheirNumber: ReadonlyArray<string> = [
+  "beneficiaries purge",
+  "webhook endpoint",
+  "webhook endpoint remove"
+]
+/** All of a tenant's keys in one mode together; each is counted where it is asked for, also one that then changes nothing. */
+export const TENANT_CHANGES_A_DAY = 200
+/** And each is kept for so long. */
 export const TENANT_CHANGES_KEPT_MS = 400 * 24 * 3_600_000
 
 export interface TenantChangeRow extends TenantChange {
-  /** Counted for the tenant and mode, from 1 on, without a gap but for the oldest that are gone. */
+  /** Counted for the tenant and mode, from 1 on; what is gone leaves a gap. */
   readonly place: bigint
 }
 
