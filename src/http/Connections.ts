@@ -43,7 +43,7 @@ export const makeConnections = ({ anAddress, inAll }: ConnectionPlaces, trustedP
 }
 
 /** One client has a whole /64 of IPv6: the first four of its eight groups. */
-const clientOf = (address: string): string => {
+export const clientOf = (address: string): string => {
   const own = plain(address)
   if (!isIPv6(own)) return own
   const [head = "", tail] = own.split("::")

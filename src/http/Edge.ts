@@ -12,12 +12,15 @@ import { Ingress } from "../services/settlement/Ingress.ts"
 import { refused } from "./Answer.ts"
 import { withSafeHeaders } from "./AnswerHeaders.ts"
 import { type Arrival, arrivalOf } from "./Arrival.ts"
-import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
+import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
 import { callersTrace } from "./CallersTrace.ts"
+import { clientAddress } from "./ClientAddress.ts"
+import { clientOf } from "./Connections.ts"
 import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
 import { fieldIssues } from "./FieldIssues.ts"
 import { bounded } from "./Issues.ts"
-import { refusedAs } from "./RequestMetrics.ts"
+import { afterAnswer } from "./NodeListener.ts"
+import { makeRequestLog } from "./RequestLog.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./Routes.ts"
 import { type Leave, makeUnderWay } from "./UnderWay.ts"
@@ -28,7 +31,8 @@ export type Endpoints = Effect.Effect<Response, unknown, HttpServerRequest.HttpS
 
 /**
  * Everything between the socket and an endpoint, in the contract's order: size, signature, content type and origin, rate, route. Whatever
- * happens, exactly one envelope comes out; each request has one span and one line in the log.
+ * happens, exactly one envelope comes out; each request has one span and,
+ * unless a flood of unsigned ones is counted, one line in the log.
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
@@ -37,6 +41,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const ingress = yield* Ingress
   const place = makeUnderWay(settings.requestPlaces)
   const inTime = within(yield* makeAlarm)
+  const logged = yield* makeRequestLog
+  const addressOf = clientAddress(settings.trustedProxies)
 
   /** Whoever does not know a callback's secret path is answered before a byte of the body is taken. */
   const stray = ({ match, path, rawHeaders }: Arrival): Response | undefined => {
@@ -56,13 +62,19 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   ) {
     const { method, path, rawHeaders, rawTarget } = arrival
     const strayed = stray(arrival)
+    const peer = Option.getOrElse(request.remoteAddress, () => "")
+    const isSigned = isSignedPath(rawTarget, path)
+    const isCallback = isCallbackPath(path) && strayed === undefined
+    if (!isSigned && !isCallback) {
+      const client = clientOf(addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for")))
+      yield* Effect.uninterruptible(Effect.flatMap(place("unsigned", client), seated))
+    }
     if (strayed !== undefined) return { appId: "", response: strayed }
     const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
     // Stopping to read would cut the connection, and nobody would learn why.
     const reading = yield* Effect.forkChild(rawBody(request, limit), { startImmediately: true })
     const body = yield* inTime(Fiber.join(reading), BODY_MS, () => Effect.succeed(null))
     if (body === null) return { appId: "", response: lateBody }
-    const isSigned = isSignedPath(rawTarget, path)
     const caller = isSigned
       ? yield* inTime(authentication.authenticate({ method, rawTarget, rawHeaders, body }), AUTHENTICATION_MS, shed)
       : null
@@ -70,7 +82,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       // What a provider sends is its own affair: it is verified over its bytes.
       const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
       if (refusal !== undefined) return refused(refusal)
-      if (caller !== null) yield* requestRate({ ...arrival, caller, peer: Option.getOrElse(request.remoteAddress, () => "") })
+      if (caller !== null) yield* requestRate({ ...arrival, caller, peer })
       const callback = callbackOf(path)
       if (caller !== null) yield* Effect.uninterruptible(Effect.flatMap(place(kindOf(arrival), caller.appId), seated))
       else if (callback !== undefined)
@@ -100,28 +112,10 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       Effect.catchCause((cause) =>
         Effect.map(cutShort(cause, arrival.requestId, going), (response) => ({ appId: "", response }))
       ),
-      // Work that outlasts its client keeps its place.
-      Effect.ensuring(Effect.flatMap(Deferred.poll(seat), Option.match({ onNone: () => Effect.void, onSome: Effect.flatten })))
-    )
-  })
-
-  /** One line a request, inside its span, so that the line carries the span's ids. */
-  const logged = Effect.fnUntraced(function* (
-    startedAt: number,
-    { method, requestId }: Arrival,
-    route: string,
-    { appId, response }: Answered
-  ) {
-    const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
-    // The router has put its own spelling of the route there.
-    yield* Effect.annotateCurrentSpan({
-      "http.route": route,
-      "http.response.status_code": response.status,
-      "gateway.app_id": appId,
-      ...refusedAs(response)
-    })
-    yield* Effect.logInfo("request").pipe(
-      Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
+      // Work that outlasts its client keeps its place, and so does an answer until it is read: both hold memory.
+      Effect.ensuring(
+        Effect.flatMap(Deferred.poll(seat), Option.match({ onNone: () => Effect.void, onSome: givesBack(request) }))
+      )
     )
   })
 
@@ -145,16 +139,13 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     })
 })
 
+const givesBack = (request: HttpServerRequest.HttpServerRequest) => (seat: Effect.Effect<Leave>) =>
+  Effect.map(seat, (leave) => afterAnswer(request, leave))
+
 /** What a request has that must not be lost when it is cut short. */
 interface Held {
   readonly outlasts: EdgeRequest["outlasts"]
   readonly seated: (leave: Leave) => Effect.Effect<boolean>
-}
-
-interface Answered {
-  /** Empty where nobody signed. */
-  readonly appId: string
-  readonly response: Response
 }
 
 /** The whole body of a request arrives in this time, however it is sent; then the connection is closed. */

@@ -8,9 +8,10 @@ import type { Alarm } from "../runtime/Alarm.ts"
 import { safeHeaders } from "./AnswerHeaders.ts"
 import type { makeConnections, NoPlace } from "./Connections.ts"
 import { type Refusal, refusal } from "./Envelope.ts"
+import { makeUnanswered } from "./Unanswered.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
-const { createServer } = process.getBuiltinModule("node:http")
+const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
 
 /** Receiving one whole request, in milliseconds; a slower one is cut. */
 const REQUEST_MS = 30_000
@@ -20,8 +21,6 @@ const KEEP_ALIVE_MS = 5_000
 
 /** How often connections are looked through for requests that take too long. */
 const LOOK_MS = 5_000
-/** An answer is read in this time, or its connection is cut: what nobody reads is held in memory. */
-const ANSWER_MS = 30_000
 /** A connection that was told to close has this long to do so. */
 const CLOSE_MS = 2_000
 
@@ -56,20 +55,31 @@ export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Se
     turnedAway(place)
     return socket.destroy()
   })
-  server.on("request", ({ socket }, response) =>
-    // The answer is there whole; from now on it is the client's turn.
-    response.once("prefinish", () =>
-      response.once(
-        "close",
-        alarm(ANSWER_MS, () => socket.destroy())
-      )
-    )
-  )
+  boundUnanswered(server, alarm)
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerRaw(socket, malformed(error.code ?? "")))
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerRaw(socket, new MethodNotAllowed()))
   // An expectation that nobody knows is no reason not to answer.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
+}
+
+/** No listener can keep a request from those after it: one too many must not even become a fiber. */
+const boundUnanswered = (server: Server, alarm: Alarm): void => {
+  const isAdmitted = makeUnanswered(alarm)
+  const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
+  const emit = emitter.emit.bind(server)
+  emitter.emit = (event, ...told) => {
+    const [, response] = told
+    if (event !== "request" || !(response instanceof ServerResponse)) return emit(event, ...told)
+    return !isAdmitted(response.req.socket, response) || emit(event, ...told)
+  }
+}
+
+/** Calls `then` once, when the answer to a request was taken whole or its connection is closed. */
+export const afterAnswer = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {
+  const response = NodeHttpServerRequest.toServerResponse(request)
+  if (response.closed || NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) then()
+  else response.once("close", then)
 }
 
 /** What Effect's request hides: duplicate headers, and a target that is not in origin form. */

@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 
-export type Kind = "money" | "reads" | "callbacks"
+export type Kind = "money" | "reads" | "callbacks" | "unsigned"
 
-/** How many requests of a kind one process works on at once; callbacks of providers have as many places as reads. */
+/** How many requests of a kind one process works on at once; callbacks of providers, and what nobody signs, have as many places as reads. */
 export interface RequestPlaces {
   readonly money: number
   readonly reads: number
@@ -17,7 +17,7 @@ const FEW = 1 / 64
 const RETRY_AFTER_SECONDS = 1
 
 /** Gives the place back; once. */
-export type Leave = Effect.Effect<void>
+export type Leave = () => void
 
 /**
  * The places of this process. A request without one is shed before anything is claimed for it: there is no queue for places, because a
@@ -25,14 +25,15 @@ export type Leave = Effect.Effect<void>
  *
  * A tenant takes a place while it holds fewer than are free, those that are kept apart not counted: alone it gets three of eight, two get
  * a quarter each, and the more of them want places the fewer each gets, by itself. Those that are kept apart are for who holds few, so
- * that any number of tenants that hold many leaves room for the others. Providers share the places for callbacks in the same way.
+ * that any number of tenants that hold many leaves room for the others. Providers share the places for callbacks in the same way,
+ * and client addresses those for what nobody signs.
  */
 export const makeUnderWay = ({ money, reads }: RequestPlaces) => {
-  const places = { money, reads, callbacks: reads }
-  const taken = { money: 0, reads: 0, callbacks: 0 }
+  const places = { money, reads, callbacks: reads, unsigned: reads }
+  const taken = { money: 0, reads: 0, callbacks: 0, unsigned: 0 }
   const held = new Map<string, number>()
 
-  /** `holder` is the tenant, or the provider of a callback. */
+  /** `holder` is the tenant, the provider of a callback, or the address of a client that signs nothing. */
   return (kind: Kind, holder: string): Effect.Effect<Leave, RateLimited> =>
     Effect.suspend(() => {
       const name = `${kind}:${holder}`
@@ -43,7 +44,7 @@ export const makeUnderWay = ({ money, reads }: RequestPlaces) => {
       if (share <= 0) return Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: RETRY_AFTER_SECONDS }))
       taken[kind] += 1
       held.set(name, own + 1)
-      return Effect.succeed(Effect.sync(() => left(kind, name)))
+      return Effect.succeed(() => left(kind, name))
     })
 
   function left(kind: Kind, name: string): void {

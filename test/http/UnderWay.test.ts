@@ -84,6 +84,48 @@ describe("a request that finds no place", () => {
   )
 })
 
+describe("a request whose answer nobody has read", () => {
+  const written = (method: string, target: string, lines: ReadonlyArray<readonly [string, string]>, text = "") =>
+    `${method} ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${text}`
+  const payoutLines = () =>
+    [...signed("POST", "/v1/payouts", body), ...headers("first"), ["Content-Length", String(body.length)]] as const
+  const stories = [
+    [
+      "a tenant's",
+      written("GET", "/v1/float", signed("GET", "/v1/float", "")),
+      (client: EdgeClient) => client.signed("GET", "/v1/float")
+    ],
+    ["an address's", written("GET", "/health", [["Host", "a"]]), (client: EdgeClient) => client.ask("GET", "/health")]
+  ] as const
+  for (const [whose, queued, again] of stories) {
+    for (const ending of ["it is read", "its connection is closed"] as const) {
+      const work = gated()
+      it(
+        `keeps ${whose} place until ${ending}`,
+        onEdge(
+          async (client) => {
+            const socket = connect(client.port, "127.0.0.1", () =>
+              socket.write(`${written("POST", "/v1/payouts", payoutLines(), body)}${queued}`)
+            )
+            await work.begun
+            // Its answer is there, and waits for the one before it.
+            while (client.behind.logs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+            expect(said(await again(client))).toMatchObject(shed)
+            if (ending === "it is read") {
+              work.open()
+              socket.resume()
+            } else socket.destroy()
+            while ((await again(client)).status === 429);
+            work.open()
+            socket.destroy()
+          },
+          { places: { money: 2, reads: 2 }, createPayout: work.createPayout }
+        )
+      )
+    }
+  }
+})
+
 const refusedAll = (exits: ReadonlyArray<Exit.Exit<unknown, unknown>>) => exits.every((exit) => !Exit.isSuccess(exit))
 
 describe("the places of a process", () => {
@@ -124,7 +166,7 @@ describe("the places of a process", () => {
     expect(given.every(Exit.isSuccess)).toBe(true)
     expect(refusedAll([take("money", "a"), take("money", "c")])).toBe(true)
     expect([take("reads", "a"), take("callbacks", "a")].every(Exit.isSuccess)).toBe(true)
-    for (const exit of given) if (Exit.isSuccess(exit)) Effect.runSync(exit.value)
+    for (const exit of given) if (Exit.isSuccess(exit)) exit.value()
     expect([take("money", "c"), take("money", "d")].every(Exit.isSuccess)).toBe(true)
   })
 })

@@ -1,0 +1,138 @@
+import type { ServerResponse } from "node:http"
+import { connect, type Socket } from "node:net"
+import { describe, expect, it } from "vitest"
+import { makeListener } from "../../src/http/NodeListener.ts"
+import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+
+const GET = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
+/** More than the buffers of both ends take. */
+const LARGE = 32 * 1024 * 1024
+
+const opened = (port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket)).on("error", reject)
+  })
+const closed = (socket: Socket) =>
+  new Promise<void>((resolve) =>
+    socket
+      .removeAllListeners("error")
+      .on("error", () => {})
+      .once("close", () => resolve())
+  )
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+/** Reads until so many bytes are there, and then no more. */
+const take = (socket: Socket, bytes: number): Promise<void> =>
+  new Promise((resolve) => {
+    let left = bytes
+    const read = (chunk: Buffer) => {
+      left -= chunk.length
+      if (left > 0) return
+      socket.pause().off("data", read)
+      resolve()
+    }
+    socket.on("data", read).resume()
+  })
+
+/** A listener whose alarms a test rings, and which answers by `answer`. */
+const listening = async (answer: (response: ServerResponse) => void) => {
+  const alarms: Array<{ ms: number; ring: () => void }> = []
+  const server = makeListener({
+    alarm: (ms, ring) => {
+      const one = { ms, ring }
+      alarms.push(one)
+      return () => void (alarms.includes(one) && alarms.splice(alarms.indexOf(one), 1))
+    },
+    placeFor: () => () => {},
+    turnedAway: () => {}
+  })
+  server.on("request", (_, response) => answer(response))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const stop = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { alarms, port, stop }
+}
+
+describe("a connection with unanswered requests", () => {
+  it("is cut a while after its first unread answer, however slowly it reads the queued ones", async () => {
+    const { alarms, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
+    const socket = await opened(port)
+    socket.pause().write(GET.repeat(4))
+    while (alarms.length === 0) await turn()
+    const [first] = alarms
+    await take(socket, LARGE + LARGE / 2)
+    expect(alarms).toEqual([first])
+    const cut = closed(socket)
+    first?.ring()
+    socket.resume()
+    await cut
+    stop()
+  })
+
+  it("has all its time again once everything was read", async () => {
+    const { alarms, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
+    const socket = await opened(port)
+    for (const _ of [1, 2]) {
+      socket.write(GET)
+      await take(socket, LARGE)
+      while (alarms.length > 0) await turn()
+    }
+    socket.destroy()
+    stop()
+  })
+
+  it("may have eight of them, and is closed by one more before any further is worked on", async () => {
+    const asked: Array<ServerResponse> = []
+    const { port, stop } = await listening((response) => void asked.push(response))
+    const socket = await opened(port)
+    socket.write(GET.repeat(8))
+    while (asked.length < 8) await turn()
+    const ends = asked.map((response) => new Promise((resolve) => response.once("close", resolve)))
+    const cut = closed(socket)
+    socket.write(GET.repeat(1_000))
+    await cut
+    expect(asked).toHaveLength(8)
+    // Those that wait for their turn learn of it as well.
+    await Promise.all(ends)
+    stop()
+  })
+})
+
+const pipelined = async ({ port }: EdgeClient, count: number) => {
+  const socket = await opened(port)
+  let text = ""
+  socket.on("data", (chunk) => (text += chunk))
+  for (let round = 1; round <= 3; round++) {
+    socket.write(GET.repeat(count))
+    while (text.split("HTTP/1.1 200").length - 1 < round * count) await turn()
+  }
+  socket.destroy()
+}
+
+describe("a client that pipelines", () => {
+  it(
+    "up to eight requests gets all their answers, again and again",
+    onEdge((client) => pipelined(client, 8))
+  )
+})
+
+describe("the log of requests that nobody signed", () => {
+  it(
+    "has a hundred lines of them and counts the others, and has every signed one",
+    onEdge(
+      async (client) => {
+        const lines = () => client.behind.logs.filter((line) => line.includes('"request"')).length
+        for (let at = 0; at < 130; at++) await client.ask("GET", "/health")
+        expect(lines()).toBe(100)
+        await client.signed("GET", "/v1/float")
+        expect(lines()).toBe(101)
+        while (!client.behind.logs.some((line) => line.includes("30 more unsigned requests")))
+          await client.signed("GET", "/v1/float")
+      },
+      { haste: 3 }
+    )
+  )
+})
