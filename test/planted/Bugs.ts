@@ -169,6 +169,7 @@ const codeBugs: ReadonlyArray<Bug> = [
   {
     name: "hear wrong codes without end",
     breaks: "a transaction hears five wrong codes",
+    test: "test/scenarios/CodeFlow.test.ts",
     edits: [
       { file: "src/services/collections/Charging.ts", text: "WRONG_CODES_AT_MOST = 5", instead: "WRONG_CODES_AT_MOST = 50" }
     ]
