@@ -87,8 +87,15 @@ const verify = Command.make(
   },
   Effect.fn(function* ({ head: exported }) {
     const log = yield* AuditLog
-    const { brokenAt, head, rows, why } = yield* log.verify(Option.getOrNull(exported))
-    yield* answer({ ok: brokenAt === null, rows, broken_at: brokenAt, why, head: `${head.sequence}:${head.hash}` })
+    const { brokenAt, head, keyedFrom, rows, why } = yield* log.verify(Option.getOrNull(exported))
+    yield* answer({
+      ok: brokenAt === null,
+      rows,
+      broken_at: brokenAt,
+      why,
+      keyed_from: keyedFrom,
+      head: `${head.sequence}:${head.hash}`
+    })
     if (brokenAt !== null) return yield* new Refusal({ message: `the audit log is broken at row ${brokenAt}: ${why}` })
   }, Effect.provide(operatorPorts))
 ).pipe(

@@ -57,7 +57,13 @@ export const AuditLogPg = Layer.effect(
       // Read first: what is appended meanwhile is beyond it.
       const row = yield* headRow
       const head = shown(row)
-      const broken = (at: bigint, why: string): AuditReport => ({ rows: at - 1n, brokenAt: at, why, head })
+      const broken = (at: bigint, why: string): AuditReport => ({
+        rows: at - 1n,
+        brokenAt: at,
+        why,
+        keyedFrom: row.keyed_from,
+        head
+      })
       let previous: Uint8Array = new Uint8Array(0)
       let sequence = 0n
       while (sequence < row.sequence) {
@@ -75,7 +81,7 @@ export const AuditLogPg = Layer.effect(
       if (!isSame(previous, row.hash)) return broken(row.sequence, CHANGED)
       if (!isAuthentic(keyed, row)) return broken(row.sequence + 1n, FORGED)
       if (exported !== null && exported.sequence > row.sequence) return broken(row.sequence + 1n, SHORTER)
-      return { rows: row.sequence, brokenAt: null, why: null, head } satisfies AuditReport
+      return { rows: row.sequence, brokenAt: null, why: null, keyedFrom: row.keyed_from, head } satisfies AuditReport
     })
 
     const head = Effect.map(headRow, (row) => ({ ...shown(row), authentic: isAuthentic(keyed, row) }))

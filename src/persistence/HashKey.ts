@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { Effect, Option, Redacted, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import { headText } from "../services/ports/AuditLog.ts"
 import { HeadRow, headMac, type Keyed } from "./AuditChain.ts"
 import { rowsOf } from "./Rows.ts"
 import { KEY_BYTES, opened, sealed } from "./Sealing.ts"
@@ -60,9 +61,15 @@ const makeKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: K
   const from = head.sequence + 1n
   const mac = headMac(keyedBy(key), { ...head, keyed_from: from })
   yield* sql`SELECT key_audit_head(${from}, ${mac}, ${OF_HASHES_AND_AUDIT}, ${sealed(master, OF_HASHES_AND_AUDIT, key.export())}, ${OF_HASHES})`
-  yield* Effect.logInfo(`the audit log is keyed from row ${from} on`)
+  yield* older === undefined ? Effect.logInfo(`the audit log is keyed from row ${from} on`) : toldOfOlder(head)
   return key
 })
+
+/** Rows that no key covers are believed from here on: that happens once in an installation's life, and whoever put them there decides what is believed. */
+const toldOfOlder = ({ hash, sequence }: HeadRow) =>
+  Effect.logWarning(
+    `the audit log that an older release wrote is keyed from row ${sequence + 1n} on: where that is not the first start after an upgrade, the database was put back to before it`
+  ).pipe(Effect.annotateLogs({ audit_head: headText({ sequence, hash: Buffer.from(hash).toString("hex") }) }))
 
 const GONE =
   "the key of the database's hashes is gone from vault_keys: without it no tenant's key is known; restore the table from a backup"

@@ -84,7 +84,14 @@ describe("audit verify", () => {
         yield* result("tenant", "create", "acme")
         yield* result("tenant", "freeze", "acme", "--reason", "fraud")
         const holds = yield* result("audit", "verify")
-        expect(holds).toEqual({ ok: true, rows: 2, broken_at: null, why: null, head: expect.stringMatching(/^2:[0-9a-f]{64}$/) })
+        expect(holds).toEqual({
+          ok: true,
+          rows: 2,
+          broken_at: null,
+          why: null,
+          keyed_from: 1,
+          head: expect.stringMatching(/^2:[0-9a-f]{64}$/)
+        })
         expect(yield* result("audit", "verify", "--head", holds.head)).toEqual(holds)
         const other = holds.head.replace(/[0-9a-f]{64}/, "0".repeat(64))
         expect(yield* run("audit", "verify", "--head", other)).toMatchObject({

@@ -174,7 +174,14 @@ describe("the audit log", () => {
       const url = yield* givenDatabase
       const fresh = yield* on(url)
       yield* givenOlder(fresh)
-      const { append, tamper, verify } = yield* on(url)
+      const told: Array<unknown> = []
+      const logger = Logger.make(({ fiber, logLevel, message }) => {
+        told.push([logLevel, String(message), fiber.getRef(References.CurrentLogAnnotations)["audit_head"]])
+      })
+      const older = headText(yield* fresh.log.head)
+      const { append, log, tamper, verify } = yield* on(url).pipe(Effect.provide(Logger.layer([logger])))
+      expect(told).toContainEqual(["Warn", expect.stringContaining("an older release wrote is keyed from row 3 on"), older])
+      expect((yield* log.verify(null)).keyedFrom).toBe(3n)
       yield* append("keyed")
       expect(yield* verify).toEqual({ rows: 3n, brokenAt: null })
       yield* tamper("UPDATE audit_log SET actor = 'nobody' WHERE sequence = 1")
