@@ -3,16 +3,19 @@ import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { counterOf, limitsFor } from "../../src/domain/Limits.ts"
+import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
 import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
+import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { NOON } from "../support/Given.ts"
+import { auditEntry } from "../support/GivenDatabase.ts"
 import { givenClaim } from "../support/GivenMoney.ts"
 import { appId, given, openStep } from "../support/MoneySteps.ts"
 
@@ -21,7 +24,7 @@ const partyHash = new Uint8Array(Buffer.from("c0ffee".repeat(11).slice(0, 64), "
 const hex = Buffer.from(partyHash).toString("hex")
 const windows = limitsFor("live", "payout", []).map((limit) => counterOf(appId, limit, hex, NOON))
 
-const ports = Layer.fresh(Layer.mergeAll(PartyHashesPg, LimitsPg, PayerLocksPg, CodesPg))
+const ports = Layer.fresh(Layer.mergeAll(PartyHashesPg, LimitsPg, PayerLocksPg, CodesPg, BeneficiariesPg))
 
 /** The tables in which the hash stands, whether as bytes or as digits. */
 const standing = Effect.gen(function* () {
@@ -48,26 +51,34 @@ const paid = Effect.fnUntraced(function* (key: string) {
 })
 
 describe("the hash of a number", () => {
-  it.live("is nowhere after its 90 days, whatever it stood in and whether its transaction is open or not", () =>
-    Effect.gen(function* () {
-      const { node } = yield* given(50_000n)
-      yield* Effect.gen(function* () {
-        const { forget } = yield* PartyHashes
-        const now = yield* Clock.currentTimeMillis
-        yield* paid("old")
-        yield* (yield* PayerLocks).charges(appId, "live", partyHash)
-        const code = { appId, mode: "live", partyHash } as const
-        yield* (yield* Codes).request({ ...code, at: NOON, counters: [] }, { perNumber: 3, windowMs: 600_000 })
-        yield* (yield* Codes).sent({ ...code, pinId: "VE1" }, NOON)
-        expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
-        yield* forget(NOON - DAY, 10)
-        expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
-        yield* forget(now + DAY, 10)
-        yield* (yield* Limits).sweep(NOON + DAY, 10)
-        expect(yield* standing).toEqual([])
-        expect(yield* forget(now + DAY, 10)).toBe(0)
-      }).pipe(Effect.provide(ports), Effect.provideContext(node))
-    }).pipe(Effect.scoped)
+  it.live(
+    "is after 90 days nowhere but in a beneficiary, be its transaction open or not; that one keeps it until its tenant purges",
+    () =>
+      Effect.gen(function* () {
+        const { node } = yield* given(50_000n)
+        yield* Effect.gen(function* () {
+          const { forget } = yield* PartyHashes
+          const now = yield* Clock.currentTimeMillis
+          yield* paid("old")
+          yield* (yield* PayerLocks).charges(appId, "live", partyHash)
+          const code = { appId, mode: "live", partyHash } as const
+          yield* (yield* Codes).request({ ...code, at: NOON, counters: [] }, { perNumber: 3, windowMs: 600_000 })
+          yield* (yield* Codes).sent({ ...code, pinId: "VE1" }, NOON)
+          expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
+          yield* forget(NOON - DAY, 10)
+          expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
+          yield* (yield* SqlClient.SqlClient)`INSERT INTO beneficiaries
+          (app_id, id, mode, party_hash, type, country, currency, masked_destination, created_at, last_used_at)
+          VALUES (${appId}, 'B1', 'live', ${partyHash}, 'momo', 'UG', 'UGX', '••••0010', now() - interval '1 year', now() - interval '1 year')`
+          yield* forget(now + DAY, 10)
+          yield* (yield* Limits).sweep(NOON + DAY, 10)
+          expect(yield* standing).toEqual(["beneficiaries"])
+          expect(yield* forget(now + DAY, 10)).toBe(0)
+          expect(yield* standing).toEqual(["beneficiaries"])
+          expect(yield* (yield* Beneficiaries).purge(appId, auditEntry())).toBe(1)
+          expect(yield* standing).toEqual([])
+        }).pipe(Effect.provide(ports), Effect.provideContext(node))
+      }).pipe(Effect.scoped)
   )
 
   it.live("goes step by step where a release before left it in the windows of what it had forgotten", () =>

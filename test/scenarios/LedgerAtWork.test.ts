@@ -2,8 +2,10 @@ import { layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
+import { Reference } from "../../src/domain/Ids.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
+import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
@@ -51,6 +53,22 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true
         // The record itself still says when it was made: what is asked here is what had its time.
         const { differences } = yield* verified(gateway)
         expect(differences.filter(({ rule }) => /key|window/.test(rule))).toStrictEqual([])
+
+        // Long after, its provider says that it failed.
+        const { needsReview } = yield* Context.get(gateway.context, Settlement).apply(
+          Reference.make(reference),
+          {
+            _tag: "Refused",
+            providerReference: null,
+            kind: "other",
+            failure: { code: "provider_rejected", message: "no" },
+            note: "status failed"
+          },
+          "callback"
+        )
+        expect(needsReview).toBe(true)
+        const later = (yield* verified(gateway)).differences
+        expect(later.filter(({ rule }) => /key|window/.test(rule))).toStrictEqual([])
       })
     )
   }

@@ -29,6 +29,14 @@ const planted: ReadonlyArray<Planted> = [
     found: () => []
   },
   {
+    promise: "nothing where this release answered of a record after the release before had",
+    damage: ({ of }) => [
+      `UPDATE transaction_history SET record_digest = NULL, event_digest = NULL, answer_digest = NULL WHERE reference = '${of.paid}' AND actor = 'request'`,
+      `UPDATE transaction_history SET answer_digest = 'another answer' WHERE reference = '${of.paid}' AND fact = 'Succeeded'`
+    ],
+    found: () => []
+  },
+  {
     promise: "nothing where the months of a history were archived",
     damage: () => ["ALTER TABLE transaction_history DETACH PARTITION transaction_history_first"],
     found: () => []
