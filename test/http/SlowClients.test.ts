@@ -26,21 +26,6 @@ const closed = (socket: Socket) => {
 
 describe("a client that holds a connection", () => {
   it(
-    "and reads none of its answers is cut off",
-    onEdge(async (client) => {
-      const socket = await opened(client)
-      const isCut = closed(socket.pause())
-      // More than the buffers of both ends take.
-      socket.write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(120))
-      // Only who writes learns that the other end is gone.
-      while (!isCut()) {
-        expect((await client.ask("GET", "/health")).status).toBe(200)
-        socket.write("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
-      }
-    }, hasty)
-  )
-
-  it(
     "and sends its body a byte at a time has one deadline for the whole",
     onEdge(async (client) => {
       const socket = await opened(client)
