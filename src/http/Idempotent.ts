@@ -109,14 +109,10 @@ export class Idempotent extends Context.Service<
           Effect.catchCause((cause) =>
             told(cause, request, step.about ?? claim.reference).pipe(
               Effect.andThen(broken(request, step.about ?? claim.reference)),
-              Effect.tap(() => ended(claim)),
               Effect.map(sent)
             )
           )
         )
-
-      /** A database that is not there for it leaves the claim to its lease. */
-      const ended = (claim: Claim) => Effect.exit(Effect.timeoutOption(idempotency.end(claim), LOOK_MS))
 
       const unkeyed = <C>(step: MoneyStep<C>, request: Signed["Service"], command: C) =>
         (step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())).pipe(
@@ -141,7 +137,6 @@ export class Idempotent extends Context.Service<
           yield* idempotency.release(claim)
           return error
         }
-        if (classOf(error) === "ambiguous") yield* ended(claim)
         if (classOf(error) !== "terminal" || namesTransaction(error)) return error
         const limited = yield* full(claim)
         // Nothing moved, and nothing is kept: the same request is refused for good once there is room.

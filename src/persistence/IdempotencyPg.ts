@@ -141,17 +141,6 @@ export const IdempotencyPg = Layer.effect(
       return rows.length === 1
     }, Effect.orDie)
 
-    // What commits with this claim at the same moment holds the row: it is pinned then, and left to its lease.
-    const end = Effect.fn("Idempotency.end")(function* ({ fence, scope }: Claim) {
-      const { appId, endpoint, key, mode } = scope
-      yield* sql`WITH forgotten AS (
-          DELETE FROM idempotency_keys
-          WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
-        )
-        UPDATE idempotency_keys SET lease_until = created_at
-        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'pinned'`
-    }, Effect.orDie)
-
     // A key that somebody works with is held, and is left for the next round.
     const sweep = Effect.fn("Idempotency.sweep")(function* (before: Instant, limit: number) {
       const rows = yield* sql`WITH since AS (${keptSince(sql, "keys", before)}),
@@ -167,6 +156,6 @@ export const IdempotencyPg = Layer.effect(
       return rows.length
     }, Effect.orDie)
 
-    return Idempotency.of({ claim, complete, release, end, sweep })
+    return Idempotency.of({ claim, complete, release, sweep })
   })
 )

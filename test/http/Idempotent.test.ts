@@ -156,19 +156,19 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "answers from the transaction at once while the outcome is not known",
+    "is held for its lease while the outcome is not known: what was begun may still end",
     onEdge(
       async (client) => {
         const answer = await pay(client)
         expect([answer.status, parsed(answer).error.ambiguous]).toEqual([503, true])
-        expect(state(client)).toBe("Pinned")
+        expect(state(client)).toBe("Busy")
       },
       { createPayout: () => Effect.fail(new ProviderTimeout({ reference })) }
     )
   )
 
   it(
-    "answers from the transaction at once after a bug, which is told with the reference that exists",
+    "is held for its lease after a bug, which is told with the reference that exists",
     onEdge(
       async (client) => {
         const answer = await pay(client)
@@ -178,7 +178,7 @@ describe("an idempotency key", () => {
           { request_id: answer.headers["x-request-id"], reference }
         ])
         expect(answer.text).not.toContain("secret")
-        expect(state(client)).toBe("Pinned")
+        expect(state(client)).toBe("Busy")
       },
       { createPayout: () => Effect.die(new Error("a secret bug")) }
     )

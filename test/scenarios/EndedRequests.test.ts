@@ -7,19 +7,13 @@ import { callsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
 
 const PAYOUTS = "/v1/payouts"
 const COLLECTIONS = "/v1/collections"
-const indeterminate = (reference: string) => ({
-  status: 409,
-  code: "indeterminate_outcome",
-  class: "ambiguous",
-  details: { reference }
-})
 const inProgress = (details: object = {}) => ({ status: 409, code: "request_in_progress", class: "retriable", details })
 
 // The lease is the default: nobody waits for its end here.
 const settings = { PROVIDER_TIMEOUT_MS: "800", RECONCILER_SCHEDULE: "1h" }
 
 layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })(
-  "a request that has ended holds no lease",
+  "a key whose request ended without an outcome",
   (it) => {
     const silences = [
       ["the provider timed out", "0004", "provider_timeout"],
@@ -28,7 +22,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       ["the connection broke before anything was executed", "0007", "provider_unavailable"]
     ] as const
     for (const [what, ending, code] of silences) {
-      it.effect(`${what}: the same key says at once that the outcome is open, and sends nothing again`, () =>
+      it.effect(`${what}: the same key is in progress inside its lease, and sends nothing again`, () =>
         Effect.gen(function* () {
           const { gateway, simulator } = yield* Stack
           const tenant = yield* tenantOn(gateway)
@@ -41,7 +35,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
             const reference = referenceOf(first)
             expect(said(first)).toMatchObject({ status: 503, code })
             const calls = yield* callsOf(simulator)
-            expect(said(yield* ask)).toStrictEqual(indeterminate(reference))
+            expect(said(yield* ask)).toStrictEqual(inProgress({ reference }))
             expect(yield* callsOf(simulator)).toStrictEqual(calls)
           }
           expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
@@ -60,7 +54,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
         const reference = referenceOf(yield* Fiber.join(running))
         expect(said(again)).toStrictEqual(inProgress({ reference }))
         expect(again.headers.get("retry-after")).toBe("1")
-        expect(said(yield* ask)).toStrictEqual(indeterminate(reference))
+        expect(said(yield* ask)).toStrictEqual(inProgress({ reference }))
         expect((yield* callsOf(simulator, reference)).filter((call) => call === "POST /v1/payouts")).toHaveLength(1)
       })
     )
@@ -82,7 +76,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       })
     )
 
-    it.effect("an authorize that was not answered says at once what became of it, with its key and without", () =>
+    it.effect("an authorize that was not answered is in progress by its key, and told as it is without", () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         yield* demandCodes(gateway, "UG")
@@ -95,7 +89,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
         expect(said(second)).toStrictEqual(inProgress({ reference }))
         expect(second.headers.get("retry-after")).toBe("1")
         expect(said(yield* Fiber.join(running))).toMatchObject({ status: 503, code: "provider_timeout" })
-        expect(said(yield* say({ "idempotency-key": "said" }))).toStrictEqual(indeterminate(reference))
+        expect(said(yield* say({ "idempotency-key": "said" }))).toStrictEqual(inProgress({ reference }))
         expect(yield* say()).toMatchObject({ status: 200, body: { data: { reference, status: "pending" } } })
       })
     )

@@ -129,7 +129,7 @@ layer(quick, { excludeTestServices: true })("every ending of an exchange", (it) 
         expect(yield* told(gateway, own)).toStrictEqual(events[end].map((type) => [type, data]))
 
         const again = yield* tenant.post("/v1/fx/exchange", { quote_id }, "the-key")
-        const repeated = { successful: { status: 201 }, failed: answer, held: { status: 409, code: "indeterminate_outcome" } }
+        const repeated = { successful: { status: 201 }, failed: answer, held: { status: 409, code: "request_in_progress" } }
         expect(said(again)).toMatchObject(repeated[end])
         expect((yield* verified(gateway)).differences).toStrictEqual([])
       })

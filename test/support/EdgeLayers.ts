@@ -230,7 +230,6 @@ const idempotency = (claims: Behind["claims"]) => {
       }),
     complete: (claim, answer: StoredAnswer) => set(claim, { _tag: "Replay", answer }),
     release: (claim) => set(claim, null),
-    end: (claim) => Effect.asVoid(set(claim, { _tag: "Pinned", reference: claim.reference, leased: false })),
     sweep: () => Effect.succeed(0)
   })
 }

@@ -38,12 +38,6 @@ export class Idempotency extends Context.Service<
     readonly complete: (claim: Claim, answer: StoredAnswer) => Effect.Effect<boolean>
     /** Forgets the claim, so that the key can run again. False, and nothing is done, when the claim was lost or a transaction exists. */
     readonly release: (claim: Claim) => Effect.Effect<boolean>
-    /**
-     * The request has ended, and its outcome is open or unknown: where a transaction exists the key answers from it from now on, and is not
-     * in progress until the lease runs out; otherwise the claim is forgotten, and nothing of it can commit any more. Nothing where it was
-     * lost, or an answer is kept.
-     */
-    readonly end: (claim: Claim) => Effect.Effect<void>
     /** Removes up to `limit` keys that were claimed before and have no open transaction; answers how many. */
     readonly sweep: (before: Instant, limit: number) => Effect.Effect<number>
   }
