@@ -37,7 +37,7 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-const bounds = { testTimeout: 30_000, hookTimeout: 60_000 }
+const bounds = { testTimeout: 30_000, hookTimeout: 60_000, setupFiles: ["test/support/PropertySeed.ts"] }
 
 export default defineConfig({
   test: {
