@@ -18,9 +18,9 @@ const first = [
   "test/simulation/ShortStories.test.ts",
   "test/scenarios/CrashPoints.test.ts",
   "test/scenarios/FailoverCrashes.test.ts",
-  "test/persistence/EmbeddedPostgres.test.ts",
+  "test/persistence/postgres/EmbeddedPostgres.test.ts",
   "test/scenarios/EveryProviderEndings.test.ts",
-  "test/providers/Contract.test.ts",
+  "test/providers/contract/Contract.test.ts",
   "test/scenarios/FxEndings.test.ts",
   "test/scenarios/CollectionEndings.test.ts",
   "test/scenarios/PayoutEndings.test.ts"

@@ -20,7 +20,7 @@ describe("SECURITY.md", () => {
 
   it("names a test that exists for every control", () => {
     const offences = rows.flatMap((row) => {
-      const named = [...row.matchAll(/`([a-z]+\/\w+)`(?: “([^”]+)”)?/g)]
+      const named = [...row.matchAll(/`((?:[a-z]+\/)+\w+)`(?: “([^”]+)”)?/g)]
       const absent = named.filter(([, file = "", title = ""]) => {
         const path = `test/${file}.test.ts`
         return !existsSync(join(root, path)) || !read(path).includes(title)

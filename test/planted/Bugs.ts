@@ -33,13 +33,13 @@ const providerBugs: ReadonlyArray<Bug> = [
   {
     name: "open a case again for what a person knew",
     breaks: "what was known to a ruling brings the record back no more",
-    test: "test/services/RepeatedWords.test.ts",
+    test: "test/services/settlement/RepeatedAnswers.test.ts",
     edits: [{ file: "src/domain/Contradiction.ts", text: "record.ruling?.known.includes(word) === true", instead: 'word === ""' }]
   },
   {
     name: "count one answer twice",
     breaks: "a question counts once, however often its answer is written",
-    test: "test/services/Asking.test.ts",
+    test: "test/services/settlement/NotFoundAnswers.test.ts",
     edits: [{ file: "src/domain/Question.ts", text: "record.asked === asked && record.version === version", instead: "true" }]
   },
   {

@@ -5,7 +5,7 @@ import { marketOf } from "../../src/providers/mtn/Markets.ts"
 import { quoteBy } from "../../src/providers/mtn/Quote.ts"
 import { quoteOf } from "../../src/providers/pawapay/Quote.ts"
 import { simulatedPayoutFees } from "../../src/simulator/Fees.ts"
-import { momo, quoteOrder, wallet } from "./ContractOrders.ts"
+import { momo, quoteOrder, wallet } from "./contract/Orders.ts"
 
 const airtelUganda = quoteOrder(momo("UG", "UGX", "AIRTEL", "25670000"), "1234")
 const airtelKenya = quoteOrder(momo("KE", "KES", "AIRTEL", "25470000"), "1234")

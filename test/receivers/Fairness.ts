@@ -13,7 +13,7 @@ import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { TenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
-import { newSecret, policy, receiver } from "../services/WebhookBench.ts"
+import { newSecret, policy, receiver } from "../support/WebhookReceiver.ts"
 
 // How late other tenants' events are while one tenant has 50,000 events waiting for an endpoint that hangs, or for one that is slow, beside
 // how late they are without it.

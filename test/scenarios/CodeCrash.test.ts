@@ -11,7 +11,7 @@ import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
-import { eventually, makeBench } from "../providers/EversendBench.ts"
+import { eventually, makeBench } from "../simulator/eversend/SimulatorFixture.ts"
 import { auditEntry, givenDatabase } from "../support/GivenDatabase.ts"
 import { givenServices, type Interference } from "../support/GivenServices.ts"
 

@@ -1,10 +1,10 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { describe } from "vitest"
-import { type Received, receiver } from "../services/WebhookBench.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
 import { type Answer, eventually, referenceOf, said } from "../support/SignedClient.ts"
 import { asOwner, keyOn, Stack, tenantOn } from "../support/Stack.ts"
+import { type Received, receiver } from "../support/WebhookReceiver.ts"
 
 const ENDPOINT = "/v1/webhooks/endpoint"
 const DELIVERIES = "/v1/webhooks/deliveries"

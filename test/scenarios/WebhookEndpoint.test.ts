@@ -3,10 +3,10 @@ import { Context, Effect } from "effect"
 import { Webhook } from "standardwebhooks"
 import { describe } from "vitest"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
-import { type Received, receiver } from "../services/WebhookBench.ts"
 import { momoPayout } from "../support/GivenRequests.ts"
 import { eventually, said } from "../support/SignedClient.ts"
 import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
+import { type Received, receiver } from "../support/WebhookReceiver.ts"
 
 const ENDPOINT = "/v1/webhooks/endpoint"
 

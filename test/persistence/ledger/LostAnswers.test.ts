@@ -1,0 +1,67 @@
+import { it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { describe, expect } from "vitest"
+import { applyStatement } from "../../../src/persistence/ledger/ApplyStatement.ts"
+import { openStatement } from "../../../src/persistence/ledger/OpenStatement.ts"
+import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
+import { Transactions } from "../../../src/services/ports/Transactions.ts"
+import { givenClaim, givenLedger } from "../../support/GivenMoney.ts"
+import { appId, applyStep, given, openOne, openStep, position, succeeded } from "../../support/MoneySteps.ts"
+
+/** The database commits the first money step of a kind, and its answer never comes. */
+const losesOneAnswer =
+  (statement: string) =>
+  (sql: SqlClient.SqlClient): SqlClient.SqlClient => {
+    let lost = false
+    return new Proxy(sql, {
+      get: (target, name, receiver) =>
+        name === "unsafe"
+          ? (text: string, parameters: ReadonlyArray<unknown>) =>
+              Effect.flatMap(target.unsafe(text, parameters), (rows) => {
+                const answer =
+                  lost || text !== statement ? Effect.succeed(rows) : Effect.die(new Error("the connection broke during COMMIT"))
+                lost ||= text === statement
+                return answer
+              })
+          : Reflect.get(target, name, receiver)
+    })
+  }
+
+describe("where the answer to a commit was lost", () => {
+  it.live("a transaction that was opened is known again, and its neighbours are opened", () =>
+    Effect.gen(function* () {
+      const { node, url } = yield* given(50_000n)
+      const losing = yield* givenLedger(url, losesOneAnswer(openStatement))
+      const results = yield* Effect.forEach(
+        [10_000n, 20_000n, 30_000n],
+        (principal) => Effect.provideContext(openOne(appId, `lost-${principal}`, principal), losing),
+        { concurrency: "unbounded" }
+      )
+      expect(results.map(({ _tag }) => _tag)).toStrictEqual(["Opened", "Opened", "ShortFloat"])
+      expect(yield* Effect.provideContext(position(appId), node)).toStrictEqual([18_000n, 32_000n])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    "a fact that was applied is known again, and what somebody else decided against the same record is not taken for it",
+    () =>
+      Effect.gen(function* () {
+        const { node, url } = yield* given(50_000n)
+        const losing = yield* givenLedger(url, losesOneAnswer(applyStatement))
+        const claim = yield* Effect.provideContext(givenClaim(appId, "settled"), node)
+        const applied = yield* Effect.gen(function* () {
+          const ledger = yield* FloatLedger
+          yield* ledger.open(openStep(claim, 10_000n))
+          const step = yield* applyStep(claim, succeeded)
+          const own = { ...step, line: { ...step.line, note: "a word with \u0000 in it" } }
+          const others = { ...own, line: { ...own.line, at: step.line.at + 1 } }
+          return [yield* ledger.apply(own), yield* ledger.apply(others)]
+        }).pipe(Effect.provideContext(losing))
+        expect(applied.map(({ _tag }) => _tag)).toStrictEqual(["Applied", "Stale"])
+        const { history } = yield* Effect.provideContext(Transactions, node)
+        expect((yield* history(claim.reference)).map(({ fact }) => fact)).toStrictEqual(["Opened", "Succeeded"])
+        expect(yield* Effect.provideContext(position(appId), node)).toStrictEqual([39_000n, 0n])
+      }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,164 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import { SqlClient } from "effect/sql"
+import { FAILING_MS } from "../../../src/domain/Endpoint.ts"
+import { iso } from "../../../src/domain/Instant.ts"
+import { attemptStatement } from "../../../src/persistence/webhooks/AttemptStatement.ts"
+import type { Verdict } from "../../../src/services/ports/WebhookOutbox.ts"
+import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../../support/GivenOutbox.ts"
+import { givenExplained, readingsOf } from "../../support/QueryPlans.ts"
+
+/** Attempts of one endpoint, as they end, and how it stands afterwards; left out is what it was: enabled, not failing, set at 5. */
+interface Story {
+  readonly since?: number
+  readonly url?: string
+  readonly told: ReadonlyArray<{ readonly at: number; readonly verdict: Verdict }>
+  readonly stands: { readonly off?: "gone" | "failing"; readonly failingSince?: number; readonly at?: number }
+}
+const taken = (at: number) => ({ at, verdict: { _tag: "Delivered" } }) as const
+const failed = (at: number) => ({ at, verdict: { _tag: "Parked" } }) as const
+const gone = (at: number) => ({ at, verdict: { _tag: "Gone" } }) as const
+
+describe("attempts that end together", () => {
+  it.effect("are written by one statement, and one that cannot be written fails alone", () =>
+    Effect.gen(function* () {
+      const { endpoints, one, sql } = yield* givenNodes
+      const names = ["acme", "bolt", "cord"]
+      for (const name of names) {
+        yield* put(endpoints, endpoint(name))
+        yield* givenWaiting(sql, name, 2)
+      }
+      const claimed = yield* one.claimDue(NOW, 9, 8, LEASE_MS)
+      expect(tenantsOf(claimed)).toEqual([...names, ...names])
+      const settled = (durationOf: (at: number) => number) =>
+        Effect.forEach(
+          claimed,
+          (delivery, at) =>
+            Effect.exit(one.settle({ ...attempt(delivery), durationMs: durationOf(at) }, { _tag: "Again", at: NOW + 5_000 })),
+          { concurrency: "unbounded" }
+        )
+      // A duration that no column holds.
+      const exits = yield* settled((at) => (at === 4 ? 1e12 : at))
+      expect(exits.map(Exit.isSuccess)).toEqual([true, true, true, true, false, true])
+      const rows = () => sql`SELECT app_id, attempts FROM deliveries WHERE lease_until IS NULL ORDER BY app_id, created_at`
+      expect(yield* rows()).toEqual([
+        { app_id: "acme", attempts: 1 },
+        { app_id: "acme", attempts: 1 },
+        { app_id: "bolt", attempts: 1 },
+        { app_id: "cord", attempts: 1 },
+        { app_id: "cord", attempts: 1 }
+      ])
+      const commits = sql<{ commits: number }>`SELECT count(DISTINCT xmin::text)::int AS commits FROM delivery_attempts`
+      expect(yield* commits).toEqual([{ commits: 3 }])
+      yield* sql`TRUNCATE delivery_attempts`
+      yield* sql`UPDATE deliveries SET attempts = 0`
+      yield* settled(() => 1)
+      expect(yield* rows()).toHaveLength(6)
+      expect(yield* commits).toEqual([{ commits: 1 }])
+    })
+  )
+
+  it.effect("say of their endpoint what they would have said one after the other", () =>
+    Effect.gen(function* () {
+      const { endpoints, one, sql } = yield* givenNodes
+      const T = 2 * FAILING_MS
+      // In the order in which they end; what counts is when each began.
+      const stories: Readonly<Record<string, Story>> = {
+        newly: { told: [failed(T + 2), failed(T + 1)], stands: { failingSince: T + 1 } },
+        recovered: { told: [failed(T + 3), taken(T + 2), failed(T + 1)], stands: { failingSince: T + 3 } },
+        healthy: { told: [taken(T + 3), failed(T + 1)], stands: {} },
+        long: { told: [failed(T + FAILING_MS), failed(T)], stands: { off: "failing", failingSince: T, at: T + FAILING_MS } },
+        before: { since: T - FAILING_MS, told: [taken(T + 2), failed(T + 1)], stands: { off: "failing", at: T + 1 } },
+        "just-in-time": { since: T - FAILING_MS, told: [failed(T + 2), taken(T + 1)], stands: { failingSince: T + 2 } },
+        "not-yet": { since: T, told: [failed(T + 1), failed(T + 2)], stands: { failingSince: T } },
+        gone: { told: [taken(T + 3), gone(T + 2), failed(T + 1)], stands: { off: "gone", at: T + 2 } },
+        "gone-first": {
+          since: T - 1,
+          told: [gone(T + 1), gone(T + 3), taken(T + 2)],
+          stands: { off: "gone", failingSince: T + 3, at: T + 1 }
+        },
+        older: { told: [gone(3), failed(4)], stands: {} },
+        elsewhere: { told: [gone(T + 1), failed(T + 2)], url: "https://elsewhere.example/", stands: {} }
+      }
+      for (const [name, { since, told }] of Object.entries(stories)) {
+        yield* put(endpoints, endpoint(name))
+        yield* givenWaiting(sql, name, told.length)
+        if (since !== undefined)
+          yield* sql`UPDATE webhook_endpoints SET failing_since = ${iso(since)}::timestamptz WHERE app_id = ${name}`
+      }
+      const claimed = yield* one.claimDue(NOW, 99, 8, LEASE_MS)
+      const ending = Object.entries(stories).flatMap(([name, { told, url }]) => {
+        const own = claimed.filter(({ endpoint }) => endpoint.appId === name)
+        return told.flatMap(({ at, verdict }, index) =>
+          own.slice(index, index + 1).map((delivery) => {
+            const to = { ...delivery.endpoint, url: url ?? delivery.endpoint.url }
+            return one.settle({ ...attempt({ ...delivery, endpoint: to }), at }, verdict)
+          })
+        )
+      })
+      yield* Effect.all(ending, { concurrency: "unbounded" })
+      expect(
+        yield* sql`SELECT count(*)::int AS attempts, count(DISTINCT xmin::text)::int AS commits FROM delivery_attempts`
+      ).toEqual([{ attempts: ending.length, commits: 1 }])
+      const rows = yield* sql`SELECT app_id, enabled, disabled_reason, failing_since, updated_at FROM webhook_endpoints`
+      const stands = Object.entries(stories).map(
+        ([
+          name,
+          {
+            stands: { at = 5, failingSince, off }
+          }
+        ]) => ({
+          app_id: name,
+          enabled: off === undefined,
+          disabled_reason: off ?? null,
+          failing_since: failingSince === undefined ? null : new Date(failingSince),
+          updated_at: new Date(at)
+        })
+      )
+      expect(new Set(rows)).toEqual(new Set(stands))
+    })
+  )
+
+  it.effect("are kept both, where the delivery was leased again meanwhile, and end with the success", () =>
+    Effect.gen(function* () {
+      const { endpoints, one, other, sql } = yield* givenNodes
+      yield* put(endpoints, endpoint("acme"))
+      yield* givenWaiting(sql, "acme", 2)
+      const late = yield* one.claimDue(NOW, 2, 8, LEASE_MS)
+      const again = yield* other.claimDue(NOW + LEASE_MS, 2, 8, LEASE_MS)
+      expect(again).toEqual(late)
+      const [first, second] = late
+      if (first === undefined || second === undefined) return yield* Effect.die("two were due")
+      const retry = { _tag: "Again", at: NOW + 5_000 } as const
+      const ending = [
+        one.settle(attempt(first), retry),
+        one.settle({ ...attempt(first), status: 200 }, { _tag: "Delivered" }),
+        one.settle({ ...attempt(second), status: 200 }, { _tag: "Delivered" }),
+        one.settle(attempt(second), retry)
+      ]
+      yield* Effect.all(ending, { concurrency: "unbounded" })
+      expect(yield* sql`SELECT status, attempts, lease_until FROM deliveries ORDER BY created_at`).toEqual([
+        { status: "delivered", attempts: 2, lease_until: null },
+        { status: "delivered", attempts: 1, lease_until: null }
+      ])
+      expect(yield* sql`SELECT delivery_id = ${first.id} AS first, status FROM delivery_attempts ORDER BY line`).toEqual([
+        { first: true, status: 500 },
+        { first: false, status: 200 },
+        { first: true, status: 200 }
+      ])
+    })
+  )
+
+  it.effect("find their deliveries by the key and not among all that is due, before the tables were ever analysed", () =>
+    Effect.gen(function* () {
+      const { endpoints, sql } = yield* givenNodes
+      yield* put(endpoints, endpoint("acme"))
+      yield* givenWaiting(sql, "acme", 500)
+      const readings = yield* Effect.andThen(givenExplained, readingsOf({ text: attemptStatement, parameters: [] })).pipe(
+        Effect.provideService(SqlClient.SqlClient, sql)
+      )
+      const indexes = readings.flatMap(({ index }) => (index?.startsWith("deliveries_first_") ? [index] : []))
+      expect(new Set(indexes)).toEqual(new Set(["deliveries_first_pkey"]))
+    })
+  )
+})

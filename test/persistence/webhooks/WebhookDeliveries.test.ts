@@ -1,0 +1,175 @@
+import { describe, it } from "@effect/vitest"
+import { Context, Effect, Option, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { expect } from "vitest"
+import { AppId, Reference } from "../../../src/domain/Ids.ts"
+import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
+import { WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
+import { WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
+import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
+import { makeRetention } from "../../../src/services/webhooks/WebhookRetention.ts"
+import { auditEntry, givenDatabase, givenNode, newReference } from "../../support/GivenDatabase.ts"
+
+type Page = Effect.Success<ReturnType<WebhookDeliveries["Service"]["list"]>>
+
+const DAY_MS = 24 * 3_600_000
+const acme = AppId.make("acme")
+const idOf = (n: number) => Reference.make(String(n).padStart(26, "0"))
+
+const given = Effect.gen(function* () {
+  const node = yield* givenNode(yield* givenDatabase)
+  const sql = Context.get(node, SqlClient.SqlClient)
+  yield* Context.get(node, WebhookEndpoints).put(
+    { appId: acme, mode: "test", url: "https://acme.example/", events: ["payout.failed"], enabled: true },
+    Redacted.make("whsec_acme"),
+    null,
+    0,
+    auditEntry()
+  )
+
+  /** Events 1 to `count`, one a millisecond, and a delivery of each where a status says so. */
+  const events = (count: number, type = "payout.failed", status: "due" | "delivered" | "parked" | null = null, from = 0) =>
+    sql`WITH made AS (
+        INSERT INTO events (app_id, id, mode, type, body, created_at)
+        SELECT 'acme', lpad((${from}::int + n)::text, 26, '0'), 'test', ${type}, '{}', to_timestamp((${from}::int + n) / 1000.0)
+        FROM generate_series(1, ${count}::int) AS n RETURNING *
+      ), sent AS (
+        INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+        SELECT app_id, id, mode, id, ${status}, CASE ${status}::text WHEN 'due' THEN created_at END, created_at FROM made
+        WHERE ${status}::text IS NOT NULL RETURNING *
+      )
+      INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+      SELECT app_id, id, created_at, 1, 204, '' FROM sent`
+  const ids = Effect.map(sql<{ id: string }>`SELECT id FROM events ORDER BY id`, (rows) => rows.map(({ id }) => Number(id)))
+  const deliveries = Context.get(node, WebhookDeliveries)
+  return { node, sql, events, ids, deliveries, outbox: Context.get(node, WebhookOutbox), log: Context.get(node, AuditLog) }
+})
+
+describe("a recovery", () => {
+  it.effect(
+    "goes on step by step, keeps the order of the events, and leaves alone what nobody subscribed to or what still waits",
+    () =>
+      Effect.gen(function* () {
+        const { deliveries, events, log, outbox } = yield* given
+        yield* events(4)
+        yield* events(1, "payout.pending", null, 4)
+        yield* events(1, "webhook.test", null, 5)
+        yield* events(1, "payout.failed", "due", 6)
+        yield* events(2, "payout.failed", "delivered", 7)
+        const step = Effect.fnUntraced(function* (from: { at: number; id: string }, size: number) {
+          const ids = yield* Effect.replicateEffect(newReference, size)
+          return yield* deliveries.recover({ appId: acme, mode: "test", from, until: 1_000, ids, change: auditEntry() })
+        })
+        const first = yield* step({ at: 2, id: "" }, 4)
+        expect(first).toEqual({ made: 3, next: { at: 5, id: idOf(5) } })
+        expect(yield* step(first.next ?? { at: 0, id: "" }, 9)).toEqual({ made: 2, next: null })
+        const claimed = yield* outbox.claimDue(2_000, 20, 20, 1_000)
+        expect(claimed.map(({ eventId }) => Number(eventId))).toEqual([2, 3, 4, 7, 8, 9])
+        expect(yield* log.list(9)).toHaveLength(3)
+        expect(yield* step({ at: 2_000, id: "" }, 9)).toEqual({ made: 0, next: null })
+        expect(yield* log.list(9)).toHaveLength(3)
+      })
+  )
+})
+
+describe("old events", () => {
+  it.effect("are removed with what arrived, and never under a delivery that is due or parked", () =>
+    Effect.gen(function* () {
+      const { events, ids, node, sql } = yield* given
+      yield* events(2)
+      yield* events(2, "payout.failed", "delivered", 2)
+      yield* events(1, "payout.failed", "due", 4)
+      yield* events(1, "payout.failed", "parked", 5)
+      // One event, delivered once and asked for again.
+      yield* events(1, "payout.failed", "delivered", 6)
+      yield* sql`INSERT INTO deliveries (app_id, id, mode, event_id, status, created_at)
+        SELECT app_id, 'again', mode, id, 'parked', created_at FROM events WHERE id = ${idOf(7)}`
+      const round = yield* Effect.provide(makeRetention, node)
+      expect(yield* round(31 * DAY_MS + 1)).toBe(0)
+      expect(yield* round(31 * DAY_MS + 4)).toBe(3)
+      expect(yield* ids).toEqual([4, 5, 6, 7])
+      expect(yield* round(40 * DAY_MS)).toBe(1)
+      expect(yield* ids).toEqual([5, 6, 7])
+      expect(yield* sql`SELECT id FROM deliveries ORDER BY id`).toEqual(
+        [idOf(5), idOf(6), idOf(7), "again"].map((id) => ({ id }))
+      )
+      expect(yield* sql`SELECT count(*)::int AS count FROM delivery_attempts`).toEqual([{ count: 3 }])
+      // Nobody asks the ledger for older ones.
+      expect(yield* sql`SELECT since FROM events_kept`).toEqual([{ since: new Date(9 * DAY_MS) }])
+    })
+  )
+
+  it.effect("are removed in bounded rounds that go on where the one before ended", () =>
+    Effect.gen(function* () {
+      const { events, ids, node } = yield* given
+      yield* events(1_500, "payout.failed", "parked")
+      yield* events(9_500, "payout.failed", null, 1_500)
+      const round = yield* Effect.provide(makeRetention, node)
+      expect(yield* round(40 * DAY_MS)).toBe(8_500)
+      expect(yield* round(40 * DAY_MS)).toBe(1_000)
+      expect(yield* ids).toHaveLength(1_500)
+    })
+  )
+})
+
+describe("a delivery", () => {
+  it.effect("that is asked for again while an attempt is under way is left to it", () =>
+    Effect.gen(function* () {
+      const { deliveries, events, outbox } = yield* given
+      yield* events(1, "payout.failed", "due")
+      const [claimed] = yield* outbox.claimDue(10, 9, 8, 1_000)
+      expect(yield* deliveries.redeliver(acme, "test", idOf(1), 20, auditEntry())).toBe(true)
+      expect(yield* outbox.claimDue(30, 9, 8, 1_000)).toEqual([])
+      if (claimed === undefined) return yield* Effect.die("one was due")
+      yield* outbox.settle({ delivery: claimed, at: 10, durationMs: 1, status: 204, excerpt: "" }, { _tag: "Delivered" })
+      expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1)))).toMatchObject({ status: "delivered" })
+      expect(yield* deliveries.redeliver(acme, "live", idOf(1), 20, auditEntry())).toBe(false)
+      expect(yield* deliveries.owner(idOf(2))).toEqual(Option.none())
+    })
+  )
+})
+
+describe("a list of deliveries", () => {
+  it.effect("ends where what endpoints answered would make it large, and goes on after that until all were shown", () =>
+    Effect.gen(function* () {
+      const { deliveries, events, sql } = yield* given
+      yield* events(12, "payout.failed", "delivered")
+      yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+        SELECT d.app_id, d.id, d.created_at, 1, 500, repeat(chr(1), 400) FROM deliveries d, generate_series(1, 12)`
+      const sizes: Array<number> = []
+      const shown: Array<number> = []
+      let after: { at: number; id: string } | null = null
+      for (let goesOn = true; goesOn; ) {
+        const page: Page = yield* deliveries.list(acme, "test", null, 100, after)
+        const { items, more } = page
+        sizes.push(
+          items
+            .flatMap(({ attempts }) => attempts)
+            .reduce((sum, { excerpt }) => sum + Buffer.byteLength(JSON.stringify(excerpt)), 0)
+        )
+        shown.push(...items.map(({ id }) => Number(id)))
+        const last = items.at(-1)
+        after = last === undefined ? null : { at: last.createdAt, id: last.id }
+        goesOn = more
+      }
+      expect(shown).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(64 * 1024)
+      expect(yield* deliveries.list(acme, "test", null, 2, null)).toMatchObject({ items: { length: 2 }, more: true })
+      expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1))).attempts).toHaveLength(13)
+    })
+  )
+
+  it.effect("shows one delivery at least, with the latest of its excerpts where all would make it large", () =>
+    Effect.gen(function* () {
+      const { deliveries, events, sql } = yield* given
+      yield* events(2, "payout.failed", "delivered")
+      yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+        SELECT d.app_id, d.id, d.created_at, 1, 500, repeat(chr(1), 4096) FROM deliveries d, generate_series(1, 20)`
+      const { items, more } = yield* deliveries.list(acme, "test", null, 100, null)
+      expect([items.map(({ id }) => Number(id)), more]).toEqual([[2], true])
+      const found = Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(2)))
+      for (const { attempts } of [...items, found])
+        expect(attempts.map(({ excerpt }) => excerpt.length)).toEqual([...Array(18).fill(0), 4096, 4096])
+    })
+  )
+})

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Context, Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { AppId } from "../../../src/domain/Ids.ts"
+import { WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
+import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
+import { auditEntry, givenDatabase, givenNode } from "../../support/GivenDatabase.ts"
+import { newSecret } from "../../support/WebhookReceiver.ts"
+
+const FLOOD = 2_000
+const OTHERS = 20
+const EACH = 8
+const SLOTS = 128
+const PER_ENDPOINT = 8
+const NOW = 100_000_000
+const LEASE_MS = 60_000
+
+const waiting = (sql: SqlClient.SqlClient, name: string, count: number, from: number) =>
+  sql`WITH made AS (
+      INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
+      SELECT ${name}, upper(substr(translate(md5(${name} || n), 'ilou', 'jkmn'), 1, 26)), 'live', 'payout.successful', NULL, '{}',
+        to_timestamp((${from}::int + n) / 1000.0)
+      FROM generate_series(1, ${count}::int) AS n RETURNING app_id, id, mode, created_at
+    )
+    INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+    SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made`
+
+/** How many rounds of claims pass until the last event of the others is claimed, and what they claimed of the dead endpoint. */
+const rounds = Effect.fnUntraced(function* (flood: number) {
+  const url = yield* givenDatabase
+  const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
+  const [node] = nodes
+  const sql = Context.get(node, SqlClient.SqlClient)
+  const names = ["dead", ...Array.from({ length: OTHERS }, (_, index) => `other-${index}`)]
+  for (const name of names) {
+    const wish = {
+      appId: AppId.make(name),
+      mode: "live",
+      url: `https://${name}.example/`,
+      events: ["payout.successful"],
+      enabled: true
+    } as const
+    yield* Context.get(node, WebhookEndpoints).put(wish, Redacted.make(newSecret()), null, 0, auditEntry())
+    // The dead endpoint's events are the older ones.
+    yield* name === "dead" ? waiting(sql, name, flood, 0) : waiting(sql, name, EACH, FLOOD)
+  }
+  const seen = { rounds: 0, dead: 0, others: 0 }
+  while (seen.others < OTHERS * EACH) {
+    const one = nodes[seen.rounds % 2] ?? node
+    const claimed = yield* Context.get(one, WebhookOutbox).claimDue(NOW, SLOTS, PER_ENDPOINT, LEASE_MS)
+    if (claimed.length === 0) return yield* Effect.die("nothing is claimed although something waits")
+    const dead = claimed.filter(({ endpoint }) => endpoint.appId === "dead").length
+    seen.rounds++
+    seen.dead += dead
+    seen.others += claimed.length - dead
+  }
+  return seen
+})
+
+describe("fairness", () => {
+  it.effect(`needs as many claims for the others beside a dead endpoint with ${FLOOD} waiting events as without it`, () =>
+    Effect.gen(function* () {
+      const alone = yield* rounds(0)
+      const beside = yield* rounds(FLOOD)
+      expect(alone).toEqual({ rounds: 2, dead: 0, others: OTHERS * EACH })
+      // What hangs at the dead endpoint holds 8 slots of one node, over all nodes, and no more.
+      expect(beside).toEqual({ rounds: 2, dead: PER_ENDPOINT, others: OTHERS * EACH })
+    })
+  )
+})

@@ -1,0 +1,108 @@
+import { expect, type Vitest } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import type { Answer, ChargeOutcome, PayoutOutcome } from "../../../src/services/ports/Provider.ts"
+import { eventually } from "../../support/SignedClient.ts"
+import { ContractBench, collectionsOf, IMPATIENCE_MS, payoutsOf } from "./Fixture.ts"
+import { type Fault, lostAnswer, openLine, silent, spoiled, unanswered, unheard } from "./Line.ts"
+import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
+
+type Kind = "payout" | "charge"
+
+/** One way out and one way in, and which of a fresh adapter's requests is the one that moves the money. */
+interface Case {
+  readonly kind: Kind
+  readonly way: Way
+  readonly money: number
+}
+
+class MoneyRequests extends Context.Service<MoneyRequests, ReadonlyArray<Case>>()("test/MoneyRequests") {
+  static readonly layer = (abilities: Abilities) =>
+    Layer.effect(
+      MoneyRequests,
+      Effect.forEach(kindsOf(abilities), ({ kind, way }) =>
+        Effect.map(moneyRequest(kind, way), (money) => ({ kind, way, money }))
+      )
+    )
+}
+
+const kindsOf = ({ charges: [charge], payouts: [payout] }: Abilities) => [
+  ...(payout === undefined ? [] : [{ kind: "payout", way: payout } as const]),
+  ...(charge === undefined ? [] : [{ kind: "charge", way: charge } as const])
+]
+
+/** A token, a recipient, the money, and more than anybody needs. */
+const MOST_REQUESTS = 6
+
+/** It is the first whose loss still leaves a transaction at the provider. */
+const moneyRequest = Effect.fnUntraced(function* (kind: Kind, way: Way) {
+  for (let number = 1; number <= MOST_REQUESTS; number++) {
+    const { ask, line } = yield* sent(kind, way, lostAnswer, number, false)
+    if (line.reached() && (yield* ask)._tag !== "NotFound") return number
+  }
+  return yield* Effect.die(new Error(`no request of a ${kind} leaves a transaction`))
+})
+
+/** One payout or charge by an adapter that has not called before, over a bad line; questions go over a good one. */
+const sent = Effect.fnUntraced(function* (kind: Kind, way: Way, fault: Fault, number: number, lasting: boolean) {
+  const { baseUrl, executions, live, open } = yield* ContractBench
+  const line = yield* openLine(baseUrl, fault, number, lasting)
+  const adapter = (yield* open(line.baseUrl, fault.end === "silence" ? IMPATIENCE_MS : undefined)).live
+  if (kind === "payout") {
+    const order = yield* payoutOrder(payoutsOf(live), way, "1234")
+    const outcome: PayoutOutcome | ChargeOutcome = yield* payoutsOf(adapter).send(order)
+    const ask = Effect.flatMap(askOrder(way, order.reference), payoutsOf(live).ask)
+    return { outcome, line, ask, executions: executions(order.reference) }
+  }
+  const order = chargeOrder(way, "1234")
+  const outcome: PayoutOutcome | ChargeOutcome = yield* collectionsOf(adapter).charge(order)
+  const ask = Effect.flatMap(askOrder(way, order.reference), collectionsOf(live).ask)
+  return { outcome, line, ask, executions: executions(order.reference) }
+})
+
+type Sent = Effect.Success<ReturnType<typeof sent>>
+
+const isTrue = Effect.fnUntraced(function* ({ ask, executions }: Sent, truth: Answer["_tag"]) {
+  yield* eventually(ask, ({ _tag }) => _tag === truth)
+  expect(yield* executions).toHaveLength(truth === "Succeeded" ? 1 : 0)
+})
+
+/** The request that moves the money met a fault: what is not known is Unknown, and a question finds what is true. */
+const onTheMoney = Effect.fnUntraced(function* ({ kind, money, way }: Case, fault: Fault, lasting: boolean) {
+  const one = yield* sent(kind, way, fault, money, lasting)
+  const isWhole = spoiled.includes(fault) && !one.line.hadBody()
+  expect(believable(fault, lasting && !isWhole)).toContain(one.outcome._tag)
+  yield* isTrue(one, fault.heard ? "Succeeded" : "NotFound")
+})
+
+/** Over a line that is good again the adapter may have looked for the truth itself. A reset may come before the first byte is written. */
+const believable = ({ atOnce, heard }: Fault, stays: boolean): ReadonlyArray<string> =>
+  heard && !stays ? ["Unknown", "Accepted", "Succeeded"] : ["Unknown", ...(atOnce ? ["NotSent"] : [])]
+
+/** A request before it met a fault: no money was asked for, or the step could be done without. */
+const before = Effect.fnUntraced(function* ({ kind, way }: Case, fault: Fault, number: number) {
+  const one = yield* sent(kind, way, fault, number, false)
+  expect(["NotSent", "Refused", "Accepted", "Succeeded"]).toContain(one.outcome._tag)
+  const isSent = one.outcome._tag === "Accepted" || one.outcome._tag === "Succeeded"
+  yield* isTrue(one, isSent ? "Succeeded" : "NotFound")
+})
+
+const earlier = ({ money }: Case): ReadonlyArray<number> => Array.from({ length: money - 1 }, (_, index) => index + 1)
+
+/** Every way in which a line can be bad, at every request of a payout and of a charge. */
+export const faults = (outer: Vitest.MethodsNonLive<ContractBench>, abilities: Abilities) =>
+  outer.layer(MoneyRequests.layer(abilities), { concurrent: true })(
+    "what was sent and not answered is unknown and never refused:",
+    (it) => {
+      for (const fault of [...unheard, ...unanswered, ...spoiled, ...silent])
+        it.effect(fault.name, () =>
+          Effect.gen(function* () {
+            const cases = (yield* MoneyRequests).flatMap((one) => [
+              onTheMoney(one, fault, true),
+              onTheMoney(one, fault, false),
+              ...(fault.end === "silence" ? [] : earlier(one).map((number) => before(one, fault, number)))
+            ])
+            yield* Effect.all(cases, { concurrency: "unbounded", discard: true })
+          })
+        )
+    }
+  )

@@ -1,0 +1,85 @@
+import { inspect } from "node:util"
+import { expect } from "@effect/vitest"
+import { Effect, Logger, Redacted, References, Tracer } from "effect"
+import type { Reference } from "../../../src/domain/Ids.ts"
+import { type MinorUnits, minor } from "../../../src/domain/Money.ts"
+import { withTrail } from "../../../src/runtime/ProviderTrail.ts"
+import type { Answer, ChargeOutcome, PayoutOutcome } from "../../../src/services/ports/Provider.ts"
+import { LARGER_FEE } from "../../../src/simulator/Endings.ts"
+import { collectionFee } from "../../../src/simulator/Fees.ts"
+import { ContractBench, collectionsOf, payoutsOf } from "./Fixture.ts"
+import { askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
+
+/** What one payout or charge of an ending came to, and all that was said of it. */
+export interface Played {
+  readonly said: string
+  readonly reference: Reference
+  readonly outcome: PayoutOutcome | ChargeOutcome
+  readonly amount: MinorUnits
+  readonly fee: MinorUnits
+  readonly ask: (providerReference: string | null) => Effect.Effect<Answer>
+}
+
+export type Kind = "payout" | "charge"
+const silent = new Set(["0003", "0004"])
+
+export const played = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: string) {
+  const { impatient, live } = yield* ContractBench
+  const sender = silent.has(ending) ? impatient : live
+  if (kind === "payout") {
+    const order = yield* payoutOrder(payoutsOf(live), way, ending)
+    const { outcome, said } = yield* overheard(payoutsOf(sender).send(order))
+    const { reference } = order
+    const fee = ending === "0014" ? minor(order.quote.fee + LARGER_FEE) : order.quote.fee
+    const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(live).ask)
+    return {
+      reference,
+      outcome,
+      said,
+      amount: order.quote.principal,
+      fee,
+      ask
+    } satisfies Played
+  }
+  const order = chargeOrder(way, ending)
+  const { outcome, said } = yield* overheard(collectionsOf(sender).charge(order))
+  const { reference } = order
+  const amount = ending === "0014" ? minor(order.amount - (order.amount + 9n) / 10n) : order.amount
+  const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(live).ask)
+  return {
+    reference,
+    outcome,
+    said,
+    amount,
+    fee: minor(collectionFee(amount)),
+    ask
+  } satisfies Played
+})
+
+/** All that a call says: its outcome, its log lines and spans, and what is kept of what was sent and received. */
+const overheard = Effect.fnUntraced(function* <A>(call: Effect.Effect<A>) {
+  const heard: Array<unknown> = []
+  const logger = Logger.make(({ message, fiber }) => void heard.push(message, fiber.getRef(References.CurrentLogAnnotations)))
+  const span: Tracer.Tracer["span"] = (options) => {
+    const made = new Tracer.NativeSpan(options)
+    heard.push(made.attributes)
+    return made
+  }
+  const { outcome, raw } = yield* withTrail(call).pipe(
+    Effect.provide(Logger.layer([logger])),
+    Effect.provideService(Tracer.Tracer, Tracer.make({ span }))
+  )
+  expect(raw).not.toBeNull()
+  return { outcome, said: inspect([heard, outcome, raw], { depth: 9, maxStringLength: null, maxArrayLength: null }) }
+})
+
+/** Whom the money is from or for is nowhere in it; the last four digits are nobody. */
+export const expectDiscreet = ({ said }: Played, way: Way, ending: string) => {
+  const party = way.party(ending)
+  const number = Redacted.value(party._tag === "momo" ? party.msisdn : party._tag === "bank" ? party.accountNumber : party.value)
+  expect(said).not.toContain(number.slice(-MASKED_LENGTH))
+}
+const MASKED_LENGTH = 7
+
+export const idOf = (outcome: PayoutOutcome | ChargeOutcome): string | null =>
+  "providerReference" in outcome ? outcome.providerReference : null

@@ -1,0 +1,155 @@
+import { expect, type Vitest } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import type { Reference } from "../../../src/domain/Ids.ts"
+import type { ChargeOutcome, PayoutOutcome, Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
+import { eventually } from "../../support/SignedClient.ts"
+import { ContractBench, collectionsOf, payoutsOf, verified } from "./Fixture.ts"
+import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
+import { idOf } from "./Play.ts"
+
+/** One movement by one provider: made as often as wanted, asked for, and asked for as what it is not. */
+interface Movement {
+  readonly reference: Reference
+  readonly make: Effect.Effect<PayoutOutcome | ChargeOutcome>
+  readonly askBy: (provider: Provider, id?: string | null) => ReturnType<ReturnType<typeof payoutsOf>["ask"]>
+  readonly askOtherwise: Effect.Effect<{ readonly _tag: string }> | null
+}
+
+type Kind = "payout" | "charge"
+
+const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: string) {
+  const { live } = yield* ContractBench
+  if (kind === "payout") {
+    const order = yield* payoutOrder(payoutsOf(live), way, ending)
+    const { reference } = order
+    const own: Movement = {
+      reference,
+      // On a new quote each time: nothing but our reference holds the second one back.
+      make: Effect.flatMap(Effect.orDie(payoutOrder(payoutsOf(live), way, ending)), ({ quote }) =>
+        payoutsOf(live).send({ ...order, quote })
+      ),
+      askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(provider).ask),
+      askOtherwise: live.collections === undefined ? null : Effect.flatMap(askOrder(way, reference), live.collections.ask)
+    }
+    return own
+  }
+  const order = chargeOrder(way, ending)
+  const { reference } = order
+  const own: Movement = {
+    reference,
+    make: collectionsOf(live).charge(order),
+    askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(provider).ask),
+    askOtherwise: live.payouts === undefined ? null : Effect.flatMap(askOrder(way, reference), live.payouts.ask)
+  }
+  return own
+})
+
+/** What `promises` declares, and that it is so: recovery follows the declaration. */
+export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, exchange, payouts, webhookAuth }: Abilities) => {
+  it.effect("declares what its wire allows", () =>
+    Effect.gen(function* () {
+      const { live, test } = yield* ContractBench
+      // No part of an adapter goes without its tests.
+      const tested = [payouts.length > 0, charges.length > 0, exchange !== undefined]
+      expect([live.payouts, live.collections, live.exchange].map((part) => part !== undefined)).toStrictEqual(tested)
+      expect(live.promises).toStrictEqual(test.promises)
+      expect([live.mode, test.mode]).toStrictEqual(["live", "test"])
+      expect(live.promises.webhookAuth).toBe(webhookAuth)
+      expect(live.promises.quoteTtlMs).toBeGreaterThan(0)
+      expect(live.promises.notFoundGraceMs).toBeGreaterThanOrEqual(60_000)
+    })
+  )
+
+  const kinds = [
+    { kind: "payout", way: payouts[0] },
+    { kind: "charge", way: charges[0] }
+  ] as const
+  for (const { kind, way } of kinds) {
+    if (way === undefined) continue
+
+    it.effect(`a ${kind} made twice by one reference is executed as often as was promised, and never refused for the first`, () =>
+      Effect.gen(function* () {
+        const { executions, live } = yield* ContractBench
+        const own = yield* movement(kind, way, "1234")
+        const first = yield* own.make
+        yield* eventually(own.askBy(live), ({ _tag }) => _tag === "Succeeded")
+        const second = yield* own.make
+        expect(["Accepted", "Succeeded"]).toContain(first._tag)
+        if (live.promises.clientReference === "none") return
+        expect(second._tag).not.toBe("Refused")
+        expect(second._tag).not.toBe("NotSent")
+        expect(yield* own.askBy(live)).toMatchObject({ _tag: "Succeeded" })
+        expect(yield* executions(own.reference)).toHaveLength(1)
+      })
+    )
+
+    it.effect(`a ${kind} is found by our reference alone, whatever identifier is believed, and as nothing but what it is`, () =>
+      Effect.gen(function* () {
+        const { live, test } = yield* ContractBench
+        const own = yield* movement(kind, way, "0010")
+        expect(yield* own.askBy(live)).toMatchObject({ _tag: "NotFound" })
+        yield* own.make
+        if (live.promises.lookup === "by_client_ref" || live.promises.lookup === "by_client_ref_inferred") {
+          expect(yield* own.askBy(live)).toMatchObject({ _tag: "StillPending" })
+          expect(yield* own.askBy(live, "00000000-0000-4000-8000-000000000000")).toMatchObject({ _tag: "StillPending" })
+        }
+        expect(yield* own.askBy(test)).toMatchObject({ _tag: "NotFound" })
+        if (own.askOtherwise !== null) expect(yield* own.askOtherwise).toMatchObject({ _tag: "NotFound" })
+      })
+    )
+
+    it.effect(
+      `a callback of a ${kind} is a hint each time it comes, and none once a byte is altered or a header is missing`,
+      () =>
+        Effect.gen(function* () {
+          const { callbacks, live, test } = yield* ContractBench
+          const own = yield* movement(kind, way, "1234")
+          const made = yield* own.make
+          const [callback] = yield* callbacks([own.reference, idOf(made)], 1)
+          if (callback === undefined) return yield* Effect.die(new Error("no callback"))
+          const hint = yield* verified(live, callback)
+          expect(Option.isSome(hint)).toBe(true)
+          expect(yield* verified(live, callback)).toStrictEqual(hint)
+          for (const forged of forgeries(callback, webhookAuth))
+            expect(yield* verified(live, forged)).toStrictEqual(Option.none())
+          // Each mode is an account of its own, with secrets of its own.
+          if (webhookAuth === "hmac" || webhookAuth === "weak")
+            expect(yield* verified(test, callback)).toStrictEqual(Option.none())
+        })
+    )
+  }
+
+  it.effect("bytes that are no callback are no reason to fail", () =>
+    Effect.gen(function* () {
+      const { live } = yield* ContractBench
+      for (const text of ["", "hello", "null", "[]", "{}", '{"data":null}', "\u0000\ufffd", "[".repeat(100_000)]) {
+        const callback = { method: "POST", path: "/", headers: {}, body: Buffer.from(text) }
+        const hint = yield* verified(live, callback)
+        expect(hint).toStrictEqual(
+          webhookAuth === "none" && Option.isSome(hint)
+            ? Option.some({ reference: null, providerReference: null })
+            : Option.none()
+        )
+      }
+    })
+  )
+}
+
+/** What must not verify: altered bytes where they are signed, and absent headers where there are any. */
+const forgeries = (callback: RawCallback, auth: Abilities["webhookAuth"]): ReadonlyArray<RawCallback> => {
+  const { body } = callback
+  const altered = [0, Math.floor(body.length / 2), body.length - 1].map((at) => {
+    const bytes = Buffer.from(body)
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    return { ...callback, body: bytes }
+  })
+  const longer = { ...callback, body: Buffer.concat([body, Buffer.from(" ")]) }
+  const shorter = { ...callback, body: body.subarray(0, -1) }
+  const bare = { ...callback, headers: {} }
+  const signed = [...altered, longer, shorter]
+  const elsewhere = [
+    { ...callback, path: `${callback.path}/elsewhere` },
+    { ...callback, method: "PUT" }
+  ]
+  return { none: [], weak: [bare], hmac: [bare, ...signed], rfc9421: [bare, ...signed, ...elsewhere] }[auth]
+}

@@ -1,0 +1,89 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { describe } from "vitest"
+import { minor } from "../../../src/domain/Money.ts"
+import type { Destination } from "../../../src/domain/Party.ts"
+import type { Payouts, QuoteOrder } from "../../../src/services/ports/Provider.ts"
+import { startSimulator } from "../../simulator/eversend/SimulatorFixture.ts"
+import { eventually } from "../../support/SignedClient.ts"
+import { askOrder, bank, corridor, open, payoutOrder, payoutsOf, quoteOrder, wallet } from "./Orders.ts"
+
+// What is particular to Eversend; what every adapter does is in Contract.test.ts.
+
+/** The adapter before a simulator of its own. */
+const opened = Effect.gen(function* () {
+  const started = Effect.promise(() => startSimulator())
+  const simulator = yield* Effect.acquireRelease(started, ({ stop }) => Effect.promise(stop))
+  return { simulator, payouts: payoutsOf(yield* open(simulator.eversendBaseUrl)) }
+})
+
+const quoted = Effect.fnUntraced(function* (payouts: Payouts, change: Partial<QuoteOrder> = {}) {
+  const quote = yield* payouts.quote(quoteOrder(change))
+  return "_tag" in quote ? yield* Effect.die(new Error(quote.note)) : quote
+})
+
+const accepted = { _tag: "Accepted", observedAmount: 20_000n, observedCurrency: "UGX" }
+
+describe("quotes", () => {
+  it.live("within one currency, across two by source and by destination, and to the digit", () =>
+    Effect.gen(function* () {
+      const { payouts } = yield* opened
+      expect(yield* payouts.quote(quoteOrder())).toMatchObject({
+        principal: 20_000n,
+        fee: 1000n,
+        destinationAmount: 20_000n,
+        destinationCurrency: "UGX",
+        rate: null,
+        expiresInMs: 1_740_000
+      })
+      const kenya = { destinationCurrency: "KES", destinationCountry: "KE" } as const
+      const bySource = yield* quoted(payouts, kenya)
+      expect(bySource).toMatchObject({ principal: 20_000n, destinationCurrency: "KES", rate: expect.any(String) })
+      const byDestination = yield* quoted(payouts, { ...kenya, amount: minor(12_345n), amountType: "DESTINATION" })
+      expect(byDestination).toMatchObject({ destinationAmount: 12_345n, destinationCurrency: "KES" })
+    })
+  )
+
+  it.live("what Eversend does not quote is refused, and a wallet without its owner is not even asked for", () =>
+    Effect.gen(function* () {
+      const { payouts } = yield* opened
+      expect(yield* payouts.quote(quoteOrder({ amount: minor(499n) }))).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+      const own = corridor("payout", "wallet")
+      expect(yield* payouts.quote(quoteOrder({ corridor: own }))).toMatchObject({ _tag: "QuoteRefused", kind: "party" })
+      expect(yield* payouts.quote(quoteOrder({ corridor: own, destination: wallet("0016") }))).toMatchObject({
+        _tag: "QuoteRefused",
+        kind: "party"
+      })
+    })
+  )
+})
+
+describe("recipients whom only Eversend knows so", () => {
+  const ways: ReadonlyArray<readonly [string, "momo" | "bank" | "wallet", Destination]> = [
+    ["a bank account of one word", "bank", bank("1234", "ACME")],
+    [
+      "a wallet by its phone",
+      "wallet",
+      { _tag: "wallet", country: "UG", identifier: "msisdn", value: Redacted.make("256700001234") }
+    ],
+    [
+      "a wallet by e-mail",
+      "wallet",
+      { _tag: "wallet", country: "UG", identifier: "email", value: Redacted.make("jane@example.com") }
+    ]
+  ]
+  for (const [name, method, destination] of ways) {
+    it.live(`pays out to ${name}, once`, () =>
+      Effect.gen(function* () {
+        const { payouts, simulator } = yield* opened
+        const own = corridor("payout", method)
+        const quote = yield* quoted(payouts, { corridor: own, destination })
+        const order = payoutOrder({ corridor: own, quote, destination })
+        expect(yield* payouts.send(order)).toMatchObject(accepted)
+        const answer = yield* eventually(payouts.ask(askOrder(order.reference)), ({ _tag }) => _tag === "Succeeded")
+        expect(answer).toMatchObject({ amount: 20_000n, fee: quote.fee })
+        expect(yield* Effect.promise(() => simulator.executions(order.reference))).toHaveLength(1)
+      })
+    )
+  }
+})

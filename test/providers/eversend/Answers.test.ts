@@ -1,0 +1,182 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { describe } from "vitest"
+import { answer, type Behaviour, chargeAnswer, listAnswer, reset, silence, stub, transaction } from "../ProviderStub.ts"
+import { askOrder, chargeOrder, collectionsOf, corridor, open, payoutOrder, payoutsOf, quoteOrder } from "./Orders.ts"
+
+const TIMEOUT_MS = 10_000
+const SEARCH = "GET /transactions?"
+
+describe("a charge", () => {
+  const CHARGE = "POST /collections/momo"
+  const ghana = corridor("collection", "momo", "GH", "GHS")
+  const order = chargeOrder("1234", { corridor: ghana, redirectUrl: "https://shop.example/back" })
+  const { reference } = order
+  const said = (change: object) => answer(200, chargeAnswer(reference, { currency: "GHS", amount: "200.00", ...change }))
+  const page = "https://pay.example/1"
+  const redirect = { _tag: "NeedsRedirect", redirectUrl: page, observedAmount: 20_000n, observedCurrency: "GHS" }
+  const strange = { _tag: "Unknown", reason: "bad_response" }
+  const cases: ReadonlyArray<readonly [string, Behaviour, object]> = [
+    ["names its page as redirectUrl", said({ redirectUrl: page }), redirect],
+    ["names its page as redirect_url", said({ redirect_url: page }), redirect],
+    ["names its page as authorizationUrl", said({ redirectUrl: null, authorizationUrl: page }), redirect],
+    ["names its page as paymentLink", said({ paymentLink: page }), redirect],
+    ["names no page where one is needed", said({}), strange],
+    ["names a page that is none", said({ redirectUrl: "javascript:alert(1)" }), strange],
+    ["fails at once", said({ status: "failed" }), { _tag: "Refused", kind: "other", failure: { code: "unknown" } }],
+    ["is refused", answer(400, { error: "no" }), { _tag: "Refused", kind: "other" }],
+    ["is refused as a failed request", answer(402, {}), { _tag: "Refused", kind: "other" }],
+    ["answers with an error", answer(500, {}), { _tag: "Unknown", reason: "unavailable" }],
+    ["breaks off", reset, { _tag: "Unknown", reason: "unavailable" }]
+  ]
+  for (const [name, behaviour, expected] of cases) {
+    it.effect(name, () =>
+      Effect.gen(function* () {
+        const server = yield* stub({ [CHARGE]: [behaviour] })
+        expect(yield* collectionsOf(yield* open(server.baseUrl)).charge(order)).toMatchObject(expected)
+        expect(server.seen.filter(({ line }) => line.startsWith(CHARGE))).toHaveLength(1)
+      })
+    )
+  }
+
+  it.effect("sends the amount as a JSON number, to the digit", () =>
+    Effect.gen(function* () {
+      const server = yield* stub({ [CHARGE]: [said({ redirectUrl: page })] })
+      yield* collectionsOf(yield* open(server.baseUrl)).charge(order)
+      expect(server.seen.at(-1)?.body).toContain('"amount":200.00,')
+      expect(server.seen.at(-1)?.headers).not.toHaveProperty("traceparent")
+    })
+  )
+})
+
+describe("asking", () => {
+  const { reference } = payoutOrder()
+  const asked = Effect.fnUntraced(function* (
+    behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>,
+    id: string | null = null
+  ) {
+    const server = yield* stub(behaviours)
+    return { answer: yield* payoutsOf(yield* open(server.baseUrl)).ask(askOrder(reference, id)), server }
+  })
+  const full = Array.from({ length: 100 }, (_, index) => transaction(`OTHER${index}`))
+
+  it.effect("reads one transaction as a list of one and as itself", () =>
+    Effect.gen(function* () {
+      const plain = { code: 200, data: transaction(reference, { status: "successful" }) }
+      for (const said of [listAnswer(transaction(reference, { status: "successful" })), plain]) {
+        const { answer: told } = yield* asked({ "GET /transactions/BP1": [answer(200, said)] }, "BP1")
+        expect(told).toMatchObject({ _tag: "Succeeded", amount: 20_000n, fee: 1000n })
+      }
+    })
+  )
+
+  it.effect("does not believe an identifier whose transaction is another's", () =>
+    Effect.gen(function* () {
+      const { answer: told } = yield* asked(
+        {
+          "GET /transactions/BP1": [answer(200, listAnswer(transaction("SOMEONEELSES", { status: "successful" })))],
+          [SEARCH]: [answer(200, listAnswer())]
+        },
+        "BP1"
+      )
+      expect(told).toMatchObject({ _tag: "NotFound" })
+    })
+  )
+
+  it.effect("goes on to the page that has it", () =>
+    Effect.gen(function* () {
+      const pages = [answer(200, listAnswer(...full)), answer(200, listAnswer(transaction(reference)))]
+      const { answer: told, server } = yield* asked({ [SEARCH]: pages })
+      expect(told).toMatchObject({ _tag: "StillPending", providerReference: "BP1" })
+      expect(server.seen.map(({ line }) => new URLSearchParams(line.split("?")[1]).get("page"))).toEqual([null, "1", "2"])
+    })
+  )
+
+  it.effect("does not take an endless list for not found", () =>
+    Effect.gen(function* () {
+      const { answer: told, server } = yield* asked({ [SEARCH]: [answer(200, listAnswer(...full))] })
+      expect(told).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
+      expect(server.seen).toHaveLength(6)
+    })
+  )
+
+  it.effect("reads what came back", () =>
+    Effect.gen(function* () {
+      const back = transaction(reference, { status: "successful", isRefunded: true, updatedAt: "2026-11-20T10:00:00.000Z" })
+      const { answer: told } = yield* asked({ [SEARCH]: [answer(200, listAnswer(back))] })
+      expect(told).toMatchObject({ _tag: "Returned", amount: 20_000n, fee: 0n, at: 1_795_168_800_000 })
+    })
+  )
+
+  it.effect("learns nothing from a silent provider", () =>
+    Effect.gen(function* () {
+      const server = yield* stub({ [SEARCH]: [silence] })
+      const fiber = yield* Effect.forkChild(payoutsOf(yield* open(server.baseUrl)).ask(askOrder(reference)))
+      yield* server.arrived(SEARCH)
+      yield* TestClock.adjust(TIMEOUT_MS)
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Unknown", reason: "timeout" })
+    })
+  )
+})
+
+describe("a quotation", () => {
+  const QUOTE = "POST /payouts/quotation"
+  const quotation = (change: object) =>
+    answer(200, {
+      code: 200,
+      data: {
+        token: "t",
+        quotation: {
+          sourceCurrency: "UGX",
+          sourceAmount: "20000",
+          destinationCurrency: "UGX",
+          destinationAmount: 20000,
+          exchangeRate: 1,
+          totalFees: "999.5",
+          totalAmount: "20999.50",
+          type: "momo",
+          amount: "20000",
+          ...change
+        }
+      }
+    })
+  const quoting = Effect.fnUntraced(function* (behaviour: Behaviour) {
+    const server = yield* stub({ [QUOTE]: [behaviour] })
+    return yield* payoutsOf(yield* open(server.baseUrl)).quote(quoteOrder())
+  })
+
+  it.effect("holds a fee finer than the currency rounded up", () =>
+    Effect.gen(function* () {
+      expect(yield* quoting(quotation({}))).toMatchObject({ principal: 20_000n, fee: 1000n, rate: null, token: "t" })
+    })
+  )
+
+  const unusable: ReadonlyArray<readonly [string, Behaviour]> = [
+    ["whose sum is wrong", quotation({ totalAmount: "20999.51" })],
+    ["for another amount", quotation({ sourceAmount: "20001", totalAmount: "21000.5" })],
+    ["in another currency", quotation({ sourceCurrency: "KES" })],
+    ["to another currency", quotation({ destinationCurrency: "KES" })],
+    ["with a negative fee", quotation({ totalFees: "-1", totalAmount: "19999" })],
+    ["that is not there", answer(200, { code: 200, data: {} })],
+    ["answered by 401 twice", answer(401, {})],
+    ["answered by 429", answer(429, {})],
+    ["answered by 503", answer(503, {})],
+    ["that breaks off", reset]
+  ]
+  for (const [name, behaviour] of unusable) {
+    it.effect(`${name} is a provider error`, () =>
+      Effect.gen(function* () {
+        expect(yield* Effect.flip(quoting(behaviour))).toMatchObject({ _tag: "provider_error" })
+      })
+    )
+  }
+
+  for (const status of [400, 402, 403, 404]) {
+    it.effect(`${status} is a refusal`, () =>
+      Effect.gen(function* () {
+        expect(yield* quoting(answer(status, {}))).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+      })
+    )
+  }
+})

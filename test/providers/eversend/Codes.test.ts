@@ -1,0 +1,62 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { describe } from "vitest"
+import { answer, type Behaviour, chargeAnswer, reset, stub } from "../ProviderStub.ts"
+import { chargeOrder, collectionsOf, open } from "./Orders.ts"
+
+const CHARGE = "POST /collections/momo"
+const CODE = "POST /collections/otp"
+const otp = { pinId: "VE1", pin: Redacted.make("123456") }
+
+describe("a charge with a code", () => {
+  const order = chargeOrder("1234", { otp })
+  const cases: ReadonlyArray<readonly [string, Behaviour, object]> = [
+    ["is accepted", answer(200, chargeAnswer(order.reference)), { _tag: "Accepted" }],
+    ["400 can be the code", answer(400, { message: "Invalid OTP" }), { _tag: "CodeRejected", note: "HTTP 400" }],
+    ["402 can be the code", answer(402, {}), { _tag: "CodeRejected" }],
+    ["404 can be the code", answer(404, {}), { _tag: "CodeRejected" }],
+    ["403 is our own account, never the code", answer(403, {}), { _tag: "Refused", kind: "config" }],
+    ["500 may have placed it", answer(500, { message: "An error has occurred" }), { _tag: "Unknown" }],
+    ["silence may have placed it", reset, { _tag: "Unknown" }]
+  ]
+  for (const [name, behaviour, expected] of cases) {
+    it.effect(name, () =>
+      Effect.gen(function* () {
+        const server = yield* stub({ [CHARGE]: [behaviour] })
+        expect(yield* collectionsOf(yield* open(server.baseUrl)).charge(order)).toMatchObject(expected)
+        expect(server.seen.at(-1)?.body).toContain('"otp":{"pinId":"VE1","pin":"123456"}')
+        expect(server.seen.filter(({ line }) => line.startsWith(CHARGE))).toHaveLength(1)
+      })
+    )
+  }
+})
+
+describe("sending a code", () => {
+  const { source } = chargeOrder("1234")
+  const sent = Effect.fnUntraced(function* (behaviour: Behaviour) {
+    const server = yield* stub({ [CODE]: [behaviour] })
+    const { sendCode = () => Effect.die(new Error("Eversend sends codes")) } = collectionsOf(yield* open(server.baseUrl))
+    return { server, code: yield* Effect.exit(sendCode(source)) }
+  })
+
+  it.effect("answers Eversend's handle of it", () =>
+    Effect.gen(function* () {
+      const { code, server } = yield* sent(answer(200, { code: 200, data: { pinId: "VE1" }, success: true }))
+      expect(code).toMatchObject({ _tag: "Success", value: { pinId: "VE1" } })
+      expect(server.seen.at(-1)?.body).toBe('{"phone":"+256700001234"}')
+    })
+  )
+
+  it.effect("a refusal texted nothing", () =>
+    Effect.map(sent(answer(400, {})), ({ code }) => expect(JSON.stringify(code)).toContain("provider_error"))
+  )
+
+  for (const [name, behaviour] of [
+    ["an error", answer(500, {})],
+    ["an answer without a handle", answer(200, { code: 200, data: {} })],
+    ["no answer", reset]
+  ] as const)
+    it.effect(`after ${name} nobody knows whether it was texted`, () =>
+      Effect.map(sent(behaviour), ({ code }) => expect(code).toMatchObject({ _tag: "Success", value: "unknown" }))
+    )
+})

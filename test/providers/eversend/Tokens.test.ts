@@ -1,0 +1,111 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { describe } from "vitest"
+import { answer, type Behaviour, bytes, listAnswer, payoutAnswer, reset, type Seen, silence, stub } from "../ProviderStub.ts"
+import { askOrder, chargeOrder, collectionsOf, newReference, open, payoutOrder, payoutsOf, quoteOrder } from "./Orders.ts"
+
+const TOKEN = "GET /auth/token"
+const PAY = "POST /payouts"
+const SEARCH = "GET /transactions?"
+const TIMEOUT_MS = 10_000
+
+const count = (seen: ReadonlyArray<Seen>, beginning: string): number =>
+  seen.filter(({ line }) => line.startsWith(beginning)).length
+
+const tokenOf = (token: string) => answer(200, { status: 200, token })
+
+describe("tokens", () => {
+  it.effect("one is fetched for many calls at once, and again after twenty minutes", () =>
+    Effect.gen(function* () {
+      const server = yield* stub({ [SEARCH]: [answer(200, listAnswer())] })
+      const { ask } = payoutsOf(yield* open(server.baseUrl))
+      const many = Effect.all(
+        Array.from({ length: 20 }, () => ask(askOrder(newReference()))),
+        { concurrency: "unbounded" }
+      )
+      yield* many
+      expect(count(server.seen, TOKEN)).toBe(1)
+      yield* TestClock.adjust("19 minutes")
+      yield* many
+      expect(count(server.seen, TOKEN)).toBe(1)
+      yield* TestClock.adjust("1 minute")
+      yield* many
+      expect(count(server.seen, TOKEN)).toBe(2)
+    })
+  )
+
+  it.effect("one that expires on the way is replaced, and the payout is made once more, because a 401 executes nothing", () =>
+    Effect.gen(function* () {
+      const order = payoutOrder()
+      const server = yield* stub({
+        [TOKEN]: [tokenOf("first"), tokenOf("second")],
+        "POST /payouts/quotation": [answer(400, {})],
+        [PAY]: [answer(401, { message: "Invalid token" }), answer(200, payoutAnswer(order.reference))]
+      })
+      const payouts = payoutsOf(yield* open(server.baseUrl))
+      yield* payouts.quote(quoteOrder())
+      expect(yield* payouts.send(order)).toMatchObject({ _tag: "Accepted" })
+      const used = server.seen.map(({ headers, line }) => [line, headers.authorization])
+      expect(used).toEqual([
+        ["GET /auth/token", undefined],
+        ["POST /payouts/quotation", "Bearer first"],
+        ["POST /payouts", "Bearer first"],
+        ["GET /auth/token", undefined],
+        ["POST /payouts", "Bearer second"]
+      ])
+    })
+  )
+
+  it.effect("a payout refused with a new token as well is our own configuration, and is not tried a third time", () =>
+    Effect.gen(function* () {
+      const server = yield* stub({ [PAY]: [answer(401, {})] })
+      expect(yield* payoutsOf(yield* open(server.baseUrl)).send(payoutOrder())).toMatchObject({ _tag: "Refused", kind: "config" })
+      expect(count(server.seen, PAY)).toBe(2)
+    })
+  )
+
+  const failing: ReadonlyArray<readonly [string, Behaviour]> = [
+    ["refused", answer(401, { message: "Invalid client credentials" })],
+    ["answered by 500", answer(500, {})],
+    ["answered without one", answer(200, { status: 200 })],
+    ["answered by text", answer(200, "OK", "text/plain")],
+    ["reset", reset],
+    ["cut off", bytes("HTTP/1.1 200 OK\r\n")]
+  ]
+  for (const [name, behaviour] of failing) {
+    it.effect(`where none is to be had (${name}), no money call is made`, () =>
+      Effect.gen(function* () {
+        const server = yield* stub({ [TOKEN]: [behaviour] })
+        const provider = yield* open(server.baseUrl)
+        expect(yield* payoutsOf(provider).send(payoutOrder())).toMatchObject({ _tag: "NotSent" })
+        expect(yield* collectionsOf(provider).charge(chargeOrder("1234"))).toMatchObject({ _tag: "NotSent" })
+        expect(yield* payoutsOf(provider).ask(askOrder(newReference()))).toMatchObject({ _tag: "Unknown", reason: "unavailable" })
+        expect(yield* Effect.flip(payoutsOf(provider).quote(quoteOrder()))).toMatchObject({ _tag: "provider_error" })
+        expect(server.seen.map(({ line }) => line)).toEqual([TOKEN, TOKEN, TOKEN, TOKEN])
+      })
+    )
+  }
+
+  it.effect("where none comes in time, no money call is made, and the next one tries again", () =>
+    Effect.gen(function* () {
+      const order = payoutOrder()
+      const server = yield* stub({ [TOKEN]: [silence, tokenOf("late")], [PAY]: [answer(200, payoutAnswer(order.reference))] })
+      const payouts = payoutsOf(yield* open(server.baseUrl))
+      const fiber = yield* Effect.forkChild(payouts.send(order))
+      yield* server.arrived(TOKEN)
+      yield* TestClock.adjust(TIMEOUT_MS)
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "NotSent" })
+      expect(yield* payouts.send(order)).toMatchObject({ _tag: "Accepted" })
+    })
+  )
+
+  it.effect("the origin is sent where one is set", () =>
+    Effect.gen(function* () {
+      const server = yield* stub({ [SEARCH]: [answer(200, listAnswer())] })
+      const { ask } = payoutsOf(yield* open(server.baseUrl, { origin: "https://pay.example" }))
+      yield* ask(askOrder(newReference()))
+      expect(server.seen.map(({ headers }) => headers.origin)).toEqual(["https://pay.example", "https://pay.example"])
+    })
+  )
+})

@@ -1,0 +1,139 @@
+import { expect, it } from "@effect/vitest"
+import { Schema } from "effect"
+import * as fc from "fast-check"
+import { describe } from "vitest"
+import { type Currency, exponents, isCurrency } from "../../../src/domain/Currency.ts"
+import { json } from "../../../src/domain/Json.ts"
+import { LARGEST_AMOUNT, minor, toDecimal } from "../../../src/domain/Money.ts"
+import { chargeOutcome, foundInPage, payoutOutcome } from "../../../src/providers/eversend/Translate.ts"
+import { chargeBody, payoutBody, quotationBody } from "../../../src/providers/eversend/TranslateOrder.ts"
+import type { ProviderResponse } from "../../../src/providers/Transport.ts"
+import { chargeAnswer, listAnswer, payoutAnswer, transaction } from "../ProviderStub.ts"
+import { askOrder, bank, chargeOrder, corridor, momo, payoutOrder, quoteOrder } from "./Orders.ts"
+
+const currencies = Object.keys(exponents).filter(isCurrency)
+const anyCurrency = fc.constantFrom<Currency>(...currencies)
+const anyAmount = fc.bigInt({ min: 1n, max: LARGEST_AMOUNT }).map(minor)
+
+const answered = (body: string): ProviderResponse => ({ _tag: "Answered", status: 200, contentType: "application/json", body })
+const amountIn = (body: string): string | undefined => /"amount":([0-9.]+)[,}]/.exec(body)?.[1]
+
+describe("amounts keep every digit", () => {
+  it("from an order to the wire and back, as a number and as a string", () => {
+    const order = payoutOrder()
+    fc.assert(
+      fc.property(anyCurrency, anyAmount, fc.boolean(), (currency, amount, isText) => {
+        const sent = json(quotationBody(quoteOrder({ corridor: corridor("payout", "momo", "UG", currency), amount })))
+        const decimal = amountIn(sent) ?? ""
+        expect(decimal).toBe(toDecimal(amount, currency))
+        const found = transaction(order.reference, { status: "successful", currency, amount: "@", fees: "@" })
+        const said = json(listAnswer(found)).replaceAll('"@"', isText ? `"${decimal}"` : decimal)
+        expect(foundInPage("payout", { ...askOrder(order.reference), currency }, answered(said), 100)).toMatchObject({
+          fact: { _tag: "Succeeded", amount, currency, fee: amount }
+        })
+      })
+    )
+  })
+
+  it("and what is finer than the currency is never booked as an amount", () => {
+    const order = payoutOrder()
+    fc.assert(
+      fc.property(anyCurrency, anyAmount, fc.integer({ min: 1, max: 9 }), (currency, amount, digit) => {
+        const decimal = toDecimal(amount, currency)
+        const finer = `${decimal}${decimal.includes(".") ? "" : "."}${digit}`
+        const said = json(payoutAnswer(order.reference, { status: "successful", currency, amount: finer, fees: null }))
+        expect(payoutOutcome(answered(said), { reference: order.reference, currency }).fact).toMatchObject({ _tag: "Unknown" })
+      })
+    )
+  })
+
+  it("an identifier that could not be stored is no answer", () => {
+    const order = payoutOrder()
+    const said = json(payoutAnswer(order.reference, { transactionId: "BP1\u0000" }))
+    expect(payoutOutcome(answered(said), { reference: order.reference, currency: "UGX" }).fact).toMatchObject({
+      _tag: "Unknown",
+      reason: "bad_response"
+    })
+  })
+
+  it("an address in an answer is a page to pay on only where the corridor has one, and never the tenant's own", () => {
+    const shop = "https://shop.example/back"
+    const read = (customerAction: "redirect" | "handset_pin", redirectUrl: string) => {
+      const order = chargeOrder("1234", {
+        redirectUrl: shop,
+        corridor: { ...corridor("collection", "momo", "UG", "UGX"), customerAction }
+      })
+      return chargeOutcome(answered(json(chargeAnswer(order.reference, { redirectUrl }))), order).fact._tag
+    }
+    expect(read("redirect", "https://pay.example/1")).toBe("NeedsRedirect")
+    expect(read("redirect", shop)).toBe("Unknown")
+    expect(read("handset_pin", shop)).toBe("Accepted")
+  })
+
+  it("a status that is not Eversend's is unknown, whatever it is", () => {
+    const order = payoutOrder()
+    fc.assert(
+      fc.property(fc.string(), (status) => {
+        fc.pre(!["pending", "successful", "failed"].includes(status))
+        const { alarm, fact } = payoutOutcome(answered(json(payoutAnswer(order.reference, { status }))), {
+          reference: order.reference,
+          currency: "UGX"
+        })
+        expect(fact).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
+        expect(alarm).not.toBeNull()
+      })
+    )
+  })
+})
+
+describe("what is sent", () => {
+  const { reference } = payoutOrder()
+
+  it("a payout to a phone names nobody", () => {
+    expect(payoutBody(payoutOrder({ reference, destination: momo("1234") }), "")).toEqual({
+      token: "a-quotation-token",
+      transactionRef: reference,
+      firstName: "Payment",
+      lastName: "Recipient",
+      country: "UG",
+      phoneNumber: "+256700001234"
+    })
+  })
+
+  it("a payout to a bank account names its holder", () => {
+    expect(payoutBody(payoutOrder({ reference, destination: bank("1234") }), "Centenary Bank")).toEqual({
+      token: "a-quotation-token",
+      transactionRef: reference,
+      firstName: "Jane",
+      lastName: "Mary Doe",
+      country: "UG",
+      bankName: "Centenary Bank",
+      bankCode: "16",
+      bankAccountName: "Jane Mary Doe",
+      bankAccountNumber: "001201234"
+    })
+  })
+
+  it("a quote by destination counts the destination's currency", () => {
+    const order = quoteOrder({
+      amount: minor(12_345n),
+      amountType: "DESTINATION",
+      destinationCurrency: "KES",
+      destinationCountry: "KE"
+    })
+    expect(json(quotationBody(order))).toBe(
+      '{"sourceWallet":"UGX","amount":123.45,"amountType":"DESTINATION","type":"momo","destinationCountry":"KE","destinationCurrency":"KES"}'
+    )
+  })
+
+  it("a charge tells about the payer only what is known", () => {
+    const order = chargeOrder("1234", { reference })
+    expect(Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))(json(chargeBody(order)))).toEqual({
+      phone: "+256700001234",
+      amount: 20_000,
+      country: "UG",
+      currency: "UGX",
+      transactionRef: reference
+    })
+  })
+})

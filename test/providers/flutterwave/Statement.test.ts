@@ -1,0 +1,94 @@
+import { createServer } from "node:http"
+import { expect, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
+import { flutterwave } from "../../../src/providers/flutterwave/Adapter.ts"
+import { listening } from "../../support/Listening.ts"
+
+const charge = (change: object) => ({
+  id: 1,
+  tx_ref: "a",
+  amount: 1000,
+  currency: "NGN",
+  app_fee: 14,
+  amount_settled: 984.95,
+  status: "successful",
+  created_at: "2026-01-31T23:59:59.000Z",
+  ...change
+})
+const transfer = {
+  id: 2,
+  reference: "b",
+  amount: 20,
+  currency: "UGX",
+  fee: 500,
+  status: "FAILED",
+  created_at: "2026-01-31T00:00:00.000Z"
+}
+
+/** An account that lists these charges, one a page, and one transfer. */
+const listing = Effect.fnUntraced(function* (...charges: ReadonlyArray<object>) {
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://host")
+    const page = Number(searchParams.get("page"))
+    const isCharges = pathname === "/v3/transactions"
+    const data = isCharges ? charges.slice(page - 1, page) : [transfer]
+    const meta = { page_info: { total: 1, current_page: page, total_pages: isCharges ? charges.length : 1 } }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ status: "success", data, meta }))
+  })
+  const port = yield* listening(server)
+  const key = Redacted.make("key")
+  const settings = {
+    baseUrl: `http://127.0.0.1:${port}/v3`,
+    secretKey: key,
+    webhookSecretHash: key,
+    sender: null,
+    timeoutMs: 10_000
+  }
+  const { statement } = yield* flutterwave(settings, "live")
+  return yield* statement?.("2026-01-31") ?? Effect.die(new Error("there is a statement"))
+})
+
+const own = {
+  direction: "collection",
+  providerReference: "1",
+  reference: "a",
+  amount: 100_000n,
+  currency: "NGN",
+  fee: 1505n,
+  status: "successful",
+  at: Date.parse("2026-01-31T23:59:59.000Z")
+}
+const sent = {
+  direction: "payout",
+  providerReference: "2",
+  reference: "b",
+  amount: 20n,
+  currency: "UGX",
+  fee: 500n,
+  status: "failed",
+  at: Date.parse("2026-01-31T00:00:00.000Z")
+}
+
+it.live("a statement is the day's own, in currencies that are ours", () =>
+  Effect.gen(function* () {
+    const foreign = charge({ currency: "ZAR" })
+    const before = charge({ created_at: "2026-01-30T23:59:59.000Z" })
+    const after = charge({ created_at: "2026-02-01T00:00:00.000Z" })
+    expect(yield* listing(foreign, before, charge({}), after)).toStrictEqual([own, sent])
+  })
+)
+
+it.live("a charge that is not paid names no fee that was taken", () =>
+  Effect.gen(function* () {
+    const pending = charge({ status: "pending", app_fee: null, amount_settled: null })
+    expect(yield* listing(pending)).toStrictEqual([{ ...own, status: "pending", fee: null }, sent])
+  })
+)
+
+it.live("a statement with a line that cannot be read is none", () =>
+  Effect.gen(function* () {
+    for (const change of [{ status: "abandoned" }, { amount: 10.001 }, { created_at: "yesterday" }])
+      expect(yield* Effect.flip(listing(charge(change)))).toStrictEqual(new ProviderError())
+  })
+)

@@ -1,0 +1,140 @@
+import { Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+import { minor } from "../../../src/domain/Money.ts"
+import type { MomoParty } from "../../../src/domain/Party.ts"
+import { accountOf, chargeCall, transferBody } from "../../../src/providers/flutterwave/TranslateOrder.ts"
+import { feePath, quoteOf, unquotable } from "../../../src/providers/flutterwave/TranslateQuote.ts"
+import type { ProviderResponse } from "../../../src/providers/Transport.ts"
+import { bank, chargeOrder, momo, orderOn, quoteOrder, wallet } from "../contract/Orders.ts"
+
+const answered = (status: number, body: unknown): ProviderResponse => ({
+  _tag: "Answered",
+  status,
+  contentType: "application/json",
+  body: JSON.stringify(body)
+})
+const error = { status: "error", message: "a text", data: null }
+
+describe("orders become bodies", () => {
+  const source = (country: string, network: string): MomoParty => ({
+    _tag: "momo",
+    msisdn: Redacted.make("+256 700 001234"),
+    network,
+    country
+  })
+  const uganda = chargeOrder(momo("UG", "UGX", "MTN", "25670000"), "1234")
+
+  it("each network by Flutterwave's own word, and none that it does not know", () => {
+    const networks = (country: string, ...ours: ReadonlyArray<string>) =>
+      ours.map((network) => {
+        const call = chargeCall({ ...uganda, source: source(country, network) })
+        return call === undefined ? undefined : [call.path.replace("/charges?type=", ""), call.body.network]
+      })
+    expect(networks("GH", "MTN", "TELECEL", "AT", "VODAFONE")).toStrictEqual([
+      ["mobile_money_ghana", "MTN"],
+      ["mobile_money_ghana", "VODAFONE"],
+      ["mobile_money_ghana", "AIRTELTIGO"],
+      undefined
+    ])
+    expect(networks("TZ", "MPESA", "TIGO", "AIRTEL", "HALOTEL").map((one) => one?.[1])).toStrictEqual([
+      "Vodacom",
+      "Tigo",
+      "Airtel",
+      "Halopesa"
+    ])
+    expect([...networks("BF", "ORANGE"), ...networks("KE", "MTN")]).toStrictEqual([undefined, undefined])
+    const banks = (country: string, ...ours: ReadonlyArray<string>) =>
+      ours.map((one) => accountOf(source(country, one))?.account_bank)
+    expect(banks("UG", "MTN", "AIRTEL")).toStrictEqual(["MPS", "MPS"])
+    expect(banks("GH", "MTN", "TELECEL", "AT")).toStrictEqual(["MTN", "VODAFONE", "AIRTELTIGO"])
+    expect(banks("CM", "MTN", "ORANGE")).toStrictEqual(["MTN", "ORANGEMONEY"])
+    expect([...banks("BF", "MOOV"), ...banks("KE", "AIRTEL")]).toStrictEqual([undefined, undefined])
+  })
+
+  it("amounts are JSON numbers to the last digit, and whole ones are integers", () => {
+    const amountOf = (units: bigint, currency: "KES" | "UGX") => {
+      const { amount, currency: unit } = chargeCall({
+        ...uganda,
+        amount: minor(units),
+        corridor: { ...uganda.corridor, currency }
+      })?.body ?? { amount: null, currency: null }
+      return `${JSON.stringify(amount)} ${unit}`
+    }
+    expect(amountOf(9_007_199_254_740_991n, "KES")).toBe("90071992547409.91 KES")
+    expect(amountOf(550_000n, "KES")).toBe("5500 KES")
+    expect(amountOf(10_050n, "KES")).toBe("100.5 KES")
+    expect(amountOf(500n, "UGX")).toBe("500 UGX")
+  })
+
+  it("a payer without an address has one that reaches nobody, and the number has no plus sign", () => {
+    expect(chargeCall({ ...uganda, source: source("UG", "MTN") })?.body).toMatchObject({
+      tx_ref: uganda.reference,
+      phone_number: "256700001234",
+      email: "payer@example.com"
+    })
+  })
+
+  it("a transfer in Kenya says who sends, where that is known", () => {
+    const kenya = momo("KE", "KES", "MPESA", "25470000")
+    const quote = {
+      principal: minor(12_345n),
+      fee: minor(3000n),
+      destinationAmount: minor(12_345n),
+      rate: null,
+      expiresInMs: 1,
+      token: ""
+    }
+    const order = orderOn({ ...quote, destinationCurrency: "KES" }, kenya, "1234")
+    const account = accountOf(order.destination)
+    if (account === undefined) throw new Error("no account")
+    const sender = { name: "Acme Ltd", country: "KE", phone: "254700000000" }
+    expect(JSON.parse(JSON.stringify(transferBody(order, account, null, sender)))).toStrictEqual({
+      account_bank: "MPS",
+      account_number: "254700001234",
+      beneficiary_name: "Payment Recipient",
+      amount: 123.45,
+      currency: "KES",
+      debit_currency: "KES",
+      reference: order.reference,
+      meta: [{ sender: "Acme Ltd", sender_country: "KE", mobile_number: "254700000000" }]
+    })
+    expect(transferBody(order, account, null, null)).not.toHaveProperty("meta")
+  })
+})
+
+describe("a quote is a fee that was asked for", () => {
+  const order = quoteOrder(bank("NG", "NGN", "044", "069000"), "1234")
+  const fees = (...data: ReadonlyArray<object>) => answered(200, { status: "success", data })
+
+  it("finer than the currency it is rounded up, for the hold as for the booking", () => {
+    expect(feePath(order)).toBe("/transfers/fee?amount=123.45&currency=NGN&type=account")
+    expect(quoteOf(fees({ currency: "NGN", fee_type: "value", fee: 26.875 }), order)).toMatchObject({
+      fee: 2688n,
+      principal: 12_345n
+    })
+    expect(quoteOf(fees({ currency: "NGN", fee_type: "percentage", fee: 1.4 }), order)).toMatchObject({ fee: 173n })
+    expect(quoteOf(fees({ currency: "NGN", fee_type: "percentage", fee: 1 }), order)).toMatchObject({ fee: 124n })
+  })
+
+  it("in another currency, of another kind, or more than one, it is none", () => {
+    const none = { _tag: "NoQuote", alarm: expect.any(String) }
+    expect(quoteOf(fees({ currency: "USD", fee_type: "value", fee: 1 }), order)).toMatchObject(none)
+    expect(quoteOf(fees({ currency: "NGN", fee_type: "tiered", fee: 1 }), order)).toMatchObject(none)
+    expect(quoteOf(fees(), order)).toMatchObject(none)
+    const one = { currency: "NGN", fee_type: "value", fee: 1 }
+    expect(quoteOf(fees(one, one), order)).toMatchObject(none)
+    expect(quoteOf(answered(400, error), order)).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+    expect(quoteOf(answered(503, error), order)).toStrictEqual({ _tag: "NoQuote", alarm: null })
+  })
+
+  it("is refused before anything is asked across currencies, and where nothing is paid", () => {
+    const across = unquotable({ ...order, destinationCurrency: "KES", destinationCountry: "KE" })
+    expect(across).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+    expect(unquotable(quoteOrder(momo("BF", "XOF", "MOOV", "22670000"), "1234"))).toMatchObject({ kind: "other" })
+    expect(unquotable(quoteOrder(bank("RW", "RWF", "01", "001200"), "1234"))).toMatchObject({ kind: "other" })
+    const merchant = quoteOrder(wallet("UG", "UGX", "2009"), "1234")
+    expect(unquotable(merchant)).toBeUndefined()
+    const byEmail = { _tag: "wallet", country: "UG", identifier: "email", value: Redacted.make("o@example.com") } as const
+    expect(unquotable({ ...merchant, destination: byEmail })).toMatchObject({ _tag: "QuoteRefused", kind: "party" })
+  })
+})

@@ -1,0 +1,49 @@
+import { generateKeyPairSync } from "node:crypto"
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe } from "vitest"
+import { Environment, settings } from "../../../src/Config.ts"
+
+const read = (variables: Readonly<Record<string, string>>) => Effect.provideService(settings, Environment, variables)
+const mistakes = (variables: Readonly<Record<string, string>>) =>
+  Effect.map(Effect.flip(read(variables)), (refused) => refused.mistakes)
+
+const pem = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).publicKey.export({ type: "spki", format: "pem" }).toString()
+const account = {
+  PAWAPAY_BASE_URL: "https://api.pawapay.io/v2",
+  PAWAPAY_PAYOUT_FEES: "UGX:momo:1000,KES:momo:1%",
+  PAWAPAY_COLLECTION_FEE: "1.5%",
+  PAWAPAY_LIVE_API_TOKEN: "very-secret-token"
+}
+
+describe("pawaPay's settings", () => {
+  it.effect("are an address, the contract's fees, and a token for each mode; the key is optional", () =>
+    Effect.gen(function* () {
+      for (const key of [{}, { PAWAPAY_LIVE_CALLBACK_KEY: pem }]) {
+        const [pawapay, ...others] = (yield* read({ ...account, ...key })).providers
+        expect(others).toEqual([])
+        expect(pawapay?.name).toBe("pawapay")
+        const opened = yield* Effect.scoped(pawapay?.open ?? Effect.succeed([]))
+        expect(
+          opened.map(({ callbacks, mode, name, promises }) => [name, mode, promises.webhookAuth, callbacks.renew === undefined])
+        ).toEqual([["pawapay", "live", "rfc9421", "PAWAPAY_LIVE_CALLBACK_KEY" in key]])
+      }
+    })
+  )
+
+  it.effect("are all told at once when they are wrong, without a secret", () =>
+    Effect.gen(function* () {
+      const { PAWAPAY_BASE_URL, PAWAPAY_LIVE_API_TOKEN } = account
+      expect(yield* mistakes({ PAWAPAY_BASE_URL, PAWAPAY_LIVE_API_TOKEN })).toEqual([
+        "PAWAPAY_PAYOUT_FEES is required together with PAWAPAY_BASE_URL",
+        "PAWAPAY_COLLECTION_FEE is required together with PAWAPAY_BASE_URL"
+      ])
+      expect(yield* mistakes({ PAWAPAY_LIVE_API_TOKEN })).toEqual([
+        "PAWAPAY_BASE_URL is required together with the account's credentials"
+      ])
+      const wrong = yield* mistakes({ ...account, PAWAPAY_LIVE_CALLBACK_KEY: "no-key", PAWAPAY_COLLECTION_FEE: "much" })
+      expect(wrong.map((line) => line.split(" must be ")[0])).toEqual(["PAWAPAY_LIVE_CALLBACK_KEY", "PAWAPAY_COLLECTION_FEE"])
+      expect(wrong.join()).not.toContain("no-key")
+    })
+  )
+})

@@ -1,0 +1,170 @@
+import { expect, it, layer } from "@effect/vitest"
+import { Clock, DateTime, Effect, Exit, Option, Redacted } from "effect"
+import { describe } from "vitest"
+import { paystack } from "../../../src/providers/paystack/Adapter.ts"
+import type { Provider, ReferenceData } from "../../../src/services/ports/Provider.ts"
+import { simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
+import { simulatedPaystack } from "../../../src/simulator/paystack/Accounts.ts"
+import { eventually } from "../../support/SignedClient.ts"
+import { ContractBench, collectionsOf, payoutsOf } from "../contract/Fixture.ts"
+import { askOrder, chargeOrder, momo, payoutOrder } from "../contract/Orders.ts"
+import { answer, stub } from "../ProviderStub.ts"
+
+const present = <A>(part: A | undefined): A => Option.getOrThrow(Option.fromUndefinedOr(part))
+const readsOf = ({ reference }: Provider): Required<ReferenceData> => {
+  const { balances, banks, countries, resolve } = present(reference)
+  return { balances: present(balances), banks: present(banks), countries: present(countries), resolve: present(resolve) }
+}
+const account = (country: string, bankCode: string, accountNumber: string) => ({
+  country,
+  bankCode,
+  accountNumber: Redacted.make(accountNumber)
+})
+
+layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Paystack's reads:", (it) => {
+  it.effect("lists the banks that can be paid, without mobile networks and closed ones", () =>
+    Effect.gen(function* () {
+      const { banks } = readsOf((yield* ContractBench).live)
+      expect(yield* banks("NG")).toStrictEqual([
+        { code: "044", name: "Access Bank" },
+        { code: "058", name: "Guaranty Trust Bank" },
+        { code: "14", name: "Access Bank (Diamond)" }
+      ])
+      expect((yield* banks("GH")).map(({ code }) => code)).toStrictEqual(["040100", "130100"])
+      expect([yield* banks("CI"), yield* banks("UG")]).toStrictEqual([[], []])
+    })
+  )
+
+  it.effect("resolves holders in Nigeria and Ghana, and says where there is no such account", () =>
+    Effect.gen(function* () {
+      const { live } = yield* ContractBench
+      const { resolve } = readsOf(live)
+      expect(live.promises.resolvesIn).toStrictEqual(["NG", "GH"])
+      const holder = yield* resolve(account("NG", "058", "0012001234"))
+      expect(holder === "unresolvable" ? holder : Redacted.value(holder)).toBe("JOHN DOE")
+      expect(yield* resolve(account("GH", "130100", "0012000016"))).toBe("unresolvable")
+      expect(yield* resolve(account("NG", "nobody", "0012001234"))).toBe("unresolvable")
+      expect(Exit.isFailure(yield* Effect.exit(resolve(account("NG", "058", "0012000017"))))).toBe(true)
+      expect(Exit.isFailure(yield* Effect.exit(resolve(account("KE", "68", "0012001234"))))).toBe(true)
+    })
+  )
+
+  it.effect("names the countries that it pays, and its balances in whole minor units", () =>
+    Effect.gen(function* () {
+      const { balances, countries } = readsOf((yield* ContractBench).test)
+      expect(yield* countries).toStrictEqual([
+        { country: "NG", name: "Nigeria", phonePrefix: "+234", methods: ["bank"] },
+        { country: "GH", name: "Ghana", phonePrefix: "+233", methods: ["momo", "bank"] },
+        { country: "KE", name: "Kenya", phonePrefix: "+254", methods: ["momo", "bank"] }
+      ])
+      const whole = { available: 1_000_000_000_000n, pending: null }
+      expect(yield* balances).toStrictEqual(["NGN", "GHS", "KES", "XOF"].map((currency) => ({ currency, ...whole })))
+    })
+  )
+
+  it.effect("lists a day's charges and transfers with our references, each as it ended", () =>
+    Effect.gen(function* () {
+      const { live } = yield* ContractBench
+      const francs = momo("CI", "XOF", "MTN", "225070000")
+      const shillings = momo("KE", "KES", "MPESA", "25470000")
+      const charge = chargeOrder(francs, "1234")
+      const failed = chargeOrder(francs, "0002")
+      const payout = yield* payoutOrder(payoutsOf(live), shillings, "0015")
+      yield* collectionsOf(live).charge(charge)
+      yield* collectionsOf(live).charge(failed)
+      const sent = yield* payoutsOf(live).send(payout)
+      const ended = (tag: string) => (fact: { readonly _tag: string }) => fact._tag === tag
+      yield* eventually(Effect.flatMap(askOrder(francs, charge.reference), collectionsOf(live).ask), ended("Succeeded"))
+      yield* eventually(Effect.flatMap(askOrder(francs, failed.reference), collectionsOf(live).ask), ended("Refused"))
+      yield* eventually(Effect.flatMap(askOrder(shillings, payout.reference), payoutsOf(live).ask), ended("Returned"))
+      const today = DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)).slice(0, 10)
+      const lines = yield* present(live.statement)(today)
+      const at = expect.any(Number)
+      const providerReference = expect.stringMatching(/^\d{16}$/)
+      const collected = { direction: "collection", providerReference, amount: 20_000n, currency: "XOF", at }
+      expect(lines).toContainEqual({ ...collected, reference: charge.reference, fee: 300n, status: "successful" })
+      expect(lines).toContainEqual({ ...collected, reference: failed.reference, fee: null, status: "failed" })
+      expect(lines).toContainEqual({
+        direction: "payout",
+        providerReference: "providerReference" in sent ? sent.providerReference : "",
+        reference: payout.reference,
+        amount: 12_345n,
+        currency: "KES",
+        fee: 3000n,
+        status: "returned",
+        at
+      })
+      expect(yield* present(live.statement)("2020-01-01")).toStrictEqual([])
+    })
+  )
+})
+
+const charge = (id: number, change: object = {}) => ({
+  id,
+  reference: `r${id}`,
+  status: "success",
+  amount: 10_000,
+  currency: "GHS",
+  fees: 150,
+  created_at: "2026-01-31T23:59:59.000Z",
+  ...change
+})
+const page = (data: ReadonlyArray<object>, meta: object = {}) => answer(200, { status: true, message: "", data, meta })
+
+const opened = (baseUrl: string) =>
+  paystack(
+    {
+      baseUrl,
+      secretKey: Redacted.make("sk_test_stub"),
+      payoutFees: simulatedPayoutFees,
+      emailDomain: "example.com",
+      timeoutMs: 5_000
+    },
+    "test"
+  )
+
+describe("Paystack's lists", () => {
+  it.effect("are read to their end, page after page, and what is of another day or a foreign currency is left out", () =>
+    Effect.gen(function* () {
+      const full = Array.from({ length: 100 }, (_, index) => charge(index + 1))
+      const rest = [charge(101), charge(102, { created_at: "2026-02-01T00:00:00.000Z" }), charge(103, { currency: "ZAR" })]
+      const server = yield* stub({ "GET /transaction?": [page(full), page(rest)], "GET /transfer?": [page([])] })
+      const lines = yield* present((yield* opened(server.baseUrl)).statement)("2026-01-31")
+      expect(lines.map(({ providerReference }) => providerReference)).toStrictEqual(
+        full.map(({ id }) => String(id)).concat("101")
+      )
+      expect(server.seen.map(({ line }) => line.split("?")[0])).toStrictEqual([
+        "GET /transaction",
+        "GET /transaction",
+        "GET /transfer"
+      ])
+    })
+  )
+
+  it.effect("with a line that cannot be read are no statement at all", () =>
+    Effect.gen(function* () {
+      for (const change of [{ amount: 1.5 }, { status: "sleeping" }, { created_at: "yesterday" }]) {
+        const server = yield* stub({ "GET /transaction?": [page([charge(1, change)])], "GET /transfer?": [page([])] })
+        const exit = yield* Effect.exit(present((yield* opened(server.baseUrl)).statement)("2026-01-31"))
+        expect(Exit.isFailure(exit)).toBe(true)
+      }
+    })
+  )
+
+  it.effect("of banks go on by their cursor", () =>
+    Effect.gen(function* () {
+      const bank = (code: string) => ({
+        name: code,
+        code,
+        type: "nuban",
+        active: true,
+        is_deleted: null,
+        supports_transfer: true
+      })
+      const server = yield* stub({ "GET /bank?": [page([bank("1")], { next: "abc" }), page([bank("2")], { next: null })] })
+      const banks = yield* readsOf(yield* opened(server.baseUrl)).banks("NG")
+      expect(banks.map(({ code }) => code)).toStrictEqual(["1", "2"])
+      expect(server.seen[1]?.line).toContain("next=abc")
+    })
+  )
+})

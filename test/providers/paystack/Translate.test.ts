@@ -1,0 +1,249 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Option, Redacted, Result } from "effect"
+import { referenceFrom } from "../../../src/domain/Ids.ts"
+import { chargedParty, recipientBody } from "../../../src/providers/paystack/Reach.ts"
+import { duplicate, isDuplicate, noAnswer, notFound } from "../../../src/providers/paystack/Reading.ts"
+import { fromSubunits, fromSubunitsDown, fromSubunitsUp, toSubunits } from "../../../src/providers/paystack/Subunits.ts"
+import { chargeFound, chargeLooked, chargeOutcome } from "../../../src/providers/paystack/TranslateCharge.ts"
+import {
+  confirmedTransfer,
+  recipientIn,
+  transferFound,
+  transferOutcome
+} from "../../../src/providers/paystack/TranslateTransfer.ts"
+import { ownReference, wireReference } from "../../../src/providers/paystack/WireReference.ts"
+import type { ProviderResponse } from "../../../src/providers/Transport.ts"
+
+const reference = referenceFrom(Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+const own = wireReference(reference)
+const order = { reference, currency: "GHS" } as const
+
+const answered = (status: number, body: unknown, contentType = "application/json"): ProviderResponse => ({
+  _tag: "Answered",
+  status,
+  contentType,
+  body: typeof body === "string" ? body : JSON.stringify(body)
+})
+const said = (data: object): ProviderResponse => answered(200, { status: true, message: "said", data })
+const refused = (status: number, error: object = {}): ProviderResponse =>
+  answered(status, { status: false, message: "no", ...error })
+
+const transfer = (status: string, change: object = {}) =>
+  said({ transfer_code: "TRF_1", reference: own, status, amount: 12345, currency: "GHS", fee_charged: 500, ...change })
+const charge = (status: string, change: object = {}) => said({ reference: own, status, ...change })
+const verified = (status: string, change: object = {}) =>
+  said({ id: 4099260516, reference: own, status, amount: 12345, currency: "GHS", fees: 186, ...change })
+
+const sum = { amount: 12345n, currency: "GHS" }
+
+describe("a transfer's status", () => {
+  const rows = [
+    ["pending", { _tag: "StillPending", providerReference: "TRF_1" }, false],
+    ["received", { _tag: "StillPending", providerReference: "TRF_1" }, false],
+    ["otp", { _tag: "StillPending", providerReference: "TRF_1" }, true],
+    ["success", { _tag: "Succeeded", providerReference: "TRF_1", ...sum, fee: 500n }, false],
+    ["failed", { _tag: "Refused", providerReference: "TRF_1", kind: "other" }, false],
+    ["abandoned", { _tag: "Refused" }, false],
+    ["rejected", { _tag: "Refused" }, false],
+    ["blocked", { _tag: "Refused" }, false],
+    ["reversed", { _tag: "Returned", ...sum, fee: 0n, charged: 500n, at: null }, false],
+    ["delayed", { _tag: "Unknown", reason: "bad_response" }, true]
+  ] as const
+  for (const [status, fact, loud] of rows)
+    it(`${status} is ${fact._tag}${loud ? ", and an alarm" : ""}`, () => {
+      const reading = transferFound(transfer(status), order)
+      expect(reading.fact).toMatchObject(fact)
+      expect(reading.alarm !== null).toBe(loud)
+    })
+
+  it("is taken from the transfer's own answer, whose success is asked for because it names no fee", () => {
+    const tagOf = (status: string) => transferOutcome(transfer(status, { fee_charged: undefined }), order).fact._tag
+    expect(["pending", "received", "otp", "success"].map(tagOf)).toStrictEqual(["Accepted", "Accepted", "Accepted", "Accepted"])
+    expect(["failed", "abandoned", "rejected", "blocked"].map(tagOf)).toStrictEqual(["Refused", "Refused", "Refused", "Refused"])
+    expect(["reversed", "delayed"].map(tagOf)).toStrictEqual(["Unknown", "Unknown"])
+    expect(transferOutcome(transfer("otp"), order).alarm).not.toBeNull()
+  })
+
+  it("is nobody's where the answer names another reference, and unreadable with an amount that is no count", () => {
+    for (const change of [{ reference: "other" }, { amount: 123.45 }, { amount: -1 }, { currency: "ZAR" }, { fee_charged: "x" }])
+      expect(transferFound(transfer("success", change), order)).toMatchObject({
+        fact: { _tag: "Unknown", reason: "bad_response" },
+        ...("fee_charged" in change ? {} : { alarm: expect.any(String) })
+      })
+  })
+
+  it("leaves the held fee standing where none is named", () => {
+    expect(transferFound(transfer("success", { fee_charged: null }), order).fact).toMatchObject({
+      _tag: "Succeeded",
+      fee: null
+    })
+  })
+})
+
+describe("a charge's status", () => {
+  const unread = { _tag: "Unknown", reason: "bad_response" }
+  const rows = [
+    ["pay_offline", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
+    ["pending", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
+    ["ongoing", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
+    ["processing", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
+    ["queued", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
+    ["send_otp", { _tag: "VoucherMissing" }, { _tag: "StillPending" }, false],
+    ["open_url", unread, { _tag: "StillPending" }, true],
+    ["success", { _tag: "Succeeded", ...sum, fee: 186n }, { _tag: "Succeeded", ...sum, fee: 186n }, false],
+    ["failed", { _tag: "Refused", failure: { code: "unknown" } }, { _tag: "Refused", failure: { code: "unknown" } }, false],
+    [
+      "abandoned",
+      { _tag: "Refused", failure: { code: "timed_out" } },
+      { _tag: "Refused", failure: { code: "timed_out" } },
+      false
+    ],
+    ["timeout", { _tag: "Refused", failure: { code: "timed_out" } }, { _tag: "Refused", failure: { code: "timed_out" } }, false],
+    ["send_pin", { _tag: "Refused", failure: { code: "provider_rejected" } }, { _tag: "Refused" }, false],
+    ["send_phone", { _tag: "Refused" }, { _tag: "Refused" }, false],
+    ["send_birthday", { _tag: "Refused" }, { _tag: "Refused" }, false],
+    ["send_address", { _tag: "Refused" }, { _tag: "Refused" }, false],
+    ["reversed", unread, { _tag: "Returned", ...sum, fee: 0n, charged: 186n, at: null }, true],
+    ["sleeping", unread, unread, true]
+  ] as const
+  for (const [status, placed, found, loud] of rows)
+    it(`${status} is ${placed._tag}, and asked for ${found._tag}`, () => {
+      const { alarm, fact } = chargeOutcome(verified(status), order)
+      expect(fact).toMatchObject(placed)
+      expect(alarm !== null).toBe(loud)
+      expect(chargeFound(verified(status), order).fact).toMatchObject(found)
+    })
+
+  it("open_url is a page to visit, and only a page of the web", () => {
+    const page = "https://pay.example/1"
+    expect(chargeOutcome(charge("open_url", { url: page }), order).fact).toMatchObject({
+      _tag: "NeedsRedirect",
+      redirectUrl: page
+    })
+    for (const url of ["javascript:alert(1)", "", null])
+      expect(chargeOutcome(charge("open_url", { url }), order).fact).toMatchObject(unread)
+  })
+
+  it("success without its fees, or with an amount that is no whole franc, is not booked, and is loud", () => {
+    for (const change of [{ fees: null }, { currency: "XOF", amount: 50_050 }, { amount: "12.5" }])
+      expect(chargeFound(verified("success", change), order)).toMatchObject({ fact: unread, alarm: expect.any(String) })
+  })
+})
+
+describe("a refusal", () => {
+  it("of a transfer is told by its code; a short balance by the only text that is documented for it", () => {
+    const kindOf = (response: ProviderResponse) => transferOutcome(response, order).fact
+    expect(kindOf(refused(400, { code: "invalid_transfer_recipient" }))).toMatchObject({ _tag: "Refused", kind: "party" })
+    expect(kindOf(refused(400, { message: "Your balance is not enough to fulfill this request" }))).toMatchObject({
+      kind: "pool"
+    })
+    expect(kindOf(refused(400, { message: "Your balance is not enough, says somebody" }))).toMatchObject({ kind: "other" })
+    expect(kindOf(refused(422))).toMatchObject({ _tag: "Refused", kind: "other" })
+    expect(transferOutcome(refused(401), order)).toMatchObject({
+      fact: { _tag: "Refused", kind: "config" },
+      alarm: expect.any(String)
+    })
+  })
+
+  it("is none under 429 and 5xx, and none where something else than Paystack says it", () => {
+    for (const response of [
+      refused(429),
+      refused(500),
+      refused(503),
+      answered(400, "<html>", "text/html"),
+      answered(403, "{}")
+    ]) {
+      expect(transferOutcome(response, order).fact._tag).toBe("Unknown")
+      expect(chargeOutcome(response, order).fact._tag).toBe("Unknown")
+    }
+  })
+
+  it("stands once nothing is found, and gives way to what is found", () => {
+    const first = transferOutcome(refused(400), order)
+    expect(confirmedTransfer(first, transferFound(refused(404), order)).fact).toMatchObject({ _tag: "Refused" })
+    expect(confirmedTransfer(first, transferFound(transfer("pending"), order)).fact).toMatchObject({ _tag: "Accepted" })
+    expect(confirmedTransfer(first, transferFound(transfer("success"), order)).fact).toMatchObject({ _tag: "Succeeded" })
+    expect(confirmedTransfer(first, transferFound(transfer("reversed"), order)).fact).toMatchObject({ _tag: "Unknown" })
+    expect(confirmedTransfer(first, transferFound(refused(500), order)).fact).toMatchObject({ _tag: "Unknown" })
+  })
+
+  it("because the reference is used is never believed", () => {
+    const texts = [
+      "Please provide a unique reference. Reference already exists on a transfer",
+      "Duplicate Transaction Reference",
+      "Duplicate charge request for reference"
+    ]
+    expect(texts.map((message) => isDuplicate(refused(400, { message })))).toStrictEqual([true, true, true])
+    expect(confirmedTransfer(duplicate, transferFound(refused(404), order)).fact).toMatchObject({ _tag: "Unknown" })
+  })
+
+  it("of a recipient is the party's, and anything else there means that nothing was sent", () => {
+    expect(recipientIn(said({ recipient_code: "RCP_1" }))).toBe("RCP_1")
+    for (const status of [400, 404, 422])
+      expect(recipientIn(refused(status))).toMatchObject({ fact: { _tag: "Refused", kind: "party" } })
+    for (const response of [refused(401), refused(429), refused(500), said({}), answered(400, "<html>", "text/html")])
+      expect(recipientIn(response)).toMatchObject({ fact: { _tag: "NotSent" } })
+  })
+})
+
+describe("nothing found", () => {
+  it("is Paystack's own word, and no page under the same status", () => {
+    expect(notFound(refused(404))?.fact._tag).toBe("NotFound")
+    expect(notFound(refused(400, { code: "transaction_not_found" }))?.fact._tag).toBe("NotFound")
+    expect(notFound(refused(400))).toBeUndefined()
+    expect(notFound(answered(404, "<html>", "text/html"))).toBeUndefined()
+    expect(chargeLooked(refused(404), order).fact._tag).toBe("NotFound")
+    expect(chargeFound(answered(404, "nothing", "text/plain"), order).fact._tag).toBe("Unknown")
+  })
+
+  it("is not what silence says", () => {
+    expect(noAnswer({ _tag: "Lost", reason: "timeout", note: "" }).fact).toMatchObject({ reason: "timeout" })
+    expect(noAnswer({ _tag: "NotSent", note: "ECONNREFUSED" }).fact).toMatchObject({ reason: "unavailable" })
+    expect(noAnswer(answered(504, "")).fact).toMatchObject({ reason: "timeout" })
+    expect(noAnswer(answered(200, "{"))).toMatchObject({ fact: { reason: "bad_response" }, alarm: expect.any(String) })
+  })
+})
+
+describe("hundredths", () => {
+  it("are exact both ways, for a currency without decimals too", () => {
+    expect([toSubunits(12_345n, "GHS"), toSubunits(500n, "XOF")]).toStrictEqual([12_345n, 50_000n])
+    expect(
+      [fromSubunits("12345", "GHS"), fromSubunits("50000", "XOF")].map((one) => Option.getOrThrow(Result.getSuccess(one)))
+    ).toStrictEqual([12_345n, 500n])
+    expect(toSubunits(9_007_199_254_740_991n, "XOF")).toBe(900_719_925_474_099_100n)
+  })
+
+  it("that are none of our units are inexact; a fee is rounded up and a balance down", () => {
+    for (const text of ["50050", "1.5", "-100", "1e4", ""])
+      expect(Option.isNone(Result.getSuccess(fromSubunits(text, "XOF")))).toBe(true)
+    expect(Option.getOrNull(Result.getSuccess(fromSubunitsUp("50001", "XOF")))).toBe(501n)
+    expect(Option.getOrNull(Result.getSuccess(fromSubunitsDown("50099", "XOF")))).toBe(500n)
+  })
+})
+
+describe("a number", () => {
+  it("is written as each country's charges and recipients want it, with and without the plus sign that the gateway puts", () => {
+    const momo = (country: string, network: string, number: string) =>
+      ({ _tag: "momo", country, network, msisdn: Redacted.make(number) }) as const
+    for (const plus of ["", "+"]) {
+      expect(chargedParty(momo("GH", "AT", `${plus}233271234567`), "GHS")).toStrictEqual({ phone: "0271234567", provider: "atl" })
+      expect(chargedParty(momo("KE", "MPESA", `${plus}254712345678`), "KES")).toStrictEqual({
+        phone: "+254712345678",
+        provider: "mpesa"
+      })
+      expect(chargedParty(momo("CI", "ORANGE", `${plus}2250712345678`), "XOF")).toMatchObject({ phone: "+2250712345678" })
+      const recipient = { type: "mobile_money", account_number: "0712345678", bank_code: "MPESA", currency: "KES" }
+      expect(recipientBody(momo("KE", "MPESA", `${plus}254712345678`), "KES")).toMatchObject(recipient)
+    }
+    expect(chargedParty(momo("KE", "AIRTEL", "+254712345678"), "KES")).toBeUndefined()
+    expect(chargedParty(momo("GH", "MTN", "+233271234567"), "KES")).toBeUndefined()
+  })
+})
+
+describe("our reference", () => {
+  it("goes in small letters and comes back as it was; another's is not ours", () => {
+    expect(own).toMatch(/^[a-z0-9]{26}$/)
+    expect(ownReference(own)).toBe(reference)
+    expect([ownReference(reference), ownReference("acv_9ee55786"), ownReference("")]).toStrictEqual([null, null, null])
+  })
+})

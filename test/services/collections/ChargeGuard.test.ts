@@ -1,0 +1,117 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Option, Ref } from "effect"
+import { TestClock } from "effect/testing"
+import { Reference } from "../../../src/domain/Ids.ts"
+import type { CollectionStatus } from "../../../src/domain/Transaction.ts"
+import { ChargeGuard, type Guarded } from "../../../src/services/collections/ChargeGuard.ts"
+import { PayerLocks } from "../../../src/services/ports/PayerLocks.ts"
+import { Tenants } from "../../../src/services/ports/Tenants.ts"
+import { Transactions } from "../../../src/services/ports/Transactions.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { collection, NOON } from "../../support/Given.ts"
+
+const MINUTE = 60_000
+const earlier = collection({ status: "pending" })
+const payer = {
+  appId: earlier.appId,
+  mode: earlier.mode,
+  partyHash: new Uint8Array(32),
+  own: Reference.make("00000000000000000000000002")
+}
+
+const later = Reference.make("00000000000000000000000003")
+
+interface World {
+  /** What the record of the earlier charge says when the request comes. */
+  readonly was?: CollectionStatus
+  /** Another charge was placed after it, and failed. */
+  readonly followed?: boolean
+  readonly repeats?: boolean
+  /** What the provider says of the earlier charge. */
+  readonly becomes?: CollectionStatus
+  readonly age?: number
+  /** How often another charge is faster. */
+  readonly overtaken?: number
+}
+
+/** The guard before one earlier charge, made at noon; answers what was refused or compared with, and how often the provider was asked. */
+const guarded = (world: World, own = payer.own) =>
+  Effect.gen(function* () {
+    const { age = MINUTE, becomes = "pending", followed = false, overtaken = 0, repeats = false, was = "pending" } = world
+    yield* TestClock.setTime(NOON + age)
+    const status = yield* Ref.make<CollectionStatus>(was)
+    const asked = yield* Ref.make(0)
+    const left = yield* Ref.make(overtaken)
+    const layer = ChargeGuard.layer.pipe(
+      Layer.provide([
+        Layer.mock(PayerLocks, {
+          charges: () => {
+            const placed = [...(followed ? [{ reference: later, at: NOON + 1 }] : []), { reference: earlier.reference, at: NOON }]
+            return Effect.succeed({ holder: placed[0]?.reference ?? null, placed })
+          }
+        }),
+        Layer.mock(Tenants, { repeatSales: () => Effect.succeed(repeats) }),
+        Layer.mock(Transactions, {
+          byReference: (reference) =>
+            Effect.map(Ref.get(status), (now) => {
+              const completedAt = was === "pending" ? NOON + age : NOON + 2
+              const transaction =
+                reference === later ? collection({ status: "failed" }) : collection({ status: now, completedAt })
+              return Option.some({ revision: 1n, transaction })
+            })
+        }),
+        Layer.mock(OutcomePoller, {
+          ask: () =>
+            Effect.as(
+              Effect.andThen(
+                Ref.update(asked, (n) => n + 1),
+                Ref.set(status, becomes)
+              ),
+              true
+            )
+        })
+      ])
+    )
+    const place = (guard: Guarded) =>
+      Effect.map(
+        Ref.getAndUpdate(left, (n) => n - 1),
+        (n) => (n > 0 ? Option.none() : Option.some(guard.holder))
+      )
+    const ended = yield* ChargeGuard.pipe(
+      Effect.flatMap(({ guarded }) => guarded({ ...payer, own }, place)),
+      Effect.map(Option.some),
+      Effect.catchTag("duplicate_charge_in_flight", ({ already_succeeded = "no" }) => Effect.succeed(already_succeeded)),
+      Effect.provide(layer),
+      Effect.exit
+    )
+    return { ended: Exit.isSuccess(ended) ? ended.value : ended, asked: yield* Ref.get(asked) }
+  })
+
+const free = Option.some(earlier.reference)
+
+const stories: ReadonlyArray<readonly [string, World, unknown, number]> = [
+  ["refuses while the earlier charge is live", { becomes: "pending" }, "no", 1],
+  ["refuses when it succeeded, and says so", { becomes: "successful" }, "true", 1],
+  ["refuses what the record knows as successful, and asks nobody", { was: "successful" }, "true", 0],
+  ["refuses when it succeeded while a later one failed", { was: "successful", followed: true }, "true", 0],
+  ["refuses while it is live and a later one failed", { followed: true }, "no", 1],
+  ["lets repeat sales follow what the record knows as successful", { was: "successful", repeats: true }, free, 0],
+  ["lets no repeat sale follow what is live", { repeats: true }, "no", 1],
+  ["nor what was live when the request came", { becomes: "successful", repeats: true }, "true", 1],
+  ["goes on when it failed", { becomes: "failed" }, free, 1],
+  ["goes on when it expired", { becomes: "expired" }, free, 1],
+  ["looks fifteen minutes back", { age: 15 * MINUTE - 1 }, "no", 1],
+  ["and no further", { age: 15 * MINUTE }, free, 0],
+  ["looks fifteen minutes back for one that succeeded", { age: 15 * MINUTE - 1, was: "successful" }, "true", 0],
+  ["and no further for that either", { age: 15 * MINUTE, was: "successful" }, free, 0],
+  ["looks again when another charge was faster", { becomes: "failed", overtaken: 2 }, free, 1]
+]
+for (const [promise, world, expected, questions] of stories) {
+  it.effect(promise, () =>
+    Effect.map(guarded(world), ({ asked, ended }) => expect([ended, asked]).toStrictEqual([expected, questions]))
+  )
+}
+
+it.effect("never stands in the way of the charge itself", () =>
+  Effect.map(guarded({}, earlier.reference), ({ asked, ended }) => expect([ended, asked]).toStrictEqual([free, 0]))
+)

@@ -1,0 +1,93 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { Codes } from "../../../src/services/ports/Codes.ts"
+import { Vault } from "../../../src/services/ports/Vault.ts"
+import { countingProvider } from "../../support/CountingProvider.ts"
+import { NOON } from "../../support/Given.ts"
+import { charge, FLOAT, floatNow, Holder, jane, onlyRecord, pay, routedTo } from "../../support/GivenRoutes.ts"
+import type { Interference } from "../../support/GivenServices.ts"
+
+/** The process stands still between the reservation's commit and the sending. */
+const standingStill =
+  (duration: "29 seconds" | "31 seconds"): Interference =>
+  (step, effect) =>
+    step === "open" ? Effect.tap(effect, () => TestClock.adjust(duration)) : effect
+
+it.effect("a payout that was recorded too long ago is not sent any more, and its float is returned", () =>
+  Effect.gen(function* () {
+    const alpha = countingProvider("alpha")
+    const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("provider_unavailable")
+      expect(alpha.calls).not.toContain("send")
+      expect((yield* onlyRecord).transaction.status).toBe("failed")
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("one that was recorded a moment ago is", () =>
+  Effect.gen(function* () {
+    const alpha = countingProvider("alpha")
+    const { node } = yield* routedTo([alpha], standingStill("29 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("pending")
+      expect(alpha.executed).toHaveLength(1)
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("nor is a charge that was recorded too long ago", () =>
+  Effect.gen(function* () {
+    const alpha = countingProvider("alpha")
+    const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* charge("one")).toBe("provider_unavailable")
+      expect(alpha.executed).toEqual([])
+      expect((yield* onlyRecord).transaction.status).toBe("failed")
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("nor is one that carries its payer's code", () =>
+  Effect.gen(function* () {
+    const alpha = countingProvider("alpha")
+    const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
+    yield* Effect.gen(function* () {
+      const number = { appId: yield* Holder, mode: "live", partyHash: (yield* Vault).hash("party", Redacted.make(jane)) } as const
+      yield* (yield* Codes).sent({ ...number, pinId: "sent" }, NOON)
+      expect(yield* charge("one", jane, { pinId: "sent", pin: Redacted.make("123456") })).toBe("provider_unavailable")
+      expect(alpha.executed).toEqual([])
+      expect((yield* onlyRecord).transaction.status).toBe("failed")
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("and what was late goes to no other provider", () =>
+  Effect.gen(function* () {
+    const [alpha, beta] = [countingProvider("alpha"), countingProvider("beta")]
+    const { node } = yield* routedTo([alpha, beta], standingStill("31 seconds"))
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("provider_unavailable")
+      expect(yield* charge("two")).toBe("provider_unavailable")
+      expect([...alpha.executed, ...beta.executed]).toEqual([])
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("nor is what was moved to the next provider too long ago sent there", () =>
+  Effect.gen(function* () {
+    const [alpha, beta] = [countingProvider("alpha", { sending: "never left" }), countingProvider("beta")]
+    const stoodStill: Interference = (step, effect) =>
+      step === "apply" ? Effect.tap(effect, () => TestClock.adjust("31 seconds")) : effect
+    const { node } = yield* routedTo([alpha, beta], stoodStill)
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("provider_unavailable")
+      expect(yield* charge("two")).toBe("provider_unavailable")
+      expect([...alpha.executed, ...beta.executed]).toEqual([])
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)

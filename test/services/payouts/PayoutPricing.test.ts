@@ -1,0 +1,22 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { LARGEST_AMOUNT } from "../../../src/domain/Money.ts"
+import { countingProvider } from "../../support/CountingProvider.ts"
+import { FLOAT, floatNow, pay, records, routedTo } from "../../support/GivenRoutes.ts"
+
+it.effect(
+  "a fee that makes the total more than can be counted refuses the payout for good, and nothing is reserved or sent",
+  () =>
+    Effect.gen(function* () {
+      const greedy = countingProvider("greedy", { fee: LARGEST_AMOUNT - 9_999n })
+      const { node } = yield* routedTo([greedy])
+      yield* Effect.gen(function* () {
+        expect(yield* pay("over")).toBe("validation_failed")
+        greedy.script.fee = LARGEST_AMOUNT - 10_000n
+        expect(yield* pay("just")).toBe("insufficient_tenant_float")
+        expect(yield* records).toStrictEqual([])
+        expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+        expect(greedy.calls).not.toContain("send")
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+)

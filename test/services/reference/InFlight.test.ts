@@ -1,0 +1,68 @@
+import { expect, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { describe } from "vitest"
+import { inFlight } from "../../../src/services/reference/InFlight.ts"
+
+/** A read that waits for its answer, and how often it was made. */
+const slowRead = Effect.gen(function* () {
+  const answer = yield* Deferred.make<string, "broken">()
+  const made = { times: 0 }
+  const read = Effect.suspend(() => {
+    made.times += 1
+    return Deferred.await(answer)
+  })
+  return { answer, made, read }
+})
+
+describe("identical reads", () => {
+  it.effect("that wait together share one call, and the next one asks again", () =>
+    Effect.gen(function* () {
+      const shared = yield* inFlight<string, "broken">()
+      const { answer, made, read } = yield* slowRead
+      const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(shared("banks", read), { startImmediately: true }))
+      yield* Deferred.succeed(answer, "here")
+      expect(yield* Effect.forEach(waiting, Fiber.join)).toStrictEqual(["here", "here", "here"])
+      expect(made.times).toBe(1)
+      yield* shared("banks", read)
+      expect(made.times).toBe(2)
+    })
+  )
+
+  it.effect("are told apart by what is asked", () =>
+    Effect.gen(function* () {
+      const shared = yield* inFlight<string, "broken">()
+      const { answer, made, read } = yield* slowRead
+      const waiting = yield* Effect.forEach(["UG", "KE"], (name) =>
+        Effect.forkChild(shared(name, read), { startImmediately: true })
+      )
+      yield* Deferred.succeed(answer, "here")
+      yield* Effect.forEach(waiting, Fiber.join)
+      expect(made.times).toBe(2)
+    })
+  )
+
+  it.effect("share a failure too, which is not remembered", () =>
+    Effect.gen(function* () {
+      const shared = yield* inFlight<string, "broken">()
+      const { answer, made, read } = yield* slowRead
+      const waiting = yield* Effect.forEach([1, 2], () => Effect.forkChild(shared("banks", read), { startImmediately: true }))
+      yield* Deferred.fail(answer, "broken")
+      expect(yield* Effect.forEach(waiting, (fiber) => Effect.flip(Fiber.join(fiber)))).toStrictEqual(["broken", "broken"])
+      expect(made.times).toBe(1)
+      expect(yield* shared("banks", Effect.succeed("here"))).toBe("here")
+    })
+  )
+
+  it.effect("go on for the others when one who waits leaves", () =>
+    Effect.gen(function* () {
+      const shared = yield* inFlight<string, "broken">()
+      const { answer, made, read } = yield* slowRead
+      const first = yield* Effect.forkChild(shared("banks", read), { startImmediately: true })
+      const second = yield* Effect.forkChild(shared("banks", read), { startImmediately: true })
+      yield* Fiber.interrupt(first)
+      yield* Deferred.succeed(answer, "here")
+      expect(yield* Fiber.join(second)).toBe("here")
+      expect(made.times).toBe(1)
+    })
+  )
+})

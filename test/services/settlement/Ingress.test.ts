@@ -1,0 +1,137 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Metric } from "effect"
+import { TestClock } from "effect/testing"
+import { LOOK_AGES_MS } from "../../../src/services/settlement/Ingress.ts"
+import { callback, ingress, newWorld } from "./IngressFixture.ts"
+
+/** Forged callbacks in a flood. */
+const FLOOD = 2_000
+
+describe("Ingress", () => {
+  it.effect(
+    "answers not_found for a path that is nobody's and unauthorized for a signature that does not verify, and stores neither",
+    () =>
+      Effect.gen(function* () {
+        const world = newWorld()
+        const { receive } = yield* ingress(world)
+        const hint = { reference: world.transaction.reference }
+        expect((yield* Effect.flip(receive("eversend", "guess", callback(hint))))._tag).toBe("not_found")
+        expect((yield* Effect.flip(receive("other", "route-key", callback(hint))))._tag).toBe("not_found")
+        expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
+        expect(world.stored.size).toBe(0)
+      })
+  )
+
+  it.effect("keeps a callback from other nodes for longer than its provider may take to answer", () =>
+    Effect.gen(function* () {
+      const world = { ...newWorld(), providerTimeoutMs: 100_000 }
+      const { receive, round } = yield* ingress(world)
+      yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
+      yield* round
+      expect(Math.min(...world.leases)).toBeGreaterThan(3 * 100_000)
+    })
+  )
+
+  it.effect("spends one check of its signature on each forged callback of a flood, and counts it", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive, round } = yield* ingress(world)
+      const hint = { reference: world.transaction.reference }
+      const one = Effect.flip(receive("eversend", "route-key", callback(hint, "wrong")))
+      const refusals = yield* Effect.replicateEffect(one, FLOOD, { concurrency: 16 })
+      expect(new Set(refusals.map(({ _tag }) => _tag))).toEqual(new Set(["unauthorized"]))
+      expect(world.calls).toEqual([])
+      const counter = (yield* Metric.snapshot).find(({ id }) => id === "gateway_callbacks_refused_total")
+      expect([counter?.attributes, counter?.state]).toEqual([{ provider: "eversend" }, { count: FLOOD, incremental: true }])
+      // Real work goes on as if nothing had come.
+      expect(yield* receive("eversend", "route-key", callback(hint))).toBe("stored")
+      expect(yield* round).toBe(1)
+      expect(world.asked).toEqual([world.transaction.reference])
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
+  it.effect("looks at a callback once more after the provider's keys were got anew, and only where it did not verify", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      let renewed = 0
+      world.renew = Effect.sync(() => {
+        renewed += 1
+        world.keys.add("new")
+      })
+      const { receive } = yield* ingress(world)
+      const hint = { reference: world.transaction.reference }
+      expect(yield* receive("eversend", "route-key", callback(hint))).toBe("stored")
+      expect(renewed).toBe(0)
+      expect(yield* receive("eversend", "route-key", callback({ providerReference: "ever-1" }, "new"))).toBe("stored")
+      expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
+      expect([renewed, world.stored.size]).toEqual([2, 2])
+    })
+  )
+
+  it.effect("asks the provider about the transaction that a callback names, and believes nothing else of it", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive, round } = yield* ingress(world)
+      expect(yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))).toBe("stored")
+      expect(yield* round).toBe(1)
+      expect(world.asked).toEqual([world.transaction.reference])
+      expect(world.done).toEqual([world.transaction.reference])
+    })
+  )
+
+  it.effect("looks into a callback at once while it runs", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const asked = yield* Deferred.make<boolean>()
+      world.learns = Effect.as(Deferred.succeed(asked, true), true)
+      const { receive, run } = yield* ingress(world)
+      const running = yield* Effect.forkChild(run)
+      yield* TestClock.adjust(1)
+      yield* receive("eversend", "route-key", callback({ providerReference: "ever-1" }))
+      expect(yield* Deferred.await(asked)).toBe(true)
+      yield* Fiber.interrupt(running)
+    })
+  )
+
+  it.effect("answers the same bytes again as stored, and asks once", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive, round } = yield* ingress(world)
+      const same = callback({ reference: world.transaction.reference })
+      expect(yield* receive("eversend", "route-key", same)).toBe("stored")
+      expect(yield* receive("eversend", "route-key", same)).toBe("stored")
+      yield* round
+      expect(world.asked.length).toBe(1)
+    })
+  )
+
+  it.effect("does not ask about a transaction of another provider or mode", () =>
+    Effect.gen(function* () {
+      for (const given of [{ provider: "mtn" }, { mode: "live" }] as const) {
+        const world = newWorld(given)
+        const { receive, round } = yield* ingress(world)
+        yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference, providerReference: "ever-1" }))
+        yield* round
+        expect(world.asked).toEqual([])
+        expect(world.later).toEqual([LOOK_AGES_MS[0]])
+      }
+    })
+  )
+
+  it.effect("looks again ever later when nothing was learnt, also when asking broke, and parks in the end", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive, round } = yield* ingress(world)
+      yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
+      const [waiting] = world.due
+      for (const [turn, age] of [0, ...LOOK_AGES_MS].entries()) {
+        yield* TestClock.setTime(age)
+        world.learns = turn % 2 === 0 ? Effect.succeed(false) : Effect.die(new Error("broken"))
+        yield* round
+        if (waiting !== undefined) world.due.push(waiting)
+      }
+      expect(world.later).toEqual([...LOOK_AGES_MS, null])
+      expect(world.done).toEqual([])
+    })
+  )
+})

@@ -1,0 +1,168 @@
+import { Effect, Layer, Option } from "effect"
+import { AppId, type Reference } from "../../../src/domain/Ids.ts"
+import { MinorUnits } from "../../../src/domain/Money.ts"
+import type { Payout } from "../../../src/domain/Transaction.ts"
+import { Identifiers } from "../../../src/services/ports/Identifiers.ts"
+import { Policy } from "../../../src/services/ports/Policy.ts"
+import type { Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
+import { type Callback, type Hint, ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
+import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
+import { Transactions } from "../../../src/services/ports/Transactions.ts"
+import { Ingress } from "../../../src/services/settlement/Ingress.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { policy } from "../../support/GivenMoney.ts"
+import { newReference } from "../../support/WebhookReceiver.ts"
+
+const payout = (given: Partial<Payout> = {}): Payout => ({
+  kind: "payout",
+  status: "pending",
+  reference: newReference(),
+  appId: AppId.make("acme"),
+  mode: "test",
+  provider: "eversend",
+  providerReference: "ever-1",
+  needsReview: false,
+  amount: MinorUnits.make(5000n),
+  amountCurrency: "UGX",
+  currency: "UGX",
+  fees: null,
+  corridor: { country: "UG", currency: "UGX", direction: "payout", method: "momo" },
+  network: "MTN",
+  narration: null,
+  metadata: "{}",
+  version: 1,
+  failure: null,
+  createdAt: 0,
+  updatedAt: 0,
+  completedAt: null,
+  expiresAt: null,
+  asked: 0,
+  notFound: 0,
+  principal: MinorUnits.make(5000n),
+  heldFee: MinorUnits.make(100n),
+  destinationAmount: MinorUnits.make(5000n),
+  destinationCurrency: "UGX",
+  amountType: null,
+  deductFeeFromAmount: false,
+  maskedDestination: "••••1234",
+  returned: null,
+  ...given
+})
+
+/** Believes every callback whose body is the JSON of a hint. */
+const providerOf = ({ keys, renew }: World): Provider => ({
+  name: "eversend",
+  mode: "test",
+  promises: { clientReference: "idempotent", lookup: "by_client_ref", webhookAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
+  callbacks: {
+    verify: ({ body, headers }) =>
+      keys.has(headers["signature"] ?? "") ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none(),
+    ...(renew === undefined ? {} : { renew })
+  }
+})
+
+export const callback = (hint: Partial<Hint>, signature = "right"): RawCallback => ({
+  method: "POST",
+  path: "/webhooks/eversend/key",
+  headers: { signature },
+  body: Buffer.from(JSON.stringify({ reference: null, providerReference: null, ...hint }))
+})
+
+interface World {
+  readonly transaction: Payout
+  /** What callbacks may be signed with. */
+  readonly keys: Set<string>
+  renew?: Effect.Effect<void>
+  /** What asking tells. */
+  learns: Effect.Effect<boolean>
+  readonly asked: Array<Reference>
+  readonly done: Array<Reference>
+  readonly later: Array<number | null>
+  readonly stored: Map<string, Callback>
+  readonly due: Array<Callback>
+  /** What the database was asked, in order. */
+  readonly calls: Array<string>
+  /** For how long callbacks were taken. */
+  readonly leases: Array<number>
+  providerTimeoutMs: number
+}
+
+export const newWorld = (given: Partial<Payout> = {}): World => ({
+  transaction: payout(given),
+  keys: new Set(["right"]),
+  learns: Effect.succeed(true),
+  asked: [],
+  done: [],
+  later: [],
+  stored: new Map(),
+  due: [],
+  calls: [],
+  leases: [],
+  providerTimeoutMs: policy.providerTimeoutMs
+})
+
+const ports = (world: World) => {
+  const stored = { transaction: world.transaction, revision: 1n }
+  const provider = providerOf(world)
+  return Layer.mergeAll(
+    Layer.succeed(ProviderRegistry, {
+      known: ["eversend"],
+      find: () => Option.some(provider),
+      byRouteKey: (name, key) => (name === "eversend" && key === "route-key" ? Option.some(provider) : Option.none()),
+      routeKey: () => "route-key"
+    }),
+    Layer.succeed(ProviderInbox, {
+      store: (callback) =>
+        Effect.sync(() => {
+          world.calls.push("store")
+          const key = Buffer.from(callback.digest).toString("hex")
+          if (world.stored.has(key)) return false
+          world.stored.set(key, callback)
+          world.due.push(callback)
+          return true
+        }),
+      claimDue: (_now, limit, leaseMs) =>
+        Effect.sync(() => {
+          world.calls.push("claim")
+          world.leases.push(leaseMs)
+          return world.due.splice(0, limit)
+        }),
+      done: (_id, reference) => Effect.sync(() => void world.done.push(reference)),
+      later: (_id, at) => Effect.sync(() => void world.later.push(at)),
+      list: () => Effect.succeed([]),
+      replay: () => Effect.succeed(Option.none()),
+      close: () => Effect.succeed(Option.none()),
+      sweep: () => Effect.succeed(0)
+    }),
+    Layer.succeed(Transactions, {
+      find: () => Effect.succeed(Option.none()),
+      byReference: (reference) =>
+        Effect.sync(() => {
+          world.calls.push("find")
+          return reference === stored.transaction.reference ? Option.some(stored) : Option.none()
+        }),
+      byProviderReference: (_provider, _mode, reference) =>
+        Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none()),
+      history: () => Effect.succeed([]),
+      claimDue: () => Effect.succeed([]),
+      begunBetween: () => Effect.succeed([]),
+      inReview: () => Effect.succeed([]),
+      lastCall: () => Effect.succeedNone,
+      raw: () => Effect.succeed(Option.none()),
+      sealedDestination: () => Effect.succeed(Option.none())
+    }),
+    Layer.succeed(OutcomePoller, {
+      ask: ({ transaction }) =>
+        Effect.andThen(
+          Effect.sync(() => world.asked.push(transaction.reference)),
+          world.learns
+        ),
+      round: Effect.succeed(0),
+      run: Effect.never
+    }),
+    Layer.succeed(Policy, { ...policy, providerTimeoutMs: world.providerTimeoutMs }),
+    Layer.succeed(Identifiers, { reference: Effect.sync(newReference), secret: () => Effect.succeed(new Uint8Array(32)) })
+  )
+}
+
+export const ingress = (world: World) => Effect.provide(Ingress, Ingress.layer.pipe(Layer.provide(ports(world))))

@@ -1,0 +1,34 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Answer } from "../../../src/services/ports/Provider.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { countingProvider } from "../../support/CountingProvider.ts"
+import { charge, FLOAT, floatNow, onlyRecord, routedTo } from "../../support/GivenRoutes.ts"
+
+it.effect(
+  "a callback about a failed charge that the provider still calls pending is looked into again, until the money is found",
+  () =>
+    Effect.gen(function* () {
+      const paid = { _tag: "Succeeded", providerReference: "late", amount: null, currency: null, fee: null, note: "" } as const
+      const answers: Array<Answer> = [{ _tag: "StillPending", providerReference: "late", note: "" }, paid]
+      const alpha = countingProvider("alpha", { sending: "refused" })
+      const provider: typeof alpha.provider = (mode) => {
+        const whole = alpha.provider(mode)
+        const { collections } = whole
+        return collections === undefined
+          ? whole
+          : { ...whole, collections: { ...collections, ask: () => Effect.sync(() => answers.shift() ?? paid) } }
+      }
+      const { node } = yield* routedTo([{ ...alpha, provider }])
+      yield* Effect.gen(function* () {
+        const { ask } = yield* OutcomePoller
+        const look = Effect.flatMap(onlyRecord, (stored) => ask(stored, "callback"))
+        expect(yield* charge("one")).toBe("charge_rejected_by_provider")
+        expect(yield* look).toBe(false)
+        expect((yield* onlyRecord).transaction).toMatchObject({ status: "failed" })
+        expect(yield* look).toBe(true)
+        expect((yield* onlyRecord).transaction).toMatchObject({ status: "successful", lateSuccess: true })
+        expect(yield* floatNow).toStrictEqual([FLOAT + 50_000n, 0n])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+)

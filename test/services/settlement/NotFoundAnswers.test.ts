@@ -1,0 +1,176 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import type { Actor } from "../../../src/domain/Fact.ts"
+import { minor, ZERO } from "../../../src/domain/Money.ts"
+import type { Payout } from "../../../src/domain/Transaction.ts"
+import { Envelope } from "../../../src/http/Envelope.ts"
+import { Codes } from "../../../src/services/ports/Codes.ts"
+import { type ApplyStep, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
+import { Identifiers } from "../../../src/services/ports/Identifiers.ts"
+import { Policy } from "../../../src/services/ports/Policy.ts"
+import type { Answer, Provider } from "../../../src/services/ports/Provider.ts"
+import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
+import { type StoredTransaction, Transactions } from "../../../src/services/ports/Transactions.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { Settlement } from "../../../src/services/settlement/Settlement.ts"
+import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatcher.ts"
+import { NOON, payout } from "../../support/Given.ts"
+import { policy } from "../../support/GivenMoney.ts"
+import { newReference } from "../../support/WebhookReceiver.ts"
+
+const HOUR = 3_600_000
+
+/**
+ * One payout of 10,000 UGX with a held fee of 1,000, and a provider that documents its query and says `answer` to it. `losing` is how many
+ * commits are made and not heard of: what was decided is decided again. `takesMs` is how long the answer is under way.
+ */
+const given = (answer: Answer, { losing = 0, takesMs = 0 } = {}) => {
+  let stored: StoredTransaction = { transaction: payout(), revision: 1n }
+  let lost = 0
+  const steps: Array<ApplyStep> = []
+  const provider: Provider = {
+    name: "eversend",
+    mode: "live",
+    promises: { clientReference: "idempotent", lookup: "by_client_ref", webhookAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
+    callbacks: { verify: () => Option.none() },
+    payouts: {
+      quote: () => Effect.die("unused"),
+      send: () => Effect.die("unused"),
+      ask: () => Effect.as(TestClock.adjust(takesMs), answer)
+    }
+  }
+  const layer = OutcomePoller.layer.pipe(
+    Layer.provide(Settlement.layer),
+    Layer.provide([
+      Layer.mock(Transactions, { byReference: () => Effect.sync(() => Option.some(stored)) }),
+      Layer.mock(FloatLedger, {
+        apply: (step) =>
+          Effect.sync(() => {
+            steps.push(step)
+            stored = { transaction: step.next, revision: stored.revision + 1n }
+            return lost++ < losing ? ({ _tag: "Stale" } as const) : ({ _tag: "Applied" } as const)
+          })
+      }),
+      Layer.succeed(ProviderRegistry, {
+        known: ["eversend"],
+        find: () => Option.some(provider),
+        byRouteKey: () => Option.none(),
+        routeKey: () => ""
+      }),
+      Layer.mock(WebhookDispatcher, { nudge: Effect.void }),
+      Layer.mock(Identifiers, { reference: Effect.sync(newReference) }),
+      Envelope.layer,
+      Layer.mock(Codes, {}),
+      Layer.succeed(Policy, policy)
+    ])
+  )
+  const ask = (actor: Actor, about: StoredTransaction = stored) =>
+    Effect.flatMap(OutcomePoller, (poller) => poller.ask(about, actor))
+  const moved = (next: Partial<Payout>) => {
+    const { transaction } = stored
+    if (transaction.kind === "payout") stored = { transaction: { ...transaction, ...next }, revision: stored.revision + 1n }
+  }
+  return { layer, ask, moved, steps, now: () => stored.transaction, read: () => stored }
+}
+
+describe("a payout that the provider does not find", () => {
+  it.effect("was never sent once the schedule's own questions say so often enough, and not because anybody else asked", () => {
+    const { ask, layer, now } = given({ _tag: "NotFound", note: "" })
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOON + HOUR)
+      for (const actor of ["request", "callback", "request", "callback"] as const) yield* ask(actor)
+      expect(now()).toMatchObject({ status: "pending", asked: 0, notFound: 0 })
+      yield* ask("reconciler")
+      yield* ask("reconciler")
+      yield* ask("request")
+      expect(now()).toMatchObject({ status: "pending", asked: 2, notFound: 2 })
+      yield* ask("reconciler")
+      expect(now()).toMatchObject({ status: "failed", fees: ZERO })
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("one question", () => {
+  const notFound = { _tag: "NotFound", note: "" } as const
+
+  it.effect("counts once where the answer to its commit was lost and it is decided again", () => {
+    const { ask, layer, now } = given(notFound, { losing: 1 })
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOON + HOUR)
+      yield* ask("reconciler")
+      expect(now()).toMatchObject({ status: "pending", asked: 1, notFound: 1 })
+      yield* ask("reconciler")
+      expect(now()).toMatchObject({ status: "pending", asked: 2, notFound: 2 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("counts once where several nodes put it", () => {
+    const { ask, layer, now, read } = given(notFound)
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOON + HOUR)
+      const claimed = read()
+      for (let node = 0; node < 5; node++) yield* ask("reconciler", claimed)
+      expect(now()).toMatchObject({ status: "pending", asked: 1, notFound: 1 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("proves nothing of what the record has become since it was put", () => {
+    const { ask, layer, moved, now, read } = given(notFound)
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOON + HOUR)
+      yield* ask("reconciler")
+      yield* ask("reconciler")
+      const claimed = read()
+      // It went to another provider and came back meanwhile: of that nobody has asked yet.
+      moved({ version: 3, updatedAt: NOON, asked: 2, notFound: 2 })
+      yield* ask("reconciler", claimed)
+      expect(now()).toMatchObject({ status: "pending", asked: 2, notFound: 2 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("proves nothing where it was put within the grace, however long its answer was under way", () => {
+    const { ask, layer, moved, now } = given(notFound, { takesMs: 5_000 })
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOON + policy.notFoundGraceMs - 1)
+      moved({ asked: 5, notFound: 5 })
+      yield* ask("reconciler")
+      expect(now()).toMatchObject({ status: "pending", asked: 6, notFound: 6 })
+      yield* ask("reconciler")
+      expect(now()).toMatchObject({ status: "failed" })
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("a payout that is first heard of as returned", () => {
+  it.effect("was delivered before, shows the fee that the delivery cost, and gets its principal back", () => {
+    const { ask, layer, now, steps } = given({
+      _tag: "Returned",
+      amount: minor(10_000n),
+      currency: "UGX",
+      fee: ZERO,
+      charged: minor(700n),
+      at: NOON + HOUR,
+      note: "refunded"
+    })
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOON + HOUR)
+      yield* ask("callback")
+      expect(now()).toMatchObject({
+        status: "successful",
+        fees: minor(700n),
+        returned: { amount: minor(10_000n), at: NOON + HOUR, reason: "refunded" }
+      })
+      expect(steps.map(({ entry, event }) => [entry?.phase, event?.type])).toStrictEqual([
+        ["settle", "payout.successful"],
+        ["return", "payout.returned"]
+      ])
+      expect(steps[0]?.entry?.postings).toStrictEqual([
+        { currency: "UGX", account: "reserved", amount: -11_000n },
+        { currency: "UGX", account: "paid_out", amount: 10_000n },
+        { currency: "UGX", account: "provider_fees", amount: 700n },
+        { currency: "UGX", account: "available", amount: 300n }
+      ])
+    }).pipe(Effect.provide(layer))
+  })
+})

@@ -1,0 +1,177 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import type { Reference } from "../../../src/domain/Ids.ts"
+import { minor } from "../../../src/domain/Money.ts"
+import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
+import type { Answer } from "../../../src/services/ports/Provider.ts"
+import { Transactions } from "../../../src/services/ports/Transactions.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { Review } from "../../../src/services/settlement/Review.ts"
+import { countingProvider } from "../../support/CountingProvider.ts"
+import { auditEntry } from "../../support/GivenDatabase.ts"
+import { floatNow, onlyRecord, pay, routedTo } from "../../support/GivenRoutes.ts"
+
+const words = {
+  paid: { _tag: "Succeeded", providerReference: "P1", amount: minor(10_000n), currency: "UGX", fee: null, note: "" },
+  refused: {
+    _tag: "Refused",
+    providerReference: "P1",
+    kind: "other",
+    failure: { code: "provider_rejected", message: "no" },
+    note: ""
+  },
+  pending: { _tag: "StillPending", providerReference: "P1", note: "" },
+  absent: { _tag: "NotFound", note: "" }
+} as const satisfies Record<string, Answer>
+
+/** A payout, and a provider that answers every question with the word that is set. */
+const given = Effect.gen(function* () {
+  const alpha = countingProvider("alpha", { sending: "executed in silence" })
+  let word: Answer = words.pending
+  const provider: typeof alpha.provider = (mode) => {
+    const whole = alpha.provider(mode)
+    const { payouts } = whole
+    return payouts === undefined ? whole : { ...whole, payouts: { ...payouts, ask: () => Effect.sync(() => word) } }
+  }
+  const { node } = yield* routedTo([{ ...alpha, provider }])
+  const says = (next: Answer) => Effect.sync(() => void (word = next))
+  return { node, says }
+})
+
+const resolved = (reference: Reference, outcome: "successful" | "failed") =>
+  Effect.gen(function* () {
+    const { resolve } = yield* Review
+    return yield* resolve(reference, { outcome, amount: null, fee: null, evidence: "their statement" }, auditEntry())
+  }).pipe(Effect.provide(Review.layer))
+
+const standing = Effect.map(onlyRecord, ({ transaction: { needsReview, status } }) => [status, needsReview])
+/** The schedule asks whatever is due. */
+const hours = Effect.fnUntraced(function* (count: number) {
+  for (let hour = 0; hour < count; hour++) {
+    yield* TestClock.adjust("1 hour")
+    yield* (yield* OutcomePoller).round
+  }
+})
+
+it.effect("a resolved review stays resolved while the provider repeats itself, and opens again for what is new", () =>
+  Effect.gen(function* () {
+    const { node, says } = yield* given
+    yield* Effect.gen(function* () {
+      yield* pay("one")
+      yield* says(words.paid)
+      yield* hours(1)
+      expect(yield* standing).toStrictEqual(["successful", false])
+      yield* says(words.refused)
+      yield* hours(5)
+      expect(yield* standing).toStrictEqual(["successful", true])
+      const { reference } = (yield* onlyRecord).transaction
+      yield* resolved(reference, "successful")
+      expect(yield* (yield* OutcomePoller).round).toBe(0)
+      const asked = Effect.map((yield* Transactions).history(reference), (lines) => lines.length)
+      const before = yield* asked
+      yield* hours(80)
+      expect(yield* standing).toStrictEqual(["successful", false])
+      // The questions of the second and the fourth day, and no more.
+      expect((yield* asked) - before).toBe(2)
+      const stored = Option.getOrThrow(yield* (yield* Transactions).byReference(reference))
+      yield* says({ ...words.paid, amount: minor(4_000n) })
+      yield* (yield* OutcomePoller).ask(stored, "callback")
+      expect(yield* standing).toStrictEqual(["successful", true])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("a payout that was given back as never sent goes to a person once the provider has it under way", () =>
+  Effect.gen(function* () {
+    const { node, says } = yield* given
+    yield* Effect.gen(function* () {
+      yield* pay("one")
+      yield* says(words.absent)
+      yield* hours(6)
+      expect(yield* standing).toStrictEqual(["failed", false])
+      const float = yield* floatNow
+      yield* says(words.pending)
+      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
+      expect(yield* standing).toStrictEqual(["failed", true])
+      expect(yield* floatNow).toStrictEqual(float)
+      yield* resolved((yield* onlyRecord).transaction.reference, "failed")
+      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
+      expect(yield* standing).toStrictEqual(["failed", false])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+/** A payout that was given back as never sent, and that the provider has under way after all. */
+const givenBack = Effect.gen(function* () {
+  const { node, says } = yield* given
+  const hears = (word: Answer) =>
+    Effect.gen(function* () {
+      yield* says(word)
+      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
+    })
+  const opened = Effect.gen(function* () {
+    yield* pay("one")
+    yield* says(words.absent)
+    yield* hours(6)
+    yield* hears(words.pending)
+    expect(yield* standing).toStrictEqual(["failed", true])
+    return (yield* onlyRecord).transaction.reference
+  })
+  return { hears, node, opened }
+})
+
+it.effect(
+  "a success that came after the case was opened opens it again when it is said again, until a person ruled on that",
+  () =>
+    Effect.gen(function* () {
+      const { hears, node, opened } = yield* givenBack
+      yield* Effect.gen(function* () {
+        const reference = yield* opened
+        yield* hears(words.paid)
+        yield* resolved(reference, "failed")
+        yield* hears(words.pending)
+        expect(yield* standing).toStrictEqual(["failed", false])
+        yield* hears(words.paid)
+        expect(yield* standing).toStrictEqual(["failed", true])
+        yield* resolved(reference, "failed")
+        for (const word of [words.paid, words.pending]) yield* hears(word)
+        expect(yield* standing).toStrictEqual(["failed", false])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+)
+
+it.effect(
+  "a ruling knows nothing of what came while it was made, and is not made on another case than the one it was asked for",
+  () =>
+    Effect.gen(function* () {
+      const { hears, node, opened } = yield* givenBack
+      yield* Effect.gen(function* () {
+        const reference = yield* opened
+        const ledger = yield* FloatLedger
+        /** The ruling's first commit comes after this. */
+        const after = <A, E, R>(news: Effect.Effect<A, E, R>) =>
+          Effect.gen(function* () {
+            const context = yield* Effect.context<R>()
+            let isFirst = true
+            const first = Effect.suspend(() => {
+              if (!isFirst) return Effect.void
+              isFirst = false
+              return Effect.asVoid(Effect.provideContext(Effect.orDie(news), context))
+            })
+            return Layer.succeed(FloatLedger, {
+              ...ledger,
+              resolve: (...step) => Effect.andThen(first, ledger.resolve(...step))
+            })
+          })
+        yield* resolved(reference, "failed").pipe(Effect.provide(yield* after(hears(words.paid))))
+        expect(yield* standing).toStrictEqual(["failed", false])
+        yield* hears(words.paid)
+        expect(yield* standing).toStrictEqual(["failed", true])
+        const another = Effect.andThen(resolved(reference, "failed"), hears({ ...words.paid, amount: minor(4_000n) }))
+        const refused = yield* Effect.flip(resolved(reference, "failed").pipe(Effect.provide(yield* after(another))))
+        expect(refused.message).toMatch(/^the provider said something of \S+ since: it is at revision \d+ now/)
+        expect(yield* standing).toStrictEqual(["failed", true])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+)

@@ -1,0 +1,112 @@
+import { createServer, type Socket } from "node:net"
+import type * as Undici from "@effect/platform-node/Undici"
+import { describe, expect, it } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer } from "effect"
+import { vi } from "vitest"
+import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
+import { CONNECTIONS_PER_ENDPOINT, TenantConnection, tenantConnection } from "../../../src/services/webhooks/TenantConnection.ts"
+import { eventually } from "../../support/SignedClient.ts"
+import { policy, receiver } from "../../support/WebhookReceiver.ts"
+
+const WHOLE_MS = 400
+
+/** How long connecting may take, of each connector that was made. */
+const connecting = vi.hoisted(() => new Array<unknown>())
+
+vi.mock("@effect/platform-node/Undici", async (original) => {
+  const undici = await original<typeof Undici>()
+  const buildConnector = (options: Undici.buildConnector.BuildOptions) => {
+    connecting.push(options.timeout)
+    return undici.buildConnector(options)
+  }
+  return { ...undici, buildConnector }
+})
+
+const posted = (url: string, connectMs = WHOLE_MS, wholeMs = WHOLE_MS) =>
+  Effect.flatMap(WebhookSender, ({ post }) => post({ url, headers: {}, body: "{}" })).pipe(
+    Effect.provide(Layer.provide(tenantConnection({ nameMs: connectMs, connectMs, wholeMs }), policy({})))
+  )
+
+/** Takes connections and says nothing. */
+const mute = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const sockets = new Array<Socket>()
+    const server = createServer((socket) => void sockets.push(socket))
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+    const address = server.address()
+    return { server, sockets, url: `https://127.0.0.1:${typeof address === "object" ? address?.port : ""}/` }
+  }),
+  ({ server, sockets }) =>
+    Effect.sync(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+)
+
+describe("TenantConnection", () => {
+  it.live("believes a status that was said in time, whatever becomes of the rest of the answer", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* receiver(
+        (response) => void response.writeHead(202, { "retry-after": "7" }).write("so far")
+      )
+      expect(yield* posted(url)).toEqual({ status: 202, excerpt: "so far", retryAfter: "7" })
+      const { url: other } = yield* receiver((response) => response.writeHead(204, { "content-length": "5" }).flushHeaders())
+      expect(yield* posted(other)).toEqual({ status: 204, excerpt: "", retryAfter: null })
+      expect(received).toHaveLength(1)
+    })
+  )
+
+  it.live("takes nothing that comes before the answer for the answer", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((response) => {
+        response.writeProcessing()
+        response.writeEarlyHints({ link: "</style.css>; rel=preload", "retry-after": "7" })
+        response.writeHead(503).end("busy")
+      })
+      expect(yield* posted(url)).toEqual({ status: 503, excerpt: "busy", retryAfter: null })
+    })
+  )
+
+  it.live("lets no endpoint wait for the slow ones of its host", () =>
+    Effect.gen(function* () {
+      const SLOW = 4 * CONNECTIONS_PER_ENDPOINT
+      const waiting: Array<() => void> = []
+      const { url } = yield* receiver((response, { path }) => {
+        if (path === "/hook") return void waiting.push(() => response.end("late"))
+        response.end("at once")
+        for (const answer of waiting) answer()
+      })
+      const bounds = { nameMs: 5_000, connectMs: 5_000, wholeMs: 10_000 }
+      const sender = Context.get(yield* Layer.build(Layer.provide(tenantConnection(bounds), policy({}))), WebhookSender)
+      const send = (to: string) => Effect.map(sender.post({ url: to, headers: {}, body: "{}" }), ({ excerpt }) => excerpt)
+      const slow = Effect.forEach(Array(SLOW).fill(url), send, { concurrency: "unbounded" })
+      const ending = yield* Effect.forkChild(slow)
+      const arrived = Effect.sync(() => waiting.length)
+      yield* eventually(arrived, (count) => count === SLOW)
+      expect(yield* send(new URL("/other", url).href)).toBe("at once")
+      expect(yield* Fiber.join(ending)).toEqual(Array(SLOW).fill("late"))
+    })
+  )
+
+  it.live("says that an endpoint was too slow when it said no status", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver(() => {})
+      expect(yield* posted(url)).toEqual({ status: null, excerpt: `no answer within ${WHOLE_MS} ms`, retryAfter: null })
+    })
+  )
+
+  it.live("gives up an endpoint that does not finish connecting long before the whole attempt's end", () =>
+    Effect.gen(function* () {
+      const { url } = yield* mute
+      expect(yield* posted(url, 100, 20_000)).toMatchObject({ status: null, excerpt: expect.stringMatching(/^Connect Timeout/) })
+    })
+  )
+
+  it.effect("lets connecting take 5 s, by http and by https", () =>
+    Effect.gen(function* () {
+      connecting.length = 0
+      yield* Layer.build(Layer.provide(TenantConnection, policy({})))
+      expect(connecting).toEqual([5_000, 5_000])
+    })
+  )
+})
