@@ -1,5 +1,5 @@
 import { Redacted } from "effect"
-import { boolean, httpUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl } from "./ConfigRules.ts"
+import { boolean, collectorUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl } from "./ConfigRules.ts"
 import { databaseWay, isVerified } from "./persistence/DatabaseUrl.ts"
 
 /** Where the database is. */
@@ -48,7 +48,7 @@ const COLLECTORS_HEADERS = /^OTEL_(\w+_)?HEADERS$/
 
 /** What leaves to a collector is a list of attributes without a secret; what lets it in is one. */
 export const collector = (read: Reader, mistakes: Array<string>, signal: string) => {
-  const url = read.optional(`${signal}_ENDPOINT`, httpUrl)
+  const url = read.optional(`${signal}_ENDPOINT`, collectorUrl)
   if (url === null || !isPlain(url)) return url
   const secret = hasUser(url) ? "its own user and password" : read.named(COLLECTORS_HEADERS)
   if (secret !== undefined)

@@ -105,6 +105,9 @@ const urlWith = (meaning: string, protocols: ReadonlyArray<string>): Rule<string
 
 export const httpUrl = urlWith("an http or https address", ["http:", "https:"])
 
+/** May hold a user and a password, also where it is no address: its text is never shown. */
+export const collectorUrl: Rule<string> = { ...httpUrl, isSecret: true }
+
 /** A rate such as `500/s:1000`: so many a second, minute or hour, and how many at once. */
 export const rate: Rule<RateLimit | "off"> = {
   meaning: "off, or a rate and its burst such as 500/s:1000",

@@ -155,7 +155,12 @@ describe("the settings", () => {
 
   it.effect("never show a secret, whether it is right or wrong", () =>
     Effect.gen(function* () {
-      const secrets = { DATABASE_URL: "not-a-url-pw", MASTER_KEY: "my-wrong-master-key", REDIS_URL: "not-redis-pw" }
+      const secrets = {
+        DATABASE_URL: "not-a-url-pw",
+        MASTER_KEY: "my-wrong-master-key",
+        REDIS_URL: "not-redis-pw",
+        OTEL_EXPORTER_OTLP_ENDPOINT: "htp://user:not-a-collector-pw@collector.example"
+      }
       const shown = (yield* mistakes(secrets)).join("\n")
       for (const secret of Object.values(secrets)) expect(shown).not.toContain(secret)
       const right = yield* read({ DATABASE_URL, MASTER_KEY })

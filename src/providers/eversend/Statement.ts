@@ -33,7 +33,7 @@ export const statement = (client: Client, deadline: Deadline): NonNullable<Provi
       for (const wire of transactions) {
         const line = lineOf(wire)
         if (line === undefined) {
-          yield* Effect.logError("a line of Eversend's statement cannot be read", { transaction: wire.transactionId })
+          yield* Effect.logError("a line of Eversend's statement cannot be read", { provider_reference: wire.transactionId })
           return yield* new ProviderError()
         }
         if (line !== "other" && line.at >= start && line.at < start + DAY_MS) lines.push(line)

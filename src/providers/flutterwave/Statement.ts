@@ -46,7 +46,7 @@ const listing = (client: Client, deadline: Deadline, start: Instant) =>
       for (const one of data) {
         const line = lineOf(one)
         if (line === undefined) {
-          yield* Effect.logError("a line of Flutterwave's statement cannot be read", { transaction: one.id })
+          yield* Effect.logError("a line of Flutterwave's statement cannot be read", { provider_reference: one.id })
           return yield* new ProviderError()
         }
         if (line !== "other") lines.push(line)
