@@ -39,7 +39,7 @@ const run = async (cluster: Cluster, effort: Effort): Promise<Measured> => {
     const measured: Array<Awaited<ReturnType<typeof measuredAt>>> = []
     for (const [place, to] of sizes.entries()) {
       await whileLoading(cluster, () => givenPast(grown.bench, { tenants, from: sizes[place - 1] ?? 0, to }))
-      measured.push(await measuredAt(cluster, effort, grown, empty, tenants))
+      measured.push(await measuredAt(cluster, effort, { grown, empty }, tenants))
     }
     const sweeping = await besideSweeps(grown, tenants)
     const { seconds, unfinished } = await verified(grown.bench)
@@ -62,7 +62,12 @@ const run = async (cluster: Cluster, effort: Effort): Promise<Measured> => {
   }
 }
 
-const measuredAt = async (cluster: Cluster, effort: Effort, grown: Side, empty: Side, tenants: number) => {
+const measuredAt = async (
+  cluster: Cluster,
+  effort: Effort,
+  { empty, grown }: { readonly grown: Side; readonly empty: Side },
+  tenants: number
+) => {
   const costs = await costing(cluster)
   const [ours, theirs] = [grown, empty].map(({ bench, ledger }) => {
     const each: Array<Cost> = []

@@ -28,22 +28,23 @@ export const payoutRequest = (key: Key, port: number): Buffer => {
     narration: "invoice 4711",
     metadata: { order: `o-${made}`, customer: "c-1" }
   })
-  return signed(key, port, "POST", "/v1/payouts", body, `k-${run}-${made}`)
+  return signed(key, port, { method: "POST", path: "/v1/payouts", body, idempotencyKey: `k-${run}-${made}` })
 }
 
 export const readRequest = (key: Key, port: number, reference: string): Buffer => {
   made++
-  return signed(key, port, "GET", `/v1/payouts/${reference}`, "", undefined)
+  return signed(key, port, { method: "GET", path: `/v1/payouts/${reference}`, body: "" })
 }
 
-const signed = (
-  key: Key,
-  port: number,
-  method: string,
-  path: string,
-  body: string,
-  idempotencyKey: string | undefined
-): Buffer => {
+interface Call {
+  readonly method: string
+  readonly path: string
+  readonly body: string
+  /** Only what has a body needs one. */
+  readonly idempotencyKey?: string
+}
+
+const signed = (key: Key, port: number, { body, idempotencyKey, method, path }: Call): Buffer => {
   const host = `127.0.0.1:${port}`
   const timestamp = String(Math.floor(Date.now() / 1000))
   const nonce = `n-${run}-${String(made).padStart(12, "0")}`

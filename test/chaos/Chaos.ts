@@ -152,7 +152,7 @@ const play = async (stage: Stage) => {
   )
   const executions = async (): Promise<ReadonlyArray<Execution>> =>
     JSON.parse(await (await fetch(`${stage.simulatorUrl}/__simulator/executions`)).text())
-  const evidence = await settle(operations, tenants, any, executions, heard, tooLate, () => lookAgain(stage))
+  const evidence = await settle({ operations, tenants, any, executions, heard, tooLate, lookAgain: () => lookAgain(stage) })
   const verdict = judge(evidence)
   const ledger = await stage.command("ledger", "verify")
   const reconciled = await reconciliation(stage)
@@ -189,32 +189,35 @@ const play = async (stage: Stage) => {
   process.exitCode = faults.length === 0 && ran.ledger_ok ? 0 : 1
 }
 
+interface Settling {
+  readonly operations: ReadonlyArray<Operation>
+  readonly tenants: ReadonlyArray<Key>
+  /** Any of the gateways. */
+  readonly any: () => Address
+  readonly executions: () => Promise<ReadonlyArray<Execution>>
+  readonly heard: Evidence["heard"]
+  readonly tooLate: () => boolean
+  readonly lookAgain: () => Promise<void>
+}
+
 /** Reads everything until nothing changes any more that still can. */
-const settle = async (
-  operations: ReadonlyArray<Operation>,
-  tenants: ReadonlyArray<Key>,
-  any: () => Address,
-  executions: () => Promise<ReadonlyArray<Execution>>,
-  heard: Evidence["heard"],
-  tooLate: () => boolean,
-  again: () => Promise<void>
-): Promise<Evidence> => {
+const settle = async ({ any, executions, heard, lookAgain, operations, tenants, tooLate }: Settling): Promise<Evidence> => {
   const records = new Map<string, Readonly<Record<string, unknown>>>()
   const floats = new Map<string, Readonly<Record<string, number>>>()
   const read = async ({ kind, reference, tenant }: Operation) => {
-    const answer = await send(any(), tenant, "GET", `/v1/${kind}s/${reference}`)
+    const answer = await send(any(), tenant, { method: "GET", target: `/v1/${kind}s/${reference}` })
     if (answer?.body.data !== undefined) records.set(reference ?? "", answer.body.data)
   }
   let isTimeToLook = () => true
   for (;;) {
     if (isTimeToLook()) {
-      await again()
+      await lookAgain()
       isTimeToLook = after(LOOK_AGAIN_EVERY_MS)
     }
     const moving = operations.filter(({ reference }) => reference !== undefined && !isAtRest(records.get(reference)))
     await each(moving, read)
     for (const tenant of tenants) {
-      const answer = await send(any(), tenant, "GET", "/v1/float")
+      const answer = await send(any(), tenant, { method: "GET", target: "/v1/float" })
       const [position] = JSON.parse(JSON.stringify(answer?.body.data ?? []))
       floats.set(tenant.app_id, position ?? {})
     }

@@ -25,14 +25,18 @@ export interface Answer {
 
 const ANSWER_WITHIN_MS = 15_000
 
+export interface Request {
+  readonly method: string
+  readonly target: string
+  readonly body?: object
+  readonly idempotencyKey?: string
+}
+
 /** Undefined where no whole answer came: the client knows nothing. */
 export const send = async (
   gateway: { readonly host: string; readonly url: string },
   key: Key,
-  method: string,
-  target: string,
-  body?: object,
-  idempotencyKey?: string
+  { body, idempotencyKey, method, target }: Request
 ): Promise<Answer | undefined> => {
   const text = body === undefined ? "" : JSON.stringify(body)
   const timestamp = String(Math.floor(Date.now() / 1000))

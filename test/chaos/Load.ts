@@ -74,7 +74,12 @@ export const perform = async (
   const target = operation.kind === "payout" ? "/v1/payouts" : "/v1/collections"
   for (let attempt = 0; attempt < ATTEMPTS_AT_MOST; attempt++) {
     operation.attempts++
-    const answer = await send(gateway(), operation.tenant, "POST", target, operation.body, operation.key)
+    const answer = await send(gateway(), operation.tenant, {
+      method: "POST",
+      target,
+      body: operation.body,
+      idempotencyKey: operation.key
+    })
     note(operation, answer)
     if (operation.settled !== undefined || isOver()) return
     await pause(PAUSE_MS)

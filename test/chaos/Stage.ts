@@ -95,21 +95,26 @@ const opened = async (dataDir: string, life: Life, more: Variables): Promise<Omi
     WEBHOOK_SCHEDULE: "0s,1s,2s,4s,8s,15s,30s,1m,2m",
     ...more
   }
-  const actor = (name: string, args: ReadonlyArray<string>, variables: Variables, ready: string) => {
-    const made = child(name, args, variables, dataDir, ready, life)
+  const actor = (of: Child) => {
+    const made = child(of, dataDir, life)
     life.ends.push(made.kill)
     return made
   }
-  const simulator = actor("simulator", ["simulator"], shared, `http://127.0.0.1:${simulatorPort}/__simulator/ready`)
+  const simulator = actor({
+    name: "simulator",
+    args: ["simulator"],
+    variables: shared,
+    ready: `http://127.0.0.1:${simulatorPort}/__simulator/ready`
+  })
   await simulator.start()
   const provided = { ...shared, ...(await accounts(`http://127.0.0.1:${simulatorPort}`)) }
   const gateway = (name: string, port: number | undefined, management: number | undefined) =>
-    actor(
+    actor({
       name,
-      ["serve"],
-      { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management) },
-      `http://127.0.0.1:${port}/health`
-    )
+      args: ["serve"],
+      variables: { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management) },
+      ready: `http://127.0.0.1:${port}/health`
+    })
   const first = gateway("gateway one", firstPort, firstManagement)
   const second = gateway("gateway two", secondPort, secondManagement)
   const command = (...args: ReadonlyArray<string>) => run(provided, args)
@@ -139,14 +144,15 @@ const accounts = async (control: string): Promise<Variables> => {
   return { EVERSEND_BASE_URL: providers["eversend"]?.base_url ?? "", ...Object.fromEntries(modes) }
 }
 
-const child = (
-  name: string,
-  args: ReadonlyArray<string>,
-  variables: Variables,
-  dataDir: string,
-  ready: string,
-  life: Life
-): Actor => {
+interface Child {
+  readonly name: string
+  readonly args: ReadonlyArray<string>
+  readonly variables: Variables
+  /** An address that answers once it is up. */
+  readonly ready: string
+}
+
+const child = ({ args, name, ready, variables }: Child, dataDir: string, life: Life): Actor => {
   let running: ChildProcess | undefined
   const log = openSync(join(dataDir, `${name.replace(" ", "-")}.log`), "a")
   const answers = () =>

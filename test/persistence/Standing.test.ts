@@ -22,8 +22,16 @@ const given = Effect.gen(function* () {
   return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, Standing) }
 })
 
-/** Payouts that are `status`, begun `age` ago, the last news about which is `fact`. */
-const payouts = (sql: SqlClient.SqlClient, count: number, status: string, age: string, fact: string) => sql`
+interface Payouts {
+  readonly count: number
+  readonly status: string
+  /** How long ago they began. */
+  readonly age: string
+  /** What was heard of them last. */
+  readonly fact: string
+}
+
+const givenPayouts = (sql: SqlClient.SqlClient, { age, count, fact, status }: Payouts) => sql`
   WITH made AS (
     INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, next_ask_at, created_at)
     SELECT 'acme', upper(left(md5(${status + age + fact} || n), 26)), 'live', 'payout', ${status}, false, 'alpha', 1, '{}', now(),
@@ -37,10 +45,10 @@ const payouts = (sql: SqlClient.SqlClient, count: number, status: string, age: s
 it.live("counts what is open by age and what nobody knows, and reads no more than that, however long the past is", () =>
   Effect.gen(function* () {
     const { sql, standing } = yield* given
-    yield* payouts(sql, 20_000, "successful", "2 hours", "Succeeded")
-    yield* payouts(sql, 2, "pending", "30 seconds", "Accepted")
-    yield* payouts(sql, 3, "pending", "5 minutes", "Unknown")
-    yield* payouts(sql, 1, "pending", "2 days", "NotFound")
+    yield* givenPayouts(sql, { count: 20_000, status: "successful", age: "2 hours", fact: "Succeeded" })
+    yield* givenPayouts(sql, { count: 2, status: "pending", age: "30 seconds", fact: "Accepted" })
+    yield* givenPayouts(sql, { count: 3, status: "pending", age: "5 minutes", fact: "Unknown" })
+    yield* givenPayouts(sql, { count: 1, status: "pending", age: "2 days", fact: "NotFound" })
     yield* sql`ANALYZE`
     const [picture, scans] = yield* sql.withTransaction(
       Effect.all([

@@ -70,7 +70,7 @@ const play = async (stage: Stage): Promise<boolean> => {
   const kills = await load(stage, tenants)
   const loaded = performance.now()
   say(`load over, all healed: ${payoutsOf(tenants).length} payouts, ${kills} kills; settling`)
-  const settled = await settle(tenants, any, books, begun, say)
+  const settled = await settle(tenants, any, books, { since: begun, say })
   const ended = performance.now()
   const ledger = await stage.command("ledger", "verify")
   if (ledger.code !== 0) say(`ledger verify: ${ledger.errors} ${JSON.stringify(ledger.json)}`)

@@ -29,8 +29,7 @@ export const settle = async (
   tenants: ReadonlyArray<Tenant>,
   any: () => Address,
   books: Books,
-  since: string,
-  say: (line: string) => void
+  { say, since }: { readonly since: string; readonly say: (line: string) => void }
 ): Promise<Settled> => {
   const started = performance.now()
   const versions = new Map<string, number>()
@@ -70,7 +69,7 @@ export const settle = async (
 }
 
 const readVersion = async ({ reference = "", tenant }: Operation, any: () => Address, versions: Map<string, number>) => {
-  const record = (await send(any(), tenant, "GET", `/v1/payouts/${reference}`))?.body.data
+  const record = (await send(any(), tenant, { method: "GET", target: `/v1/payouts/${reference}` }))?.body.data
   if (record?.["status"] === "successful") versions.set(reference, Number(record["version"]))
 }
 

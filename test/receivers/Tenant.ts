@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { type Key, send } from "../chaos/Client.ts"
+import { type Key, type Request, send } from "../chaos/Client.ts"
 import type { Operation } from "../chaos/Load.ts"
 import type { Address, Stage } from "../chaos/Stage.ts"
 import { gateway } from "../commands/Gateway.ts"
@@ -43,7 +43,11 @@ const givenTenant = async (stage: Stage, share: number, index: number, kind: Kin
   const money = ["--currency", "UGX", "--amount-minor", String(CREDIT)]
   await must("float", "credit", appId, "--mode", "live", ...money, "--external-id", "given", "--note", "given")
   const receiver = await openReceiver(kind, DRIP_MS)
-  const put = await send(stage.gateways[0], key, "PUT", "/v1/webhooks/endpoint", { url: receiver.url, events: EVENT_TYPES })
+  const put = await send(stage.gateways[0], key, {
+    method: "PUT",
+    target: "/v1/webhooks/endpoint",
+    body: { url: receiver.url, events: EVENT_TYPES }
+  })
   if (put?.status !== 200) throw new Error(`the endpoint of ${kind.name} was not set`)
   receiver.learn(String(put.body.data?.["secret"]))
   return { key, receiver, operations: Array.from({ length: share }, (_, made) => payout(key, index, made)) }
@@ -68,26 +72,31 @@ const payout = (tenant: Key, index: number, made: number): Operation => {
 
 /** With its own calls only: the endpoint enabled again where it was disabled, which is answered, and what is parked asked for again. */
 export const repair = async ({ key, receiver }: Tenant, any: () => Address, since: string): Promise<boolean> => {
-  const standing = await asked(key, any, "GET", "/v1/webhooks/endpoint")
+  const standing = await call(key, any, { method: "GET", target: "/v1/webhooks/endpoint" })
   const wasDisabled = standing?.["enabled"] === false
   if (wasDisabled) {
-    await asked(key, any, "PUT", "/v1/webhooks/endpoint", { url: receiver.url, events: EVENT_TYPES })
+    await call(key, any, {
+      method: "PUT",
+      target: "/v1/webhooks/endpoint",
+      body: { url: receiver.url, events: EVENT_TYPES }
+    })
     // What happened while it was disabled has no delivery yet.
     await recover(key, any, since)
   }
-  const list = await asked(key, any, "GET", "/v1/webhooks/deliveries?limit=100&status=parked")
+  const list = await call(key, any, { method: "GET", target: "/v1/webhooks/deliveries?limit=100&status=parked" })
   const { items = [] }: { items?: ReadonlyArray<{ id: string }> } = JSON.parse(JSON.stringify(list ?? {}))
-  for (const { id } of items) await asked(key, any, "POST", `/v1/webhooks/deliveries/${id}/redeliver`)
+  for (const { id } of items) await call(key, any, { method: "POST", target: `/v1/webhooks/deliveries/${id}/redeliver` })
   return wasDisabled
 }
 
 /** Whether it was answered. */
 export const recover = async (key: Key, any: () => Address, since: string): Promise<boolean> =>
-  (await asked(key, any, "POST", "/v1/webhooks/recover", { since })) !== undefined
+  (await call(key, any, { method: "POST", target: "/v1/webhooks/recover", body: { since } })) !== undefined
 
 /** Undefined where no answer came. A refusal is a mistake of these calls, which must not look like an event that was lost. */
-const asked = async (key: Key, any: () => Address, method: string, target: string, body?: object) => {
-  const answer = await send(any(), key, method, target, body)
+const call = async (key: Key, any: () => Address, request: Request) => {
+  const { method, target } = request
+  const answer = await send(any(), key, request)
   if (answer !== undefined && answer.status !== 200 && answer.status < 500)
     throw new Error(`${method} ${target} is answered ${answer.status} ${answer.body.error?.code}`)
   return answer?.status === 200 ? answer.body.data : undefined

@@ -138,7 +138,7 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
-      yield* changeCorridor(gateway, "ZM", "momo", { active: false, inactiveReason: "maintenance" })
+      yield* changeCorridor(gateway, { country: "ZM", method: "momo" }, { active: false, inactiveReason: "maintenance" })
       expect((yield* tenant.get(CORRIDORS)).body.data).toContainEqual(
         expect.objectContaining({ country: "ZM", direction: "payout", active: false, inactive_reason: "maintenance" })
       )

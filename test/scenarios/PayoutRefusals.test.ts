@@ -47,7 +47,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a payout is refused fo
   it.effect("the floor and the top of each method, to the unit", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
-      yield* changeCorridor(gateway, "UG", "wallet", { maximum: minor(50_000n) })
+      yield* changeCorridor(gateway, { country: "UG", method: "wallet" }, { maximum: minor(50_000n) })
       const tenant = yield* tenantOn(gateway, 1_000_000n)
       const sent = (body: object) => Effect.map(tenant.post(PAYOUTS, body), said)
       const below = (minimum_minor: number, method: string) => refused("amount_below_minimum", { minimum_minor, method })
@@ -74,14 +74,14 @@ layer(Stack.layer(), { excludeTestServices: true })("what a payout is refused fo
       expect(yield* sent(momoPayout("1234", { currency: "KES" }))).toStrictEqual(nowhere("momo", "UG", "KES"))
       const across = momoPayout("1234", { destination_currency: "KES", amount_type: "SOURCE" })
       expect(yield* sent(across)).toStrictEqual(nowhere("momo", "UG", "KES"))
-      yield* changeCorridor(gateway, "RW", "momo", { active: false })
+      yield* changeCorridor(gateway, { country: "RW", method: "momo" }, { active: false })
       const rwanda = momoPayout("", {
         country: "RW",
         currency: "RWF",
         destination: { type: "momo", msisdn: "250788001234", network: "MTN", country: "RW" }
       })
       expect(yield* sent(rwanda)).toStrictEqual(nowhere("momo", "RW", "RWF"))
-      yield* changeCorridor(gateway, "RW", "momo", { active: true })
+      yield* changeCorridor(gateway, { country: "RW", method: "momo" }, { active: true })
       expect(yield* sent(rwanda)).toMatchObject({ code: "insufficient_tenant_float" })
     })
   )
@@ -89,7 +89,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a payout is refused fo
   it.effect("the first refusal in the contract's order, before any provider call", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
-      yield* changeCorridor(gateway, "KE", "momo", { maximum: minor(60_000n) })
+      yield* changeCorridor(gateway, { country: "KE", method: "momo" }, { maximum: minor(60_000n) })
       const capabilities: ReadonlyArray<Capability> = ["collections"]
       const noGrant = yield* tenantOn(gateway, 0n, { capabilities, status: "frozen" })
       const frozen = yield* tenantOn(gateway, 0n, { status: "frozen" })

@@ -114,7 +114,7 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
   it.effect("pays across a border: a fixed source, or a fixed destination", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
-      yield* changeCorridor(gateway, "GH", "momo", { destinationCurrencies: ["GHS", "KES"] })
+      yield* changeCorridor(gateway, { country: "GH", method: "momo" }, { destinationCurrencies: ["GHS", "KES"] })
       const tenant = yield* tenantOn(gateway, 100_000n, { currency: "GHS" })
       const destination = { type: "momo", msisdn: "254712001234", network: "MPESA", country: "KE" }
       const across = { currency: "GHS", country: "GH", destination_currency: "KES", destination }

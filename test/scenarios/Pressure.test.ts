@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Database } from "../../src/persistence/Database.ts"
 import { simulatedMtn } from "../../src/simulator/mtn/Accounts.ts"
 import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
-import { type Answer, eventually, type Key, referenceOf, said, signed } from "../support/SignedClient.ts"
+import { type Answer, eventually, type Key, referenceOf, said, signingHeaders } from "../support/SignedClient.ts"
 import { changeCorridor, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
 
 const PAYOUTS = "/v1/payouts"
@@ -30,7 +30,7 @@ const bare = (gateway: Gateway, key: Key, body: object, idempotencyKey: string) 
     const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey }
     const answer = await fetch(`${gateway.url}${PAYOUTS}`, {
       method: "POST",
-      headers: { ...headers, ...signed(gateway.host, key, "POST", PAYOUTS, text) },
+      headers: { ...headers, ...signingHeaders(gateway.host, key, { method: "POST", target: PAYOUTS, body: text }) },
       body: text
     })
     const received = await answer.text()
@@ -109,7 +109,7 @@ layer(Stack.layer(settings, { beside: [mtn] }), { excludeTestServices: true, tim
         Effect.gen(function* () {
           const { gateway } = yield* Stack
           const sql = Context.get(gateway.context, SqlClient.SqlClient)
-          yield* changeCorridor(gateway, "UG", "momo", { providers: ["mtn"] }, "collection")
+          yield* changeCorridor(gateway, { country: "UG", method: "momo", direction: "collection" }, { providers: ["mtn"] })
           const [patient, other] = [yield* tenantOn(gateway, 1_000_000n), yield* tenantOn(gateway, 0n)]
           const waiting = yield* Effect.forkChild(unanswered(patient, ALONE))
           yield* allOpen(patient, ALONE)

@@ -9,7 +9,7 @@ layer(Stack.layer(), { excludeTestServices: true })("a corridor whose row requir
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
-      yield* changeCorridor(gateway, "UG", "momo", { requiresRedirectUrl: true }, "collection")
+      yield* changeCorridor(gateway, { country: "UG", method: "momo", direction: "collection" }, { requiresRedirectUrl: true })
       const before = yield* callsOf(simulator)
       expect(said(yield* tenant.post("/v1/collections", momoCharge("1234"), "one"))).toStrictEqual({
         status: 422,

@@ -50,9 +50,9 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
-      yield* changeCorridor(gateway, "KE", "bank", { active: false })
+      yield* changeCorridor(gateway, { country: "KE", method: "bank" }, { active: false })
       expect((yield* tenant.get(`${BANKS}/KE`)).body.data).toStrictEqual([])
-      yield* changeCorridor(gateway, "KE", "bank", { active: true })
+      yield* changeCorridor(gateway, { country: "KE", method: "bank" }, { active: true })
       expect((yield* tenant.get(`${BANKS}/KE`)).body.data).toHaveLength(2)
     })
   )

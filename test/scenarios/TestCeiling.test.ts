@@ -37,7 +37,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the ceiling of test mode", 
     () =>
       Effect.gen(function* () {
         const { gateway } = yield* Stack
-        yield* changeCorridor(gateway, "GH", "momo", { destinationCurrencies: ["GHS", "KES"] })
+        yield* changeCorridor(gateway, { country: "GH", method: "momo" }, { destinationCurrencies: ["GHS", "KES"] })
         const wish = { currency: "GHS", mode: "test" } as const
         const tenant = yield* tenantOn(gateway, 6_500n, wish)
         const poor = yield* tenantOn(gateway, 0n, wish)

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
 import { momoPayout } from "../support/GivenRequests.ts"
-import { type Answer, client, referenceOf, said, signed } from "../support/SignedClient.ts"
+import { type Answer, client, referenceOf, said, signingHeaders } from "../support/SignedClient.ts"
 import { callsOf, executionsOf, gatewayOn, givenStack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 
 const PAYOUTS = "/v1/payouts"
@@ -22,7 +22,8 @@ describe("two nodes on one database", () => {
     Effect.gen(function* () {
       const { one, tenantWith, two } = yield* givenNodes
       const { key, onOne, onTwo } = yield* tenantWith(0n)
-      const withNonce = (host: string, nonce: string) => signed(host, key, "GET", "/v1/float", "", undefined, nonce)
+      const withNonce = (host: string, nonce: string) =>
+        signingHeaders(host, key, { method: "GET", target: "/v1/float", body: "", nonce })
       const nonce = "one-nonce-for-both-nodes"
       expect(said(yield* onOne.call("GET", "/v1/float", undefined, withNonce(one.host, nonce)))).toStrictEqual({ status: 200 })
       const refused = { status: 401, code: "unauthorized", class: "retriable", details: {} }

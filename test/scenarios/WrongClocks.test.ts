@@ -25,7 +25,7 @@ const givenNodes = Effect.gen(function* () {
   const mtn = simulatedMtn.simulated(simulatedMtn.accounts({ baseUrl: "", timeoutMs: 1000 }))
   const { database, gateway: right, simulator } = yield* givenStack(OVERRIDES, { beside: [mtn] })
   // MTN's answer that it does not know a reference is proof after a grace of minutes.
-  yield* changeCorridor(right, "UG", "momo", { providers: ["mtn"] })
+  yield* changeCorridor(right, { country: "UG", method: "momo" }, { providers: ["mtn"] })
   const clock = yield* Clock.Clock
   const node = Effect.fnUntraced(function* (ms: number) {
     const port = yield* freePort

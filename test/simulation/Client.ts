@@ -43,8 +43,15 @@ export const wish = (random: Random): Wish => {
   return { appId, mode, kind, amount, party }
 }
 
-/** `quoteId` is that of an exchange, `code` what the payer of a charge typed already. */
-export const operation = (asked: Wish, key: string, askedAt: number, quoteId: string, code: Code | null): Operation => {
+/** What was known before it was asked. */
+interface Given {
+  /** Of an exchange; empty for everything else. */
+  readonly quoteId: string
+  /** What the payer of a charge typed already. */
+  readonly code: Code | null
+}
+
+export const operation = (asked: Wish, key: string, askedAt: number, { code, quoteId }: Given): Operation => {
   const { amount, kind, party } = asked
   const terms = { amount_minor: Number(amount), currency: "UGX", country: "UG", method: "momo" }
   const bodies = {

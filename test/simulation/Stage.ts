@@ -20,6 +20,13 @@ export interface Process {
   readonly services: NodeServices
 }
 
+/** What the processes work against, and what draws the chances. */
+interface Played {
+  readonly random: Random
+  readonly world: World
+  readonly endpoint: Endpoint
+}
+
 /** Two processes, the clock, and what happens to them: `begin` once. */
 export class Stage {
   /** Every choice, answer and event in its order: what has to be the same when the seed is played again. */
@@ -36,7 +43,7 @@ export class Stage {
   readonly #endpoint: Endpoint
   readonly #processes: Array<Process> = []
 
-  constructor(random: Random, testbed: Testbed, world: World, endpoint: Endpoint, now: number) {
+  constructor(testbed: Testbed, { endpoint, random, world }: Played, now: number) {
     this.#random = random
     this.#testbed = testbed
     this.#world = world

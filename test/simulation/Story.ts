@@ -41,6 +41,16 @@ const TRIES_AT_MOST = 60
 /** How one request is sent to a node, and whether another one stood beside it when it was answered. */
 type Ask = (process?: Process, beside?: () => string | null) => Effect.Effect<void>
 
+/** One request as it leaves its client. */
+interface Sent {
+  readonly body: Uint8Array
+  readonly key: string | null
+  readonly asked: Parameters<typeof request>[2]
+}
+
+/** What the client does with the answer that it hears. */
+type Heard = (answer: Omit<Operation["answers"][number], "beside">) => void
+
 /** What two gateways, their tenants and their providers do, chosen by a seed; `begin` once, then steps, then `end`. */
 export class Story {
   readonly world: World
@@ -58,7 +68,7 @@ export class Story {
     this.#random = seeded(seed)
     this.world = new World(this.#random)
     this.endpoint = new Endpoint(this.#random, (line) => this.stage.log.push(line))
-    this.stage = new Stage(this.#random, testbed, this.world, this.endpoint, now)
+    this.stage = new Stage(testbed, { random: this.#random, world: this.world, endpoint: this.endpoint }, now)
     this.#needsCode = customerAction === "otp"
   }
 
@@ -114,7 +124,7 @@ export class Story {
         if (quoteId === "") return
       }
       const code = yield* this.#codeBefore(asked)
-      const made = operation(asked, key, this.stage.now, quoteId, code)
+      const made = operation(asked, key, this.stage.now, { quoteId, code })
       this.told.push(made)
       yield* goOn(made)
     })
@@ -193,7 +203,9 @@ export class Story {
   /** The client hears the answer, or nothing at all. */
   #ask(one: Operation): Ask {
     return (process, beside = () => null) =>
-      this.#sent(one, one.body, one.key, { kind: one.kind }, process, (answer) => hear(one, { ...answer, beside: beside() }))
+      this.#send(one, { body: one.body, key: one.key, asked: { kind: one.kind } }, process, (answer) =>
+        hear(one, { ...answer, beside: beside() })
+      )
   }
 
   /** Says a code, with a key or without one; the same again where it is asked again. */
@@ -202,24 +214,16 @@ export class Story {
     const reference = one.reference ?? ""
     const body = authorization(one, { pinId: one.pinId ?? "", pin })
     return (process) =>
-      this.#sent(
+      this.#send(
         one,
-        body,
-        key,
-        { kind: "authorize", reference },
+        { body, key, asked: { kind: "authorize", reference } },
         process,
         (answer) => void one.said.push({ ...answer, key, pin })
       )
   }
 
-  #sent(
-    one: Operation,
-    body: Uint8Array,
-    key: string | null,
-    asked: Parameters<typeof request>[2],
-    process: Process | undefined,
-    heard: (answer: Omit<Operation["answers"][number], "beside">) => void
-  ): Effect.Effect<void> {
+  /** `process` is the node that it comes to; any where none is named. */
+  #send(one: Operation, { asked, body, key }: Sent, process: Process | undefined, heard: Heard): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { stage } = this
       const { node, services } = process ?? stage.any()

@@ -22,7 +22,7 @@ export const everyProvider = Stack.layer({}, { beside: everyOther })
 /** Who serves Ghana's mobile money, in order. */
 export const routed = Effect.fnUntraced(function* (gateway: Gateway, names: ReadonlyArray<string>) {
   for (const direction of ["collection", "payout"] as const)
-    yield* changeCorridor(gateway, "GH", "momo", { providers: names }, direction)
+    yield* changeCorridor(gateway, { country: "GH", method: "momo", direction }, { providers: names })
 })
 
 /** A tenant whose money goes to one provider wherever a corridor has it. */

@@ -31,7 +31,11 @@ export const client = (gateway: Address, key: Key) => {
       const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body)
       const answer = await fetch(`${gateway.url}${target}`, {
         method,
-        headers: { "content-type": "application/json", ...signed(gateway.host, key, method, target, text), ...headers },
+        headers: {
+          "content-type": "application/json",
+          ...signingHeaders(gateway.host, key, { method, target, body: text }),
+          ...headers
+        },
         ...(text === "" ? {} : { body: text })
       })
       const received = await answer.text()
@@ -77,22 +81,28 @@ export const eventually = Effect.fnUntraced(function* <A, E, R>(ask: Effect.Effe
   }
 })
 
-export const signed = (
+interface ToSign {
+  readonly method: string
+  readonly target: string
+  readonly body: string
+  /** A new one where it is absent. */
+  readonly nonce?: string
+}
+
+/** The four headers that sign a request to `host`. */
+export const signingHeaders = (
   host: string,
   key: Key,
-  method: string,
-  target: string,
-  body: string,
-  at = Math.floor(Date.now() / 1000),
-  nonce = randomBytes(12).toString("hex")
+  { body, method, nonce = randomBytes(12).toString("hex"), target }: ToSign
 ) => {
+  const timestamp = String(Math.floor(Date.now() / 1000))
   const text = signedText({
     appId: key.appId,
     keyId: key.keyId,
     host,
     method,
     target,
-    timestamp: String(at),
+    timestamp,
     nonce,
     bodyHash: createHash("sha256")
       .update(method === "GET" || method === "DELETE" ? "" : body)
@@ -100,7 +110,7 @@ export const signed = (
   })
   return {
     "x-gateway-key": `${key.appId}.${key.keyId}.${key.apiKey}`,
-    "x-gateway-timestamp": String(at),
+    "x-gateway-timestamp": timestamp,
     "x-gateway-nonce": nonce,
     "x-gateway-signature": `v1=${createHmac("sha256", key.secret).update(Option.getOrThrow(text)).digest("hex")}`
   }

@@ -136,13 +136,18 @@ export const creditOn = ({ context }: Gateway, { appId, mode }: Holder, amount: 
     audit: auditEntry()
   })
 
+interface CorridorName {
+  readonly country: string
+  readonly method: string
+  /** Of payouts where none is named. */
+  readonly direction?: Corridor["direction"]
+}
+
 /** A corridor changed as an operator would. */
 export const changeCorridor = Effect.fnUntraced(function* (
   { context }: Gateway,
-  country: string,
-  method: string,
-  change: Partial<Corridor>,
-  direction: Corridor["direction"] = "payout"
+  { country, direction = "payout", method }: CorridorName,
+  change: Partial<Corridor>
 ) {
   const corridors = Context.get(context, Corridors)
   const row = (yield* corridors.list).find(

@@ -16,8 +16,8 @@ const unasked = { RECONCILER_SCHEDULE: "1h" }
 
 const routed = Effect.gen(function* () {
   const stack = yield* Stack
-  yield* changeCorridor(stack.gateway, "UG", "momo", { providers: ["pawapay"] })
-  yield* changeCorridor(stack.gateway, "UG", "momo", { providers: ["pawapay"] }, "collection")
+  yield* changeCorridor(stack.gateway, { country: "UG", method: "momo" }, { providers: ["pawapay"] })
+  yield* changeCorridor(stack.gateway, { country: "UG", method: "momo", direction: "collection" }, { providers: ["pawapay"] })
   return stack
 })
 

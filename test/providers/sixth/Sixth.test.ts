@@ -155,7 +155,7 @@ layer(ContractBench.layer(simulatedSixth), { excludeTestServices: true })("a gat
       const url = `${gateway.url}/webhooks/sixth/${key}`
       yield* control("callbacks", { provider: "sixth", client_id: "simulated-live", url })
       for (const direction of ["payout", "collection"] as const)
-        yield* changeCorridor(gateway, "UG", "momo", { providers: ["sixth"] }, direction)
+        yield* changeCorridor(gateway, { country: "UG", method: "momo", direction }, { providers: ["sixth"] })
       const tenant = yield* tenantOn(gateway)
       const payout = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
       const charge = referenceOf(yield* tenant.post("/v1/collections", momoCharge("1234")))
