@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import { ledgerRules } from "../src/persistence/ledger/LedgerRules.ts"
 import { gateway } from "./commands/Gateway.ts"
 // What holds for the contract, for every link and for the tour: one run for all documents.
+import "./documents/Commands.ts"
 import "./documents/Contract.ts"
 import "./documents/Links.ts"
 import "./documents/Settings.ts"

@@ -14,9 +14,18 @@ export const appId = Argument.String("APP_ID").pipe(
   Argument.withDescription("the tenant: 1 to 40 of a-z, 0-9, _ and -")
 )
 
-export const mode = Flag.Literals("mode", Mode.literals).pipe(Flag.withDescription("which of the tenant's two worlds"))
+export const mode = Flag.Literals("mode", Mode.literals).pipe(Flag.withDescription("live or test"))
 
-export const currency = Flag.Literals("currency", Currency.literals).pipe(Flag.withDescription("one of the twelve currencies"))
+export const providerName = Argument.String("PROVIDER").pipe(Argument.withDescription("a name that `provider list` prints"))
+
+/** Of a transaction. */
+export const reference = Argument.String("REFERENCE").pipe(Argument.withDescription("the transaction's reference"))
+
+export const currencyArgument = Argument.Literals("CURRENCY", Currency.literals).pipe(
+  Argument.withDescription(`the currency: ${Currency.literals.join(", ")}`)
+)
+
+export const currency = Flag.Literals("currency", Currency.literals).pipe(Flag.withDescription("the currency"))
 
 /** A whole number of minor units, more than zero. */
 export const Amount = Schema.BigIntFromString.pipe(

@@ -5,7 +5,7 @@ import { Currency } from "../domain/Currency.ts"
 import { corridorView } from "../domain/View.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { answer } from "./Answer.ts"
-import { Amount, CommaList, Words } from "./Arguments.ts"
+import { Amount, CommaList, currencyArgument, Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { knownProviders } from "./KnownProviders.ts"
 import { audit } from "./Operator.ts"
@@ -35,10 +35,14 @@ const switched = (name: string, description: string) =>
 const set = Command.make(
   "set",
   {
-    country: Argument.String("COUNTRY").pipe(Argument.withSchema(Country)),
-    currency: Argument.Literals("CURRENCY", Currency.literals),
-    direction: Argument.Literals("DIRECTION", Direction.literals),
-    method: Argument.Literals("METHOD", Method.literals),
+    country: Argument.String("COUNTRY").pipe(Argument.withSchema(Country), Argument.withDescription("two letters, such as UG")),
+    currency: currencyArgument,
+    direction: Argument.Literals("DIRECTION", Direction.literals).pipe(
+      Argument.withDescription(`money in or money out: ${Direction.literals.join(", ")}`)
+    ),
+    method: Argument.Literals("METHOD", Method.literals).pipe(
+      Argument.withDescription(`how a person pays or is paid: ${Method.literals.join(", ")}`)
+    ),
     active: switched("active", "whether the corridor is open; a closed one refuses everything"),
     inactiveReason: Flag.String("inactive-reason").pipe(
       Flag.withSchema(Words(200)),

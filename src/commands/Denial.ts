@@ -10,8 +10,11 @@ import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
 
 const LISTED_AT_MOST = 1_000
-const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit"))
-const value = Argument.String("VALUE").pipe(Argument.withSchema(Words(128)))
+const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
+const value = Argument.String("VALUE").pipe(
+  Argument.withSchema(Words(128)),
+  Argument.withDescription("what is denied, as a payout or a charge would name it")
+)
 
 const view = ({ createdAt, kind, masked, reason }: Denial) => ({ kind, masked, reason, created_at: iso(createdAt) })
 

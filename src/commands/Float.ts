@@ -20,7 +20,7 @@ const adjustmentFlags = {
     Flag.withSchema(Words(128)),
     Flag.withDescription("names this adjustment outside: the same one again posts nothing and answers the first result")
   ),
-  note: Flag.String("note").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit"))
+  note: Flag.String("note").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
 }
 
 const adjustCommand = (direction: Adjustment["direction"], description: string) =>

@@ -10,6 +10,8 @@ import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
 
+const callbackId = Argument.String("ID").pipe(Argument.withDescription("the callback, as `inbox list` prints it"))
+
 /** The newest so many are shown. */
 const SHOWN = 200
 
@@ -24,7 +26,7 @@ const list = Command.make(
 
 const replay = Command.make(
   "replay",
-  { id: Argument.String("ID") },
+  { id: callbackId },
   Effect.fn(function* ({ id }) {
     const callbacks = yield* ProviderInbox
     const at = yield* Clock.currentTimeMillis
@@ -32,13 +34,13 @@ const replay = Command.make(
     if (Option.isNone(replayed)) return yield* new Refusal({ message: `there is no callback ${id}` })
     yield* answer(rowView(replayed.value))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Have a callback looked into again: its transaction is looked for and asked for once more"))
+).pipe(Command.withDescription("Process a callback again: find its transaction and ask the provider about it"))
 
 const close = Command.make(
   "close",
   {
-    id: Argument.String("ID"),
-    reason: Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("whose it is, for the audit"))
+    id: callbackId,
+    reason: Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("whose it is, for the audit log"))
   },
   Effect.fn(function* ({ id, reason }) {
     const callbacks = yield* ProviderInbox
@@ -48,7 +50,11 @@ const close = Command.make(
     if (Option.isNone(closed)) return yield* new Refusal({ message: `there is no parked callback ${id}` })
     yield* answer(rowView(closed.value))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("End a parked callback that is about nothing of ours: nothing is asked and nothing is booked"))
+).pipe(
+  Command.withDescription(
+    "Close a parked callback that is not about any transaction of ours; nothing is asked and nothing is booked"
+  )
+)
 
 export const inbox = Command.make("inbox").pipe(
   Command.withDescription("Callbacks of providers, as they were stored"),

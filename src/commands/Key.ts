@@ -29,11 +29,11 @@ const issue = Command.make(
   Effect.fn(function* ({ appId, mode, role }) {
     yield* answer(yield* issueKey(appId, mode, role))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Make a key; its two secrets are shown this once"))
+).pipe(Command.withDescription("Make a key; its two secrets are shown only once"))
 
 const revoke = Command.make(
   "revoke",
-  { appId, keyId: Argument.String("KEY_ID") },
+  { appId, keyId: Argument.String("KEY_ID").pipe(Argument.withDescription("the key, as `key issue` printed it")) },
   Effect.fn(function* ({ appId, keyId }) {
     const tenants = yield* Tenants
     const at = yield* Clock.currentTimeMillis

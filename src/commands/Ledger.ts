@@ -21,6 +21,6 @@ const verify = Command.make(
 ).pipe(Command.withDescription("Recompute every position and record from the postings; exit 1 on any difference"))
 
 export const ledger = Command.make("ledger").pipe(
-  Command.withDescription("The double-entry ledger underneath"),
+  Command.withDescription("The double-entry ledger"),
   Command.withSubcommands([verify])
 )

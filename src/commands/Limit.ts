@@ -1,6 +1,5 @@
 import { Effect, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
-import { Currency } from "../domain/Currency.ts"
+import { Command, Flag } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
 import { Mode } from "../domain/Ids.ts"
 import { type Limit, LimitDirection, limitsFor, Window, windowsOf } from "../domain/Limits.ts"
@@ -8,7 +7,7 @@ import { Corridors } from "../services/ports/Corridors.ts"
 import { Limits } from "../services/ports/Limits.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { answer } from "./Answer.ts"
-import { amountMinor, appId, mode } from "./Arguments.ts"
+import { amountMinor, appId, currencyArgument, mode, providerName } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
@@ -73,7 +72,7 @@ export const limit = Command.make("limit").pipe(
 
 const setCeiling = Command.make(
   "set",
-  { provider: Argument.String("PROVIDER"), currency: Argument.Literals("CURRENCY", Currency.literals), amount: amountMinor },
+  { provider: providerName, currency: currencyArgument, amount: amountMinor },
   Effect.fn(function* ({ amount, currency, provider }) {
     const limits = yield* Limits
     const routed = (yield* (yield* Corridors).list).some((row) => row.providers.includes(provider))

@@ -14,4 +14,4 @@ export const migrate = Command.make(
     Effect.scoped,
     Effect.provide(App.logs)
   )
-).pipe(Command.withDescription("Bring the database's schema up to this program's"))
+).pipe(Command.withDescription("Bring the database schema up to this program's version"))

@@ -1,10 +1,11 @@
 import { Clock, Effect, Layer, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
 import { Standing } from "../services/ports/Standing.ts"
 import { Reconciliation } from "../services/settlement/Reconciliation.ts"
 import { answer } from "./Answer.ts"
+import { providerName } from "./Arguments.ts"
 import { settingsWithProviders } from "./Provider.ts"
 import { Refusal } from "./Refusal.ts"
 
@@ -19,7 +20,7 @@ const reconciliation = Layer.unwrap(Effect.map(settingsWithProviders, App.reconc
 export const reconcile = Command.make(
   "reconcile",
   {
-    provider: Argument.String("PROVIDER"),
+    provider: providerName,
     day: Flag.String("day").pipe(
       Flag.withSchema(Day),
       Flag.withDescription("a UTC day such as 2026-01-31; today if left out"),

@@ -1,11 +1,11 @@
 import { Effect, Layer, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { isReference } from "../domain/Ids.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { recordView } from "../domain/View.ts"
 import { Review } from "../services/settlement/Review.ts"
 import { answer } from "./Answer.ts"
-import { Amount, AmountOrNothing, Revision, Words } from "./Arguments.ts"
+import { Amount, AmountOrNothing, Revision, reference, Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { audit } from "./Operator.ts"
 import { Refusal } from "./Refusal.ts"
@@ -26,7 +26,7 @@ const list = Command.make(
   }, Effect.provide(reviewPorts))
 ).pipe(
   Command.withDescription(
-    "What needs a person, as a to-do list: why, what was sent and answered (masked; the reading is audited), what was asked, and the commands that end it"
+    "What needs a person, as a to-do list: why, what was sent and answered (masked; that you read it is audited), how often the provider was asked, and the commands that end the case"
   )
 )
 
@@ -36,18 +36,18 @@ const optionalAmount = (name: string, schema: typeof Amount, description: string
 const resolve = Command.make(
   "resolve",
   {
-    reference: Argument.String("REFERENCE"),
+    reference,
     outcome: Flag.Literals("outcome", ["successful", "failed"]).pipe(Flag.withDescription("what really happened to the money")),
     evidence: Flag.String("evidence").pipe(
       Flag.withSchema(Words(500)),
-      Flag.withDescription("how that is known, for the history and the audit")
+      Flag.withDescription("how that is known, for the history and the audit log")
     ),
     amount: optionalAmount("amount-minor", Amount, "what moved without fees, where it is not what the record says"),
     fee: optionalAmount("fee-minor", AmountOrNothing, "what the provider charged, where it is not what the record says"),
     seen: Flag.String("seen").pipe(
       Flag.withSchema(Revision),
       Flag.optional,
-      Flag.withDescription("the revision that you looked at: refused when the provider said something since")
+      Flag.withDescription("the revision that you looked at: the command is refused when the provider has said something since")
     )
   },
   Effect.fn(function* ({ amount, evidence, fee, outcome, reference, seen }) {

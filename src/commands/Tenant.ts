@@ -4,7 +4,7 @@ import type { AppId } from "../domain/Ids.ts"
 import { Capability, defaultCapabilities, inOrder, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { answer } from "./Answer.ts"
-import { appId, Words } from "./Arguments.ts"
+import { appId, providerName, Words } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { knownProviders } from "./KnownProviders.ts"
 import { audit } from "./Operator.ts"
@@ -27,7 +27,7 @@ const list = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Every tenant, by name"))
 
-const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit"))
+const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
 
 const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], description: string) =>
   Command.make(
@@ -43,24 +43,31 @@ const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], de
 const capabilityCommand = (name: "grant" | "deny", description: string) =>
   Command.make(
     name,
-    { appId, capability: Argument.Literals("CAPABILITY", Capability.literals) },
+    {
+      appId,
+      capability: Argument.Literals("CAPABILITY", Capability.literals).pipe(
+        Argument.withDescription(`what the tenant may do: ${Capability.literals.join(", ")}`)
+      )
+    },
     Effect.fn(function* ({ appId, capability }) {
       const tenants = yield* Tenants
       const entry = yield* audit(`tenant ${name}`, appId, { capability })
       yield* answerTenant(appId, yield* tenants.setCapability(appId, capability, name === "grant", entry))
     }, Effect.provide(operatorPorts))
-  ).pipe(Command.withDescription(`${description}; one of ${Capability.literals.join(", ")}`))
+  ).pipe(Command.withDescription(description))
 
 const pin = Command.make(
   "pin",
-  { appId, provider: Argument.String("PROVIDER").pipe(Argument.withSchema(Words(40))), reason },
+  { appId, provider: providerName.pipe(Argument.withSchema(Words(40))), reason },
   Effect.fn(function* ({ appId, provider, reason }) {
     yield* knownProviders([provider])
     const tenants = yield* Tenants
     const entry = yield* audit("tenant pin", appId, { provider, reason })
     yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), treatedView)
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Send a tenant to one provider alone, in every corridor that has it; others keep their order"))
+).pipe(
+  Command.withDescription("Send a tenant to one provider alone, in every corridor that has it; other corridors keep their order")
+)
 
 const unpin = Command.make(
   "unpin",
@@ -70,14 +77,14 @@ const unpin = Command.make(
     const entry = yield* audit("tenant unpin", appId, { reason })
     yield* answerTenant(appId, yield* tenants.pin(appId, null, entry), treatedView)
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Let the corridors alone decide for a tenant again"))
+).pipe(Command.withDescription("Undo a pin: the corridors decide again"))
 
 const guard = Command.make(
   "guard",
   {
     appId,
     repeatSales: Flag.Literals("repeat-sales", ["allow", "refuse"]).pipe(
-      Flag.withDescription("refuse: a number is not charged again within 15 minutes of a charge of it that succeeded")
+      Flag.withDescription("refuse is the default: a number is not charged again within 15 minutes after a charge that succeeded")
     ),
     reason
   },
@@ -88,7 +95,7 @@ const guard = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
-    "Let a tenant sell one customer several things in a quarter of an hour; a charge that is still open always stops the next one"
+    "Allow a tenant to charge one number again within 15 minutes, for shops that sell one customer several things; a charge that is still open always stops the next one"
   )
 )
 

@@ -1,16 +1,17 @@
 import { Effect, Option } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Command } from "effect/cli"
 import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { recordView } from "../domain/View.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
 import { answer } from "./Answer.ts"
+import { reference } from "./Arguments.ts"
 import { operatorPorts } from "./Installation.ts"
 import { Refusal } from "./Refusal.ts"
 
 const show = Command.make(
   "show",
-  { reference: Argument.String("REFERENCE") },
+  { reference },
   Effect.fn(function* ({ reference }) {
     const transactions = yield* Transactions
     const found = isReference(reference) ? yield* transactions.byReference(reference) : Option.none()

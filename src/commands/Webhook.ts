@@ -29,7 +29,9 @@ const endpoint = Command.make(
     yield* answer(yield* setEndpoint(appId, mode, url))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Set where a tenant's events go, with a new secret that is shown this once; an old one signs 24 h more")
+  Command.withDescription(
+    "Set where a tenant's events go, with a new secret that is shown only once; the old one still signs for 24 h"
+  )
 )
 
 const deliveries = Command.make(
@@ -50,7 +52,7 @@ const deliveries = Command.make(
 
 const redeliver = Command.make(
   "redeliver",
-  { id: Argument.String("DELIVERY_ID") },
+  { id: Argument.String("DELIVERY_ID").pipe(Argument.withDescription("the delivery, as `webhook deliveries` prints it")) },
   Effect.fn(function* ({ id }) {
     yield* answer(deliveryView(yield* redeliverById(id)))
   }, Effect.provide(operatorPorts))
