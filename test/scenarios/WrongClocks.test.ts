@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
-import { referenceIdOf } from "../../src/providers/mtn/ReferenceId.ts"
+import { referenceIdOf } from "../../src/providers/mtn/Wire.ts"
 import { simulatedMtn } from "../../src/simulator/mtn/Accounts.ts"
 import { freePort } from "../support/FreePort.ts"
 import { momoPayout } from "../support/GivenRequests.ts"

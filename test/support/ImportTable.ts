@@ -88,7 +88,7 @@ export const imports: ReadonlyArray<{
       "providers/Reading.ts",
       "providers/Client.ts",
       "providers/Balances.ts",
-      "providers/ContractQuote.ts"
+      "providers/Quotes.ts"
     ],
     packages: [core, crypto, http]
   },

@@ -5,9 +5,9 @@ import { fromDecimal, isBeyond, toDecimal } from "../../domain/Money.ts"
 import type { ExchangeOrder, ExchangeOutcome, ExchangeQuote, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
+import { broken, type NoQuote, noQuoteBy, refusing, tooLarge } from "./Quote.ts"
 import { noAnswer } from "./Reading.ts"
 import { broughtBy, refusal } from "./Translate.ts"
-import { broken, type NoQuote, noQuoteBy, refusing, tooLarge } from "./TranslateQuote.ts"
 import { ExchangeAnswer, ExchangeQuotationAnswer } from "./Wire.ts"
 
 /** An exchange's token lives 30 s; the rest is for the way there and back, and for clocks that differ. */

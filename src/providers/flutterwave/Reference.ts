@@ -4,8 +4,8 @@ import type { ReferenceData } from "../../services/ports/Provider.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Call, Client, Deadline } from "../Client.ts"
 import { read } from "../Reading.ts"
+import { payableCountries, pays } from "./Networks.ts"
 import { noAnswer, refusalStatus } from "./Reading.ts"
-import { payableCountries, pays } from "./Routes.ts"
 import { BalancesAnswer, BanksAnswer, ResolveAnswer } from "./Wire.ts"
 
 /** Flutterwave knows the holders of Nigerian accounts only. */

@@ -2,7 +2,7 @@ import { Cache, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "e
 import { calling, timeLeft } from "../Client.ts"
 import type { CollectionFee, PayoutFees } from "../ContractFees.ts"
 import { exactJson, type ProviderResponse, type Transport } from "../Transport.ts"
-import type { Market } from "./Markets.ts"
+import type { Market } from "./Networks.ts"
 import { type Product, TokenAnswer, tokenPath } from "./Wire.ts"
 
 /** Our account in one country: MTN contracts, hosts and credentials end at the border. */

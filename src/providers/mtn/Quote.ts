@@ -1,8 +1,8 @@
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { payoutFeeOf } from "../ContractFees.ts"
-import { contractQuote, quoteRefused } from "../ContractQuote.ts"
+import { contractQuote, quoteRefused } from "../Quotes.ts"
 import type { MtnSettings } from "./Client.ts"
-import type { Market } from "./Markets.ts"
+import type { Market } from "./Networks.ts"
 
 /** The price of a transfer by the contract. */
 export const quoteBy = (

@@ -4,7 +4,7 @@ import { collectionFee, payoutFees } from "../ContractFees.ts"
 import { type AccountReader, knownProvider } from "../ProviderModule.ts"
 import { mtn } from "./Adapter.ts"
 import type { CountryAccount, MtnSettings } from "./Client.ts"
-import { isMarketCountry, type MarketCountry, marketCountries, marketOf, sandboxOf } from "./Markets.ts"
+import { isMarketCountry, type MarketCountry, marketCountries, marketOf, sandboxOf } from "./Networks.ts"
 
 const NAME = "mtn"
 

@@ -5,9 +5,8 @@ import type { Answer, AskOrder, PayoutOutcome } from "../../services/ports/Provi
 import { asCreateOutcome, type Reading, refusedBy, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codeOf, decoded, isOwnError, noAnswer, noteOf } from "./Reading.ts"
-import { referenceIdOf } from "./ReferenceId.ts"
 import { failedWords, failureBy, openWords, refusedCall } from "./Refusals.ts"
-import { type Product, StatusAnswer } from "./Wire.ts"
+import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
 
 type Wire = typeof StatusAnswer.Type
 

@@ -1,8 +1,7 @@
-import type { KeyObject } from "node:crypto"
+import { createPublicKey, type KeyObject } from "node:crypto"
 import { Cache, Duration, Effect, Option, type Scope } from "effect"
 import type { Client, Deadline } from "../Client.ts"
 import { decoded } from "../Reading.ts"
-import { publicKeyOf } from "./PublicKey.ts"
 import { PublicKeysAnswer } from "./Wire.ts"
 
 /** What callbacks may be signed with. A key without a name stands for any. */
@@ -44,3 +43,12 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
   yield* Effect.forkScoped(renew)
   return { current: () => current, renew }
 })
+
+/** An elliptic key of the curve P-256 as PEM, or as the base64 within it; undefined for everything else. */
+export const publicKeyOf = (text: string): KeyObject | undefined => {
+  const inner = text.replaceAll("\\n", "\n").replace(/-----(BEGIN|END) PUBLIC KEY-----/g, "")
+  const key = Option.getOrUndefined(read(Buffer.from(inner, "base64")))
+  return key?.asymmetricKeyDetails?.namedCurve === "prime256v1" ? key : undefined
+}
+
+const read = Option.liftThrowable((der: Buffer) => createPublicKey({ key: der, format: "der", type: "spki" }))

@@ -1,7 +1,7 @@
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { type PayoutFees, payoutFeeOf } from "../ContractFees.ts"
-import { contractQuote, quoteRefused } from "../ContractQuote.ts"
-import { amountOf, networkOf } from "./TranslateOrder.ts"
+import { contractQuote, quoteRefused } from "../Quotes.ts"
+import { amountOf, networkOf } from "./Order.ts"
 
 /** By the contract: pawaPay quotes nothing. */
 export const quoteOf = (order: QuoteOrder, fees: PayoutFees): PayoutQuote | QuoteRefused => {

@@ -3,7 +3,7 @@ import { type Rule, secret } from "../../ConfigRules.ts"
 import { collectionFee, payoutFees } from "../ContractFees.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { type PawapaySettings, pawapay } from "./Adapter.ts"
-import { publicKeyOf } from "./PublicKey.ts"
+import { publicKeyOf } from "./CallbackKeys.ts"
 
 const callbackKey: Rule<KeyObject> = {
   meaning: "a public key on P-256, as PEM or as base64",

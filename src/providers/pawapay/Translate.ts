@@ -5,10 +5,9 @@ import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
 import type { Answer, PayoutOutcome } from "../../services/ports/Provider.ts"
 import { decoded, isSuccess, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { paymentId } from "./PaymentId.ts"
 import { noAnswer } from "./Reading.ts"
 import { type Kind, refusedBy } from "./Refusals.ts"
-import { InitiationAnswer, type Payment, StatusAnswer } from "./Wire.ts"
+import { InitiationAnswer, type Payment, paymentId, StatusAnswer } from "./Wire.ts"
 
 /** The payment was there before: only its status says what became of it. */
 export type Duplicate = { readonly _tag: "Duplicate" }

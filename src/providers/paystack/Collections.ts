@@ -4,11 +4,11 @@ import type { Client, Deadline } from "../Client.ts"
 import { type Reading, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import type { PaystackSettings } from "./Client.ts"
+import { chargedParty } from "./Networks.ts"
+import { chargeBody, checkChargePath, submitBody, verifyChargePath } from "./Order.ts"
 import { unreachable } from "./Payouts.ts"
-import { chargedParty } from "./Reach.ts"
 import { duplicate, isDuplicate, logAlarm } from "./Reading.ts"
 import { chargeFound, chargeLooked, chargeOutcome, type VoucherMissing, withoutVoucher } from "./TranslateCharge.ts"
-import { chargeBody, checkChargePath, submitBody, verifyChargePath } from "./TranslateOrder.ts"
 import { isUnconfirmed } from "./TranslateTransfer.ts"
 
 /** Charges of mobile money; a network that wants a voucher gets it in a second call. */

@@ -5,9 +5,9 @@ import { balancesAt } from "../Balances.ts"
 import type { Call, Client, Deadline } from "../Client.ts"
 import { read } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { countryOf, payableBy } from "./Reach.ts"
+import { fromSubunitsDown } from "./Amounts.ts"
+import { countryOf, payableBy } from "./Networks.ts"
 import { errorOf, noAnswer } from "./Reading.ts"
-import { fromSubunitsDown } from "./Subunits.ts"
 import { BalanceAnswer, BanksAnswer, CountriesAnswer, ResolveAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100

@@ -6,12 +6,11 @@ import type { StatementLine } from "../../domain/Reconciliation.ts"
 import type { Client, Deadline } from "../Client.ts"
 import { decoded } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
+import { fromSubunits, fromSubunitsUp } from "./Amounts.ts"
 import { noAnswer } from "./Reading.ts"
-import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
 import { listedCharge } from "./TranslateCharge.ts"
 import { instant, listedTransfer } from "./TranslateTransfer.ts"
-import { type Transaction, TransactionsAnswer, type Transfer, TransfersAnswer } from "./Wire.ts"
-import { ownReference } from "./WireReference.ts"
+import { ownReference, type Transaction, TransactionsAnswer, type Transfer, TransfersAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
 /** Of one day and kind; more cannot be read to the end. */

@@ -4,11 +4,10 @@ import { type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Answer, AskOrder, ChargeOutcome } from "../../services/ports/Provider.ts"
 import { decoded, type Reading, type Refused, refusalOf, refusedBy, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
+import { fromSubunits, fromSubunitsUp } from "./Amounts.ts"
 import { errorOf, type NotFound, noAnswer, notAdmitted, notFound } from "./Reading.ts"
-import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
 import { refusing } from "./TranslateTransfer.ts"
-import { ChargeAnswer, type Transaction, TransactionAnswer } from "./Wire.ts"
-import { wireReference } from "./WireReference.ts"
+import { ChargeAnswer, type Transaction, TransactionAnswer, wireReference } from "./Wire.ts"
 
 type Charge = (typeof ChargeAnswer.Type)["data"]
 type Own = Pick<AskOrder, "reference" | "currency">

@@ -14,10 +14,9 @@ import {
   withoutAlarm
 } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
+import { fromSubunits, fromSubunitsUp } from "./Amounts.ts"
 import { errorOf, noAnswer, notAdmitted, notFound } from "./Reading.ts"
-import { fromSubunits, fromSubunitsUp } from "./Subunits.ts"
-import { RecipientAnswer, type Transfer, TransferAnswer } from "./Wire.ts"
-import { wireReference } from "./WireReference.ts"
+import { RecipientAnswer, type Transfer, TransferAnswer, wireReference } from "./Wire.ts"
 
 type Wire = typeof Transfer.Type
 type Own = Pick<AskOrder, "reference" | "currency">

@@ -2,8 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import type { Hint } from "../../services/ports/ProviderInbox.ts"
-import { WebhookBody } from "./Wire.ts"
-import { ownReference } from "./WireReference.ts"
+import { ownReference, WebhookBody } from "./Wire.ts"
 
 const HEADER = "x-paystack-signature"
 const SIGNATURE = /^[0-9a-f]{128}$/i

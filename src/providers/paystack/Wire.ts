@@ -1,8 +1,9 @@
 import { Schema } from "effect"
+import { isReference, type Reference } from "../../domain/Ids.ts"
 import { Amount, Text } from "../WireNumber.ts"
 
 // Paystack's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are hundredths of every
-// currency (Subunits.ts); members that are not named here are ignored.
+// currency (Amounts.ts); members that are not named here are ignored.
 
 const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -137,3 +138,13 @@ export const WebhookBody = Schema.Struct({
     })
   )
 })
+
+// A transfer's reference has no capital letters, and ours has no other ones: the same reference in small letters, for charges too.
+
+export const wireReference = (reference: Reference): string => reference.toLowerCase()
+
+/** Ours, where it is one. */
+export const ownReference = (wire: string): Reference | null => {
+  const upper = wire.toUpperCase()
+  return wire === wire.toLowerCase() && isReference(upper) ? upper : null
+}

@@ -1,7 +1,7 @@
 import { Redacted } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type { CountryAccount } from "../../providers/mtn/Client.ts"
-import { type MarketCountry, marketCountries, marketOf } from "../../providers/mtn/Markets.ts"
+import { type MarketCountry, marketCountries, marketOf } from "../../providers/mtn/Networks.ts"
 import { mtnProvider } from "../../providers/mtn/Settings.ts"
 import { simulatedCollectionFee, simulatedPayoutFees } from "../Fees.ts"
 import { knownSimulator } from "../SimulatorModule.ts"

@@ -1,6 +1,6 @@
 import { Effect, Result } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
-import { fromSubunits } from "../../providers/paystack/Subunits.ts"
+import { fromSubunits } from "../../providers/paystack/Amounts.ts"
 import * as Wire from "../../providers/paystack/Wire.ts"
 import { page, Stop } from "../Answers.ts"
 import { endingOf, playOf } from "../Endings.ts"

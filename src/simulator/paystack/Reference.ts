@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
-import { toSubunits } from "../../providers/paystack/Subunits.ts"
+import { toSubunits } from "../../providers/paystack/Amounts.ts"
 import { endingOf, playOf } from "../Endings.ts"
 import { type Call, PROVIDER, passGate, refuse, success } from "./Call.ts"
 import { banks, resolvableBank, servedCountries } from "./Catalogue.ts"

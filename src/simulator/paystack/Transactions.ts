@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { iso } from "../../domain/Instant.ts"
-import { toSubunits } from "../../providers/paystack/Subunits.ts"
-import { ownReference } from "../../providers/paystack/WireReference.ts"
+import { toSubunits } from "../../providers/paystack/Amounts.ts"
+import { ownReference } from "../../providers/paystack/Wire.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { type Call, PROVIDER, refuse, refusePlainly, success } from "./Call.ts"
 

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
 import { Reference } from "../../../src/domain/Ids.ts"
-import { paymentId } from "../../../src/providers/pawapay/PaymentId.ts"
+import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { simulatedPawapay } from "../../../src/simulator/pawapay/Accounts.ts"
 import type { PawapayAccount } from "../../../src/simulator/pawapay/Call.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
-import { paymentId } from "../../../src/providers/pawapay/PaymentId.ts"
 import { afterDuplicate, found, initiated, isUnsure } from "../../../src/providers/pawapay/Translate.ts"
+import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { newReference } from "../contract/Orders.ts"
 

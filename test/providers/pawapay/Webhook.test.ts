@@ -1,9 +1,9 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import { Option } from "effect"
 import { describe, expect, it } from "vitest"
-import { paymentId } from "../../../src/providers/pawapay/PaymentId.ts"
-import { publicKeyOf } from "../../../src/providers/pawapay/PublicKey.ts"
+import { publicKeyOf } from "../../../src/providers/pawapay/CallbackKeys.ts"
 import { pawapayCallbacks } from "../../../src/providers/pawapay/Webhook.ts"
+import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
 import type { RawCallback } from "../../../src/services/ports/Provider.ts"
 import { newReference } from "../contract/Orders.ts"
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Option, Redacted, Result } from "effect"
 import { referenceFrom } from "../../../src/domain/Ids.ts"
-import { chargedParty, recipientBody } from "../../../src/providers/paystack/Reach.ts"
+import { fromSubunits, fromSubunitsDown, fromSubunitsUp, toSubunits } from "../../../src/providers/paystack/Amounts.ts"
+import { chargedParty, recipientBody } from "../../../src/providers/paystack/Networks.ts"
 import { duplicate, isDuplicate, noAnswer, notFound } from "../../../src/providers/paystack/Reading.ts"
-import { fromSubunits, fromSubunitsDown, fromSubunitsUp, toSubunits } from "../../../src/providers/paystack/Subunits.ts"
 import { chargeFound, chargeLooked, chargeOutcome } from "../../../src/providers/paystack/TranslateCharge.ts"
 import {
   confirmedTransfer,
@@ -11,7 +11,7 @@ import {
   transferFound,
   transferOutcome
 } from "../../../src/providers/paystack/TranslateTransfer.ts"
-import { ownReference, wireReference } from "../../../src/providers/paystack/WireReference.ts"
+import { ownReference, wireReference } from "../../../src/providers/paystack/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 
 const reference = referenceFrom(Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))

@@ -5,7 +5,7 @@ import type { Mode, Reference } from "../../../src/domain/Ids.ts"
 import { type MinorUnits, toDecimal } from "../../../src/domain/Money.ts"
 import type { Destination } from "../../../src/domain/Party.ts"
 import { type PayoutFees, payoutFeeOf } from "../../../src/providers/ContractFees.ts"
-import { contractQuote, QUOTE_LIFE_MS, quoteRefused } from "../../../src/providers/ContractQuote.ts"
+import { contractQuote, QUOTE_LIFE_MS, quoteRefused } from "../../../src/providers/Quotes.ts"
 import { alarmLogger, decoded } from "../../../src/providers/Reading.ts"
 import { openTransport } from "../../../src/providers/Transport.ts"
 import type {

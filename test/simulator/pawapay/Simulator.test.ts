@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { paymentId } from "../../../src/providers/pawapay/PaymentId.ts"
+import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
 import { simulatedPawapay } from "../../../src/simulator/pawapay/Accounts.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "../../providers/contract/Fixture.ts"
 import { newReference } from "../../providers/contract/Orders.ts"

@@ -4,9 +4,9 @@ import { fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
+import { feeTypes, pays } from "./Networks.ts"
+import { accountOf, plainDecimal } from "./Order.ts"
 import { noAnswer, refusalStatus } from "./Reading.ts"
-import { feeTypes, pays } from "./Routes.ts"
-import { accountOf, plainDecimal } from "./TranslateOrder.ts"
 import { FeeAnswer } from "./Wire.ts"
 
 /** Flutterwave locks nothing: how long a fee that was asked for is taken to hold. */

@@ -5,9 +5,9 @@ import type { Destination, MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import type { Reading, Refused } from "../Reading.ts"
 import { marketOf, type Network } from "./Networks.ts"
-import { paymentId } from "./PaymentId.ts"
 import { unaskable } from "./Refusals.ts"
 import type { DepositRequest, PayoutRequest } from "./Wire.ts"
+import { paymentId } from "./Wire.ts"
 
 // From the gateway's orders to pawaPay's bodies, or to a refusal where pawaPay could not do it and is not even asked.
 

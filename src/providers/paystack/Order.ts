@@ -1,8 +1,8 @@
 import { Redacted } from "effect"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
-import { chargedParty } from "./Reach.ts"
-import { toSubunits } from "./Subunits.ts"
-import { wireReference } from "./WireReference.ts"
+import { toSubunits } from "./Amounts.ts"
+import { chargedParty } from "./Networks.ts"
+import { wireReference } from "./Wire.ts"
 
 // From the gateway's orders to Paystack's bodies.
 

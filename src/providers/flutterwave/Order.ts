@@ -5,7 +5,7 @@ import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import type { Sender } from "./Client.ts"
-import { chargeRoute, momoBank, pays, WALLET_BANK } from "./Routes.ts"
+import { chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
 
 // From the gateway's orders to Flutterwave's bodies.
 

@@ -3,7 +3,7 @@ import type { Corridor } from "../../domain/Corridor.ts"
 import { toDecimal } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
-import type { Market } from "./Markets.ts"
+import type { Market } from "./Networks.ts"
 
 // From the gateway's orders to MTN's bodies. The one side reads the narration, the other, which is us, the reference.
 
