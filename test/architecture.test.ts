@@ -161,7 +161,12 @@ const rules: ReadonlyArray<{
   },
   { promise: "pins exact versions", where: /^package\.json$/, offences: looseVersions },
   { promise: "leaves nothing for later", where: everything, except: self, offences: text(/\b(TODO|FIXME)\b/) },
-  { promise: "skips no test", where: /^test\/.*\.ts$/, except: self, offences: skippedTests },
+  {
+    promise: "skips no test that this machine could run",
+    where: /^test\/.*\.ts$/,
+    except: /Installed\.ts$|architecture\.test\.ts$/,
+    offences: skippedTests
+  },
   {
     promise: "cites no document that is not here",
     where: everything,

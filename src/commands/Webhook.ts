@@ -45,7 +45,7 @@ const deliveries = Command.make(
     const outgoing = yield* WebhookDeliveries
     const tenants = yield* Tenants
     if (Option.isNone(yield* tenants.find(appId))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
-    const { items } = yield* outgoing.list({ appId, mode, status: Option.getOrNull(status), limit: SHOWN, after: null })
+    const { items } = yield* outgoing.list(appId, mode, Option.getOrNull(status), SHOWN, null)
     yield* answer(items.map(deliveryView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription(`A tenant's newest ${SHOWN} deliveries with their attempts`))
@@ -87,19 +87,9 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
   const events = Option.match(standing, { onNone: () => defaultSubscription, onSome: (found) => found.events })
   const secret = webhookSecretFrom(yield* identifiers.secret(SECRET_BYTES))
   const at = yield* Clock.currentTimeMillis
-  const change = yield* audit("webhook endpoint", appId, { mode, url })
-  const put = {
-    appId,
-    mode,
-    url,
-    events,
-    enabled: true,
-    secret: Redacted.make(secret),
-    rotatesUntil: at + ROTATION_MS,
-    at,
-    change
-  }
-  yield* endpoints.put(put)
+  const wish = { appId, mode, url, events, enabled: true }
+  const entry = yield* audit("webhook endpoint", appId, { mode, url })
+  yield* endpoints.put(wish, Redacted.make(secret), at + ROTATION_MS, at, entry)
   return { url, secret }
 })
 
@@ -111,7 +101,7 @@ const redeliverById = Effect.fn("redeliverById")(function* (id: string) {
   const { appId, mode } = owner.value
   yield* enabledEndpoint(appId, mode)
   const entry = yield* audit("webhook redeliver", appId, { mode, delivery: id })
-  if (!(yield* outgoing.redeliver({ appId, mode, id, at: entry.at, change: entry }))) return yield* unknown
+  if (!(yield* outgoing.redeliver(appId, mode, id, entry.at, entry))) return yield* unknown
   return yield* Effect.flatMap(outgoing.find(appId, mode, id), (found) =>
     Option.isNone(found) ? unknown : Effect.succeed(found.value)
   )

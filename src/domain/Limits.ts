@@ -92,17 +92,15 @@ export const counterOf = (appId: string, { count, direction, mode, window }: Lim
   }
 }
 
-/** What one payout takes of a provider account's ceiling, in minor units of its currency, fees included. */
-export interface CeilingUse {
-  readonly provider: string
-  readonly mode: Mode
-  readonly currency: string
-  readonly amount: bigint
-  /** The ceiling of the whole UTC day. */
-  readonly bound: bigint
-}
-
-export const ceilingCounter = ({ amount, bound, currency, mode, provider }: CeilingUse, at: Instant): Counter => ({
+/** A provider account's ceiling for a UTC day: `amount` in minor units of `currency`, fees included. */
+export const ceilingCounter = (
+  provider: string,
+  mode: Mode,
+  currency: string,
+  amount: bigint,
+  bound: bigint,
+  at: Instant
+): Counter => ({
   appId: "",
   mode,
   name: `ceiling:${provider}:${currency}`,

@@ -11,11 +11,13 @@ import { delimiter, join, resolve } from "node:path"
 interface Count {
   readonly passed: number
   readonly failed: number
+  readonly skipped?: number
 }
 
 interface VitestReport {
   readonly numPassedTests: number
   readonly numFailedTests: number
+  readonly numPendingTests: number
   readonly testResults: ReadonlyArray<{ readonly status: string; readonly assertionResults: ReadonlyArray<unknown> }>
 }
 
@@ -26,6 +28,8 @@ const main = async (only: ReadonlyArray<string>): Promise<void> => {
   const counts = only.length > 0 ? [await tests(only)] : await everything()
   const passed = counts.reduce((sum, count) => sum + count.passed, 0)
   const failed = counts.reduce((sum, count) => sum + count.failed, 0)
+  const skipped = counts.reduce((sum, count) => sum + (count.skipped ?? 0), 0)
+  if (skipped > 0) console.log(`${skipped} skipped: they need a program that is not installed on this machine`)
   console.log(`${passed} passed, ${failed} failed`)
   process.exitCode = failed === 0 && passed > 0 ? 0 : 1
 }
@@ -49,14 +53,15 @@ const tests = async (only: ReadonlyArray<string>): Promise<Count> => {
   const code = await execute("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`, ...only])
   const text = await readFile(file, "utf8").catch(() => undefined)
   await rm(folder, { recursive: true, force: true })
-  const { passed, failed } = text === undefined ? { passed: 0, failed: 0 } : count(JSON.parse(text))
+  const { failed, passed, skipped = 0 } = text === undefined ? { passed: 0, failed: 0 } : count(JSON.parse(text))
   // A run that failed without a failed test, such as by an unhandled rejection or a lost report, is a failure all the same.
-  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed }
+  return { passed, skipped, failed: code !== 0 && failed === 0 ? 1 : failed }
 }
 
 /** A test file that cannot be loaded has no tests to count: it is one failure. */
-const count = ({ numPassedTests, numFailedTests, testResults }: VitestReport): Count => ({
+const count = ({ numPassedTests, numFailedTests, numPendingTests, testResults }: VitestReport): Count => ({
   passed: numPassedTests,
+  skipped: numPendingTests,
   failed: numFailedTests + testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length
 })
 

@@ -2,21 +2,12 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { Direction } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { GlobalCeilingReached, VelocityLimitExceeded } from "../../domain/errors/Retriable.ts"
-import type { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { type Counter, ceilingCounter, counterOf, limitsFor, retryAfterSeconds } from "../../domain/Limits.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/TraceLinks.ts"
 import { Limits } from "../ports/Limits.ts"
-
-/** What a payout takes out of a provider's account: principal and fee. */
-export interface AccountSpend {
-  readonly provider: string
-  readonly mode: Mode
-  readonly currency: Currency
-  readonly total: MinorUnits
-}
 
 /** How much a tenant, a number and a provider's account may move in a window. FloatLedger.open decides; this prepares and refuses early. */
 export class Velocity extends Context.Service<
@@ -29,7 +20,13 @@ export class Velocity extends Context.Service<
       partyHash: Uint8Array
     ) => Effect.Effect<ReadonlyArray<Counter>, VelocityLimitExceeded>
     /** The same windows and, where the provider's account has a ceiling, that of today. */
-    readonly withCeiling: (counters: ReadonlyArray<Counter>, spend: AccountSpend) => Effect.Effect<ReadonlyArray<Counter>>
+    readonly withCeiling: (
+      counters: ReadonlyArray<Counter>,
+      caller: Caller,
+      provider: string,
+      currency: Currency,
+      total: MinorUnits
+    ) => Effect.Effect<ReadonlyArray<Counter>>
     /** What an OverCap of FloatLedger.open is refused with. */
     readonly refusal: (counter: Counter | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
   }
@@ -50,12 +47,17 @@ export class Velocity extends Context.Service<
         return counters
       }, inSpan("Velocity.lookAhead"))
 
-      const withCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<Counter>, spend: AccountSpend) {
-        const { currency, mode, provider, total } = spend
+      const withCeiling = Effect.fnUntraced(function* (
+        counters: ReadonlyArray<Counter>,
+        caller: Caller,
+        provider: string,
+        currency: Currency,
+        total: MinorUnits
+      ) {
         const ceiling = yield* limits.ceiling(provider, currency)
         if (Option.isNone(ceiling)) return counters
         const now = yield* Clock.currentTimeMillis
-        const counter = ceilingCounter({ provider, mode, currency, amount: total, bound: ceiling.value }, now)
+        const counter = ceilingCounter(provider, caller.mode, currency, total, ceiling.value, now)
         yield* limits.prepare([counter])
         return [...counters, counter]
       })

@@ -121,12 +121,7 @@ export class Payouts extends Context.Service<
         const total = add(priced.quote.principal, priced.quote.fee)
         const now = yield* Clock.currentTimeMillis
         const payout = opening(caller, command, claim, route, priced, now)
-        const counted = yield* velocity.withCeiling(counters, {
-          provider: payout.provider,
-          mode: caller.mode,
-          currency: command.currency,
-          total
-        })
+        const counted = yield* velocity.withCeiling(counters, caller, payout.provider, command.currency, total)
         const opened = yield* open(payout, command.destination, claim, counted, priced.note, partyHash)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})

@@ -5,8 +5,7 @@ import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Change } from "./AuditLog.ts"
 
-/** An endpoint as its owner wants it. */
-export interface EndpointSettings {
+export interface EndpointWish {
   readonly appId: AppId
   readonly mode: Mode
   readonly url: string
@@ -14,25 +13,7 @@ export interface EndpointSettings {
   readonly enabled: boolean
 }
 
-export interface PutEndpoint extends EndpointSettings {
-  readonly secret: Redacted.Redacted
-  /** Until when the old secret signs as well; null keeps the old secret and drops the given one, unless the endpoint is new. */
-  readonly rotatesUntil: Instant | null
-  readonly at: Instant
-  readonly change: Change
-}
-
-export interface SecretRotation {
-  readonly appId: AppId
-  readonly mode: Mode
-  readonly secret: Redacted.Redacted
-  /** Until when the old secret signs as well. */
-  readonly until: Instant
-  readonly at: Instant
-  readonly change: Change
-}
-
-export interface EndpointPut {
+export interface PutEndpoint {
   readonly endpoint: StandingEndpoint
   /** False where one stood before. */
   readonly created: boolean
@@ -47,9 +28,22 @@ export class WebhookEndpoints extends Context.Service<
      * Creates it with this secret, or changes the one that stands and forgets its failures. That one keeps its own secret, unless
      * `rotatesUntil` says until when the old one signs beside the given one. The same again changes nothing but its time, and nothing is written down.
      */
-    readonly put: (command: PutEndpoint) => Effect.Effect<EndpointPut>
+    readonly put: (
+      wish: EndpointWish,
+      secret: Redacted.Redacted,
+      rotatesUntil: Instant | null,
+      at: Instant,
+      change: Change
+    ) => Effect.Effect<PutEndpoint>
     /** Gives it another secret; the old one signs beside it until `until`, an older one no more. False when there is no endpoint. */
-    readonly rotate: (rotation: SecretRotation) => Effect.Effect<boolean>
+    readonly rotate: (
+      appId: AppId,
+      mode: Mode,
+      secret: Redacted.Redacted,
+      until: Instant,
+      at: Instant,
+      change: Change
+    ) => Effect.Effect<boolean>
     /** Its events are kept. Answers what was removed; none when there was nothing. */
     readonly remove: (appId: AppId, mode: Mode, change: Change) => Effect.Effect<Option.Option<StandingEndpoint>>
   }
