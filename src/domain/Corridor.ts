@@ -15,6 +15,14 @@ export const Country = Schema.String.check(Schema.isPattern(/^[A-Z]{2}$/u, { exp
 export const CorridorKey = Schema.Struct({ country: Country, currency: Currency, direction: Direction, method: Method })
 export type CorridorKey = typeof CorridorKey.Type
 
+/** The key alone, of a row or a record that has more. */
+export const corridorKeyOf = ({ country, currency, direction, method }: CorridorKey): CorridorKey => ({
+  country,
+  currency,
+  direction,
+  method
+})
+
 export const CustomerAction = Schema.Literals(["none", "handset_pin", "otp", "redirect"])
 export type CustomerAction = typeof CustomerAction.Type
 

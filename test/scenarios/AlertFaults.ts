@@ -86,7 +86,11 @@ export const stories: ReadonlyArray<Fault> = [
         fee: null,
         note: ""
       } as const
-      yield* Context.get(gateway.context, Settlement).apply(Reference.make(reference), short, "callback")
+      yield* Context.get(gateway.context, Settlement).apply({
+        reference: Reference.make(reference),
+        fact: short,
+        actor: "callback"
+      })
       yield* fires(operated, before, "ReviewWaiting")
       const resolved = yield* run("review", "resolve", reference, "--outcome", "failed", "--evidence", "their statement")
       expect(resolved.code).toBe(0)

@@ -43,14 +43,14 @@ export const grownOlder = ({ sql }: Operated, reference: string, age: string) =>
 
 /** What a provider's support says about what it never executed. */
 export const neverExecuted = ({ gateway }: Operated, reference: string) =>
-  Context.get(gateway.context, Settlement).apply(
-    Reference.make(reference),
-    {
+  Context.get(gateway.context, Settlement).apply({
+    reference: Reference.make(reference),
+    fact: {
       _tag: "Refused",
       kind: "other",
       providerReference: null,
       failure: { code: "unknown", message: "" },
       note: "never executed"
     },
-    "reconciler"
-  )
+    actor: "reconciler"
+  })

@@ -28,7 +28,7 @@ const given = Effect.gen(function* () {
   const contradicted = Effect.fnUntraced(function* (ending: string) {
     const reference = Reference.make(referenceOf(yield* tenant.post("/v1/payouts", momoPayout(ending))))
     if (ending !== "0010") yield* tenant.until(`/v1/payouts/${reference}`, ({ status }) => status === "successful")
-    yield* settlement.apply(reference, { _tag: "Succeeded", ...ended, amount: minor(9_999n) }, "callback")
+    yield* settlement.apply({ reference, fact: { _tag: "Succeeded", ...ended, amount: minor(9_999n) }, actor: "callback" })
     return reference
   })
   const released = yield* contradicted("0010")

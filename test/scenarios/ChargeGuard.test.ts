@@ -37,7 +37,11 @@ const succeeded = Effect.fnUntraced(function* (tenant: Effect.Success<ReturnType
   const { gateway } = yield* Stack
   const first = yield* tenant.post("/v1/collections", charge(ending))
   const paid = { _tag: "Succeeded", amount: null, currency: null, fee: null, providerReference: null, note: "" } as const
-  yield* Context.get(gateway.context, Settlement).apply(Reference.make(referenceOf(first)), paid, "callback")
+  yield* Context.get(gateway.context, Settlement).apply({
+    reference: Reference.make(referenceOf(first)),
+    fact: paid,
+    actor: "callback"
+  })
   return first
 })
 
@@ -98,7 +102,11 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       const second = yield* tenant.post("/v1/collections", charge("0016"))
       for (const answer of [first, second]) expect(said(answer)).toMatchObject({ code: "charge_rejected_by_provider" })
       const late = { _tag: "Succeeded", amount: null, currency: null, fee: null, providerReference: null, note: "late" } as const
-      yield* Context.get(gateway.context, Settlement).apply(Reference.make(referenceOf(first)), late, "callback")
+      yield* Context.get(gateway.context, Settlement).apply({
+        reference: Reference.make(referenceOf(first)),
+        fact: late,
+        actor: "callback"
+      })
       expect(said(yield* tenant.post("/v1/collections", charge("0016")))).toStrictEqual(
         duplicate(referenceOf(first), "successful", { already_succeeded: "true" })
       )

@@ -55,17 +55,17 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true
         expect(differences.filter(({ rule }) => /key|window/.test(rule))).toStrictEqual([])
 
         // Long after, its provider says that it failed.
-        const { needsReview } = yield* Context.get(gateway.context, Settlement).apply(
-          Reference.make(reference),
-          {
+        const { needsReview } = yield* Context.get(gateway.context, Settlement).apply({
+          reference: Reference.make(reference),
+          fact: {
             _tag: "Refused",
             providerReference: null,
             kind: "other",
             failure: { code: "provider_rejected", message: "no" },
             note: "status failed"
           },
-          "callback"
-        )
+          actor: "callback"
+        })
         expect(needsReview).toBe(true)
         const later = (yield* verified(gateway)).differences
         expect(later.filter(({ rule }) => /key|window/.test(rule))).toStrictEqual([])

@@ -39,7 +39,7 @@ const given = Effect.gen(function* () {
       ({ code, errors, output }) => (code === 0 ? JSON.parse(output) : { code, errors })
     )
   const tell = (reference: string, fact: Fact) =>
-    Context.get(gateway.context, Settlement).apply(Reference.make(reference), fact, "callback")
+    Context.get(gateway.context, Settlement).apply({ reference: Reference.make(reference), fact, actor: "callback" })
   return { gateway, run, resolve, tell }
 })
 

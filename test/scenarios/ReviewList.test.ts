@@ -18,9 +18,9 @@ const given = Effect.gen(function* () {
   /** A payout of which the provider says that another amount moved. */
   const contradicted = Effect.gen(function* () {
     const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010")))
-    yield* Context.get(gateway.context, Settlement).apply(
-      Reference.make(reference),
-      {
+    yield* Context.get(gateway.context, Settlement).apply({
+      reference: Reference.make(reference),
+      fact: {
         _tag: "Succeeded",
         providerReference: "E1",
         amount: minor(9_999n),
@@ -28,8 +28,8 @@ const given = Effect.gen(function* () {
         fee: null,
         note: "status successful"
       },
-      "callback"
-    )
+      actor: "callback"
+    })
     return reference
   })
   return { contradicted, run, sql: Context.get(gateway.context, SqlClient.SqlClient), tenant }

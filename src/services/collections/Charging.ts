@@ -97,7 +97,8 @@ export class Charging extends Context.Service<
           attemptsRemaining: Math.max(0, WRONG_CODES_AT_MOST - stored),
           note
         } as const
-        const settled = yield* settlement.apply(reference, fact, "request", by === "create" ? (claim ?? undefined) : undefined)
+        const kept = by === "create" ? claim : null
+        const settled = yield* settlement.apply({ reference, fact, actor: "request", claim: kept })
         return yield* Effect.fromResult(answerTo(settled, fact))
       })
 
@@ -118,7 +119,7 @@ export class Charging extends Context.Service<
         const fact = { _tag: "Rerouted", provider, fee: null, note } as const
         // From before the record is moved: what stands still after that is not sent.
         const takenAt = yield* Clock.currentTimeMillis
-        const record = yield* settlement.applyFromProvider(from, collection.reference, fact, "request")
+        const record = yield* settlement.applyFromProvider(from, { reference: collection.reference, fact, actor: "request" })
         return record.provider === provider && !isTerminal(record) ? Option.some({ ...next.value, takenAt }) : Option.none()
       })
 
@@ -154,9 +155,10 @@ export class Charging extends Context.Service<
         }
         if (otp !== null && (outcome._tag === "Accepted" || outcome._tag === "Unknown")) {
           const expiresAt = (yield* Clock.currentTimeMillis) + policy.collectionExpiryMs
-          yield* settlement.apply(reference, { _tag: "Charged", expiresAt, note: "" }, "request")
+          yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt, note: "" }, actor: "request" })
         }
-        const settled = yield* settlement.apply(reference, outcome, "request", claim ?? undefined, successStatuses[by], raw)
+        const successStatus = successStatuses[by]
+        const settled = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, successStatus, raw })
         return yield* Effect.fromResult(answerTo(settled, outcome))
       })
 

@@ -196,11 +196,15 @@ export class CodeFlow extends Context.Service<
 
       /** Somebody died while a code was on its way: the charge may have been placed, and is asked for from now on. */
       const unheard = ({ reference }: Collection, at: number) =>
-        settlement.apply(
+        settlement.apply({
           reference,
-          { _tag: "Charged", expiresAt: at + policy.collectionExpiryMs, note: "nobody heard the answer to an earlier code" },
-          "request"
-        )
+          fact: {
+            _tag: "Charged",
+            expiresAt: at + policy.collectionExpiryMs,
+            note: "nobody heard the answer to an earlier code"
+          },
+          actor: "request"
+        })
 
       const expired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const stored = yield* transactions.byReference(collection.reference)

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Redacted } from "effect"
-import { type CorridorKey } from "../../domain/Corridor.ts"
+import { corridorKeyOf } from "../../domain/Corridor.ts"
 import type { ProviderError, RateLimited } from "../../domain/errors/Retriable.ts"
 import {
   type CapabilityNotAllowed,
@@ -69,7 +69,7 @@ export class CodeRequests extends Context.Service<
         const row = rows.find(({ active }) => active) ?? rows[0]
         if (row === undefined)
           return yield* new ValidationFailed({ issues: [{ path: "country", message: "no collections are made there" }] })
-        if (!row.active) return yield* new CorridorUnsupported(keyOf(row))
+        if (!row.active) return yield* new CorridorUnsupported(corridorKeyOf(row))
         return row
       })
 
@@ -84,7 +84,7 @@ export class CodeRequests extends Context.Service<
         yield* checks.payer(source, null)
         const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
         const [first] = reaching(able, { ...source, network }, corridor.currency)
-        if (first === undefined) return yield* new CorridorUnsupported(keyOf(corridor))
+        if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
         const port = first.part
         if (port.sendCode === undefined)
           return yield* new ProviderCapabilityUnsupported({ capability: "collections", reason: "provider_not_supported" })
@@ -98,5 +98,3 @@ export class CodeRequests extends Context.Service<
     })
   )
 }
-
-const keyOf = ({ country, currency, direction, method }: CorridorKey): CorridorKey => ({ country, currency, direction, method })

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
-import type { Corridor, CorridorKey } from "../../domain/Corridor.ts"
+import { type Corridor, type CorridorKey, corridorKeyOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { freeze } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
@@ -141,12 +141,12 @@ export class Collections extends Context.Service<
         if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
         if (opened._tag !== "Opened") return yield* new RequestInProgress({})
-        if (code !== null) return yield* settlement.apply(claim.reference, { _tag: "CodeSent", note: "" }, "request", claim)
+        const codeSent = { reference: claim.reference, fact: { _tag: "CodeSent", note: "" }, actor: "request", claim } as const
+        if (code !== null) return yield* settlement.apply(codeSent)
 
         const { otp, payer, redirectUrl } = command
-        const takenAt = collection.createdAt
-        const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, takenAt }
-        return yield* charging.place(first.part, { ...payment, collection, claim, by: "create" }, others)
+        const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, collection, claim }
+        return yield* charging.place(first.part, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
       })
 
       /** One that is held back is passed over, unless there is no other. */
@@ -230,7 +230,7 @@ const opening = (
   amountCurrency: command.currency,
   currency: command.currency,
   fees: null,
-  corridor: { country: corridor.country, currency: corridor.currency, direction: corridor.direction, method: corridor.method },
+  corridor: corridorKeyOf(corridor),
   network,
   narration: command.narration,
   metadata: command.metadata,

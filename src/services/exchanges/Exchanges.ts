@@ -128,7 +128,7 @@ export class Exchanges extends Context.Service<
         const isLate = isTooLateToSend(now, yield* latestTime)
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
         const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(port.execute(order))
-        const settled = yield* settlement.apply(claim.reference, outcome, "request", claim, undefined, raw)
+        const settled = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
         return yield* Effect.fromResult(answerTo(settled, outcome))
       })
 

@@ -76,7 +76,15 @@ export class PayoutDispatch extends Context.Service<
             last = undefined
             continue
           }
-          const settled = yield* settlement.apply(payout.reference, outcome, "request", claim, undefined, raw, last)
+          const { reference } = payout
+          const settled = yield* settlement.apply({
+            reference,
+            fact: outcome,
+            actor: "request",
+            claim,
+            raw,
+            lastKnown: last ?? null
+          })
           return yield* Effect.fromResult(answerTo(settled, outcome))
         }
       }, inSpan("PayoutDispatch.send"))
@@ -97,12 +105,9 @@ export class PayoutDispatch extends Context.Service<
         const { fee } = next.value.quote
         const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
         const at = yield* Clock.currentTimeMillis
-        const record = yield* settlement.applyFromProvider(
-          from,
-          payout.reference,
-          { _tag: "Rerouted", provider, fee, note },
-          "request"
-        )
+        const { reference } = payout
+        const fact = { _tag: "Rerouted", provider, fee, note } as const
+        const record = yield* settlement.applyFromProvider(from, { reference, fact, actor: "request" })
         const isThere = record.provider === provider && record.status === "pending"
         return isThere ? Option.some<Moved>({ offer: next.value, at }) : Option.none()
       })

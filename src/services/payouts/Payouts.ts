@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { beneficiaryOf } from "../../domain/Beneficiary.ts"
+import { corridorKeyOf } from "../../domain/Corridor.ts"
 import { freeze } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import {
@@ -215,12 +216,7 @@ const opening = (
   amountCurrency: amountCurrencyOf(command),
   currency: command.currency,
   fees: quote.fee,
-  corridor: {
-    country: route.corridor.country,
-    currency: route.corridor.currency,
-    direction: route.corridor.direction,
-    method: route.corridor.method
-  },
+  corridor: corridorKeyOf(route.corridor),
   network: route.network,
   narration: command.narration,
   metadata: command.metadata,

@@ -2,7 +2,6 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import { waitsForCode } from "../../domain/CodeMoves.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
-import type { Instant } from "../../domain/Instant.ts"
 import type { Question } from "../../domain/Question.ts"
 import { questionLease } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
@@ -50,13 +49,20 @@ export class OutcomePoller extends Context.Service<
         yield* linked([traceparent ?? null])
         const provider = registry.find(transaction.provider, transaction.mode)
         const promises = Option.getOrNull(Option.map(provider, (one) => one.promises))
-        const question = questionOf(transaction, actor, promises, policy, yield* Clock.currentTimeMillis)
+        const question = {
+          ...proofOf(promises, policy),
+          provider: transaction.provider,
+          actor,
+          askedAt: yield* Clock.currentTimeMillis,
+          asked: transaction.asked,
+          version: transaction.version
+        }
         if (Option.isNone(provider)) {
           yield* Effect.logError("an open transaction belongs to a provider that is not registered").pipe(
             Effect.annotateLogs({ reference })
           )
           const unknown = { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" } as const
-          yield* settlement.answered(question, reference, unknown)
+          yield* settlement.applyAnswer(question, reference, unknown)
           return false
         }
         const ended = yield* withoutAsking(transaction, actor)
@@ -64,9 +70,10 @@ export class OutcomePoller extends Context.Service<
         const answer = yield* answerOf(provider.value, transaction)
         // The first that is heard of it is that it came back: it was delivered before.
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
-          yield* settlement.applyFromProvider(transaction.provider, reference, deliveredBefore(transaction, answer), actor)
+          const fact = deliveredBefore(transaction, answer)
+          yield* settlement.applyFromProvider(transaction.provider, { reference, fact, actor })
         }
-        yield* settlement.answered(question, reference, answer)
+        yield* settlement.applyAnswer(question, reference, answer)
         // That something closed is still open is no news: what a callback told of is not to be seen there yet.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
         return answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale
@@ -76,16 +83,21 @@ export class OutcomePoller extends Context.Service<
       const withoutAsking = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
         const now = yield* Clock.currentTimeMillis
         if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
-        const standing = yield* codes.close(record.reference, now)
+        const { reference } = record
+        const standing = yield* codes.close(reference, now)
         // The request that sent it brings the answer, or leaves it unheard.
         if (standing === "leased") return Option.some(false)
         if (standing === "free") {
-          yield* settlement.apply(record.reference, { _tag: "Expired", note: "the code expired and nothing was charged" }, actor)
+          yield* settlement.apply({
+            reference,
+            fact: { _tag: "Expired", note: "the code expired and nothing was charged" },
+            actor
+          })
           return Option.some(true)
         }
         // From here on it is asked for like every charge that may have been placed.
         const note = "nobody heard the answer to a code"
-        yield* settlement.apply(record.reference, { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note }, actor)
+        yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note }, actor })
         return Option.some(false)
       })
 
@@ -105,19 +117,11 @@ export class OutcomePoller extends Context.Service<
   )
 }
 
-/** A provider that is not there promises nothing. */
-const questionOf = (
-  { asked, provider, version }: LedgerRecord,
-  actor: Actor,
+/** What "not found" may prove. A provider that is not there promises nothing. */
+const proofOf = (
   promises: Promises | null,
-  { notFoundCount, notFoundGraceMs }: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">,
-  askedAt: Instant
-): Question => ({
-  provider,
-  actor,
-  askedAt,
-  asked,
-  version,
+  { notFoundCount, notFoundGraceMs }: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">
+): Pick<Question, "isDocumented" | "graceMs" | "notFoundAtLeast"> => ({
   isDocumented: promises?.lookup === "by_client_ref",
   graceMs: Math.max(notFoundGraceMs, promises?.notFoundGraceMs ?? 0),
   notFoundAtLeast: notFoundCount

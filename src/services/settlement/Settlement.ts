@@ -22,16 +22,27 @@ import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { WebhookDispatcher } from "../webhooks/WebhookDispatcher.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "./OutcomeAnswer.ts"
 
-/** Who brings a fact, and what comes with it. */
-interface News {
+/** One fact about one transaction, who brings it, and what the request that made the provider's call adds to it. */
+export interface News {
+  readonly reference: Reference
+  readonly fact: Fact
   readonly actor: Actor
-  /** The provider that it is about; null for what is true wherever the record is. */
-  readonly from?: string | null
-  readonly question?: Question | null
-  readonly claim?: Claim | undefined
-  readonly successStatus?: number | undefined
-  readonly raw?: RawExchange | null | undefined
-  readonly last?: StoredTransaction | undefined
+  /** The request's key: its answer is stored in the same commit where the fact closes the outcome. */
+  readonly claim?: Claim | null
+  /** The status of the stored answer where the operation succeeded; 201 by default. */
+  readonly successStatus?: number
+  /** What was sent and received, where the fact is the answer to a money call. */
+  readonly raw?: RawExchange | null
+  /** The record as the caller has just committed it, which saves a read. Where it has moved on since, it is read again. */
+  readonly lastKnown?: StoredTransaction | null
+}
+
+/** Whose news it is, which decides whether it is still news when it is written. */
+interface Source {
+  /** The provider that said it; null for what is true wherever the record is. */
+  readonly provider?: string
+  /** The question that it answers. */
+  readonly question?: Question
 }
 
 /** Each time means that somebody else moved the same transaction between our read and our commit. */
@@ -40,35 +51,28 @@ const DECISIONS_AT_MOST = 16
 const CREATED = 201
 
 /**
- * Writes what providers say. The answer to the request, the callback and the reconciler all bring their news here, in any order and as
- * often as they like. Only a person's resolution is written elsewhere: `Review` has rules of its own.
+ * Writes what providers say. The request, the callback and the poller all bring their news here, in any order and as often as they like.
+ * Only a person's resolution is written elsewhere: `Review` has rules of its own.
+ *
+ * Each call decides by the table of moves (`domain/Moves`) what the fact does to the record as it is stored, and commits the next record,
+ * the ledger entry, the history line, the event and the stored answer together. A commit that finds the record moved on writes nothing, and
+ * the decision is made again. Nothing here fails: a transaction that does not exist, or that does not stop moving, is a defect.
  */
 export class Settlement extends Context.Service<
   Settlement,
   {
     /**
-     * Applies one fact: status, ledger entry, history line, event and (for the request itself) the stored answer are one commit.
-     * Answers the transaction as it then is. A fact that changes nothing leaves a line in the history and nothing else.
+     * Applies one fact in one commit and answers the transaction as it then is. A fact that changes nothing leaves a line in the history
+     * and nothing else, so that applying one twice is harmless.
      */
-    readonly apply: (
-      reference: Reference,
-      fact: Fact,
-      actor: Actor,
-      claim?: Claim,
-      /** The status of the stored answer where the operation succeeded. */
-      successStatus?: number,
-      /** What was sent and received, where the fact is the answer to a money call. */
-      raw?: RawExchange | null,
-      /** The record as the caller has just committed it. Where it has moved on since, that is found out and read. */
-      last?: StoredTransaction
-    ) => Effect.Effect<LedgerRecord>
+    readonly apply: (news: News) => Effect.Effect<LedgerRecord>
     /** As `apply`, for what is known of one provider: once the record is at another one this is no news, and leaves nothing. */
-    readonly applyFromProvider: (provider: string, reference: Reference, fact: Fact, actor: Actor) => Effect.Effect<LedgerRecord>
+    readonly applyFromProvider: (provider: string, news: News) => Effect.Effect<LedgerRecord>
     /**
-     * As `heard`, for the answer to a question. What "not found" proves is decided by the record as it is when the answer is written, and a
-     * question counts once, however often its answer is applied.
+     * As `applyFromProvider`, for the answer to a question. What "not found" proves is decided by the record as it is when the answer is
+     * written, and a question counts once, however often its answer is applied.
      */
-    readonly answered: (question: Question, reference: Reference, answer: Fact) => Effect.Effect<LedgerRecord>
+    readonly applyAnswer: (question: Question, reference: Reference, answer: Fact) => Effect.Effect<LedgerRecord>
   }
 >()("gateway/services/Settlement") {
   static readonly layer = Layer.effect(
@@ -83,8 +87,8 @@ export class Settlement extends Context.Service<
 
       const stepOf = Effect.fnUntraced(function* (
         { revision, transaction }: StoredTransaction,
-        fact: Fact,
-        { actor, claim, question = null, raw = null, successStatus = CREATED }: News
+        { actor, claim = null, fact, raw = null, successStatus = CREATED }: News,
+        question: Question | null
       ) {
         const at = yield* Clock.currentTimeMillis
         const decision: Decision<LedgerRecord> =
@@ -107,7 +111,7 @@ export class Settlement extends Context.Service<
                 },
                 recordView(next)
               )
-        const answer = claim === undefined ? null : answerBytes(encoder, next, fact, successStatus)
+        const answer = claim === null ? null : answerBytes(encoder, next, fact, successStatus)
         return {
           expectedRevision: revision,
           next,
@@ -115,7 +119,7 @@ export class Settlement extends Context.Service<
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
           event,
           nextAskAt: nextPoll(next, policy.askSchedule, at),
-          answer: claim === undefined || answer === null ? null : { claim, answer },
+          answer: claim === null || answer === null ? null : { claim, answer },
           accepted: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           giveBack: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
           wipe: isTerminal(next),
@@ -123,21 +127,25 @@ export class Settlement extends Context.Service<
         } satisfies ApplyStep
       })
 
-      const write = Effect.fnUntraced(function* (reference: Reference, told: Fact, news: News) {
-        const { actor, from = null, last, question = null } = news
-        yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.fact": told._tag, "gateway.actor": actor })
+      const write = Effect.fnUntraced(function* (news: News, { provider, question }: Source) {
+        const { actor, lastKnown = null, reference } = news
+        yield* Effect.annotateCurrentSpan({
+          "gateway.reference": reference,
+          "gateway.fact": news.fact._tag,
+          "gateway.actor": actor
+        })
         for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
-          const known = attempt === 0 ? Option.fromUndefinedOr(last) : Option.none()
+          const known = attempt === 0 ? Option.fromNullishOr(lastKnown) : Option.none()
           const stored = Option.isSome(known) ? known : yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
-          if (from !== null && stored.value.transaction.provider !== from) {
+          if (provider !== undefined && stored.value.transaction.provider !== provider) {
             yield* Effect.logWarning("a provider spoke of what is at another one by now").pipe(
-              Effect.annotateLogs({ reference, provider: from, fact: told._tag, actor })
+              Effect.annotateLogs({ reference, provider, fact: news.fact._tag, actor })
             )
             return stored.value.transaction
           }
-          const fact = question === null ? told : believed(stored.value.transaction, told, question)
-          const step = yield* stepOf(stored.value, fact, news)
+          const fact = question === undefined ? news.fact : believed(stored.value.transaction, news.fact, question)
+          const step = yield* stepOf(stored.value, { ...news, fact }, question ?? null)
           const result = yield* ledger.apply(step)
           if (result._tag === "Stale") continue
           if (step.event !== null) yield* dispatcher.nudge
@@ -156,11 +164,10 @@ export class Settlement extends Context.Service<
       }, inSpan("Settlement.apply"))
 
       return Settlement.of({
-        apply: (reference, fact, actor, claim, successStatus, raw, last) =>
-          write(reference, fact, { actor, claim, successStatus, raw, last }),
-        applyFromProvider: (from, reference, fact, actor) => write(reference, fact, { from, actor }),
-        answered: (question, reference, answer) =>
-          write(reference, answer, { question, from: question.provider, actor: question.actor })
+        apply: (news) => write(news, {}),
+        applyFromProvider: (provider, news) => write(news, { provider }),
+        applyAnswer: (question, reference, fact) =>
+          write({ reference, fact, actor: question.actor }, { provider: question.provider, question })
       })
     })
   )
