@@ -80,7 +80,7 @@ const wrapped = (text: string, indent: string): string => {
   // Code is not broken.
   for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
     const last = lines.at(-1) ?? ""
-    if (last !== "" && last.length + word.length >= LINE_LENGTH - indent.length) lines.push(word)
+    if (last !== "" && last.length + word.length + 1 > LINE_LENGTH - indent.length) lines.push(word)
     else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`
   }
   return lines.map((line, at) => (at === 0 ? line : `${indent}${line}`)).join("\n")
