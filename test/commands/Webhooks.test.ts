@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { givenDatabase, givenNode, masterKey, newReference } from "../support/GivenDatabase.ts"
+import { givenDatabase, givenNode, masterKey, newReference } from "../support/TestDatabase.ts"
 import { gateway } from "./Gateway.ts"
 
 const HOUR_MS = 3_600_000

@@ -12,7 +12,7 @@ import {
   letsThrough
 } from "../../src/domain/CircuitBreaker.ts"
 import { AppId } from "../../src/domain/Ids.ts"
-import { NOON } from "../support/Given.ts"
+import { NOON } from "../support/SampleTransactions.ts"
 
 const policy = { failures: 3, openMs: 1_000 }
 const open: Circuit = { _tag: "Open", until: NOON + 1_000, forMs: 1_000 }

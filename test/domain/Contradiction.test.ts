@@ -4,9 +4,9 @@ import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import { nextPoll } from "../../src/domain/PollSchedule.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
-import { collection, NOON, payout } from "../support/Given.ts"
-import { type Any, cases, ruled, told } from "../support/GivenCases.ts"
-import { factNames, facts, TOLD_AT } from "../support/GivenFacts.ts"
+import { type Any, cases, ruled, told } from "../support/ReviewCases.ts"
+import { factNames, facts, TOLD_AT } from "../support/SampleFacts.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const HOUR = 3_600_000
 

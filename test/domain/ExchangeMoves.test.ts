@@ -5,7 +5,7 @@ import { Fact } from "../../src/domain/Fact.ts"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { json } from "../../src/domain/Json.ts"
 import { minor, ZERO } from "../../src/domain/Money.ts"
-import { NOON } from "../support/Given.ts"
+import { NOON } from "../support/SampleTransactions.ts"
 
 const LATER = NOON + 60_000
 const heard = { providerReference: "P1", note: "" }

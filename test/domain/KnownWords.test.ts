@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest"
 import { toBeReviewed } from "../../src/domain/Contradiction.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { collection, payout } from "../support/Given.ts"
-import { cases, ruled, told } from "../support/GivenCases.ts"
-import { facts, TOLD_AT } from "../support/GivenFacts.ts"
+import { cases, ruled, told } from "../support/ReviewCases.ts"
+import { facts, TOLD_AT } from "../support/SampleFacts.ts"
+import { collection, payout } from "../support/SampleTransactions.ts"
 
 const HOUR = 3_600_000
 

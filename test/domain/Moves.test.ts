@@ -5,8 +5,8 @@ import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import type { CollectionStatus, Transaction } from "../../src/domain/Transaction.ts"
 import { transactionView } from "../../src/domain/View.ts"
-import { collection, NOON, payout } from "../support/Given.ts"
-import { facts, factNames as names } from "../support/GivenFacts.ts"
+import { facts, factNames as names } from "../support/SampleFacts.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const LATER = NOON + 60_000
 type Expected = readonly [status: string, phase: string | null, event: string | null, review: boolean]

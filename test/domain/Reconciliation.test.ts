@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { differences, type Theirs } from "../../src/domain/Reconciliation.ts"
-import { collection, NOON, payout } from "../support/Given.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const theirs = (status: "pending" | "successful" | "failed" | "returned", change: object = {}): Theirs => ({
   status,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
-import { collection, NOON, payout } from "../support/Given.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const LATER = NOON + 60_000
 const rerouted = (fee: bigint | null): Fact => ({

@@ -11,7 +11,7 @@ import {
   resolvePayout,
   ways
 } from "../../src/domain/Resolution.ts"
-import { collection, NOON, payout } from "../support/Given.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const say = (outcome: Resolution["outcome"], amount?: bigint, fee?: bigint): Resolution => ({
   outcome,

@@ -4,8 +4,8 @@ import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import { nextPoll } from "../../src/domain/PollSchedule.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
-import { NOON, payout } from "../support/Given.ts"
-import { facts, TOLD_AT } from "../support/GivenFacts.ts"
+import { facts, TOLD_AT } from "../support/SampleFacts.ts"
+import { NOON, payout } from "../support/SampleTransactions.ts"
 
 const HOUR = 3_600_000
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { lastAnswer, reasonOf } from "../../src/domain/ReviewReason.ts"
-import { collection, payout } from "../support/Given.ts"
+import { collection, payout } from "../support/SampleTransactions.ts"
 
 const line = (fact: string, note = "", actor = "callback", status = "pending") => ({ actor, fact, note, status })
 const opened = [line("Opened", "", "request"), line("Accepted", "status pending", "request")]

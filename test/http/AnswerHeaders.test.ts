@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { onEdge } from "../support/OnEdge.ts"
+import { onEdge } from "../support/EdgeClient.ts"
 
 const HOST = ["Host", "api.gateway.example"] as const
 const kept = (answer: { headers: Readonly<Record<string, string>> }) => [

@@ -1,10 +1,10 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { refusal } from "../../src/http/Envelope.ts"
-import { bodyRoutes, refusalOf } from "../support/Decoders.ts"
+import { bodyRoutes, refusalOf } from "../support/BodyDecoders.ts"
+import { onEdge } from "../support/EdgeClient.ts"
 import { hostileBody } from "../support/HostileBodies.ts"
-import { onEdge } from "../support/OnEdge.ts"
-import { stepsOf } from "../support/Steps.ts"
+import { stepsOf } from "../support/StepCount.ts"
 
 /** No refusal is larger, whatever was sent. */
 const LARGEST_REFUSAL = 16 * 1024

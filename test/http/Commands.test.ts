@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
-import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 
 const parsed = (answer: { text: string }) => JSON.parse(answer.text)
 const outcome = (answer: { status: number; text: string }) => [answer.status, parsed(answer).error?.code ?? "ok"]

@@ -5,11 +5,11 @@ import { docsPage, docsScript, docsStyle } from "../../src/http/DocsPage.ts"
 import { statuses } from "../../src/http/Envelope.ts"
 import { operations } from "../../src/http/Operations.ts"
 import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
-import { described } from "../support/Described.ts"
+import { onEdge } from "../support/EdgeClient.ts"
+import { interfaceDescription } from "../support/InterfaceDescription.ts"
 import { breaches, resolved } from "../support/JsonSchema.ts"
-import { onEdge } from "../support/OnEdge.ts"
 
-const document = described()
+const document = interfaceDescription()
 const trees = (node: unknown): ReadonlyArray<[string, Tree]> =>
   Object.entries(isTree(node) ? node : {}).flatMap(([name, inner]) => (isTree(inner) ? [[name, inner]] : []))
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { onEdge } from "../support/OnEdge.ts"
+import { onEdge } from "../support/EdgeClient.ts"
 import { signed } from "../support/RawHttp.ts"
 
 const parsed = (answer: { text: string }) => JSON.parse(answer.text)

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest"
 import { DuplicateChargeInFlight, ProviderTimeout } from "../../src/domain/errors/Ambiguous.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { PayoutRejectedByProvider, TenantFrozen } from "../../src/domain/errors/Terminal.ts"
-import { payout as given } from "../support/Given.ts"
-import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
+import { payout as given } from "../support/SampleTransactions.ts"
 
 const parsed = (answer: { text: string }) => JSON.parse(answer.text)
 const { reference } = given()

@@ -1,8 +1,8 @@
 import { Effect, Layer } from "effect"
 import { describe, expect, it } from "vitest"
 import { ListenFailed } from "../../src/http/ListenFailed.ts"
-import { edge } from "../support/EdgeLayers.ts"
-import { onEdge } from "../support/OnEdge.ts"
+import { onEdge } from "../support/EdgeClient.ts"
+import { edge } from "../support/EdgeServer.ts"
 
 const parsed = (answer: { text: string }) => JSON.parse(answer.text)
 const code = (answer: { text: string }): string => parsed(answer).error?.code ?? parsed(answer).message

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest"
 import { isTree } from "../../src/http/SchemaTree.ts"
-import { bodyRoutes, issuesOf } from "../support/Decoders.ts"
-import { described } from "../support/Described.ts"
-import { changed, fieldsOf } from "../support/Fields.ts"
+import { bodyRoutes, issuesOf } from "../support/BodyDecoders.ts"
+import { changed, fieldsOf } from "../support/BodyFields.ts"
+import { onEdge } from "../support/EdgeClient.ts"
+import { interfaceDescription } from "../support/InterfaceDescription.ts"
 import { resolved } from "../support/JsonSchema.ts"
-import { onEdge } from "../support/OnEdge.ts"
 import { signed } from "../support/RawHttp.ts"
 
 const CURRENCIES = "UGX, RWF, XAF, XOF, KES, GHS, NGN, TZS, ZMW, USD, EUR, GBP"
@@ -167,7 +167,7 @@ const MARK = "Zq7xMark"
 const wrongs = [null, 7, true, MARK, "", " ", MARK.repeat(400), `${MARK}\u0000`, {}, { [MARK]: MARK }, [], [MARK], 0, -1]
 const fields = (route: string) => {
   const [method = "", path = ""] = route.split(" ")
-  const operation: unknown = [described()["paths"]].flatMap((paths) => (isTree(paths) ? [paths[path]] : []))[0]
+  const operation: unknown = [interfaceDescription()["paths"]].flatMap((paths) => (isTree(paths) ? [paths[path]] : []))[0]
   const own = isTree(operation) ? operation[method.toLowerCase()] : undefined
   return fieldsOf(resolved({ operation: own }, "#/operation/requestBody/content/application~1json/schema"))
 }

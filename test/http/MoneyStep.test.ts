@@ -1,10 +1,10 @@
 import { connect } from "node:net"
 import { Deferred, Effect, Fiber, Layer, Tracer } from "effect"
 import { describe, expect, it } from "vitest"
-import { edge, port } from "../support/EdgeLayers.ts"
-import { payout as given } from "../support/Given.ts"
-import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
+import { edge, port } from "../support/EdgeServer.ts"
 import { send, signed } from "../support/RawHttp.ts"
+import { payout as given } from "../support/SampleTransactions.ts"
 
 const parsed = (answer: { text: string }) => JSON.parse(answer.text)
 const body = {

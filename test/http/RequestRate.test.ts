@@ -6,7 +6,7 @@ import { AppId } from "../../src/domain/Ids.ts"
 import { clientAddress } from "../../src/http/ClientAddress.ts"
 import { makeRequestRate } from "../../src/http/RequestRate.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
-import { onEdge } from "../support/OnEdge.ts"
+import { onEdge } from "../support/EdgeClient.ts"
 
 const rate = { count: 1, windowMs: 1000, burst: 2 }
 const JSON_BODY = [["Content-Type", "application/json"]] as const

@@ -2,7 +2,7 @@ import { Effect, Layer, Option } from "effect"
 import { describe, expect, it } from "vitest"
 import { canonicalQuery, signedText } from "../../src/domain/SignedText.ts"
 import { bodyHash } from "../../src/services/admission/Signature.ts"
-import { edge, port } from "../support/EdgeLayers.ts"
+import { edge, port } from "../support/EdgeServer.ts"
 import { send } from "../support/RawHttp.ts"
 import file from "./signing-vectors.json" with { type: "json" }
 

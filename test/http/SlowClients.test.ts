@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net"
 import { describe, expect, it } from "vitest"
-import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 
 /** A second of the server takes five milliseconds. */
 const hasty = { haste: 200 }

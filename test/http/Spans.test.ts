@@ -1,6 +1,6 @@
 import { Effect, Layer, Tracer } from "effect"
 import { expect, it } from "vitest"
-import { edge, port } from "../support/EdgeLayers.ts"
+import { edge, port } from "../support/EdgeServer.ts"
 import { send, signed } from "../support/RawHttp.ts"
 
 it("gives each request one root span, named by its route's template", async () => {

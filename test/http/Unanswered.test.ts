@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
 import { describe, expect, it } from "vitest"
 import { makeListener } from "../../src/http/NodeListener.ts"
-import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 
 const GET = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
 /** More than the buffers of both ends take. */

@@ -2,11 +2,11 @@ import { connect } from "node:net"
 import { Effect, Exit } from "effect"
 import { describe, expect, it } from "vitest"
 import { makeUnderWay } from "../../src/http/UnderWay.ts"
-import type { EdgeOptions } from "../support/EdgeLayers.ts"
-import { payout } from "../support/Given.ts"
-import { momoPayout } from "../support/GivenRequests.ts"
-import { type EdgeClient, onEdge } from "../support/OnEdge.ts"
+import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
+import type { EdgeOptions } from "../support/EdgeServer.ts"
 import { signed } from "../support/RawHttp.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
+import { payout } from "../support/SampleTransactions.ts"
 
 const body = JSON.stringify(momoPayout("1234"))
 const headers = (key: string) =>

@@ -8,7 +8,7 @@ import { auditTrail } from "../../src/persistence/AuditTrail.ts"
 import { masterOf, sealed } from "../../src/persistence/Sealing.ts"
 import { AuditLog, headText } from "../../src/services/ports/AuditLog.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
-import { auditEntry, givenDatabase, givenNode, masterKey } from "../support/GivenDatabase.ts"
+import { auditEntry, givenDatabase, givenNode, masterKey } from "../support/TestDatabase.ts"
 
 const given = Effect.flatMap(givenDatabase, (url) => on(url))
 const on = Effect.fnUntraced(function* (url: Redacted.Redacted) {

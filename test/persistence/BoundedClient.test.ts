@@ -7,12 +7,12 @@ import { Database } from "../../src/persistence/Database.ts"
 import { LedgerAuditPg } from "../../src/persistence/ledger/LedgerAuditPg.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
-import { databaseLine } from "../support/DatabaseLine.ts"
-import { givenDatabase } from "../support/GivenDatabase.ts"
+import { databaseProxy } from "../support/DatabaseProxy.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
 
 /** A client on a line that the test may strand. */
 const given = Effect.gen(function* () {
-  const line = yield* databaseLine(yield* givenDatabase)
+  const line = yield* databaseProxy(yield* givenDatabase)
   const context = yield* Layer.build(Database.layer({ url: line.database }))
   return { line, sql: Context.get(context, SqlClient.SqlClient) }
 })

@@ -8,8 +8,8 @@ import { Database } from "../../src/persistence/Database.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
 import { type CodeAttempt, Codes } from "../../src/services/ports/Codes.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
-import { NOON } from "../support/Given.ts"
-import { givenDatabase } from "../support/GivenDatabase.ts"
+import { NOON } from "../support/SampleTransactions.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
 
 const appId = AppId.make("acme")
 const reference = Reference.make("00000000000000000000000001")

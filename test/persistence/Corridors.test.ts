@@ -9,7 +9,7 @@ import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
-import { auditEntry, givenDatabase, givenNode } from "../support/GivenDatabase.ts"
+import { auditEntry, givenDatabase, givenNode } from "../support/TestDatabase.ts"
 
 const ugandaBank: CorridorKey = { country: "UG", currency: "UGX", direction: "payout", method: "bank" }
 const ghanaMomo: CorridorKey = { country: "GH", currency: "GHS", direction: "collection", method: "momo" }

@@ -11,9 +11,9 @@ import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { NOON } from "../support/Given.ts"
-import { auditEntry, givenDatabase, masterKey } from "../support/GivenDatabase.ts"
-import { appId, given, openOne } from "../support/MoneySteps.ts"
+import { appId, given, openOne } from "../support/LedgerSteps.ts"
+import { NOON } from "../support/SampleTransactions.ts"
+import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts"
 
 // What sweeps and purges do beside somebody who holds some of their rows.
 

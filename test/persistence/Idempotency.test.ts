@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { givenClaim } from "../support/GivenMoney.ts"
-import { appId, given, openOne } from "../support/MoneySteps.ts"
+import { appId, given, openOne } from "../support/LedgerSteps.ts"
+import { givenClaim } from "../support/TestLedger.ts"
 
 const DAY = 24 * 3_600_000
 

@@ -6,7 +6,7 @@ import { Database } from "../../src/persistence/Database.ts"
 import { KeyRotationPg } from "../../src/persistence/KeyRotationPg.ts"
 import { masterOf, opened, sealed } from "../../src/persistence/Sealing.ts"
 import { KeyRotation } from "../../src/services/ports/KeyRotation.ts"
-import { auditEntry, givenDatabase } from "../support/GivenDatabase.ts"
+import { auditEntry, givenDatabase } from "../support/TestDatabase.ts"
 
 const key = () => Redacted.make(randomBytes(32).toString("base64"))
 const oldKey = key()

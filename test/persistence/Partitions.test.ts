@@ -16,9 +16,9 @@ import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
 import { Standing } from "../../src/services/ports/Standing.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
-import { auditEntry, masterKey } from "../support/GivenDatabase.ts"
-import { givenClaim } from "../support/GivenMoney.ts"
-import { appId, given, openStep } from "../support/MoneySteps.ts"
+import { appId, given, openStep } from "../support/LedgerSteps.ts"
+import { auditEntry, masterKey } from "../support/TestDatabase.ts"
+import { givenClaim } from "../support/TestLedger.ts"
 
 const acme = AppId.make("acme")
 const idOf = (name: string) => name.padStart(26, "0")

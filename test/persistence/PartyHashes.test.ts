@@ -14,10 +14,10 @@ import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
-import { NOON } from "../support/Given.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
-import { givenClaim } from "../support/GivenMoney.ts"
-import { appId, given, openStep } from "../support/MoneySteps.ts"
+import { appId, given, openStep } from "../support/LedgerSteps.ts"
+import { NOON } from "../support/SampleTransactions.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
+import { givenClaim } from "../support/TestLedger.ts"
 
 const DAY = 24 * 3_600_000
 const partyHash = new Uint8Array(Buffer.from("c0ffee".repeat(11).slice(0, 64), "hex"))

@@ -2,7 +2,7 @@ import { describe, it } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { expect } from "vitest"
 import { type Callback, ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
-import { givenDatabase, givenNode, newReference } from "../support/GivenDatabase.ts"
+import { givenDatabase, givenNode, newReference } from "../support/TestDatabase.ts"
 
 const LEASE_MS = 10_000
 const MINUTE = 60_000

@@ -6,9 +6,9 @@ import type { Quote } from "../../src/domain/Quote.ts"
 import { QuotesPg } from "../../src/persistence/QuotesPg.ts"
 import type { Claim } from "../../src/services/ports/Idempotency.ts"
 import { Quotes } from "../../src/services/ports/Quotes.ts"
-import { NOON } from "../support/Given.ts"
-import { newReference } from "../support/GivenDatabase.ts"
-import { appId, given } from "../support/MoneySteps.ts"
+import { appId, given } from "../support/LedgerSteps.ts"
+import { NOON } from "../support/SampleTransactions.ts"
+import { newReference } from "../support/TestDatabase.ts"
 
 describe("a quote of an exchange", () => {
   it.live("is given back by the claim that has it, never by one that overslept", () =>

@@ -6,8 +6,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { PartitionsPg } from "../../src/persistence/PartitionsPg.ts"
 import { RuntimeRole } from "../../src/persistence/RuntimeRole.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
-import { givenDatabase } from "../support/GivenDatabase.ts"
 import { asRuntime } from "../support/Postgres.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
 
 const connection = (url: Redacted.Redacted) => PgClient.makeClient({ url }).pipe(Effect.provide(Reactivity.layer))
 const ports = (sql: SqlClient.SqlClient) =>

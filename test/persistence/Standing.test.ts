@@ -6,7 +6,7 @@ import { Database } from "../../src/persistence/Database.ts"
 import { StandingPg } from "../../src/persistence/StandingPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { type Check, Standing } from "../../src/services/ports/Standing.ts"
-import { givenDatabase, masterKey } from "../support/GivenDatabase.ts"
+import { givenDatabase, masterKey } from "../support/TestDatabase.ts"
 
 const NOW = Date.now()
 

@@ -4,8 +4,8 @@ import { TestClock } from "effect/testing"
 import { readTogether } from "../../src/persistence/ReadsTogether.ts"
 import { batched } from "../../src/persistence/StepBatch.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { givenClaim } from "../support/GivenMoney.ts"
-import { appId, given, openStep, position } from "../support/MoneySteps.ts"
+import { appId, given, openStep, position } from "../support/LedgerSteps.ts"
+import { givenClaim } from "../support/TestLedger.ts"
 
 it.live("a step that cannot be written down fails alone, and its neighbours are opened", () =>
   Effect.gen(function* () {

@@ -9,7 +9,7 @@ import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { type NewKey, Tenants } from "../../src/services/ports/Tenants.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
-import { auditEntry, givenDatabase, givenNode, givenTenant, tenant } from "../support/GivenDatabase.ts"
+import { auditEntry, givenDatabase, givenNode, givenTenant, tenant } from "../support/TestDatabase.ts"
 
 const { appId } = tenant
 const key: NewKey = {

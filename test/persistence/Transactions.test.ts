@@ -2,14 +2,14 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { countingProvider } from "../support/CountingProvider.ts"
-import { onlyRecord, pay, records, routedTo } from "../support/GivenRoutes.ts"
+import { fakeProvider } from "../fakes/FakeProvider.ts"
+import { onlyRecord, pay, records, routedTo } from "../support/RoutedGateway.ts"
 
 const DAY_MS = 86_400_000
 
 it.effect("a day's movements begin with its first millisecond and end before the next day's", () =>
   Effect.gen(function* () {
-    const { node } = yield* routedTo([countingProvider("alpha")])
+    const { node } = yield* routedTo([fakeProvider("alpha")])
     yield* Effect.gen(function* () {
       const { begunBetween } = yield* Transactions
       const begunOn = (day: number) => {

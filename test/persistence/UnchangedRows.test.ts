@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Database } from "../../src/persistence/Database.ts"
 import { unchangedRows } from "../../src/persistence/UnchangedRows.ts"
-import { givenDatabase } from "../support/GivenDatabase.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
 
 /** A statement that was sent and whose answer is held back: what it answers is as it was when it was sent. */
 interface Held {

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { Destination } from "../../src/domain/Party.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
-import { givenDatabase, givenNode, masterKey } from "../support/GivenDatabase.ts"
+import { givenDatabase, givenNode, masterKey } from "../support/TestDatabase.ts"
 
 const OneNode = Layer.effectContext(Effect.flatMap(givenDatabase, (url) => givenNode(url)))
 const text = (value: string) => Redacted.make(value)

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { Deferred, Effect, type Scope } from "effect"
-import { listening } from "../support/Listening.ts"
+import { listening } from "../support/ListeningServer.ts"
 
 /** One request as it came in. */
 export interface Seen {

@@ -4,7 +4,7 @@ import { Reference } from "../../src/domain/Ids.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { evaluations, firing, readRules } from "../support/AlertRules.ts"
 import type { Exposition } from "../support/Exposition.ts"
-import type { Operated } from "../support/Operating.ts"
+import type { Operated } from "../support/OperatedGateway.ts"
 import { eventually } from "../support/SignedClient.ts"
 
 export interface Fault {

@@ -3,13 +3,13 @@ import { Effect } from "effect"
 import * as fc from "fast-check"
 import { Capability } from "../../src/domain/Tenant.ts"
 import { isTree } from "../../src/http/SchemaTree.ts"
-import { described } from "../support/Described.ts"
-import { changed, fieldsOf, sampleOf } from "../support/Fields.ts"
+import { changed, fieldsOf, sampleOf } from "../support/BodyFields.ts"
+import { interfaceDescription } from "../support/InterfaceDescription.ts"
 import { resolved } from "../support/JsonSchema.ts"
 import { Stack, tenantOn } from "../support/Stack.ts"
 
 const entries = (node: unknown): ReadonlyArray<[string, unknown]> => (isTree(node) ? Object.entries(node) : [])
-const routes = entries(described()["paths"]).flatMap(([path, item]) =>
+const routes = entries(interfaceDescription()["paths"]).flatMap(([path, item]) =>
   entries(item).map(([method, operation]) => ({
     method: method.toUpperCase(),
     path,

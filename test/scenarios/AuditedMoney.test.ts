@@ -6,10 +6,10 @@ import { breachesOf } from "../../src/persistence/ledger/LedgerRule.ts"
 import { adjustmentRules } from "../../src/persistence/ledger/rules/AdjustmentRules.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
-import { masterKey } from "../support/GivenDatabase.ts"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { asOwner, Stack, tenantOn } from "../support/Stack.ts"
+import { masterKey } from "../support/TestDatabase.ts"
 
 const ended = { providerReference: "E1", currency: "UGX", fee: null, note: "status" } as const
 

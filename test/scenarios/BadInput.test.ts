@@ -2,8 +2,8 @@ import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Capability } from "../../src/domain/Tenant.ts"
 import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
-import { described } from "../support/Described.ts"
-import { changed, type Field, fieldsOf } from "../support/Fields.ts"
+import { changed, type Field, fieldsOf } from "../support/BodyFields.ts"
+import { interfaceDescription } from "../support/InterfaceDescription.ts"
 import { resolved } from "../support/JsonSchema.ts"
 import type { Answer } from "../support/SignedClient.ts"
 import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
@@ -13,7 +13,7 @@ const LONG = MARK.repeat(1200)
 const REFERENCE = "0123456789ABCDEFGHJKMNPQRS"
 
 const entries = (node: unknown): ReadonlyArray<[string, unknown]> => (isTree(node) ? Object.entries(node) : [])
-const operations = entries(described()["paths"]).flatMap(([path, item]) =>
+const operations = entries(interfaceDescription()["paths"]).flatMap(([path, item]) =>
   entries(item).flatMap(([method, operation]) => (isTree(operation) ? [{ method: method.toUpperCase(), path, operation }] : []))
 )
 const signed = operations.filter(({ path }) => path.startsWith("/v1/"))

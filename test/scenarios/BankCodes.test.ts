@@ -2,8 +2,8 @@ import { it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { Reference } from "../../src/services/reference/Reference.ts"
-import { countingProvider } from "../support/CountingProvider.ts"
-import { caller, pay, routedTo } from "../support/GivenRoutes.ts"
+import { fakeProvider } from "../fakes/FakeProvider.ts"
+import { caller, pay, routedTo } from "../support/RoutedGateway.ts"
 
 const account = { country: "UG", bankCode: "01", accountNumber: Redacted.make("9030001234") }
 const banks = Effect.flatMap(Reference, (reference) => reference.banks(caller, "UG"))
@@ -12,7 +12,7 @@ const holder = Effect.flatMap(Reference, (reference) => reference.resolve(caller
 describe("a bank's code", () => {
   it.effect("is listed by none but the provider that a payout by it goes to first", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", { down: true }), countingProvider("beta")]
+      const [alpha, beta] = [fakeProvider("alpha", { down: true }), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         expect(yield* Effect.flip(banks)).toMatchObject({ _tag: "provider_error" })
@@ -26,7 +26,7 @@ describe("a bank's code", () => {
 
   it.effect("is called unknown by none but the provider whose code it is", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", { down: true }), countingProvider("beta", { holder: null })]
+      const [alpha, beta] = [fakeProvider("alpha", { down: true }), fakeProvider("beta", { holder: null })]
       const { node } = yield* routedTo([alpha, beta])
       expect(yield* Effect.flip(Effect.provideContext(holder, node))).toMatchObject({ _tag: "provider_error" })
       expect(beta.calls).toStrictEqual([])
@@ -35,8 +35,8 @@ describe("a bank's code", () => {
 
   it.effect("is its first lister's, whoever stands before it in the row and pays no banks", () =>
     Effect.gen(function* () {
-      const phonesOnly = countingProvider("phones only", { refusesQuotes: "other" }, ["reference"])
-      const lister = countingProvider("lister", { holder: "John Roe" })
+      const phonesOnly = fakeProvider("phones only", { refusesQuotes: "other" }, ["reference"])
+      const lister = fakeProvider("lister", { holder: "John Roe" })
       const { node } = yield* routedTo([phonesOnly, lister])
       yield* Effect.gen(function* () {
         expect(yield* banks).toMatchObject([{ code: "lister-01" }])

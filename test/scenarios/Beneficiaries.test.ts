@@ -1,7 +1,7 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { bankPayout, momoPayout } from "../support/GivenRequests.ts"
+import { bankPayout, momoPayout } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
 

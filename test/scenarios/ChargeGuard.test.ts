@@ -3,11 +3,11 @@ import { Context, Effect } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
-import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, wrapped } from "../support/GivenCodes.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
-import { momoCharge } from "../support/GivenRequests.ts"
+import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, wrapped } from "../support/OtpRequests.ts"
+import { momoCharge } from "../support/RequestBodies.ts"
 import { type Answer, referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, executionsOf, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 const CHARGES = 64
 const METADATA = { order: 7 }

@@ -8,14 +8,14 @@ import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
-import { type CountingProvider, countingProvider } from "../support/CountingProvider.ts"
-import { givenFloat } from "../support/GivenMoney.ts"
-import { appId, caller, charge, pay, records, routedTo } from "../support/GivenRoutes.ts"
+import { type FakeProvider, fakeProvider } from "../fakes/FakeProvider.ts"
+import { appId, caller, charge, pay, records, routedTo } from "../support/RoutedGateway.ts"
+import { givenFloat } from "../support/TestLedger.ts"
 
 /** As many failures in a row as open a circuit, by the settings of the tests. */
 const FAILURES = 20
 
-const times = (provider: CountingProvider, call: string) => provider.calls.filter((one) => one === call).length
+const times = (provider: FakeProvider, call: string) => provider.calls.filter((one) => one === call).length
 const payOften = (count: number, from: number) =>
   Effect.forEach(
     Array.from({ length: count }),
@@ -39,8 +39,8 @@ const availability = Effect.map(
 describe("a provider whose sending keeps coming to nothing", () => {
   it.effect("is passed over after so many in a row, and tried by one payout when its time is up", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("circuit-alpha", { sending: "never left" })
-      const beta = countingProvider("circuit-beta")
+      const alpha = fakeProvider("circuit-alpha", { sending: "never left" })
+      const beta = fakeProvider("circuit-beta")
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         expect(yield* availability).toStrictEqual(["operational", "operational"])
@@ -77,7 +77,7 @@ describe("a provider that everybody waits for", () => {
 
   it.effect("is left alone for what keeps failing and for nothing else, and asked about what was sent all the same", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { sending: "executed in silence" })
+      const alpha = fakeProvider("alpha", { sending: "executed in silence" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: FAILURES }), (_, index) =>
@@ -101,7 +101,7 @@ describe("a provider that everybody waits for", () => {
 
   it.effect("that cannot be read is not asked again before its time, and then by one", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { down: true })
+      const alpha = fakeProvider("alpha", { down: true })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         const reads = Effect.flatMap(Reference, (reference) => Effect.exit(reference.banks(caller, "UG")))
@@ -123,7 +123,7 @@ describe("a provider that everybody waits for", () => {
 
   it.effect("and whose answers cannot be understood is not a provider that does not answer", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { sending: "garbage" })
+      const alpha = fakeProvider("alpha", { sending: "garbage" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         const provider = Option.getOrThrow((yield* ProviderRegistry).find("alpha", "live"))
@@ -137,7 +137,7 @@ describe("a provider that everybody waits for", () => {
 
   it.effect("answers that a payout or charge was never sent while it is left alone", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { sending: "never left" })
+      const alpha = fakeProvider("alpha", { sending: "never left" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         const provider = Option.getOrThrow((yield* ProviderRegistry).find("alpha", "live"))
@@ -163,7 +163,7 @@ describe("a tenant whose recipients make a provider fail", () => {
 
   it.effect("is held back alone, and no other tenant is; its own trial lets it on again", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { sending: "executed in silence" })
+      const alpha = fakeProvider("alpha", { sending: "executed in silence" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         const { isOpen } = yield* Circuits
@@ -185,7 +185,7 @@ describe("a tenant whose recipients make a provider fail", () => {
 
   it.effect("and an outage that several tenants meet holds all of them back", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { sending: "executed in silence" })
+      const alpha = fakeProvider("alpha", { sending: "executed in silence" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         for (const tenant of ["one", "two"])
@@ -197,7 +197,7 @@ describe("a tenant whose recipients make a provider fail", () => {
 
   it.effect("and where nothing even leaves, whoever asks, all are held back: no tenant can choose that", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { sending: "never left" })
+      const alpha = fakeProvider("alpha", { sending: "never left" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: FAILURES }), () => send).pipe(asTenant("one"))
@@ -208,7 +208,7 @@ describe("a tenant whose recipients make a provider fail", () => {
 
   it.effect("one that never asks again is forgotten, so that nothing seems held back for ever", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { sending: "executed in silence" })
+      const alpha = fakeProvider("alpha", { sending: "executed in silence" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: FAILURES }), () => send).pipe(asTenant("gone"))

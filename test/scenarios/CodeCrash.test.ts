@@ -12,8 +12,8 @@ import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../simulator/eversend/SimulatorFixture.ts"
-import { auditEntry, givenDatabase } from "../support/GivenDatabase.ts"
-import { givenServices, type Interference } from "../support/GivenServices.ts"
+import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
+import { auditEntry, givenDatabase } from "../support/TestDatabase.ts"
 
 const bench = makeBench(afterEach)
 const appId = AppId.make("acme")

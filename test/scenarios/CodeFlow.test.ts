@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, waiting, wrapped } from "../support/GivenCodes.ts"
-import { momoCharge } from "../support/GivenRequests.ts"
+import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, waiting, wrapped } from "../support/OtpRequests.ts"
+import { momoCharge } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, executionsOf, Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 

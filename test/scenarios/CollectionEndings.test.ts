@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { momoCharge } from "../support/GivenRequests.ts"
+import { momoCharge } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { asked, callsOf, executionsOf, Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 

@@ -4,11 +4,11 @@ import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { startSimulator } from "../simulator/eversend/SimulatorFixture.ts"
-import { givenDatabase } from "../support/GivenDatabase.ts"
-import { momoPayout } from "../support/GivenRequests.ts"
 import { nameServer } from "../support/NameServer.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { gatewayOn, tenantOn, webhooksOf } from "../support/Stack.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
 
 const TENANTS = 12
 const PAYOUTS_EACH = 2

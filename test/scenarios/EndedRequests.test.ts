@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { authorize, demandCodes, RIGHT, waiting, wrapped } from "../support/GivenCodes.ts"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { authorize, demandCodes, RIGHT, waiting, wrapped } from "../support/OtpRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
 

@@ -7,9 +7,9 @@ import { minor } from "../../src/domain/Money.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
-import { countingProvider } from "../support/CountingProvider.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
-import { differences, FLOAT, floatNow, historyOf, onlyRecord, pay, routedTo } from "../support/GivenRoutes.ts"
+import { fakeProvider } from "../fakes/FakeProvider.ts"
+import { differences, FLOAT, floatNow, historyOf, onlyRecord, pay, routedTo } from "../support/RoutedGateway.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 const neverLeft = { sending: "never left" } as const
 const [opened, notSent] = ["Opened", "NotSent: connection refused"] as const
@@ -18,7 +18,7 @@ const moved = "Rerouted: never sent to alpha, goes to beta: connection refused"
 describe("a payout that provably never left", () => {
   it.effect("goes to the next provider, which alone executes it; what was held too much returns when it settles", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta", { fee: 900n })]
+      const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta", { fee: 900n })]
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         expect(yield* pay("one")).toBe("pending")
@@ -45,7 +45,7 @@ describe("a payout that provably never left", () => {
 
   it.effect("is found at the new provider by its handle and in its row, not only in its record", () =>
     Effect.gen(function* () {
-      const { node } = yield* routedTo([countingProvider("alpha", neverLeft), countingProvider("beta")])
+      const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), fakeProvider("beta")])
       yield* Effect.gen(function* () {
         yield* pay("one")
         const { reference } = (yield* onlyRecord).transaction
@@ -59,14 +59,14 @@ describe("a payout that provably never left", () => {
   it.effect("goes past every provider that cannot take it over, and fails when nobody is left", () =>
     Effect.gen(function* () {
       const providers = [
-        countingProvider("alpha", neverLeft),
-        countingProvider("costlier", { fee: 1_001n }),
-        countingProvider("down", { down: true }),
-        countingProvider("unwilling", { refusesQuotes: "other" }),
-        countingProvider("stingy", { worth: 9_999n }),
-        countingProvider("unable", {}, ["payouts"])
+        fakeProvider("alpha", neverLeft),
+        fakeProvider("costlier", { fee: 1_001n }),
+        fakeProvider("down", { down: true }),
+        fakeProvider("unwilling", { refusesQuotes: "other" }),
+        fakeProvider("stingy", { worth: 9_999n }),
+        fakeProvider("unable", {}, ["payouts"])
       ]
-      const beta = countingProvider("beta")
+      const beta = fakeProvider("beta")
       const complete = yield* routedTo([...providers, beta])
       expect(yield* Effect.provideContext(pay("one"), complete.node)).toBe("pending")
       expect(beta.executed).toHaveLength(1)
@@ -86,7 +86,7 @@ describe("a payout that provably never left", () => {
 
   it.effect("goes on from one to the next for as long as none took it", () =>
     Effect.gen(function* () {
-      const providers = [countingProvider("alpha", neverLeft), countingProvider("beta", neverLeft), countingProvider("gamma")]
+      const providers = [fakeProvider("alpha", neverLeft), fakeProvider("beta", neverLeft), fakeProvider("gamma")]
       const { node } = yield* routedTo(providers)
       yield* Effect.gen(function* () {
         expect(yield* pay("one")).toBe("pending")
@@ -101,7 +101,7 @@ describe("a payout that provably never left", () => {
 
   it.effect("is not taken over by an account that has a ceiling of its own", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta")]
+      const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         yield* (yield* Limits).setCeiling("beta", "UGX", minor(5_000_000n), auditEntry())
@@ -113,8 +113,8 @@ describe("a payout that provably never left", () => {
 
   it.effect("of a deducted amount sends what was promised, by the other one's smaller fee", () =>
     Effect.gen(function* () {
-      const beta = countingProvider("beta", { fee: 400n })
-      const { node } = yield* routedTo([countingProvider("alpha", neverLeft), beta])
+      const beta = fakeProvider("beta", { fee: 400n })
+      const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), beta])
       yield* Effect.gen(function* () {
         expect(yield* pay("one", { deduct: true })).toBe("pending")
         expect((yield* onlyRecord).transaction).toMatchObject({
@@ -135,8 +135,8 @@ describe("a payout that provably never left", () => {
   ] as const)
     it.effect(`to a bank ${promise}`, () =>
       Effect.gen(function* () {
-        const beta = countingProvider("beta", { holder })
-        const { node } = yield* routedTo([countingProvider("alpha", neverLeft), beta])
+        const beta = fakeProvider("beta", { holder })
+        const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), beta])
         expect(yield* Effect.provideContext(pay("one", { method: "bank" }), node)).toBe(expected)
         expect(beta.executed).toHaveLength(expected === "pending" ? 1 : 0)
       }).pipe(Effect.scoped)
@@ -144,8 +144,8 @@ describe("a payout that provably never left", () => {
 
   it.effect("to a provider's wallet goes nowhere else: the tag is somebody else's there", () =>
     Effect.gen(function* () {
-      const beta = countingProvider("beta")
-      const { node } = yield* routedTo([countingProvider("alpha", neverLeft), beta])
+      const beta = fakeProvider("beta")
+      const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), beta])
       expect(yield* Effect.provideContext(pay("one", { method: "wallet" }), node)).toBe("provider_unavailable")
       expect(beta.calls).toStrictEqual([])
     }).pipe(Effect.scoped)
@@ -161,8 +161,8 @@ describe("a payout that may have been sent", () => {
   ] as const)
     it.effect(`never goes to another provider: ${sending}`, () =>
       Effect.gen(function* () {
-        const beta = countingProvider("beta")
-        const { node } = yield* routedTo([countingProvider("alpha", { sending }), beta])
+        const beta = fakeProvider("beta")
+        const { node } = yield* routedTo([fakeProvider("alpha", { sending }), beta])
         expect(yield* Effect.provideContext(pay("one"), node)).toBe(expected)
         expect(beta.calls).toStrictEqual([])
       }).pipe(Effect.scoped)
@@ -170,7 +170,7 @@ describe("a payout that may have been sent", () => {
 
   it.effect("at the new provider is not settled by anything that the first one says of it", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta", { sending: "executed in silence" })]
+      const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta", { sending: "executed in silence" })]
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         expect(yield* pay("one")).toBe("provider_timeout")

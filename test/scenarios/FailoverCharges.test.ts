@@ -5,9 +5,9 @@ import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
-import { countingProvider } from "../support/CountingProvider.ts"
-import { policy } from "../support/GivenMoney.ts"
-import { caller, charge, historyOf, jane, onlyRecord, routedTo } from "../support/GivenRoutes.ts"
+import { fakeProvider } from "../fakes/FakeProvider.ts"
+import { caller, charge, historyOf, jane, onlyRecord, routedTo } from "../support/RoutedGateway.ts"
+import { policy } from "../support/TestLedger.ts"
 
 const neverLeft = { sending: "never left" } as const
 const [opened, notSent] = ["Opened", "NotSent: connection refused"] as const
@@ -16,8 +16,8 @@ const moved = "Rerouted: never sent to alpha, goes to beta: connection refused"
 describe("a charge", () => {
   it.effect("that provably never left goes to the next provider, which alone places it", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta")]
-      const { node } = yield* routedTo([alpha, countingProvider("unable", {}, ["collections"]), beta])
+      const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta")]
+      const { node } = yield* routedTo([alpha, fakeProvider("unable", {}, ["collections"]), beta])
       yield* Effect.gen(function* () {
         expect(yield* charge("one")).toBe("pending")
         const { transaction } = yield* onlyRecord
@@ -31,7 +31,7 @@ describe("a charge", () => {
 
   it.effect("that nobody could be reached for fails at once", () =>
     Effect.gen(function* () {
-      const { node } = yield* routedTo([countingProvider("alpha", neverLeft), countingProvider("beta", neverLeft)])
+      const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), fakeProvider("beta", neverLeft)])
       yield* Effect.gen(function* () {
         expect(yield* charge("one")).toBe("provider_unavailable")
         const { transaction } = yield* onlyRecord
@@ -43,8 +43,8 @@ describe("a charge", () => {
 
   it.effect("that may have been placed never goes to another provider", () =>
     Effect.gen(function* () {
-      const beta = countingProvider("beta")
-      const { node } = yield* routedTo([countingProvider("alpha", { sending: "executed in silence" }), beta])
+      const beta = fakeProvider("beta")
+      const { node } = yield* routedTo([fakeProvider("alpha", { sending: "executed in silence" }), beta])
       expect(yield* Effect.provideContext(charge("one"), node)).toBe("provider_timeout")
       expect(beta.calls).toStrictEqual([])
     }).pipe(Effect.scoped)
@@ -65,7 +65,7 @@ describe("a charge that needs a code", () => {
 
   it.effect("belongs to the provider that sent the code: it goes nowhere else", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", neverLeft), countingProvider("beta")]
+      const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         expect(yield* yield* waiting).toBe("provider_unavailable")
@@ -77,7 +77,7 @@ describe("a charge that needs a code", () => {
 
   it.effect("spends no code on a provider that is left alone, and goes on with the same one later", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha")
+      const alpha = fakeProvider("alpha")
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         const authorize = yield* waiting

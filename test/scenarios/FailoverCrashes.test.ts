@@ -7,10 +7,10 @@ import type { Collections } from "../../src/services/collections/Collections.ts"
 import type { Payouts } from "../../src/services/payouts/Payouts.ts"
 import type { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
-import { countingProvider } from "../support/CountingProvider.ts"
-import { givenDatabase } from "../support/GivenDatabase.ts"
-import { charge, differences, FLOAT, floatNow, givenRoutes, Holder, pay, records, routedTo } from "../support/GivenRoutes.ts"
-import type { Interference } from "../support/GivenServices.ts"
+import { fakeProvider } from "../fakes/FakeProvider.ts"
+import { charge, differences, FLOAT, floatNow, givenRoutes, Holder, pay, records, routedTo } from "../support/RoutedGateway.ts"
+import type { Interference } from "../support/ServicesOnPostgres.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
 
 /** Lets everything happen up to the given crossing of a step's edge, where the process stops for ever. */
 const crashing = (at: number, died: Deferred.Deferred<string>): Interference => {
@@ -53,8 +53,8 @@ describe("the process killed between every two steps of a change of providers, a
           for (let at = EDGES_BEFORE; at < EDGES_AT_MOST; at++) {
             // Each crash has a tenant of its own, and finds what the earlier ones left.
             const holder = AppId.make(`acme-${at}`)
-            const alpha = countingProvider("alpha", { sending: "never left" })
-            const beta = countingProvider("beta", { sending: second })
+            const alpha = fakeProvider("alpha", { sending: "never left" })
+            const beta = fakeProvider("beta", { sending: second })
             const died = yield* Deferred.make<string>()
             const first = yield* Scope.make()
             const { node } = yield* routedTo([alpha, beta], crashing(at, died), database).pipe(Scope.provide(first))

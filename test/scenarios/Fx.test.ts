@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { type Answer, referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, creditOn, executionsOf, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
 

@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { type Answer, eventually, referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, creditOn, executionsOf, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
 

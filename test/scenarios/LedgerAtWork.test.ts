@@ -6,7 +6,7 @@ import { Reference } from "../../src/domain/Ids.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 

@@ -1,7 +1,7 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { Damaged, type Given, type Planted } from "../support/Damaged.ts"
+import { DamagedLedger, type Given, type Planted } from "../support/DamagedLedger.ts"
 
 const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
 const posting = ({ appId, of }: Given, name: keyof Given["of"], line: string): string =>
@@ -160,7 +160,10 @@ const planted: ReadonlyArray<Planted> = [
   }
 ]
 
-layer(Damaged.layer, { excludeTestServices: true })("ledger verify finds, of what is planted in money and records", (it) => {
-  for (const { damage, found, promise } of planted)
-    it.effect(promise, () => Effect.flatMap(Damaged, ({ finds }) => finds(damage, found)))
-})
+layer(DamagedLedger.layer, { excludeTestServices: true })(
+  "ledger verify finds, of what is planted in money and records",
+  (it) => {
+    for (const { damage, found, promise } of planted)
+      it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))
+  }
+)

@@ -1,7 +1,7 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { Damaged, type Given, type Planted } from "../support/Damaged.ts"
+import { DamagedLedger, type Given, type Planted } from "../support/DamagedLedger.ts"
 
 const gone = ["DELETE FROM idempotency_keys WHERE key = 'paid'", "DELETE FROM counters WHERE name = 'payout:day'"]
 const foundAllTheSame = ({ appId, of }: Given) => [
@@ -52,7 +52,10 @@ const planted: ReadonlyArray<Planted> = [
   }
 ]
 
-layer(Damaged.layer, { excludeTestServices: true })("ledger verify finds, of what says since when things are kept", (it) => {
-  for (const { damage, found, promise } of planted)
-    it.effect(promise, () => Effect.flatMap(Damaged, ({ finds }) => finds(damage, found)))
-})
+layer(DamagedLedger.layer, { excludeTestServices: true })(
+  "ledger verify finds, of what says since when things are kept",
+  (it) => {
+    for (const { damage, found, promise } of planted)
+      it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))
+  }
+)

@@ -1,7 +1,7 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { Damaged, type Given, type Planted } from "../support/Damaged.ts"
+import { DamagedLedger, type Given, type Planted } from "../support/DamagedLedger.ts"
 
 const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
 const key = ({ appId }: Given, endpoint: string, name: string): string => `${appId}/live/POST /v1/${endpoint}/${name}`
@@ -225,7 +225,10 @@ const planted: ReadonlyArray<Planted> = [
   }
 ]
 
-layer(Damaged.layer, { excludeTestServices: true })("ledger verify finds, of what is planted in requests and events", (it) => {
-  for (const { damage, found, promise } of planted)
-    it.effect(promise, () => Effect.flatMap(Damaged, ({ finds }) => finds(damage, found)))
-})
+layer(DamagedLedger.layer, { excludeTestServices: true })(
+  "ledger verify finds, of what is planted in requests and events",
+  (it) => {
+    for (const { damage, found, promise } of planted)
+      it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))
+  }
+)

@@ -6,10 +6,10 @@ import type { Limit } from "../../src/domain/Limits.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { Denials } from "../../src/services/ports/Denials.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
-import { bankPayout, momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { bankPayout, momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { callsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 const limited = Effect.fnUntraced(function* (limit: Partial<Limit>, float = 1_000_000n) {
   const { gateway } = yield* Stack

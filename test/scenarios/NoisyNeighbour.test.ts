@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { Stack, tenantOn } from "../support/Stack.ts"
 

@@ -8,10 +8,10 @@ import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { gateway as command } from "../commands/Gateway.ts"
-import { givenNode, masterKey } from "../support/GivenDatabase.ts"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { client, referenceOf, said } from "../support/SignedClient.ts"
 import { gatewayOn, givenStack, tenantOn } from "../support/Stack.ts"
+import { givenNode, masterKey } from "../support/TestDatabase.ts"
 
 const refused = (code: string, details: object = {}) => ({ status: 403, code, class: "terminal", details })
 

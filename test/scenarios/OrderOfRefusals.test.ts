@@ -5,10 +5,10 @@ import { minor } from "../../src/domain/Money.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { Denials } from "../../src/services/ports/Denials.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
-import { bankPayout, momoCharge } from "../support/GivenRequests.ts"
+import { bankPayout, momoCharge } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { type Gateway, Stack, tenantOn } from "../support/Stack.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 /** A request that would go through, and everything that one of the violations below can spoil of it. */
 interface Attempt {

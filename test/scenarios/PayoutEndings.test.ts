@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { bankPayout, momoPayout, walletPayout } from "../support/GivenRequests.ts"
+import { bankPayout, momoPayout, walletPayout } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { asked, executionsOf, Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 

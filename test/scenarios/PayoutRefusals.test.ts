@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { minor } from "../../src/domain/Money.ts"
 import type { Capability } from "../../src/domain/Tenant.ts"
-import { bankPayout, momoCharge, momoPayout, walletPayout } from "../support/GivenRequests.ts"
+import { bankPayout, momoCharge, momoPayout, walletPayout } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, changeCorridor, keyOn, Stack, tenantOn } from "../support/Stack.ts"
 

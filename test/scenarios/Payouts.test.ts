@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { bankPayout, momoPayout } from "../support/GivenRequests.ts"
+import { bankPayout, momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { changeCorridor, creditOn, executionsOf, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
 

@@ -3,7 +3,7 @@ import { Context, Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { Database } from "../../src/persistence/Database.ts"
 import { simulatedMtn } from "../../src/simulator/mtn/Accounts.ts"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { type Answer, eventually, type Key, referenceOf, said, signingHeaders } from "../support/SignedClient.ts"
 import { changeCorridor, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
 

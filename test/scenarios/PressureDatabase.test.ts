@@ -1,9 +1,9 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { describe } from "vitest"
-import { databaseLine } from "../support/DatabaseLine.ts"
+import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { freePort } from "../support/FreePort.ts"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, executionsOf, gatewayOn, givenStack, tenantOn, verified } from "../support/Stack.ts"
 
@@ -14,7 +14,7 @@ const broken = { status: 500, body: { error: { code: "internal_error", ambiguous
 /** A gateway whose line to its database the test holds or cuts. */
 const given = Effect.gen(function* () {
   const { database, gateway: clear, simulator } = yield* givenStack({ RECONCILER_SCHEDULE: "1h" })
-  const line = yield* databaseLine(database)
+  const line = yield* databaseProxy(database)
   const managementPort = yield* freePort
   const gateway = yield* Effect.orDie(gatewayOn(line.database, simulator, { MANAGEMENT_PORT: String(managementPort) }))
   const ready = Effect.promise(() => fetch(`http://127.0.0.1:${managementPort}/readyz`).then(({ status }) => status))

@@ -7,11 +7,11 @@ import { expect, vi } from "vitest"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { gateway as command } from "../commands/Gateway.ts"
 import { freePort } from "../support/FreePort.ts"
-import { demandCodes } from "../support/GivenCodes.ts"
-import { masterKey } from "../support/GivenDatabase.ts"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { demandCodes } from "../support/OtpRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { type Gateway, givenStack, keyOn, tenantOn, webhooksOf } from "../support/Stack.ts"
+import { masterKey } from "../support/TestDatabase.ts"
 
 /** What must be nowhere. Numbers are looked for without their country's prefix, because that can be written in many ways. */
 const canary = {

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { describe } from "vitest"
 import type { Running } from "../simulator/eversend/SimulatorFixture.ts"
-import { bankPayout, momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { bankPayout, momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, executionsOf, givenStack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
-import { bankPayout, momoPayout } from "../support/GivenRequests.ts"
+import { bankPayout, momoPayout } from "../support/RequestBodies.ts"
 import { type Answer, referenceOf, said } from "../support/SignedClient.ts"
 import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
 

@@ -3,10 +3,10 @@ import { Effect, Redacted } from "effect"
 import type { ReconciliationReport } from "../../src/services/settlement/Reconciliation.ts"
 import { gateway } from "../commands/Gateway.ts"
 import { payout } from "../simulator/eversend/SimulatorFixture.ts"
-import { masterKey } from "../support/GivenDatabase.ts"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { Stack, tenantOn } from "../support/Stack.ts"
+import { masterKey } from "../support/TestDatabase.ts"
 
 /** The command line of the same installation, beside its running gateway. */
 const reconcile = Effect.fnUntraced(function* (...options: ReadonlyArray<string>) {

@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { momoCharge } from "../support/GivenRequests.ts"
+import { momoCharge } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { callsOf, changeCorridor, Stack, tenantOn } from "../support/Stack.ts"
 

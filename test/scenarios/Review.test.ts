@@ -5,10 +5,10 @@ import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
-import { masterKey } from "../support/GivenDatabase.ts"
-import { momoCharge, momoPayout } from "../support/GivenRequests.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { creditOn, Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
+import { masterKey } from "../support/TestDatabase.ts"
 
 const delivered = (amount: bigint): Fact => ({
   _tag: "Succeeded",

@@ -5,10 +5,10 @@ import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
-import { masterKey } from "../support/GivenDatabase.ts"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { Stack, tenantOn } from "../support/Stack.ts"
+import { masterKey } from "../support/TestDatabase.ts"
 
 const given = Effect.gen(function* () {
   const { database, gateway } = yield* Stack

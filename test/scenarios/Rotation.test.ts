@@ -12,10 +12,10 @@ import { masterOf, opened, sealed } from "../../src/persistence/Sealing.ts"
 import { gateway as command } from "../commands/Gateway.ts"
 import { startSimulator } from "../simulator/eversend/SimulatorFixture.ts"
 import { freePort } from "../support/FreePort.ts"
-import { givenDatabase, masterKey } from "../support/GivenDatabase.ts"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { gatewayOn, tenantOn } from "../support/Stack.ts"
+import { givenDatabase, masterKey } from "../support/TestDatabase.ts"
 
 const given = Effect.gen(function* () {
   const database = yield* givenDatabase

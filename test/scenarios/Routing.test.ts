@@ -8,9 +8,9 @@ import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Capabilities } from "../../src/services/reference/Capabilities.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
-import { countingProvider } from "../support/CountingProvider.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
-import { appId, caller, charge, pay, records, routedTo } from "../support/GivenRoutes.ts"
+import { fakeProvider } from "../fakes/FakeProvider.ts"
+import { appId, caller, charge, pay, records, routedTo } from "../support/RoutedGateway.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 const pin = (provider: Tenant["pinned"]) => Effect.flatMap(Tenants, (tenants) => tenants.pin(appId, provider, auditEntry()))
 
@@ -19,7 +19,7 @@ const usedBy = Effect.map(records, (all) => all.map(({ transaction }) => transac
 describe("a tenant's route", () => {
   it.effect("is its own provider alone where the corridor has it, and the corridor's own order elsewhere", () =>
     Effect.gen(function* () {
-      const providers = [countingProvider("alpha"), countingProvider("beta")]
+      const providers = [fakeProvider("alpha"), fakeProvider("beta")]
       const { node } = yield* routedTo(providers)
       yield* Effect.gen(function* () {
         yield* pin("beta")
@@ -35,7 +35,7 @@ describe("a tenant's route", () => {
 
   it.effect("follows a pin on every node within a second", () =>
     Effect.gen(function* () {
-      const providers = [countingProvider("alpha"), countingProvider("beta")]
+      const providers = [fakeProvider("alpha"), fakeProvider("beta")]
       const one = yield* routedTo(providers)
       const other = yield* routedTo(providers, undefined, one.database)
       yield* Effect.provideContext(pay("one"), other.node)
@@ -48,7 +48,7 @@ describe("a tenant's route", () => {
 
   it.effect("leads nowhere else while the pinned provider is down: nothing is reserved", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", { down: true }), countingProvider("beta")]
+      const [alpha, beta] = [fakeProvider("alpha", { down: true }), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         yield* pin("alpha")
@@ -61,7 +61,7 @@ describe("a tenant's route", () => {
 
   it.effect("does not exist where no provider of the corridor is able: refused before anybody is asked", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", {}, ["payouts", "collections"])
+      const alpha = fakeProvider("alpha", {}, ["payouts", "collections"])
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         yield* (yield* SqlClient.SqlClient)`UPDATE corridors SET providers = '{absent,alpha}'`
@@ -78,9 +78,9 @@ describe("a payout's price", () => {
     () =>
       Effect.gen(function* () {
         const providers = [
-          countingProvider("down", { down: true }),
-          countingProvider("unwilling", { refusesQuotes: "other" }),
-          countingProvider("beta", { fee: 700n })
+          fakeProvider("down", { down: true }),
+          fakeProvider("unwilling", { refusesQuotes: "other" }),
+          fakeProvider("beta", { fee: 700n })
         ]
         const { node } = yield* routedTo(providers)
         yield* Effect.gen(function* () {
@@ -95,8 +95,8 @@ describe("a payout's price", () => {
   for (const refusesQuotes of ["amount", "party"] as const)
     it.effect(`is refused for good by whoever is asked first and refuses the ${refusesQuotes}`, () =>
       Effect.gen(function* () {
-        const beta = countingProvider("beta")
-        const { node } = yield* routedTo([countingProvider("alpha", { refusesQuotes }), beta])
+        const beta = fakeProvider("beta")
+        const { node } = yield* routedTo([fakeProvider("alpha", { refusesQuotes }), beta])
         expect(yield* Effect.provideContext(pay("one"), node)).toBe("validation_failed")
         expect(beta.calls).toStrictEqual([])
       }).pipe(Effect.scoped)
@@ -104,8 +104,8 @@ describe("a payout's price", () => {
 
   it.effect("may come later where somebody could not be read, whatever the others refuse", () =>
     Effect.gen(function* () {
-      const down = countingProvider("down", { down: true })
-      const unwilling = countingProvider("unwilling", { refusesQuotes: "other" })
+      const down = fakeProvider("down", { down: true })
+      const unwilling = fakeProvider("unwilling", { refusesQuotes: "other" })
       const { node } = yield* routedTo([down, unwilling])
       expect(yield* Effect.provideContext(pay("one"), node)).toBe("provider_error")
       const { node: willingNever } = yield* routedTo([unwilling])
@@ -115,7 +115,7 @@ describe("a payout's price", () => {
 
   it.effect("of a bank payout is not asked of another provider whose bank of that code knows somebody else", () =>
     Effect.gen(function* () {
-      const [down, beta] = [countingProvider("down", { down: true }), countingProvider("beta", { holder: "John Roe" })]
+      const [down, beta] = [fakeProvider("down", { down: true }), fakeProvider("beta", { holder: "John Roe" })]
       const { node } = yield* routedTo([down, beta])
       yield* Effect.gen(function* () {
         expect(yield* pay("one", { method: "bank" })).toBe("provider_error")
@@ -131,9 +131,9 @@ describe("what a tenant is shown", () => {
   it.effect("names the first provider that it is routed to and that can, in corridors and capabilities", () =>
     Effect.gen(function* () {
       const providers = [
-        countingProvider("alpha", {}, ["collections", "reference"]),
-        countingProvider("beta", {}, ["payouts"]),
-        countingProvider("gamma")
+        fakeProvider("alpha", {}, ["collections", "reference"]),
+        fakeProvider("beta", {}, ["payouts"]),
+        fakeProvider("gamma")
       ]
       const { node } = yield* routedTo(providers)
       const named = Effect.gen(function* () {

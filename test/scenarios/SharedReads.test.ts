@@ -2,8 +2,8 @@ import { it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { Reference } from "../../src/services/reference/Reference.ts"
-import { countingProvider } from "../support/CountingProvider.ts"
-import { caller, routedTo } from "../support/GivenRoutes.ts"
+import { fakeProvider } from "../fakes/FakeProvider.ts"
+import { caller, routedTo } from "../support/RoutedGateway.ts"
 import { eventually } from "../support/SignedClient.ts"
 
 const WAITING = 50
@@ -20,8 +20,8 @@ const balances = Effect.flatMap(Reference, (reference) => reference.balances(cal
 describe("what is looked up", () => {
   it.effect("is asked of the first provider of the corridor that has it, and of nobody else when that one is down", () =>
     Effect.gen(function* () {
-      const unable = countingProvider("unable", {}, ["reference"])
-      const [alpha, beta] = [countingProvider("alpha"), countingProvider("beta", { holder: "J. Doe" })]
+      const unable = fakeProvider("unable", {}, ["reference"])
+      const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta", { holder: "J. Doe" })]
       const { node } = yield* routedTo([unable, alpha, beta])
       yield* Effect.gen(function* () {
         expect(yield* banks).toMatchObject([{ code: "alpha-01" }])
@@ -36,8 +36,8 @@ describe("what is looked up", () => {
 
   it.effect("is an answer also where it says that there is no such account: nobody else is asked", () =>
     Effect.gen(function* () {
-      const beta = countingProvider("beta")
-      const { node } = yield* routedTo([countingProvider("alpha", { holder: null }), beta])
+      const beta = fakeProvider("beta")
+      const { node } = yield* routedTo([fakeProvider("alpha", { holder: null }), beta])
       expect(yield* Effect.flip(Effect.provideContext(holder, node))).toMatchObject({ _tag: "bank_account_unresolvable" })
       expect(beta.calls).toStrictEqual([])
     }).pipe(Effect.scoped)
@@ -45,7 +45,7 @@ describe("what is looked up", () => {
 
   it.effect("is not supported, once and for all, where no provider has it", () =>
     Effect.gen(function* () {
-      const { node } = yield* routedTo([countingProvider("unable", {}, ["reference"])])
+      const { node } = yield* routedTo([fakeProvider("unable", {}, ["reference"])])
       const reads: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }, Reference>> = [
         banks,
         holder,
@@ -62,8 +62,8 @@ describe("what is looked up", () => {
 
   it.effect("is told by all together for countries and pools, by those who can be read, and fails where none can", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha", { countries: [uganda] })
-      const beta = countingProvider("beta", { countries: [kenya, { ...uganda, name: "UGANDA", methods: ["momo", "bank"] }] })
+      const alpha = fakeProvider("alpha", { countries: [uganda] })
+      const beta = fakeProvider("beta", { countries: [kenya, { ...uganda, name: "UGANDA", methods: ["momo", "bank"] }] })
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         expect(yield* countries).toMatchObject([{ ...uganda, methods: ["momo", "bank"], currencies: ["UGX"] }, kenya])
@@ -87,7 +87,7 @@ describe("what is looked up", () => {
     it.live(`is one call of ${call} for fifty who wait together for the same, and another one for the next`, () =>
       Effect.gen(function* () {
         const gate = yield* Deferred.make<void>()
-        const alpha = countingProvider("alpha", { countries: [uganda], gate: Deferred.await(gate) })
+        const alpha = fakeProvider("alpha", { countries: [uganda], gate: Deferred.await(gate) })
         const { node } = yield* routedTo([alpha])
         yield* Effect.gen(function* () {
           const waiting = yield* Effect.forkChild(

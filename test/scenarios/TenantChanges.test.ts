@@ -4,9 +4,9 @@ import { SqlClient } from "effect/sql"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { TENANT_CHANGES_AT_MOST, TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { gateway as command } from "../commands/Gateway.ts"
-import { masterKey } from "../support/GivenDatabase.ts"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
+import { masterKey } from "../support/TestDatabase.ts"
 
 const ENDPOINT = "/v1/webhooks/endpoint"
 const TIMES = 12

@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { changeCorridor, Stack, tenantOn } from "../support/Stack.ts"
 

@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { type Answer, client, referenceOf, said, signingHeaders } from "../support/SignedClient.ts"
 import { callsOf, executionsOf, gatewayOn, givenStack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 

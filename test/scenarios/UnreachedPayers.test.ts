@@ -2,11 +2,11 @@ import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
 import type { Provider } from "../../src/services/ports/Provider.ts"
-import { type CountingProvider, countingProvider } from "../support/CountingProvider.ts"
-import { charge, onlyRecord, records, routedTo } from "../support/GivenRoutes.ts"
+import { type FakeProvider, fakeProvider } from "../fakes/FakeProvider.ts"
+import { charge, onlyRecord, records, routedTo } from "../support/RoutedGateway.ts"
 
 /** Charges no network but one that nobody here is on. */
-const elsewhere = (one: CountingProvider): CountingProvider => ({
+const elsewhere = (one: FakeProvider): FakeProvider => ({
   ...one,
   provider: (mode): Provider => {
     const { collections, ...rest } = one.provider(mode)
@@ -17,7 +17,7 @@ const elsewhere = (one: CountingProvider): CountingProvider => ({
 describe("a payer whom a provider does not reach", () => {
   it.effect("is charged by the next that does, without a word to the first", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha"), countingProvider("beta")]
+      const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
       const { node } = yield* routedTo([elsewhere(alpha), beta])
       yield* Effect.gen(function* () {
         expect(yield* charge("one")).toBe("pending")
@@ -29,7 +29,7 @@ describe("a payer whom a provider does not reach", () => {
 
   it.effect("is never handed on to one that does not either", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [countingProvider("alpha", { sending: "never left" }), countingProvider("beta")]
+      const [alpha, beta] = [fakeProvider("alpha", { sending: "never left" }), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, elsewhere(beta)])
       expect(yield* Effect.provideContext(charge("one"), node)).toBe("provider_unavailable")
       expect(beta.calls).toStrictEqual([])
@@ -38,7 +38,7 @@ describe("a payer whom a provider does not reach", () => {
 
   it.effect("has no route where nobody does: nothing is recorded", () =>
     Effect.gen(function* () {
-      const alpha = countingProvider("alpha")
+      const alpha = fakeProvider("alpha")
       const { node } = yield* routedTo([elsewhere(alpha)])
       yield* Effect.gen(function* () {
         expect(yield* charge("one")).toBe("corridor_unsupported")

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { describe } from "vitest"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { type Answer, eventually, referenceOf, said } from "../support/SignedClient.ts"
 import { asOwner, keyOn, Stack, tenantOn } from "../support/Stack.ts"
 import { type Received, receiver } from "../support/WebhookReceiver.ts"

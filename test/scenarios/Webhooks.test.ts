@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Webhook } from "standardwebhooks"
 import { describe } from "vitest"
-import { momoPayout } from "../support/GivenRequests.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { givenStack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 

@@ -1,6 +1,6 @@
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, expect } from "vitest"
-import { givenDatabase } from "../support/GivenDatabase.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
 import { type Outcome, simulate } from "./Simulation.ts"
 import { makeTestbed, type Testbed } from "./Testbed.ts"
 

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { minor } from "../../src/domain/Money.ts"
-import { auditEntry } from "../support/GivenDatabase.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 import { feeCharged, type Movement } from "./Movement.ts"
 import type { NodeServices } from "./NodeServices.ts"
 import type { World } from "./World.ts"

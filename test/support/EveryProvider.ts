@@ -1,10 +1,10 @@
 import { Context, Effect, Schema } from "effect"
 import { knownProviders } from "../../src/providers/Registry.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
-import { auditEntry } from "./GivenDatabase.ts"
-import { momoCharge, momoPayout } from "./GivenRequests.ts"
+import { momoCharge, momoPayout } from "./RequestBodies.ts"
 import type { Answer } from "./SignedClient.ts"
 import { changeCorridor, everyOther, type Gateway, Stack, tenantOn } from "./Stack.ts"
+import { auditEntry } from "./TestDatabase.ts"
 
 /** Every one that the program knows. */
 export const providers = knownProviders.map(({ name }) => name)

@@ -3,7 +3,7 @@ import { Capability } from "../../src/domain/Tenant.ts"
 import type { Example } from "../../src/http/Examples.ts"
 import { matchRoute } from "../../src/http/Routes.ts"
 import { isTree } from "../../src/http/SchemaTree.ts"
-import { demandCodes, pinIdOf, RIGHT } from "./GivenCodes.ts"
+import { demandCodes, pinIdOf, RIGHT } from "./OtpRequests.ts"
 import { type Answer, referenceOf } from "./SignedClient.ts"
 import { creditOn, type Gateway, tenantOn } from "./Stack.ts"
 

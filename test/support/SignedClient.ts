@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto"
 import { inspect } from "node:util"
 import { Clock, Effect, Option } from "effect"
 import { signedText } from "../../src/domain/SignedText.ts"
-import { undescribed } from "./Described.ts"
+import { breachesOfDescription } from "./InterfaceDescription.ts"
 
 export interface Key {
   readonly appId: string
@@ -39,7 +39,7 @@ export const client = (gateway: Address, key: Key) => {
         ...(text === "" ? {} : { body: text })
       })
       const received = await answer.text()
-      const breaches = undescribed({ method, target, sent: text, status: answer.status, text: received })
+      const breaches = breachesOfDescription({ method, target, sent: text, status: answer.status, text: received })
       if (breaches.length > 0) throw new Error(`the answer is not as described:\n${breaches.join("\n")}`)
       return { status: answer.status, text: received, body: JSON.parse(received), headers: answer.headers }
     })

@@ -21,10 +21,10 @@ import { Vault } from "../../src/services/ports/Vault.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { knownSimulators, withSimulators } from "../../src/simulator/Registry.ts"
 import { type Running, startSimulator } from "../simulator/eversend/SimulatorFixture.ts"
-import { NOON } from "./Given.ts"
-import { auditEntry, givenDatabase, masterKey } from "./GivenDatabase.ts"
 import { asRuntime } from "./Postgres.ts"
+import { NOON } from "./SampleTransactions.ts"
 import { client, eventually, type Key } from "./SignedClient.ts"
+import { auditEntry, givenDatabase, masterKey } from "./TestDatabase.ts"
 import { type Received, receiver } from "./WebhookReceiver.ts"
 
 const BUILD = { release: "1.0.0", version: "1.0.0+test" }

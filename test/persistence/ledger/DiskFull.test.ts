@@ -2,8 +2,8 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { type SqlClient, SqlError } from "effect/sql"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
-import { givenClaim, givenLedger } from "../../support/GivenMoney.ts"
-import { appId, applyStep, given, openStep, position, succeeded } from "../../support/MoneySteps.ts"
+import { appId, applyStep, given, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
+import { givenClaim, givenLedger } from "../../support/TestLedger.ts"
 
 /** What PostgreSQL says of a statement that it could not write down: error 53100, and nothing of it was committed. */
 const diskFull = new SqlError.SqlError({

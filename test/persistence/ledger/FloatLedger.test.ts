@@ -12,8 +12,8 @@ import { openStatement } from "../../../src/persistence/ledger/OpenStatement.ts"
 import { FloatLedger, type OpenStep } from "../../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
-import { givenClaim, givenLedger } from "../../support/GivenMoney.ts"
-import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/MoneySteps.ts"
+import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
+import { givenClaim, givenLedger } from "../../support/TestLedger.ts"
 
 /** Until one statement of this database waits for another one's lock. */
 const waitsForLock = Effect.gen(function* () {

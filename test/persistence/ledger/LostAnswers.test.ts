@@ -6,8 +6,8 @@ import { applyStatement } from "../../../src/persistence/ledger/ApplyStatement.t
 import { openStatement } from "../../../src/persistence/ledger/OpenStatement.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
-import { givenClaim, givenLedger } from "../../support/GivenMoney.ts"
-import { appId, applyStep, given, openOne, openStep, position, succeeded } from "../../support/MoneySteps.ts"
+import { appId, applyStep, given, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
+import { givenClaim, givenLedger } from "../../support/TestLedger.ts"
 
 /** The database commits the first money step of a kind, and its answer never comes. */
 const losesOneAnswer =

@@ -5,8 +5,8 @@ import { FAILING_MS } from "../../../src/domain/Endpoint.ts"
 import { iso } from "../../../src/domain/Instant.ts"
 import { attemptStatement } from "../../../src/persistence/webhooks/AttemptStatement.ts"
 import type { Verdict } from "../../../src/services/ports/WebhookOutbox.ts"
-import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../../support/GivenOutbox.ts"
 import { givenExplained, readingsOf } from "../../support/QueryPlans.ts"
+import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../../support/TestOutbox.ts"
 
 /** Attempts of one endpoint, as they end, and how it stands afterwards; left out is what it was: enabled, not failing, set at 5. */
 interface Story {

@@ -8,7 +8,7 @@ import { WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries
 import { WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
 import { makeRetention } from "../../../src/services/webhooks/WebhookRetention.ts"
-import { auditEntry, givenDatabase, givenNode, newReference } from "../../support/GivenDatabase.ts"
+import { auditEntry, givenDatabase, givenNode, newReference } from "../../support/TestDatabase.ts"
 
 type Page = Effect.Success<ReturnType<WebhookDeliveries["Service"]["list"]>>
 

@@ -7,7 +7,7 @@ import { AppId } from "../../../src/domain/Ids.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { type EndpointWish, WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { type Verdict, WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
-import { auditEntry, givenDatabase, givenNode } from "../../support/GivenDatabase.ts"
+import { auditEntry, givenDatabase, givenNode } from "../../support/TestDatabase.ts"
 
 const LEASE_MS = 30_000
 const acme = AppId.make("acme")

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
-import { auditEntry, givenDatabase, givenNode } from "../../support/GivenDatabase.ts"
+import { auditEntry, givenDatabase, givenNode } from "../../support/TestDatabase.ts"
 import { newSecret } from "../../support/WebhookReceiver.ts"
 
 const FLOOD = 2_000

@@ -2,8 +2,8 @@ import { describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { expect } from "vitest"
 import type { DueDelivery } from "../../../src/services/ports/WebhookOutbox.ts"
-import { auditEntry } from "../../support/GivenDatabase.ts"
-import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../../support/GivenOutbox.ts"
+import { auditEntry } from "../../support/TestDatabase.ts"
+import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../../support/TestOutbox.ts"
 
 const ids = (deliveries: ReadonlyArray<DueDelivery>) => deliveries.map(({ id }) => id)
 

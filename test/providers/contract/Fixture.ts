@@ -9,7 +9,7 @@ import type { Collections, Payouts, Provider, RawCallback } from "../../../src/s
 import { Execution } from "../../../src/simulator/Facts.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
 import { simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
-import { listening } from "../../support/Listening.ts"
+import { listening } from "../../support/ListeningServer.ts"
 import { eventually } from "../../support/SignedClient.ts"
 
 /** How soon the simulator settles what it accepted. */

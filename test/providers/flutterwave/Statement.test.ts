@@ -3,7 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import { flutterwave } from "../../../src/providers/flutterwave/Adapter.ts"
-import { listening } from "../../support/Listening.ts"
+import { listening } from "../../support/ListeningServer.ts"
 
 const charge = (change: object) => ({
   id: 1,

@@ -6,7 +6,7 @@ import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.t
 import { simulatedPawapay } from "../../../src/simulator/pawapay/Accounts.ts"
 import type { PawapayAccount } from "../../../src/simulator/pawapay/Call.ts"
 import { signedHeaders, signingKey } from "../../../src/simulator/pawapay/Callback.ts"
-import { momoCharge, momoPayout } from "../../support/GivenRequests.ts"
+import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
 import { eventually, referenceOf } from "../../support/SignedClient.ts"
 import { callsOf, changeCorridor, executionsOf, type Gateway, Stack, tenantOn, verified } from "../../support/Stack.ts"
 

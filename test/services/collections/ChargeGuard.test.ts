@@ -8,7 +8,7 @@ import { PayerLocks } from "../../../src/services/ports/PayerLocks.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
-import { collection, NOON } from "../../support/Given.ts"
+import { collection, NOON } from "../../support/SampleTransactions.ts"
 
 const MINUTE = 60_000
 const earlier = collection({ status: "pending" })

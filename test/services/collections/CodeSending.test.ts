@@ -7,8 +7,8 @@ import { Database } from "../../../src/persistence/Database.ts"
 import { codeSending } from "../../../src/services/collections/CodeSending.ts"
 import { Limits } from "../../../src/services/ports/Limits.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
-import { givenDatabase } from "../../support/GivenDatabase.ts"
-import { policy } from "../../support/GivenMoney.ts"
+import { givenDatabase } from "../../support/TestDatabase.ts"
+import { policy } from "../../support/TestLedger.ts"
 
 const source = { _tag: "momo", msisdn: Redacted.make("256772120001"), network: "MTN", country: "UG" } as const
 const number = { appId: AppId.make("acme"), mode: "live", partyHash: new Uint8Array(32).fill(7) } as const

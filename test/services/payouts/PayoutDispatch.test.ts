@@ -3,10 +3,10 @@ import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Codes } from "../../../src/services/ports/Codes.ts"
 import { Vault } from "../../../src/services/ports/Vault.ts"
-import { countingProvider } from "../../support/CountingProvider.ts"
-import { NOON } from "../../support/Given.ts"
-import { charge, FLOAT, floatNow, Holder, jane, onlyRecord, pay, routedTo } from "../../support/GivenRoutes.ts"
-import type { Interference } from "../../support/GivenServices.ts"
+import { fakeProvider } from "../../fakes/FakeProvider.ts"
+import { charge, FLOAT, floatNow, Holder, jane, onlyRecord, pay, routedTo } from "../../support/RoutedGateway.ts"
+import { NOON } from "../../support/SampleTransactions.ts"
+import type { Interference } from "../../support/ServicesOnPostgres.ts"
 
 /** The process stands still between the reservation's commit and the sending. */
 const standingStill =
@@ -16,7 +16,7 @@ const standingStill =
 
 it.effect("a payout that was recorded too long ago is not sent any more, and its float is returned", () =>
   Effect.gen(function* () {
-    const alpha = countingProvider("alpha")
+    const alpha = fakeProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
     yield* Effect.gen(function* () {
       expect(yield* pay("one")).toBe("provider_unavailable")
@@ -29,7 +29,7 @@ it.effect("a payout that was recorded too long ago is not sent any more, and its
 
 it.effect("one that was recorded a moment ago is", () =>
   Effect.gen(function* () {
-    const alpha = countingProvider("alpha")
+    const alpha = fakeProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("29 seconds"))
     yield* Effect.gen(function* () {
       expect(yield* pay("one")).toBe("pending")
@@ -40,7 +40,7 @@ it.effect("one that was recorded a moment ago is", () =>
 
 it.effect("nor is a charge that was recorded too long ago", () =>
   Effect.gen(function* () {
-    const alpha = countingProvider("alpha")
+    const alpha = fakeProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
     yield* Effect.gen(function* () {
       expect(yield* charge("one")).toBe("provider_unavailable")
@@ -52,7 +52,7 @@ it.effect("nor is a charge that was recorded too long ago", () =>
 
 it.effect("nor is one that carries its payer's code", () =>
   Effect.gen(function* () {
-    const alpha = countingProvider("alpha")
+    const alpha = fakeProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
     yield* Effect.gen(function* () {
       const number = { appId: yield* Holder, mode: "live", partyHash: (yield* Vault).hash("party", Redacted.make(jane)) } as const
@@ -66,7 +66,7 @@ it.effect("nor is one that carries its payer's code", () =>
 
 it.effect("and what was late goes to no other provider", () =>
   Effect.gen(function* () {
-    const [alpha, beta] = [countingProvider("alpha"), countingProvider("beta")]
+    const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
     const { node } = yield* routedTo([alpha, beta], standingStill("31 seconds"))
     yield* Effect.gen(function* () {
       expect(yield* pay("one")).toBe("provider_unavailable")
@@ -79,7 +79,7 @@ it.effect("and what was late goes to no other provider", () =>
 
 it.effect("nor is what was moved to the next provider too long ago sent there", () =>
   Effect.gen(function* () {
-    const [alpha, beta] = [countingProvider("alpha", { sending: "never left" }), countingProvider("beta")]
+    const [alpha, beta] = [fakeProvider("alpha", { sending: "never left" }), fakeProvider("beta")]
     const stoodStill: Interference = (step, effect) =>
       step === "apply" ? Effect.tap(effect, () => TestClock.adjust("31 seconds")) : effect
     const { node } = yield* routedTo([alpha, beta], stoodStill)

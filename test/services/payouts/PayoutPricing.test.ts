@@ -1,14 +1,14 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { LARGEST_AMOUNT } from "../../../src/domain/Money.ts"
-import { countingProvider } from "../../support/CountingProvider.ts"
-import { FLOAT, floatNow, pay, records, routedTo } from "../../support/GivenRoutes.ts"
+import { fakeProvider } from "../../fakes/FakeProvider.ts"
+import { FLOAT, floatNow, pay, records, routedTo } from "../../support/RoutedGateway.ts"
 
 it.effect(
   "a fee that makes the total more than can be counted refuses the payout for good, and nothing is reserved or sent",
   () =>
     Effect.gen(function* () {
-      const greedy = countingProvider("greedy", { fee: LARGEST_AMOUNT - 9_999n })
+      const greedy = fakeProvider("greedy", { fee: LARGEST_AMOUNT - 9_999n })
       const { node } = yield* routedTo([greedy])
       yield* Effect.gen(function* () {
         expect(yield* pay("over")).toBe("validation_failed")

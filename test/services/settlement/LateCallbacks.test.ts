@@ -2,8 +2,8 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Answer } from "../../../src/services/ports/Provider.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
-import { countingProvider } from "../../support/CountingProvider.ts"
-import { charge, FLOAT, floatNow, onlyRecord, routedTo } from "../../support/GivenRoutes.ts"
+import { fakeProvider } from "../../fakes/FakeProvider.ts"
+import { charge, FLOAT, floatNow, onlyRecord, routedTo } from "../../support/RoutedGateway.ts"
 
 it.effect(
   "a callback about a failed charge that the provider still calls pending is looked into again, until the money is found",
@@ -11,7 +11,7 @@ it.effect(
     Effect.gen(function* () {
       const paid = { _tag: "Succeeded", providerReference: "late", amount: null, currency: null, fee: null, note: "" } as const
       const answers: Array<Answer> = [{ _tag: "StillPending", providerReference: "late", note: "" }, paid]
-      const alpha = countingProvider("alpha", { sending: "refused" })
+      const alpha = fakeProvider("alpha", { sending: "refused" })
       const provider: typeof alpha.provider = (mode) => {
         const whole = alpha.provider(mode)
         const { collections } = whole

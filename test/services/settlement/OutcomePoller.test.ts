@@ -7,10 +7,10 @@ import { Payouts } from "../../../src/services/payouts/Payouts.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../../simulator/eversend/SimulatorFixture.ts"
-import { givenDatabase } from "../../support/GivenDatabase.ts"
-import { givenClaim } from "../../support/GivenMoney.ts"
-import { givenServices } from "../../support/GivenServices.ts"
-import { appId, givenTenantWith, position } from "../../support/MoneySteps.ts"
+import { appId, givenTenantWith, position } from "../../support/LedgerSteps.ts"
+import { givenServices } from "../../support/ServicesOnPostgres.ts"
+import { givenDatabase } from "../../support/TestDatabase.ts"
+import { givenClaim } from "../../support/TestLedger.ts"
 
 const bench = makeBench(afterEach)
 

@@ -8,9 +8,9 @@ import type { Answer } from "../../../src/services/ports/Provider.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { Review } from "../../../src/services/settlement/Review.ts"
-import { countingProvider } from "../../support/CountingProvider.ts"
-import { auditEntry } from "../../support/GivenDatabase.ts"
-import { floatNow, onlyRecord, pay, routedTo } from "../../support/GivenRoutes.ts"
+import { fakeProvider } from "../../fakes/FakeProvider.ts"
+import { floatNow, onlyRecord, pay, routedTo } from "../../support/RoutedGateway.ts"
+import { auditEntry } from "../../support/TestDatabase.ts"
 
 const words = {
   paid: { _tag: "Succeeded", providerReference: "P1", amount: minor(10_000n), currency: "UGX", fee: null, note: "" },
@@ -27,7 +27,7 @@ const words = {
 
 /** A payout, and a provider that answers every question with the word that is set. */
 const given = Effect.gen(function* () {
-  const alpha = countingProvider("alpha", { sending: "executed in silence" })
+  const alpha = fakeProvider("alpha", { sending: "executed in silence" })
   let word: Answer = words.pending
   const provider: typeof alpha.provider = (mode) => {
     const whole = alpha.provider(mode)

@@ -11,7 +11,7 @@ import { Execution } from "../../../src/simulator/Facts.ts"
 import { mtnSimulator } from "../../../src/simulator/mtn/Simulator.ts"
 import { simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
 import { settings, USER_ID } from "../../providers/mtn/Orders.ts"
-import { listening } from "../../support/Listening.ts"
+import { listening } from "../../support/ListeningServer.ts"
 import { eventually } from "../../support/SignedClient.ts"
 
 const decodeToken = Schema.decodeUnknownSync(Schema.Struct({ access_token: Schema.String }))

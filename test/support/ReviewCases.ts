@@ -6,8 +6,8 @@ import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import { type Resolution, resolveCollection, resolveExchange, resolvePayout } from "../../src/domain/Resolution.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
-import { collection, NOON, payout } from "./Given.ts"
-import { TOLD_AT } from "./GivenFacts.ts"
+import { TOLD_AT } from "./SampleFacts.ts"
+import { collection, NOON, payout } from "./SampleTransactions.ts"
 
 /** 10,000 UGX for a quoted 348.64 KES. */
 const exchange = (overrides: Partial<Exchange>): Exchange => {

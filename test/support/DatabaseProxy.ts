@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from "node:net"
 import { Effect, Redacted } from "effect"
 
 /** A line to a database that a test can hold, as when the server hangs, and cut, as when it is gone. */
-export const databaseLine = (database: Redacted.Redacted) =>
+export const databaseProxy = (database: Redacted.Redacted) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const url = new URL(Redacted.value(database))

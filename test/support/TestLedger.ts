@@ -13,8 +13,8 @@ import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
-import { NOON } from "./Given.ts"
-import { auditEntry, masterKey } from "./GivenDatabase.ts"
+import { NOON } from "./SampleTransactions.ts"
+import { auditEntry, masterKey } from "./TestDatabase.ts"
 
 const MINUTE = 60_000
 

@@ -10,10 +10,10 @@ import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
 import type { Otp } from "../../src/services/ports/Provider.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { type CountingProvider, registryOf } from "./CountingProvider.ts"
-import { givenDatabase } from "./GivenDatabase.ts"
-import { givenFloat } from "./GivenMoney.ts"
-import { type Interference, servicesOn } from "./GivenServices.ts"
+import { type FakeProvider, registryOf } from "../fakes/FakeProvider.ts"
+import { type Interference, servicesOn } from "./ServicesOnPostgres.ts"
+import { givenDatabase } from "./TestDatabase.ts"
+import { givenFloat } from "./TestLedger.ts"
 
 export const appId = AppId.make("acme")
 const callerOf = (holder: AppId) => ({ appId: holder, keyId: "k", mode: "live", role: "tenant" }) as const
@@ -25,7 +25,7 @@ export const jane = "+256772123456"
 
 /** A gateway whose corridors all go to these providers in this order, and a tenant with float. */
 export const routedTo = Effect.fnUntraced(function* (
-  providers: ReadonlyArray<CountingProvider>,
+  providers: ReadonlyArray<FakeProvider>,
   interfere?: Interference,
   url?: Redacted.Redacted
 ) {
@@ -36,7 +36,7 @@ export const routedTo = Effect.fnUntraced(function* (
 })
 
 /** The corridors lead there, and the holder has float. */
-export const givenRoutes = Effect.fnUntraced(function* (providers: ReadonlyArray<CountingProvider>) {
+export const givenRoutes = Effect.fnUntraced(function* (providers: ReadonlyArray<FakeProvider>) {
   const sql = yield* SqlClient.SqlClient
   const holder = yield* Holder
   yield* sql`INSERT INTO tenants VALUES (${holder}, 'active', '{payouts,collections,reference_data,bank_resolution,balances}', now())`

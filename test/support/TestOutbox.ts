@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { AppId } from "../../src/domain/Ids.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { type DueDelivery, type Endpoint, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { auditEntry, givenDatabase, givenNode } from "./GivenDatabase.ts"
+import { auditEntry, givenDatabase, givenNode } from "./TestDatabase.ts"
 
 export const LEASE_MS = 30_000
 export const NOW = 1_000_000

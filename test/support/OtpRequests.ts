@@ -1,9 +1,9 @@
 import { Context, Effect } from "effect"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
-import { auditEntry } from "./GivenDatabase.ts"
-import { momoCharge } from "./GivenRequests.ts"
+import { momoCharge } from "./RequestBodies.ts"
 import { type Answer, referenceOf } from "./SignedClient.ts"
 import type { Gateway, tenantOn } from "./Stack.ts"
+import { auditEntry } from "./TestDatabase.ts"
 
 type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
 

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { breachesOf } from "../../src/persistence/ledger/LedgerRule.ts"
 import { ledgerRules } from "../../src/persistence/ledger/LedgerRules.ts"
-import { momoCharge, momoPayout } from "./GivenRequests.ts"
+import { momoCharge, momoPayout } from "./RequestBodies.ts"
 import { referenceOf } from "./SignedClient.ts"
 import { givenStack, tenantOn, verified, webhooksOf } from "./Stack.ts"
 
@@ -23,15 +23,15 @@ export interface Given {
 }
 
 /** The database of a gateway that did one thing of each kind and was stopped, and what can be found in a damaged copy of it. */
-export class Damaged extends Context.Service<
-  Damaged,
+export class DamagedLedger extends Context.Service<
+  DamagedLedger,
   {
     /** Plants it, and finds exactly these differences, each as "rule subject: found". Nothing of it stays. */
     readonly finds: (damage: Planted["damage"], found: Planted["found"]) => Effect.Effect<void>
   }
->()("test/Damaged") {
+>()("test/DamagedLedger") {
   static readonly layer = Layer.effect(
-    Damaged,
+    DamagedLedger,
     Effect.gen(function* () {
       const played = yield* Effect.scoped(story)
       const context = yield* Layer.build(

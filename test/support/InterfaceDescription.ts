@@ -4,7 +4,7 @@ import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
 import { breaches, resolved } from "./JsonSchema.ts"
 
 /** One request and what was answered to it. */
-export interface Exchanged {
+export interface AnsweredRequest {
   readonly method: string
   readonly target: string
   /** The request's body as it was sent; empty for none. */
@@ -16,14 +16,14 @@ export interface Exchanged {
 let description: Tree | undefined
 
 /** The description as it is served, read by a client. */
-export const described = (): Tree => {
+export const interfaceDescription = (): Tree => {
   description ??= parsed(JSON.stringify(describeInterface()))
   return description
 }
 
 /** What an answer, or a request that was accepted, breaks of the interface's description. */
-export const undescribed = ({ method, sent, status, target, text }: Exchanged): ReadonlyArray<string> => {
-  const document = described()
+export const breachesOfDescription = ({ method, sent, status, target, text }: AnsweredRequest): ReadonlyArray<string> => {
+  const document = interfaceDescription()
   const match = matchRoute(method, target.split("?")[0] ?? "")
   const answer: unknown = JSON.parse(text)
   const where = `${method} ${target} ${status}`

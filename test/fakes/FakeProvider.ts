@@ -33,7 +33,7 @@ export interface Script {
 const silence = { _tag: "Unknown", reason: "timeout", note: "" } as const
 
 /** A provider that keeps an account of what it executed and what it was called. Without `unable` it can do everything but exchange. */
-export const countingProvider = (
+export const fakeProvider = (
   name: string,
   wish: Partial<Script> = {},
   unable: ReadonlyArray<"payouts" | "collections" | "reference"> = []
@@ -123,7 +123,7 @@ export const countingProvider = (
   return { name, script, executed, calls, found, provider }
 }
 
-export type CountingProvider = ReturnType<typeof countingProvider>
+export type FakeProvider = ReturnType<typeof fakeProvider>
 
 const priced = (principal: MinorUnits, destinationCurrency: Currency, { fee, worth }: Script) => ({
   principal,
@@ -138,7 +138,7 @@ const priced = (principal: MinorUnits, destinationCurrency: Currency, { fee, wor
 const refused = (kind: QuoteRefused["kind"]): QuoteRefused => ({ _tag: "QuoteRefused", kind, note: "" })
 
 /** A registry of such providers, each with a live account. */
-export const registryOf = (providers: ReadonlyArray<CountingProvider>) =>
+export const registryOf = (providers: ReadonlyArray<FakeProvider>) =>
   Layer.succeed(
     ProviderRegistry,
     ProviderRegistry.of({

@@ -26,7 +26,7 @@ import { Records } from "../../src/services/Records.ts"
 import { Ingress } from "../../src/services/settlement/Ingress.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
 import { frozen } from "./FrozenClock.ts"
-import { collection, payout } from "./Given.ts"
+import { collection, payout } from "./SampleTransactions.ts"
 import { unused, unusedServices } from "./UnusedServices.ts"
 
 /** What the services behind the edge were asked, and how they answer; a test overrides only what it is about. */

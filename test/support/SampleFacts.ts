@@ -1,6 +1,6 @@
 import type { Fact } from "../../src/domain/Fact.ts"
 import { minor, ZERO } from "../../src/domain/Money.ts"
-import { NOON } from "./Given.ts"
+import { NOON } from "./SampleTransactions.ts"
 
 /** When the given facts are told. */
 export const TOLD_AT = NOON + 60_000

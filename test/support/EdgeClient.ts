@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { type Behind, type EdgeOptions, edge, port } from "./EdgeLayers.ts"
+import { type Behind, type EdgeOptions, edge, port } from "./EdgeServer.ts"
 import { type RawAnswer, send, sendBytes, signed } from "./RawHttp.ts"
 
 export interface EdgeClient {

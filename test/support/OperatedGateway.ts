@@ -4,8 +4,8 @@ import { Reactivity } from "effect/reactivity"
 import { gateway as command } from "../commands/Gateway.ts"
 import { type Exposition, readExposition } from "./Exposition.ts"
 import { freePort } from "./FreePort.ts"
-import { masterKey } from "./GivenDatabase.ts"
 import { givenStack } from "./Stack.ts"
+import { masterKey } from "./TestDatabase.ts"
 
 /** A gateway as its operators see it: its metrics, its database, their command line. */
 export const givenOperated = Effect.fnUntraced(function* (overrides: Record<string, string> = {}) {

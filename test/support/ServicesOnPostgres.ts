@@ -45,8 +45,8 @@ import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { TenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
-import { masterKey } from "./GivenDatabase.ts"
-import { policy } from "./GivenMoney.ts"
+import { masterKey } from "./TestDatabase.ts"
+import { policy } from "./TestLedger.ts"
 
 /** Stands between the services and what they commit or send. The default lets everything through. */
 export type Interference = <A, E, R>(step: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
