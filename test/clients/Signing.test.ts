@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { afterAll, describe, expect, it } from "vitest"
 import { VECTORS_FILE, vectors, vectorsText } from "../../clients/signing/vectors.ts"
 import file from "../http/signing-vectors.json" with { type: "json" }
+import { onEdge } from "../support/EdgeClient.ts"
 import { itWith } from "../support/Installed.ts"
-import { onEdge } from "../support/OnEdge.ts"
 
 const folder = join(import.meta.dirname, "../../clients/signing")
 const scratch = mkdtempSync(join(tmpdir(), "signing-clients-"))
