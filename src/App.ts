@@ -7,16 +7,15 @@ import { Logs } from "./observability/Logs.ts"
 import { Management, ManagementAddress } from "./observability/Management.ts"
 import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
+import { Database } from "./persistence/Database.ts"
 import { ClockSkew, SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
 import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
 import { KeyRotationPg } from "./persistence/KeyRotationPg.ts"
 import { NodePresence } from "./persistence/NodePresence.ts"
-import { Probe } from "./persistence/Probe.ts"
 import { type EmbeddedDatabase, EmbeddedPostgres } from "./persistence/postgres/EmbeddedPostgres.ts"
 import { withFolderLock } from "./persistence/postgres/FolderLock.ts"
 import { LocalProcess } from "./persistence/postgres/LocalProcess.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
-import { Schemas } from "./persistence/Schemas.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { servicesOn } from "./Services.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
@@ -62,11 +61,11 @@ export const logs = Layer.unwrap(
 
 /** The schema brought up to date by its owner, and what gateways run as allowed to use it; answers what was applied. */
 export const migrate = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySettings) =>
-  Schemas.migrate({ databaseUrl, ownerUrl: ownerUrl ?? migrationDatabaseUrl })
+  Database.migrateAsOwner({ databaseUrl, ownerUrl: ownerUrl ?? migrationDatabaseUrl })
 
 /** Re-wraps what a master key seals; needs no port that the new key would have to open. */
 export const keyRotation = (settings: ReadySettings) =>
-  Layer.provide(KeyRotationPg.layer(settings.masterKey), Schemas.layer(settings))
+  Layer.provide(KeyRotationPg.layer(settings.masterKey), Database.migratedLayer(settings))
 
 /** Every port on the database, whose schema is brought up to date first, and whose time is everybody's. */
 export const ports = Ports.onDatabaseTime
@@ -150,7 +149,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
 const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, version: string) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const { alive } = yield* Probe
+      const alive = yield* Database.ping
       const { read } = yield* Standing
       const { milliseconds: skew } = yield* ClockSkew
       const { obstacle } = yield* NodePresence

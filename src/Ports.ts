@@ -5,6 +5,7 @@ import { AuditLogPg } from "./persistence/AuditLogPg.ts"
 import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
 import { CodesPg } from "./persistence/CodesPg.ts"
 import { CorridorsPg } from "./persistence/CorridorsPg.ts"
+import { Database } from "./persistence/Database.ts"
 import { DatabaseClock } from "./persistence/DatabaseClock.ts"
 import { DenialsPg, ScreeningByRows } from "./persistence/DenialsPg.ts"
 import { IdempotencyPg } from "./persistence/IdempotencyPg.ts"
@@ -18,7 +19,6 @@ import { PartyHashesPg } from "./persistence/PartyHashesPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
 import { QuotesPg } from "./persistence/QuotesPg.ts"
-import { Schemas } from "./persistence/Schemas.ts"
 import { StandingPg } from "./persistence/StandingPg.ts"
 import { TenantChangesPg } from "./persistence/TenantChangesPg.ts"
 import { TenantsPg } from "./persistence/TenantsPg.ts"
@@ -44,7 +44,7 @@ const screeningByRows = Layer.provideMerge(ScreeningByRows, DenialsPg)
 /** How things stand shows the end of the audit log. */
 const standing = Layer.provideMerge(StandingPg, AuditLogPg)
 
-const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Schemas.layer({ databaseUrl, ownerUrl })
+const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Database.migratedLayer({ databaseUrl, ownerUrl })
 
 const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { masterKey, policy }: DatabaseSettings) => {
   const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)

@@ -5,6 +5,7 @@ import { makeBoundedClient } from "./BoundedClient.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { databaseTls } from "./DatabaseTls.ts"
 import { Migrations } from "./Migrations.ts"
+import { RuntimeRole } from "./RuntimeRole.ts"
 
 /** Where the database is. The parts are those of an `EmbeddedDatabase`. */
 export type DatabaseAddress =
@@ -82,8 +83,43 @@ export const Database = {
   },
 
   /** Brings the schema up to this program's and answers the names that it applied; none when it was. Nodes that start together wait for each other. */
-  migrate: Migrations.apply(Migrations.all)
+  migrate: Migrations.apply(Migrations.all),
+
+  /** As `migrate`, by the owner where there is one, who then grants the gateways' role what a gateway needs and nothing else. */
+  migrateAsOwner: (credentials: Credentials): Effect.Effect<ReadonlyArray<string>, DatabaseError> => migrateAsOwner(credentials),
+
+  /** The pool that gateways work with, on a schema that is up to date. */
+  migratedLayer: (credentials: Credentials): Layer.Layer<SqlClient.SqlClient, DatabaseError> => {
+    const pool = Database.layer({ url: credentials.databaseUrl })
+    return credentials.ownerUrl === null
+      ? Layer.provideMerge(Layer.effectDiscard(Database.migrate), pool)
+      : Layer.provideMerge(pool, Layer.effectDiscard(migrateAsOwner(credentials)))
+  },
+
+  /** Any answer will do: it says that the database answers, and fails as the database does. */
+  ping: Effect.map(SqlClient.SqlClient, (sql) => sql`SELECT 1`)
 }
+
+/** One database: as gateways log in, and as its owner does; null where the two are one, or the owner has been here before. */
+export interface Credentials {
+  readonly databaseUrl: Redacted.Redacted
+  readonly ownerUrl: Redacted.Redacted | null
+}
+
+const migrateAsOwner = ({ databaseUrl, ownerUrl }: Credentials): Effect.Effect<ReadonlyArray<string>, DatabaseError> =>
+  ownerUrl === null
+    ? Effect.provide(Database.migrate, Database.layer({ url: databaseUrl }))
+    : Effect.gen(function* () {
+        // Fails at once where gateways could not log in.
+        const role = yield* Effect.provide(roleOf, Database.layer({ url: databaseUrl }))
+        return yield* Effect.provide(Effect.tap(Database.migrate, RuntimeRole.grant(role)), Database.layer({ url: ownerUrl }))
+      })
+
+const roleOf = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* Effect.orDie(sql<{ role: string }>`SELECT session_user::text AS role`)
+  return row?.role ?? ""
+})
 
 const reachable = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

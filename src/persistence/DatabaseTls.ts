@@ -1,8 +1,57 @@
 import { readFile } from "node:fs/promises"
 import { type ConnectionOptions, getCACertificates } from "node:tls"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { DatabaseError } from "./DatabaseError.ts"
-import { type DatabaseWay, databaseWay } from "./DatabaseUrl.ts"
+
+/** What a `postgres://` address says of the way to its server, with PostgreSQL's own meaning of the words. */
+export interface DatabaseWay {
+  /** Where the driver connects: a parameter names another host than the authority does. A path is a socket of this machine. */
+  readonly host: string
+  readonly encryption: Encryption
+  /** A file of certificates in PEM, or `system`; null: the authorities that the runtime brings. */
+  readonly authorities: string | null
+}
+
+/**
+ * `asked` falls back to plain text where the server has no TLS. `unverified` believes any certificate. `authority` verifies who signed it,
+ * `full` also that it is for this host.
+ */
+export type Encryption = "none" | "asked" | "unverified" | "authority" | "full"
+
+const modes: Readonly<Record<string, Encryption>> = {
+  disable: "none",
+  allow: "asked",
+  prefer: "asked",
+  require: "unverified",
+  "verify-ca": "authority",
+  "verify-full": "full"
+}
+const known: ReadonlyArray<string> = ["sslmode", "sslrootcert"]
+
+/** The way, or why the address is refused: what it asks for must not be passed over in silence. */
+export const databaseWay = (text: string): DatabaseWay | string => {
+  const url = new URL(text)
+  const last = (name: string): string | undefined => url.searchParams.getAll(name).at(-1) || undefined
+  const unknown = [...new Set(url.searchParams.keys())].filter((name) => name.startsWith("ssl") && !known.includes(name))
+  if (unknown.length > 0) return `has ${unknown.join(", ")}: of the parameters for TLS only ${known.join(" and ")} are known`
+  const mode = last("sslmode")
+  const encryption = mode === undefined ? "none" : Object.hasOwn(modes, mode) ? modes[mode] : undefined
+  if (encryption === undefined) return `has an sslmode that is none of ${Object.keys(modes).join(", ")}`
+  const host = Option.getOrUndefined(decoded(url.hostname))
+  if (host === undefined) return "has a host that cannot be read"
+  const authorities = last("sslrootcert") ?? null
+  return {
+    host: last("host") ?? host.replace(/^\[(.*)\]$/, "$1"),
+    // Whoever names an authority means to be protected by it.
+    encryption: encryption === "unverified" && authorities !== null ? "authority" : encryption,
+    authorities
+  }
+}
+
+const decoded = Option.liftThrowable(decodeURIComponent)
+
+/** Whether nobody on the way can read or be the server. */
+export const isVerified = ({ encryption }: DatabaseWay): boolean => encryption === "authority" || encryption === "full"
 
 /** How the driver is to encrypt the way to a server; undefined where the address leaves it to the driver, which then verifies no less. */
 export const databaseTls = Effect.fnUntraced(function* (

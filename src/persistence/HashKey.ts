@@ -4,8 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { headText } from "../services/ports/AuditLog.ts"
 import { HeadRow, headMac, type Keyed } from "./AuditChain.ts"
 import { rowsOf } from "./Rows.ts"
-import { KEY_BYTES, opened, sealed } from "./Sealing.ts"
-import { VaultError } from "./VaultError.ts"
+import { KEY_BYTES, opened, sealed, VaultError } from "./Sealing.ts"
 
 /** Under this purpose it was sealed by releases that did not key the audit log with it. */
 const OF_HASHES = "hash_key"

@@ -7,9 +7,8 @@ import { inSpan } from "../runtime/TraceLinks.ts"
 import { type Claim, type Claimed, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
-import { wasHeld } from "./HeldRow.ts"
 import { keptSince } from "./KeptSince.ts"
-import { batched } from "./StepBatch.ts"
+import { batched, wasHeld } from "./StepBatch.ts"
 
 /** A key can be released between losing it and reading who holds it; more often than this, somebody is simply working on it. */
 const CLAIMS_AT_MOST = 3

@@ -2,12 +2,26 @@ import { randomBytes } from "node:crypto"
 import { Effect, Layer } from "effect"
 import { referenceFrom } from "../domain/Ids.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
-import { randomAhead } from "./RandomAhead.ts"
 
 const REFERENCE_BYTES = 26
-const referenceBytes = randomAhead(REFERENCE_BYTES)
+/** So many references' bytes are read from the operating system at once: a read costs more than its bytes. */
+const REFERENCES_A_READ = 128
 
-/** The operating system's randomness. */
+/** Random bytes for one reference after the other, read ahead. Each is handed out once and overwritten at once. */
+const makeReferenceBytes = (): (() => Uint8Array) => {
+  let supply = Buffer.alloc(0)
+  return () => {
+    if (supply.length === 0) supply = randomBytes(REFERENCE_BYTES * REFERENCES_A_READ)
+    const bytes = new Uint8Array(supply.subarray(0, REFERENCE_BYTES))
+    supply.fill(0, 0, REFERENCE_BYTES)
+    supply = supply.subarray(REFERENCE_BYTES)
+    return bytes
+  }
+}
+
+const referenceBytes = makeReferenceBytes()
+
+/** Identifiers from the operating system's randomness. */
 export const IdentifiersLive = Layer.succeed(
   Identifiers,
   Identifiers.of({

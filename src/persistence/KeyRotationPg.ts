@@ -7,8 +7,7 @@ import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { hashKeyOf, keyedBy } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
-import { masterOf, opened, sealed } from "./Sealing.ts"
-import type { VaultError } from "./VaultError.ts"
+import { masterOf, opened, sealed, type VaultError } from "./Sealing.ts"
 
 /** A column whose values the master key seals, and the purpose that each was sealed for, in SQL. */
 export interface SealedColumn {

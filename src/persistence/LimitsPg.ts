@@ -9,10 +9,9 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Limits } from "../services/ports/Limits.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
-import { wasHeld } from "./HeldRow.ts"
 import { keptSince } from "./KeptSince.ts"
 import { rowsOf } from "./Rows.ts"
-import { batched } from "./StepBatch.ts"
+import { batched, wasHeld } from "./StepBatch.ts"
 import { unchangedRows } from "./UnchangedRows.ts"
 
 const KEPT_AT_MOST = 10_000

@@ -7,8 +7,7 @@ import { APPLICATION_NAME, Database } from "./Database.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { opensKeys } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
-import { masterOf } from "./Sealing.ts"
-import type { VaultError } from "./VaultError.ts"
+import { masterOf, type VaultError } from "./Sealing.ts"
 
 const LOOKED_EVERY = "1 second"
 /** A session that says nothing for so long has gone, and with it what it held. */

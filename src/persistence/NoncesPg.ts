@@ -3,9 +3,8 @@ import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Nonces } from "../services/ports/Nonces.ts"
-import { wasHeld } from "./HeldRow.ts"
 import { rowsOf } from "./Rows.ts"
-import { batched } from "./StepBatch.ts"
+import { batched, wasHeld } from "./StepBatch.ts"
 
 interface Spending {
   readonly caller: Caller

@@ -1,6 +1,8 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
-import { Effect, Option, Redacted } from "effect"
-import { VaultError } from "./VaultError.ts"
+import { Effect, Option, Redacted, Schema } from "effect"
+
+/** One line for the person who starts the gateway: the master key is not this database's. */
+export class VaultError extends Schema.TaggedError<VaultError>()("VaultError", { message: Schema.String }) {}
 
 const CIPHER = "aes-256-gcm"
 export const KEY_BYTES = 32

@@ -3,8 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Destination } from "../domain/Party.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { hashKeyOf, keyedBy } from "./HashKey.ts"
-import { masterOf, opened, sealed } from "./Sealing.ts"
-import type { VaultError } from "./VaultError.ts"
+import { masterOf, opened, sealed, type VaultError } from "./Sealing.ts"
 
 const DESTINATION = "destination"
 

@@ -124,7 +124,11 @@ export const imports: ReadonlyArray<{
     files: ["persistence/"],
     packages: [core, /^node:os$/, /^effect\/sql$/]
   },
-  { from: /^persistence\/DatabaseTls\.ts$/, files: ["persistence/Database"], packages: [core, /^node:(fs\/promises|tls)$/] },
+  {
+    from: /^persistence\/DatabaseTls\.ts$/,
+    files: ["persistence/DatabaseError.ts"],
+    packages: [core, /^node:(fs\/promises|tls)$/]
+  },
   {
     from: /^persistence\/RateLimitsRedis\.ts$/,
     files: ["services/ports/", "persistence/RateLimitsMemory.ts"],
@@ -160,7 +164,7 @@ export const imports: ReadonlyArray<{
   },
   { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts"], packages: [core, /^node:net$/] },
   { from: /^Config\.ts$/, files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "providers/Registry.ts"], packages: [core] },
-  { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseUrl.ts"], packages: [core] },
+  { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseTls.ts"], packages: [core] },
   // What App puts together, in three parts.
   {
     from: /^(App|Ports|Services)\.ts$/,

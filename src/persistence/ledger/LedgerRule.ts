@@ -33,3 +33,6 @@ export const amountsOf = (which: string) => `
   FROM transactions t CROSS JOIN LATERAL json_to_record(t.record) AS r(currency text, "observedAmount" bigint, amount bigint, fees bigint,
     principal bigint, "heldFee" bigint, "destinationCurrency" text, "destinationAmount" bigint, returned json)
   WHERE ${which}`
+
+/** Since when the history is whole. Its first months may be archived: no rule expects lines of a record that began in them. */
+export const historySince = "(SELECT min(from_at) FROM time_partitions WHERE parent = 'transaction_history')"

@@ -2,8 +2,8 @@ import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { iso } from "../../domain/Instant.ts"
 import type { Counter } from "../../domain/Limits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
-import type { Traced } from "../TracedStep.ts"
 import { columnsOf, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
+import type { Traced } from "./TracedStep.ts"
 
 type Step = Traced<OpenStep>
 

@@ -3,7 +3,7 @@ import { Result, Schema } from "effect"
 import { LedgerRecord } from "../../domain/Exchange.ts"
 import { type Posting, slots } from "../../domain/Ledger.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
-import type { Traced } from "../TracedStep.ts"
+import type { Traced } from "./TracedStep.ts"
 
 /** One column of a batch: the rows' values travel as one array of PostgreSQL's own form, which costs it less than JSON by far. */
 export interface Column<Row> {

@@ -9,7 +9,6 @@ import { Vault } from "../../services/ports/Vault.ts"
 import { type EndpointWish, WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { Moment, rowsOf } from "../Rows.ts"
-import { webhookSecret } from "./WebhookSecret.ts"
 
 const columns = {
   appId: AppId,
@@ -110,3 +109,6 @@ const isSame = (standing: StandingEndpoint, { enabled, events, url }: EndpointWi
   standing.url === url &&
   standing.enabled === enabled &&
   standing.events.join() === events.join()
+
+/** What an endpoint's secrets are sealed for. It names the place as well, so that one copied to another tenant's row does not open there. */
+export const webhookSecret = (appId: AppId, mode: Mode): string => `webhook_secret ${appId}/${mode}`

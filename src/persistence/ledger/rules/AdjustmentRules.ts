@@ -1,5 +1,4 @@
-import type { LedgerRule } from "../LedgerRule.ts"
-import { historySince } from "./HistoryRules.ts"
+import { historySince, type LedgerRule } from "../LedgerRule.ts"
 
 // What operators did to floats, by what they did it with. The release before named a tenant by the row's subject and the direction by its action.
 const audited = `

@@ -1,5 +1,4 @@
-import type { LedgerRule } from "../LedgerRule.ts"
-import { historySince } from "./HistoryRules.ts"
+import { historySince, type LedgerRule } from "../LedgerRule.ts"
 
 /** What tenants are told. */
 export const eventRules: ReadonlyArray<LedgerRule> = [

@@ -1,4 +1,4 @@
-import type { LedgerRule } from "../LedgerRule.ts"
+import { historySince, type LedgerRule } from "../LedgerRule.ts"
 
 /** Times are milliseconds in the record; seconds of a distant year as a double are off by some microseconds. */
 function toMillisecond(time: string): string {
@@ -95,5 +95,71 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
         ON t.app_id = b.app_id AND t.mode = b.mode AND t.party_hash = b.party_hash
       WHERE t.app_id IS NULL AND b.last_used_at > coalesce((SELECT max(created_at) + interval '30 days' FROM transactions
         WHERE kind = 'payout' AND party_hash IS NULL), '-infinity')`
+  }
+]
+
+const exchanges = `
+  SELECT t.app_id, t.reference, t.mode, t.status, t.provider, r.* FROM transactions t
+  CROSS JOIN LATERAL json_to_record(t.record) AS r("quoteId" text, amount bigint, currency text, "destinationAmount" bigint,
+    "destinationCurrency" text, rate text)
+  WHERE t.kind = 'exchange'`
+
+/** An exchange is made of one quote, and brings what that promised. */
+export const exchangeRules: ReadonlyArray<LedgerRule> = [
+  {
+    rule: "quotes_are_used_once",
+    counted: "SELECT count(*) FROM transactions WHERE kind = 'exchange'",
+    broken: `
+      SELECT app_id || '/' || mode || '/' || "quoteId" AS subject,
+        'one quote made ' || count(*) || ' exchanges: ' || min(reference) || ' and ' || max(reference) AS found
+      FROM (${exchanges}) x GROUP BY app_id, mode, "quoteId" HAVING count(*) > 1`
+  },
+  {
+    rule: "exchanges_keep_to_their_quote",
+    counted: "SELECT count(*) FROM fx_quotes",
+    // As long as the quote is kept. What came in may differ by a hundredth and two units; where a person established it, by more.
+    broken: `
+      SELECT x.app_id || '/' || x.reference AS subject,
+        'it says ' || concat_ws(' ', x.amount, x.currency, 'for', x."destinationAmount", x."destinationCurrency", 'by', x.provider, 'at', x.rate)
+          || ', its quote ' || concat_ws(' ', q.source_minor, q.source_currency, 'for', q.destination_minor, q.destination_currency,
+            'by', q.provider, 'at', q.rate) AS found
+      FROM (${exchanges}) x JOIN fx_quotes q ON q.app_id = x.app_id AND q.mode = x.mode AND q.quote_id = x."quoteId"
+      LEFT JOIN (SELECT DISTINCT app_id, reference FROM transaction_history WHERE fact = 'Resolved') h
+        ON h.app_id = x.app_id AND h.reference = x.reference
+      WHERE (x.amount, x.currency, x."destinationCurrency", x.provider, x.rate)
+          <> (q.source_minor, q.source_currency, q.destination_currency, q.provider, q.rate)
+        OR h.app_id IS NULL AND abs(x."destinationAmount" - q.destination_minor) > 2
+          AND abs(x."destinationAmount" - q.destination_minor) * 100 > q.destination_minor`
+  }
+]
+
+/** Each step of a record leaves one line, and the last one says how the record is. */
+export const historyRules: ReadonlyArray<LedgerRule> = [
+  {
+    rule: "history_is_whole",
+    counted: "SELECT count(*) FROM transaction_history",
+    broken: `
+      SELECT coalesce(t.app_id, h.app_id) || '/' || coalesce(t.reference, h.reference) AS subject,
+        CASE
+          WHEN min(t.revision) IS NULL THEN count(*) || ' lines of a record that is not there'
+          WHEN count(h.line) <> min(t.revision) THEN count(h.line) || ' lines of ' || min(t.revision) || ' steps'
+          WHEN count(*) FILTER (WHERE h.fact = 'Opened') <> 1 THEN 'its first line is not that it was opened'
+          ELSE 'its last line does not say that it is ' || min(t.status)
+        END AS found
+      FROM transactions t FULL JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
+      GROUP BY 1, coalesce(t.app_id, h.app_id), coalesce(t.reference, h.reference)
+      HAVING min(t.revision) IS NULL OR min(t.created_at) >= ${historySince} AND (count(h.line) <> min(t.revision) OR count(*) FILTER (WHERE h.fact = 'Opened') <> 1
+        OR max(h.line) IS DISTINCT FROM max(h.line) FILTER (WHERE h.status = t.status))`
+  },
+  {
+    rule: "records_are_as_written",
+    counted: "SELECT count(*) FROM transactions",
+    // A line of the release before has no digest: what it wrote is held by nothing but the rules that compare.
+    broken: `
+      SELECT t.app_id || '/' || t.reference AS subject, 'the record is not the one that its last line was written with' AS found
+      FROM (SELECT app_id, reference, record_digest(record::text) AS digest FROM transactions) t
+      JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
+      GROUP BY t.app_id, t.reference
+      HAVING max(h.line) <> coalesce(max(h.line) FILTER (WHERE h.record_digest IS NULL OR h.record_digest = t.digest), 0)`
   }
 ]

@@ -1,4 +1,4 @@
-import { allThereSince } from "../../KeptSince.ts"
+import { allThereSince, type Kept, keptFor } from "../../KeptSince.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
 /** Where each kind of record is asked for. */
@@ -50,5 +50,53 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
         WHEN k.reference IS NULL AND k.answer_status < 300 AND k.endpoint NOT LIKE '%/authorize' THEN 'a success of no transaction'
       END AS found) AS c
       WHERE k.state = 'done' AND c.found IS NOT NULL`
+  }
+]
+
+/** Clocks of nodes and of the database may differ by so much. */
+const CLOCKS = "1 hour"
+
+/** What is said to have had its time did have it: nobody switches a rule off by saying that everything was removed. */
+const keptLongEnough = (what: Kept): LedgerRule => ({
+  rule: `${what}_are_kept_long_enough`,
+  counted: `SELECT count(*) FROM kept_since WHERE what = '${what}'`,
+  broken: `
+    SELECT w.what AS subject, coalesce('they are all there since ' || k.since || ' only, and are to be kept for ${keptFor[what]}',
+      'nothing says since when they are all there') AS found
+    FROM (VALUES ('${what}')) AS w(what) LEFT JOIN kept_since k ON k.what = w.what
+    WHERE k.since IS NULL OR k.since > now() - interval '${keptFor[what]}' + interval '${CLOCKS}'`
+})
+
+/** Since when keys and windows are all there. */
+export const keptRules: ReadonlyArray<LedgerRule> = [keptLongEnough("keys"), keptLongEnough("windows")]
+
+/** How much was moved in a window of time is what its transactions were counted for. */
+export const windowRules: ReadonlyArray<LedgerRule> = [
+  {
+    rule: "windows_are_counted",
+    counted: `SELECT count(*) FROM counters WHERE starts_at >= ${allThereSince("windows")}`,
+    // A payout that failed was given back. An hour is for windows that were removed before that was written down. Of the keyed hash of a
+    // number no more is shown than finds the row.
+    broken: `
+      WITH kept AS (SELECT ${allThereSince("windows")} + interval '1 hour' AS since),
+      counted AS (
+        SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
+        FROM transactions t
+        LEFT JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference AND j.phase = 'release'
+        CROSS JOIN LATERAL json_to_recordset(t.counted) AS n(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
+        WHERE t.created_at >= (SELECT since - interval '1 day' FROM kept) AND (t.kind <> 'payout' OR j.app_id IS NULL)
+          AND n.starts_at >= (SELECT since FROM kept)
+        GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
+      ),
+      window_rows AS (
+        SELECT * FROM counters WHERE starts_at >= (SELECT since FROM kept)
+          AND (name LIKE 'payout:%' OR name LIKE 'collection:%' OR name LIKE 'ceiling:%')
+      )
+      SELECT concat_ws('/', nullif(coalesce(c.app_id, w.app_id), ''), coalesce(c.mode, w.mode), coalesce(c.name, w.name),
+          nullif(left(coalesce(c.subject, w.subject), 8), ''), coalesce(c.starts_at, w.starts_at)) AS subject,
+        'the window says ' || coalesce(c.used, 0) || ', its transactions were counted for ' || coalesce(w.amount, 0) AS found
+      FROM window_rows c FULL JOIN counted w ON w.app_id = c.app_id AND w.mode = c.mode AND w.name = c.name AND w.subject = c.subject
+        AND w.starts_at = c.starts_at
+      WHERE coalesce(c.used, 0) <> coalesce(w.amount, 0)`
   }
 ]

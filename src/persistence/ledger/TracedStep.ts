@@ -1,9 +1,9 @@
 import { Effect, Metric } from "effect"
-import type { CorridorKey } from "../domain/Corridor.ts"
-import type { LedgerRecord } from "../domain/Exchange.ts"
-import { labelled } from "../runtime/Labelled.ts"
-import { currentTraceparent, inSpan, linked } from "../runtime/TraceLinks.ts"
-import type { Opened, OpenStep } from "../services/ports/FloatLedger.ts"
+import type { CorridorKey } from "../../domain/Corridor.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { labelled } from "../../runtime/Labelled.ts"
+import { currentTraceparent, inSpan, linked } from "../../runtime/TraceLinks.ts"
+import type { Opened, OpenStep } from "../../services/ports/FloatLedger.ts"
 
 /** A money step that knows the span that it was made in. */
 export type Traced<Step> = Step & { readonly traceparent: string | null }

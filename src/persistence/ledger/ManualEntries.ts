@@ -1,0 +1,189 @@
+import { Effect, Option, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { Currency } from "../../domain/Currency.ts"
+import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import { iso } from "../../domain/Instant.ts"
+import { type Account, against, type Entry, FloatPosition, slots } from "../../domain/Ledger.ts"
+import { minor, minusOrZero } from "../../domain/Money.ts"
+import { currentTraceparent } from "../../runtime/TraceLinks.ts"
+import type { AuditEntry } from "../../services/ports/AuditLog.ts"
+import type { Adjusted, Adjustment, Applied, ApplyStep, Resolved } from "../../services/ports/FloatLedger.ts"
+import type { Identifiers } from "../../services/ports/Identifiers.ts"
+import type { AuditTrail } from "../AuditTrail.ts"
+import type { Traced } from "./TracedStep.ts"
+
+const PositionRow = Schema.Struct({
+  currency: Currency,
+  available_minor: Schema.BigInt,
+  reserved_minor: Schema.BigInt,
+  collected_minor: Schema.BigInt,
+  paid_out_minor: Schema.BigInt,
+  provider_fees_minor: Schema.BigInt,
+  receivable_minor: Schema.BigInt
+})
+const AdjustmentRow = Schema.Struct({
+  direction: Schema.String,
+  currency: Schema.String,
+  amount_minor: Schema.BigInt,
+  position: Schema.toCodecJson(FloatPosition)
+})
+
+export const decodePositions = Schema.decodeUnknownEffect(Schema.Array(PositionRow))
+const decodeAdjustments = Schema.decodeUnknownEffect(Schema.Array(AdjustmentRow))
+const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
+
+/** A row as the port shows a position. */
+export const positionOf = (row: typeof PositionRow.Type): FloatPosition => ({
+  currency: row.currency,
+  // A tenant cannot draw on what it owes.
+  available: minusOrZero(minor(row.available_minor), minor(row.receivable_minor)),
+  reserved: minor(row.reserved_minor),
+  collected: minor(row.collected_minor),
+  paidOut: minor(row.paid_out_minor),
+  providerFees: minor(row.provider_fees_minor),
+  ...(row.receivable_minor === 0n ? {} : { receivable: minor(row.receivable_minor) })
+})
+
+/** The sum of what an entry posts to one account. */
+const amountPosted = ({ postings }: Entry, account: Account): bigint =>
+  postings.reduce((sum, line) => (line.account === account ? sum + line.amount : sum), 0n)
+
+interface Tools {
+  readonly sql: SqlClient.SqlClient
+  readonly identifiers: Identifiers["Service"]
+  readonly trail: AuditTrail
+  /** Runs the apply statement, here inside the transaction of the resolution. */
+  readonly applyAll: (steps: ReadonlyArray<Traced<ApplyStep>>) => Effect.Effect<ReadonlyArray<Applied>, unknown>
+}
+
+/**
+ * The two ways in which a person moves money: an adjustment of a float, and the resolution of a case. Each is one transaction with its
+ * audit row. It locks rows in the order in which the statements lock them: the tenant or the transaction, then positions by currency. An
+ * external id and the slot of a correction are unique keys, so that neither is posted twice.
+ */
+export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
+  const lockPosition = Effect.fnUntraced(function* ({ appId, currency, mode }: Pick<Adjustment, "appId" | "mode" | "currency">) {
+    yield* sql`INSERT INTO float_positions (app_id, mode, currency) VALUES (${appId}, ${mode}, ${currency}) ON CONFLICT DO NOTHING`
+    const rows =
+      yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor,
+        receivable_minor
+      FROM float_positions WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency} FOR UPDATE`
+    const [row] = yield* decodePositions(rows)
+    return row === undefined ? yield* Effect.die(new Error("a float position vanished")) : row
+  })
+
+  const balancesOf = (row: typeof PositionRow.Type) => ({ available: row.available_minor, receivable: row.receivable_minor })
+
+  const findEarlier = Effect.fnUntraced(function* ({ appId, externalId, mode }: Adjustment) {
+    const rows = yield* sql`SELECT direction, currency, amount_minor, position FROM float_adjustments
+      WHERE app_id = ${appId} AND mode = ${mode} AND external_id = ${externalId}`
+    return Option.fromUndefinedOr((yield* decodeAdjustments(rows))[0])
+  })
+
+  const post = Effect.fnUntraced(function* (adjustment: Adjustment, entry: Entry, after: FloatPosition) {
+    const { amount, appId, currency, direction, externalId, mode, note } = adjustment
+    const reference = yield* identifiers.reference
+    const at = iso(adjustment.at)
+    const available = amountPosted(entry, "available")
+    const owed = -amountPosted(entry, "receivable")
+    const credited = direction === "credit" ? amount : 0n
+    const debited = direction === "debit" ? amount : 0n
+    yield* sql`UPDATE float_positions SET available_minor = available_minor + ${available}, credited_minor = credited_minor + ${credited},
+      debited_minor = debited_minor + ${debited}, receivable_minor = receivable_minor + ${owed} WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency}`
+    yield* sql`INSERT INTO journal (app_id, reference, slot, mode, phase, at)
+      VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${mode}, ${entry.phase}, ${at}::timestamptz)`
+    for (const line of entry.postings) {
+      yield* sql`INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
+        VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${line.currency}, ${line.account}, ${mode}, ${line.amount}, ${at}::timestamptz)`
+    }
+    yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)
+      VALUES (${appId}, ${mode}, ${externalId}, ${reference}, ${direction}, ${currency}, ${amount}, ${note}, ${at}::timestamptz,
+        ${JSON.stringify(encodePosition(after))}::json)`
+    yield* trail.write(adjustmentEntry(adjustment, reference))
+  })
+
+  const adjust = Effect.fn("FloatLedger.adjust")(
+    function* (adjustment: Adjustment) {
+      const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${adjustment.appId} FOR SHARE`
+      if (tenants.length === 0) return { _tag: "NoTenant" } satisfies Adjusted
+      const row = yield* lockPosition(adjustment)
+      const before = positionOf(row)
+      const done = yield* findEarlier(adjustment)
+      if (Option.isSome(done)) {
+        const same =
+          done.value.direction === adjustment.direction &&
+          done.value.currency === adjustment.currency &&
+          done.value.amount_minor === adjustment.amount
+        return same
+          ? ({ _tag: "Adjusted", position: done.value.position } satisfies Adjusted)
+          : ({ _tag: "Conflict" } satisfies Adjusted)
+      }
+      if (adjustment.direction === "debit" && adjustment.amount > before.available)
+        return { _tag: "ShortFloat", available: before.available } satisfies Adjusted
+      const entry = against(adjustment.entry, () => balancesOf(row))
+      const after = positionOf({
+        ...row,
+        available_minor: row.available_minor + amountPosted(entry, "available"),
+        receivable_minor: row.receivable_minor - amountPosted(entry, "receivable")
+      })
+      yield* post(adjustment, entry, after)
+      return { _tag: "Adjusted", position: after } satisfies Adjusted
+    },
+    (effect) => sql.withTransaction(effect),
+    Effect.orDie
+  )
+
+  /** A correction as far as each float covers it; what it does not cover becomes a receivable. */
+  const coverFromFloat = Effect.fnUntraced(function* (entry: Entry, appId: AppId, mode: Mode) {
+    const currencies = [...new Set(entry.postings.map(({ currency }) => currency))].sort()
+    const rows = yield* Effect.forEach(currencies, (currency) => lockPosition({ appId, mode, currency }))
+    const nothing = { available: 0n, receivable: 0n }
+    const held = new Map(rows.map((row) => [row.currency, balancesOf(row)]))
+    return against(entry, (currency) => held.get(currency) ?? nothing)
+  })
+
+  const resolve = Effect.fn("FloatLedger.resolve")(
+    function* (step: ApplyStep, audit: AuditEntry) {
+      const { appId, mode, reference } = step.next
+      // In the order in which every statement locks: the transaction, then the positions by currency.
+      yield* sql`SELECT 1 FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`
+      if (step.entry?.phase === "correct") {
+        const earlier = yield* sql`SELECT 1 FROM journal
+          WHERE app_id = ${appId} AND reference = ${reference} AND slot = ${slots.correct}`
+        if (earlier.length > 0) return { _tag: "Corrected" } satisfies Resolved
+      }
+      const entry = step.entry?.phase === "correct" ? yield* coverFromFloat(step.entry, appId, mode) : step.entry
+      const [result] = yield* applyAll([{ ...step, entry, traceparent: yield* currentTraceparent }])
+      if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies Resolved
+      yield* trail.write(resolutionEntry(audit, reference, entry))
+      return result satisfies Resolved
+    },
+    (effect) => sql.withTransaction(effect),
+    Effect.orDie
+  )
+
+  return { adjust, resolve }
+}
+
+// The audit row of a manual entry says what it posted, whatever the caller wrote into it: `ledger verify` compares the two.
+
+/** The audit row of an adjustment: what was posted, and under which reference. */
+const adjustmentEntry = (adjustment: Adjustment, reference: Reference): AuditEntry => {
+  const { amount, appId, audit, currency, direction, externalId, mode } = adjustment
+  const done = { app_id: appId, mode, direction, currency, amount_minor: amount.toString(), external_id: externalId, reference }
+  return { ...audit, details: { ...audit.details, ...done } }
+}
+
+/** The audit row of a resolution: the entry that it posted, or none where no money moved. */
+const resolutionEntry = (audit: AuditEntry, reference: Reference, entry: Entry | null): AuditEntry => {
+  const posted = entry === null ? {} : { slot: slots[entry.phase], postings: textOf(entry) }
+  return { ...audit, details: { ...audit.details, resolved: reference, ...posted } }
+}
+
+/** Sorted by bytes, as the database sorts them. */
+const textOf = ({ postings }: Entry): string =>
+  postings
+    .filter(({ amount }) => amount !== 0n)
+    .map(({ account, amount, currency }) => `${currency} ${account} ${amount}`)
+    .sort((a, b) => (a < b ? -1 : 1))
+    .join("; ")
