@@ -41,7 +41,7 @@ export const maskedText = (text: string): string => {
 }
 
 /** One money call as it may be kept. What the request says about a person is masked wherever the answer repeats it. */
-export const maskedExchange = (request: string, response: string | null) => {
+export const maskedProviderCall = (request: string, response: string | null) => {
   const known = new Set<string>()
   const kept = maskedPayload(request, known)
   const persons = [...known].sort((a, b) => b.length - a.length)

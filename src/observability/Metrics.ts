@@ -1,6 +1,6 @@
 import { Clock, Effect, Layer, Metric } from "effect"
 import { labelled } from "../runtime/Labelled.ts"
-import type { Payouts, Provider } from "../services/ports/Provider.ts"
+import type { PayoutOperations, Provider } from "../services/ports/Provider.ts"
 import { around, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 import { annotations } from "./Attributes.ts"
@@ -75,7 +75,7 @@ const counted = (provider: Provider): Provider => {
           payouts: {
             quote: quoted((order) => timed(payouts.quote(order), provider.name, "quote"), ended("quote")),
             send: tagged("send", payouts.send),
-            ask: tagged("ask_payout", payouts.ask)
+            fetchStatus: tagged("ask_payout", payouts.fetchStatus)
           }
         }),
     ...(exchange === undefined
@@ -84,7 +84,7 @@ const counted = (provider: Provider): Provider => {
           exchange: {
             ...exchange,
             execute: tagged("exchange", exchange.execute),
-            ask: tagged("ask_exchange", exchange.ask)
+            fetchStatus: tagged("ask_exchange", exchange.fetchStatus)
           }
         }),
     ...(collections === undefined
@@ -93,7 +93,7 @@ const counted = (provider: Provider): Provider => {
           collections: {
             ...collections,
             charge: tagged("charge", collections.charge),
-            ask: tagged("ask_collection", collections.ask)
+            fetchStatus: tagged("ask_collection", collections.fetchStatus)
           }
         })
   }
@@ -112,7 +112,7 @@ const timed = <A, E>(calling: Effect.Effect<A, E>, provider: string, call: strin
   )
 
 const quoted =
-  (quote: Payouts["quote"], end: (outcome: string) => Effect.Effect<void>): Payouts["quote"] =>
+  (quote: PayoutOperations["quote"], end: (outcome: string) => Effect.Effect<void>): PayoutOperations["quote"] =>
   (order) =>
     quote(order).pipe(
       Effect.tap((answer) => end("_tag" in answer ? answer._tag : "Quoted")),

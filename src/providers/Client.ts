@@ -1,7 +1,7 @@
 import { Clock, Effect, Redacted } from "effect"
 import { json } from "../domain/Json.ts"
-import { maskedExchange } from "../domain/Masking.ts"
-import { leaveTrail } from "../runtime/ProviderTrail.ts"
+import { maskedProviderCall } from "../domain/Masking.ts"
+import { captureCall } from "../runtime/CapturedCall.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
 export interface Call {
@@ -44,7 +44,7 @@ export const calling = (baseUrl: string, transport: Transport) => {
       timeoutMs: yield* timeLeft(until)
     })
     if (body !== null && response._tag !== "NotSent")
-      yield* leaveTrail(() => maskedExchange(body, response._tag === "Answered" ? response.body : null))
+      yield* captureCall(() => maskedProviderCall(body, response._tag === "Answered" ? response.body : null))
     return response
   })
 }

@@ -2,7 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Fact, RefusalKind } from "../domain/Fact.ts"
 import type { FailureCode } from "../domain/Transaction.ts"
-import type { Answer, PayoutOutcome } from "../services/ports/Provider.ts"
+import type { PayoutOutcome, StatusOutcome } from "../services/ports/Provider.ts"
 import { exactJson, type ProviderResponse } from "./Transport.ts"
 
 /** What an answer means. `alarm` is for the operator: the provider, or our account there, is not as its adapter expects. */
@@ -98,7 +98,7 @@ export const unreadable = (why: string, status: string): Reading<Unknown> => ({
 const LONGEST_STATUS = 40
 
 /** What stands there, as the answer to the call that made it; `senseless` is said where there is nothing, or it came back already. */
-export const asCreateOutcome = ({ alarm, fact }: Reading<Answer>, senseless: string): Reading<PayoutOutcome> => {
+export const asCreateOutcome = ({ alarm, fact }: Reading<StatusOutcome>, senseless: string): Reading<PayoutOutcome> => {
   switch (fact._tag) {
     case "StillPending": {
       const { note, providerReference } = fact
@@ -115,7 +115,7 @@ export const asCreateOutcome = ({ alarm, fact }: Reading<Answer>, senseless: str
 /** What a refusal by a payout's own call comes to: what a lookup found decides, and nothing found lets the refusal stand. */
 export const confirmRefusal =
   (senseless: string) =>
-  (refused: Reading<PayoutOutcome>, looked: Reading<Answer>): Reading<PayoutOutcome> =>
+  (refused: Reading<PayoutOutcome>, looked: Reading<StatusOutcome>): Reading<PayoutOutcome> =>
     looked.fact._tag === "NotFound" ? refused : asCreateOutcome(looked, senseless)
 
 /** An alarm is for the operator; the fact is the same with and without it. */

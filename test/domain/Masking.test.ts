@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
-import { LONGEST_RAW_BYTES, maskedExchange, maskedText } from "../../src/domain/Masking.ts"
+import { LONGEST_RAW_BYTES, maskedProviderCall, maskedText } from "../../src/domain/Masking.ts"
 import { masked, maskedDestination } from "../../src/domain/Party.ts"
 
 describe("a mask", () => {
@@ -20,7 +20,7 @@ describe("a mask", () => {
     const shown = "••••.doe"
     expect(maskedText(`pay ${address} now`)).toBe(`pay ${shown} now`)
     expect(maskedDestination({ _tag: "wallet", country: "UG", identifier: "email", value: Redacted.make(address) })).toBe(shown)
-    const kept = maskedExchange(JSON.stringify({ email: address }), `sent to ${address}`)
+    const kept = maskedProviderCall(JSON.stringify({ email: address }), `sent to ${address}`)
     expect(kept).toStrictEqual({ request: JSON.stringify({ email: shown }), response: `sent to ${shown}` })
   })
 })
@@ -28,7 +28,7 @@ describe("a mask", () => {
 describe("what is kept of a money call", () => {
   it("keeps no code by which a payer authorises, in either spelling", () => {
     for (const name of ["preAuthorisationCode", "pre_authorization_code", "authorization"])
-      expect(maskedExchange(JSON.stringify({ [name]: "123456" }), null).request).toBe(JSON.stringify({ [name]: "[removed]" }))
+      expect(maskedProviderCall(JSON.stringify({ [name]: "123456" }), null).request).toBe(JSON.stringify({ [name]: "[removed]" }))
   })
 
   it("keeps the last four digits of a number, however it is written", () => {
@@ -38,7 +38,7 @@ describe("what is kept of a money call", () => {
   })
 
   it("masks numbers, names and addresses, removes what opens anything, and leaves the money as it was written", () => {
-    const { request } = maskedExchange(
+    const { request } = maskedProviderCall(
       JSON.stringify({
         token: "quote-token-1",
         transactionRef: "R1",
@@ -66,7 +66,7 @@ describe("what is kept of a money call", () => {
   })
 
   it("masks what the request said about a person wherever the answer repeats it", () => {
-    const { response } = maskedExchange(
+    const { response } = maskedProviderCall(
       JSON.stringify({ bankAccountName: "Josephine Akello" }),
       JSON.stringify({ message: "Paid to JOSEPHINE AKELLO on 256772123456", session: "s3cr3t", id: 256772123456 })
     )
@@ -74,13 +74,13 @@ describe("what is kept of a money call", () => {
   })
 
   it("masks a text that is not JSON", () => {
-    const { response } = maskedExchange("{}", "token=abc.def msisdn: 256772123456 name=Josephine jo@example.test\u0000")
+    const { response } = maskedProviderCall("{}", "token=abc.def msisdn: 256772123456 name=Josephine jo@example.test\u0000")
     expect(response).toBe("token=[removed] msisdn: ••••3456 name=••••hine ••••o")
   })
 
   it("is bounded in bytes", () => {
-    const { request, response } = maskedExchange(JSON.stringify({ note: "é".repeat(20_000) }), "x".repeat(100_000))
-    const deep = maskedExchange("{}", "[".repeat(30_000) + "]".repeat(30_000)).response
+    const { request, response } = maskedProviderCall(JSON.stringify({ note: "é".repeat(20_000) }), "x".repeat(100_000))
+    const deep = maskedProviderCall("{}", "[".repeat(30_000) + "]".repeat(30_000)).response
     for (const kept of [request, response ?? "", deep ?? ""]) {
       expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(LONGEST_RAW_BYTES)
       expect(kept.endsWith("…[cut]")).toBe(true)

@@ -3,14 +3,14 @@ import type { Currency } from "../../src/domain/Currency.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { type MinorUnits, minor } from "../../src/domain/Money.ts"
 import type {
-  Answer,
-  AskOrder,
   Balance,
   PayableCountry,
   PayoutOutcome,
   Provider,
   QuoteOrder,
-  QuoteRefused
+  QuoteRefused,
+  StatusOutcome,
+  StatusQuery
 } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 
@@ -67,7 +67,7 @@ export const fakeProvider = (
     return { _tag: "Accepted", ...heard, observedAmount: null, observedCurrency: null }
   })
 
-  const ask = Effect.fnUntraced(function* ({ reference }: AskOrder): Effect.fn.Return<Answer> {
+  const fetchStatus = Effect.fnUntraced(function* ({ reference }: StatusQuery): Effect.fn.Return<StatusOutcome> {
     yield* called("ask")
     if (script.down) return { ...silence, reason: "unavailable" }
     if (!executed.includes(reference)) return { _tag: "NotFound", note: "" }
@@ -89,7 +89,7 @@ export const fakeProvider = (
   const provider = (mode: Provider["mode"]): Provider => ({
     name,
     mode,
-    promises: {
+    guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
       webhookAuth: "none",
@@ -97,14 +97,14 @@ export const fakeProvider = (
       notFoundGraceMs: 0
     },
     callbacks: { verify: () => Option.none() },
-    ...(unable.includes("payouts") ? {} : { payouts: { quote, send: ({ reference }) => move("send", reference), ask } }),
+    ...(unable.includes("payouts") ? {} : { payouts: { quote, send: ({ reference }) => move("send", reference), fetchStatus } }),
     ...(unable.includes("collections")
       ? {}
       : {
           collections: {
             charge: ({ reference }) => move("charge", reference),
             sendCode: () => read("code", () => ({ pinId: `${name}-pin` })),
-            ask
+            fetchStatus
           }
         }),
     ...(unable.includes("reference")

@@ -177,12 +177,12 @@ const silent = Effect.succeed({ _tag: "Unknown", reason: "timeout", note: "" } a
 const provider: Provider = {
   name: "eversend",
   mode: "test",
-  promises: { clientReference: "none", lookup: "none", webhookAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
+  guarantees: { clientReference: "none", lookup: "none", webhookAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
   callbacks: { verify: () => Option.none() },
   payouts: {
     quote: () => Effect.succeed({ _tag: "QuoteRefused", kind: "other", note: "" }),
     send: () => silent,
-    ask: () => Effect.succeed({ _tag: "StillPending", providerReference: null, note: "" })
+    fetchStatus: () => Effect.succeed({ _tag: "StillPending", providerReference: null, note: "" })
   }
 }
 
@@ -195,7 +195,7 @@ const registry = Layer.succeed(ProviderRegistry, {
 
 const asked = Effect.gen(function* () {
   const found = Option.getOrThrow((yield* ProviderRegistry).find("eversend", "test"))
-  yield* found.payouts?.ask({
+  yield* found.payouts?.fetchStatus({
     reference: "R" as never,
     providerReference: null,
     currency: "UGX",

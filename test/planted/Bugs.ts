@@ -20,8 +20,8 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/OutcomePoller.ts",
-        text: 'promises?.lookup === "by_client_ref"',
-        instead: 'promises !== null && promises.lookup !== "none"'
+        text: 'guarantees?.lookup === "by_client_ref"',
+        instead: 'guarantees !== null && guarantees.lookup !== "none"'
       }
     ]
   },

@@ -10,7 +10,7 @@ const elsewhere = (one: FakeProvider): FakeProvider => ({
   ...one,
   provider: (mode): Provider => {
     const { collections, ...rest } = one.provider(mode)
-    return collections === undefined ? rest : { ...rest, collections: { ...collections, reaches: () => false } }
+    return collections === undefined ? rest : { ...rest, collections: { ...collections, reachesNetwork: () => false } }
   }
 })
 

@@ -1,10 +1,10 @@
-import type { Promises } from "../../src/services/ports/Provider.ts"
+import type { ProviderGuarantees } from "../../src/services/ports/Provider.ts"
 import { MINUTE } from "./Movement.ts"
 
 /** One that pays and charges: what it promises, and how far it goes within that. */
 export interface Mover {
   readonly name: string
-  readonly promises: Promises
+  readonly guarantees: ProviderGuarantees
   /** How long after it took something it may not find it, and how often. */
   readonly lateMs: number
   readonly lateShare: number
@@ -18,7 +18,7 @@ const SHORT_GRACE_MS = MINUTE
 export const MOVERS: ReadonlyArray<Mover> = [
   {
     name: "alpha",
-    promises: {
+    guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
       webhookAuth: "hmac",
@@ -31,7 +31,7 @@ export const MOVERS: ReadonlyArray<Mover> = [
   {
     // Its question by our reference is not documented, and its "not found" means nothing for hours.
     name: "beta",
-    promises: {
+    guarantees: {
       clientReference: "none",
       lookup: "by_client_ref_inferred",
       webhookAuth: "hmac",
@@ -44,7 +44,7 @@ export const MOVERS: ReadonlyArray<Mover> = [
   {
     // Nobody signs its callbacks: a forged one is as good as any.
     name: "delta",
-    promises: {
+    guarantees: {
       clientReference: "unique_reject",
       lookup: "by_client_ref",
       webhookAuth: "none",
@@ -57,7 +57,7 @@ export const MOVERS: ReadonlyArray<Mover> = [
   {
     // What comes twice is done twice.
     name: "epsilon",
-    promises: {
+    guarantees: {
       clientReference: "none",
       lookup: "by_client_ref",
       webhookAuth: "weak",

@@ -159,7 +159,7 @@ const gatedProvider = (provider: Provider, between: Between): Provider => {
       payouts: {
         quote: (order) => between("quote", payouts.quote(order)),
         send: (order) => between("send", payouts.send(order)),
-        ask: (order) => between("ask", payouts.ask(order), false)
+        fetchStatus: (order) => between("ask", payouts.fetchStatus(order), false)
       }
     }),
     ...(collections && {
@@ -167,14 +167,14 @@ const gatedProvider = (provider: Provider, between: Between): Provider => {
         ...collections,
         charge: (order) => between("charge", collections.charge(order)),
         sendCode: (source) => between("text", collections.sendCode?.(source) ?? Effect.fail(new ProviderError())),
-        ask: (order) => between("ask", collections.ask(order), false)
+        fetchStatus: (order) => between("ask", collections.fetchStatus(order), false)
       }
     }),
     ...(exchange && {
       exchange: {
         quote: exchange.quote,
         execute: (order) => between("execute", exchange.execute(order)),
-        ask: (order) => between("ask", exchange.ask(order), false)
+        fetchStatus: (order) => between("ask", exchange.fetchStatus(order), false)
       }
     })
   }

@@ -1,6 +1,6 @@
 import type { Currency } from "../../src/domain/Currency.ts"
 import { type MinorUnits, minor } from "../../src/domain/Money.ts"
-import type { Answer, PayoutQuote } from "../../src/services/ports/Provider.ts"
+import type { PayoutQuote, StatusOutcome } from "../../src/services/ports/Provider.ts"
 import { MINUTE, type Movement, PAYOUT_FEE } from "./Movement.ts"
 
 // What the simulated providers say, in the words of the gateway's port.
@@ -60,7 +60,7 @@ export const succeeded = (movement: Movement) => ({
 })
 
 /** What is true of a movement at a time. */
-export const executed = (movement: Movement, now: number): Answer => {
+export const executed = (movement: Movement, now: number): StatusOutcome => {
   const { amount, fee, outcome, reference, returnsAt, settlesAt } = movement
   if (now < settlesAt) return { _tag: "StillPending", providerReference: reference, note: "" }
   if (outcome === "failed") return refused("failed", reference)

@@ -2,15 +2,15 @@ import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import type {
-  Answer,
-  AskOrder,
   ChargeOrder,
   ChargeOutcome,
   ExchangeOrder,
   ExchangeQuote,
   PayoutOrder,
   PayoutOutcome,
-  Provider
+  Provider,
+  StatusOutcome,
+  StatusQuery
 } from "../../src/services/ports/Provider.ts"
 import type { Random } from "../support/Random.ts"
 import { collectionFee, type Hint, type Kind, MINUTE, type Mode, type Movement, PAYOUT_FEE, SHORT_BY } from "./Movement.ts"
@@ -69,12 +69,12 @@ export class World {
   }
 
   #mover(mover: Mover, mode: Mode): Provider {
-    const { name, promises } = mover
+    const { name, guarantees } = mover
     return {
       name,
       mode,
-      promises,
-      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), promises.webhookAuth === "none") },
+      guarantees,
+      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), guarantees.webhookAuth === "none") },
       payouts: {
         quote: ({ amount, corridor }) =>
           this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(quoted(amount, corridor.currency)),
@@ -83,7 +83,7 @@ export class World {
             const wish: Wish = { kind: "payout", mode, reference, amount: quote.principal, brings: null, hasCode: false }
             return this.#take(mover, wish, now)
           }),
-        ask: (order) => this.#asked(mover, mode, order)
+        fetchStatus: (order) => this.#asked(mover, mode, order)
       },
       collections: {
         charge: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#charge(mover, mode, order, now)),
@@ -94,7 +94,7 @@ export class World {
             // The payer has it, and the gateway does not know.
             return Effect.succeed(this.#chance(0.05) ? "unknown" : { pinId })
           }),
-        ask: (order) => this.#asked(mover, mode, order)
+        fetchStatus: (order) => this.#asked(mover, mode, order)
       }
     }
   }
@@ -117,7 +117,7 @@ export class World {
   #exchanger(mode: Mode): Provider {
     const seller: Mover = {
       name: EXCHANGER,
-      promises: {
+      guarantees: {
         clientReference: "none",
         lookup: "by_client_ref_inferred",
         webhookAuth: "hmac",
@@ -130,7 +130,7 @@ export class World {
     return {
       name: EXCHANGER,
       mode,
-      promises: seller.promises,
+      guarantees: seller.guarantees,
       callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), false) },
       exchange: {
         quote: (order) =>
@@ -138,7 +138,7 @@ export class World {
             this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(this.#rate(order, now))
           ),
         execute: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#exchange(seller, mode, order, now)),
-        ask: (order) => this.#asked(seller, mode, order)
+        fetchStatus: (order) => this.#asked(seller, mode, order)
       }
     }
   }
@@ -170,9 +170,9 @@ export class World {
   #take(mover: Mover, wish: Wish, now: number): PayoutOutcome {
     const known = this.#isKnown(mover, wish.reference)
     // Who promises nothing about our reference moves the money once more.
-    if (known !== undefined && mover.promises.clientReference === "idempotent")
+    if (known !== undefined && mover.guarantees.clientReference === "idempotent")
       return { _tag: "Accepted", ...unseen, providerReference: known.reference, note: "known" }
-    if (known !== undefined && mover.promises.clientReference === "unique_reject") return duplicate
+    if (known !== undefined && mover.guarantees.clientReference === "unique_reject") return duplicate
     if (this.#chance(0.08)) return { _tag: "NotSent", note: "connection refused" }
     if (this.#chance(0.06)) return refused("refused")
     if (this.#chance(0.08)) return lost
@@ -219,14 +219,14 @@ export class World {
     return movement
   }
 
-  #asked({ name, promises }: Mover, mode: Mode, { reference }: AskOrder): Effect.Effect<Answer> {
-    return Effect.map(Clock.currentTimeMillis, (now): Answer => {
+  #asked({ name, guarantees }: Mover, mode: Mode, { reference }: StatusQuery): Effect.Effect<StatusOutcome> {
+    return Effect.map(Clock.currentTimeMillis, (now): StatusOutcome => {
       if (this.#chance(0.15)) return lost
       const movement = this.movements.find(
         (one) => one.provider === name && one.mode === mode && one.reference === reference && one.from <= now
       )
       const mayMiss =
-        promises.lookup !== "by_client_ref" || (movement !== undefined && now < movement.from + promises.notFoundGraceMs)
+        guarantees.lookup !== "by_client_ref" || (movement !== undefined && now < movement.from + guarantees.notFoundGraceMs)
       // Who documents the question may miss what is there only while its grace lasts.
       if (movement === undefined || (mayMiss && this.#chance(0.1))) return { _tag: "NotFound", note: "" }
       return executed(movement, now)

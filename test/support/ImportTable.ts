@@ -24,7 +24,7 @@ export const imports: ReadonlyArray<{
   { from: /^domain\//, files: ["domain/"], packages: [core] },
   // Tools that several rooms use and that are no port.
   { from: /^runtime\//, files: ["domain/", "runtime/"], packages: [core] },
-  { from: /^services\/ports\//, files: ["domain/", "services/ports/", "runtime/ProviderTrail.ts"], packages: [core] },
+  { from: /^services\/ports\//, files: ["domain/", "services/ports/", "runtime/CapturedCall.ts"], packages: [core] },
   { from: /^services\/webhooks\/WebhookDispatcher\.ts$/, files: inServices("webhooks"), packages: [core, crypto, http] },
   // The tenant's address is checked where it is dialled, which is below what Effect's HTTP client shows.
   {
@@ -94,7 +94,7 @@ export const imports: ReadonlyArray<{
   },
   {
     from: /^providers\/(Reading|Client)\.ts$/,
-    files: ["domain/", "runtime/ProviderTrail.ts", "services/ports/Provider", "providers/Transport.ts"],
+    files: ["domain/", "runtime/CapturedCall.ts", "services/ports/Provider", "providers/Transport.ts"],
     packages: [core]
   },
   // The other side of each wire. Nothing of the product knows it but the commands that run it.

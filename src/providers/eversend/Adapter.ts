@@ -1,7 +1,15 @@
 import { Cache, Clock, Duration, Effect, Exit, Option, type Scope } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Mode } from "../../domain/Ids.ts"
-import type { Answer, AskOrder, Collections, PayoutOrder, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import type {
+  CollectionOperations,
+  PayoutOperations,
+  PayoutOrder,
+  Provider,
+  ProviderGuarantees,
+  StatusOutcome,
+  StatusQuery
+} from "../../services/ports/Provider.ts"
 import { type Client, type Deadline, deadlineAfter } from "../Client.ts"
 import { decoded, type Reading } from "../Reading.ts"
 import { openTransport, type ProviderResponse } from "../Transport.ts"
@@ -18,7 +26,7 @@ import { eversendCallbacks } from "./Webhook.ts"
 import { BanksAnswer, OtpAnswer } from "./Wire.ts"
 
 /** Eversend does not say what a second call with one transactionRef does, nor that its search is by transactionRef. */
-const promises: Promises = {
+const guarantees: ProviderGuarantees = {
   clientReference: "none",
   lookup: "by_client_ref_inferred",
   webhookAuth: "hmac",
@@ -43,20 +51,20 @@ export const eversend = Effect.fn("eversend")(function* (
   return {
     name: NAME,
     mode,
-    promises,
+    guarantees,
     callbacks: eversendCallbacks(settings.webhookSecret),
-    payouts: { quote: quoting(client, deadline), send: yield* sending(client, deadline), ask: ask("payout") },
-    collections: { charge: charging(client, deadline), sendCode: codeSending(client, deadline), ask: ask("collection") },
+    payouts: { quote: quoting(client, deadline), send: yield* sending(client, deadline), fetchStatus: ask("payout") },
+    collections: { charge: charging(client, deadline), sendCode: codeSending(client, deadline), fetchStatus: ask("collection") },
     reference: referenceData(client, deadline),
     statement: statement(client, deadline),
     exchange: {
       ...exchanging({ client, deadline, search: (until, order) => search(client, until, "exchange", order) }),
-      ask: ask("exchange")
+      fetchStatus: ask("exchange")
     }
   }
 })
 
-const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
+const quoting = (client: Client, deadline: Deadline): PayoutOperations["quote"] =>
   Effect.fn("eversend.quote")(function* (order) {
     const body = quotationBody(order)
     if (body === undefined) return { _tag: "QuoteRefused", kind: "party", note: "a wallet is quoted for its owner only" }
@@ -69,7 +77,7 @@ const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
 
 const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline) {
   const bankName = yield* bankNames(client)
-  const send: Payouts["send"] = Effect.fn("eversend.send")(function* (order) {
+  const send: PayoutOperations["send"] = Effect.fn("eversend.send")(function* (order) {
     const body = payoutBody(order, yield* bankName(order))
     const response = yield* client({ operation: "payout", method: "POST", path: "/payouts", body }, yield* deadline)
     const { reference } = order
@@ -90,7 +98,7 @@ const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline)
   return send
 })
 
-const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
+const charging = (client: Client, deadline: Deadline): CollectionOperations["charge"] =>
   Effect.fn("eversend.charge")(function* (order) {
     const response = yield* client(
       { operation: "charge", method: "POST", path: "/collections/momo", body: chargeBody(order) },
@@ -99,7 +107,7 @@ const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
     return yield* logAlarm(chargeOutcome(response, order), order.reference)
   })
 
-const codeSending = (client: Client, deadline: Deadline): NonNullable<Collections["sendCode"]> =>
+const codeSending = (client: Client, deadline: Deadline): NonNullable<CollectionOperations["sendCode"]> =>
   Effect.fn("eversend.sendCode")(function* (source) {
     const call = { operation: "otp", method: "POST", path: "/collections/otp", body: codeBody(source) } as const
     const response = yield* client(call, yield* deadline)
@@ -110,13 +118,13 @@ const codeSending = (client: Client, deadline: Deadline): NonNullable<Collection
   })
 
 const asking = (client: Client, deadline: Deadline) => (kind: Kind) =>
-  Effect.fn("eversend.ask")(function* (order: AskOrder): Effect.fn.Return<Answer> {
+  Effect.fn("eversend.ask")(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
     const until = yield* deadline
     const byId = order.providerReference === null ? undefined : yield* lookUp(client, until, kind, order, order.providerReference)
     return yield* logAlarm(byId ?? (yield* search(client, until, kind, order)), order.reference)
   })
 
-const lookUp = Effect.fnUntraced(function* (client: Client, until: number, kind: Kind, order: AskOrder, id: string) {
+const lookUp = Effect.fnUntraced(function* (client: Client, until: number, kind: Kind, order: StatusQuery, id: string) {
   const response = yield* client({ operation: "transaction", method: "GET", path: byIdPath(id) }, until)
   return foundById(kind, order, response)
 })
@@ -125,8 +133,8 @@ const search = Effect.fnUntraced(function* (
   client: Client,
   until: number,
   kind: Kind,
-  order: AskOrder
-): Effect.fn.Return<Reading<Answer>> {
+  order: StatusQuery
+): Effect.fn.Return<Reading<StatusOutcome>> {
   for (let page = 1; page <= MAXIMUM_PAGES; page++) {
     const path = searchPath(kind, order, page, PAGE_SIZE)
     const response: ProviderResponse = yield* client({ operation: "transactions", method: "GET", path }, until)

@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
-import type { Answer, AskOrder, Exchanges } from "../../services/ports/Provider.ts"
+import type { ExchangeOperations, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import type { Client, Deadline } from "../Client.ts"
 import type { Reading } from "../Reading.ts"
 import { logAlarm } from "./Reading.ts"
@@ -10,12 +10,12 @@ import { exchangeOutcome, exchangeQuotationBody, exchangeQuoteOf } from "./Trans
 interface Parts {
   readonly client: Client
   readonly deadline: Deadline
-  readonly search: (until: number, order: AskOrder) => Effect.Effect<Reading<Answer>>
+  readonly search: (until: number, order: StatusQuery) => Effect.Effect<Reading<StatusOutcome>>
 }
 
 /** Exchanges between the account's own wallets. */
-export const exchanging = ({ client, deadline, search }: Parts): Pick<Exchanges, "quote" | "execute"> => {
-  const quote: Exchanges["quote"] = Effect.fn("eversend.exchange.quote")(function* (order) {
+export const exchanging = ({ client, deadline, search }: Parts): Pick<ExchangeOperations, "quote" | "execute"> => {
+  const quote: ExchangeOperations["quote"] = Effect.fn("eversend.exchange.quote")(function* (order) {
     const askedAt = yield* Clock.currentTimeMillis
     const body = exchangeQuotationBody(order)
     const call = { operation: "exchange_quotation", method: "POST", path: "/exchanges/quotation", body } as const
@@ -25,7 +25,7 @@ export const exchanging = ({ client, deadline, search }: Parts): Pick<Exchanges,
     return yield* new ProviderError()
   })
 
-  const execute: Exchanges["execute"] = Effect.fn("eversend.exchange")(function* (order) {
+  const execute: ExchangeOperations["execute"] = Effect.fn("eversend.exchange")(function* (order) {
     const { currency, destinationCurrency, reference, token } = order
     const body = { token, transactionRef: reference }
     const response = yield* client({ operation: "exchange", method: "POST", path: "/exchanges", body }, yield* deadline)

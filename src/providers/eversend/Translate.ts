@@ -1,7 +1,7 @@
 import { DateTime, Option, Result, Schema } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../../domain/Money.ts"
-import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
+import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { confirmRefusal, decoded, type Reading, type Refused, refusedBy, unreadable, withoutAlarm } from "../Reading.ts"
 import { exactJson, type ProviderResponse } from "../Transport.ts"
 import { noAnswer } from "./Reading.ts"
@@ -11,7 +11,7 @@ import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer
 type Wire = typeof Transaction.Type
 
 /** Ours, as far as an answer has to fit it: `currency` is the one of the float that moves. */
-type Own = Pick<AskOrder, "reference" | "currency">
+type Own = Pick<StatusQuery, "reference" | "currency">
 
 /** Eversend's whole vocabulary. What is not here is not understood, and never a failure. */
 const isStatus = Schema.is(Schema.Literals(["pending", "successful", "failed"]))
@@ -82,7 +82,7 @@ export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
 export const confirmed = confirmRefusal("a refused payment is there, and refunded")
 
 /** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */
-export const foundById = (kind: Kind, order: AskOrder, response: ProviderResponse): Reading<Answer> | undefined => {
+export const foundById = (kind: Kind, order: StatusQuery, response: ProviderResponse): Reading<StatusOutcome> | undefined => {
   if (response._tag === "Answered" && response.status === 404) return undefined
   const answer = decoded(TransactionAnswer, response)
   if (Option.isNone(answer)) return noAnswer(response)
@@ -95,10 +95,10 @@ export const foundById = (kind: Kind, order: AskOrder, response: ProviderRespons
 /** One page of GET /transactions: what it says about ours, or whether the list goes on. */
 export const foundInPage = (
   kind: Kind,
-  order: AskOrder,
+  order: StatusQuery,
   response: ProviderResponse,
   pageSize: number
-): Reading<Answer> | "ended" | "goes_on" => {
+): Reading<StatusOutcome> | "ended" | "goes_on" => {
   const answer = decoded(TransactionsAnswer, response)
   if (Option.isNone(answer)) return noAnswer(response)
   const { transactions } = answer.value.data
@@ -108,7 +108,7 @@ export const foundInPage = (
 }
 
 // Two executions of one reference: whatever they say, the money moved twice or may have.
-const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: AskOrder): Reading<Answer> => {
+const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): Reading<StatusOutcome> => {
   const [first] = own
   if (first === undefined) return unreadable("nothing was found", "")
   const several = own.some((wire) => wire.transactionId !== first.transactionId)
@@ -120,7 +120,7 @@ const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: AskOrder): Readin
 const isOurs = (kind: Kind, wire: Wire, reference: string): boolean =>
   (wire.transactionRef ?? reference) === reference && (wire.type ?? kind) === kind
 
-const standing = (kind: Kind, wire: Wire, stored: Currency): Reading<Answer> => {
+const standing = (kind: Kind, wire: Wire, stored: Currency): Reading<StatusOutcome> => {
   const providerReference = wire.transactionId
   const { status } = wire
   const note = `status ${status}`

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import { isReference } from "../../domain/Ids.ts"
 import type { Callbacks } from "../../services/ports/Provider.ts"
-import type { Hint } from "../../services/ports/ProviderInbox.ts"
+import type { CallbackHint } from "../../services/ports/ProviderInbox.ts"
 import { WebhookBody } from "./Wire.ts"
 
 const HEADER = "x-eversend-signature"
@@ -24,7 +24,7 @@ export const eversendCallbacks = (secret: Redacted.Redacted | null): Callbacks =
 })
 
 /** A genuine callback of an unknown shape points at nothing; it is kept for a person. */
-const hintOf = (body: Uint8Array): Hint => {
+const hintOf = (body: Uint8Array): CallbackHint => {
   const callback = Option.getOrUndefined(decodeBody(Buffer.from(body).toString("utf8")))
   const reference = callback?.transactionRef ?? callback?.data?.transactionRef ?? null
   const id = callback?.transactionId ?? callback?.data?.transactionId ?? null

@@ -1,7 +1,15 @@
 import { Clock, Effect, type Scope } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Mode } from "../../domain/Ids.ts"
-import type { Answer, AskOrder, ChargeOrder, Collections, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import type {
+  ChargeOrder,
+  CollectionOperations,
+  PayoutOperations,
+  Provider,
+  ProviderGuarantees,
+  StatusOutcome,
+  StatusQuery
+} from "../../services/ports/Provider.ts"
 import { type Client, type Deadline, deadlineAfter, timeLeft } from "../Client.ts"
 import { type Reading, refusalOf, refusedBy } from "../Reading.ts"
 import { openTransport } from "../Transport.ts"
@@ -20,13 +28,13 @@ import { flutterwaveCallbacks } from "./Webhook.ts"
  * Transfers are unique by our reference; charges are not, and one promise is made for both. Flutterwave answers 503 itself after about 28 s and
  * may go on working: what is not found sooner than well after that proves nothing.
  */
-const promises: Promises = {
+const guarantees: ProviderGuarantees = {
   clientReference: "none",
   lookup: "by_client_ref",
   webhookAuth: "weak",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 120_000,
-  resolvesIn: RESOLVES_IN
+  bankAccountCountries: RESOLVES_IN
 }
 
 /** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer as long again. */
@@ -41,24 +49,24 @@ export const flutterwave = Effect.fn("flutterwave")(function* (
   return {
     name: NAME,
     mode,
-    promises,
+    guarantees,
     callbacks: flutterwaveCallbacks(settings.webhookSecretHash),
     payouts: {
       quote: quoting(client, deadline),
       send: yield* sending(client, deadline, settings.sender),
-      ask: (order) => Effect.flatMap(askTransfer(order), (reading) => logAlarm(reading, order.reference))
+      fetchStatus: (order) => Effect.flatMap(askTransfer(order), (reading) => logAlarm(reading, order.reference))
     },
     collections: {
-      reaches: ({ country, network }) => chargeRoute(country, network) !== undefined,
+      reachesNetwork: ({ country, network }) => chargeRoute(country, network) !== undefined,
       charge: charging(client, deadline),
-      ask: (order) => Effect.flatMap(askCharge(order), (reading) => logAlarm(reading, order.reference))
+      fetchStatus: (order) => Effect.flatMap(askCharge(order), (reading) => logAlarm(reading, order.reference))
     },
     reference: referenceData(client, deadline),
     statement: statement(client, deadline)
   }
 })
 
-const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
+const quoting = (client: Client, deadline: Deadline): PayoutOperations["quote"] =>
   Effect.fn("flutterwave.quote")(function* (order) {
     const refused = unquotable(order)
     if (refused !== undefined) return refused
@@ -72,7 +80,7 @@ const quoting = (client: Client, deadline: Deadline): Payouts["quote"] =>
 const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline, sender: Sender | null) {
   const branchOf = yield* openBranches(client)
   const lookUp = asking(client, deadline, transferPath, transferFound)
-  const send: Payouts["send"] = Effect.fn("flutterwave.send")(function* (order) {
+  const send: PayoutOperations["send"] = Effect.fn("flutterwave.send")(function* (order) {
     const { corridor, destination, quote, reference } = order
     const account = accountOf(destination)
     if (account === undefined || quote.destinationCurrency !== corridor.currency)
@@ -98,7 +106,7 @@ const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline,
   return send
 })
 
-const charging = (client: Client, deadline: Deadline): Collections["charge"] =>
+const charging = (client: Client, deadline: Deadline): CollectionOperations["charge"] =>
   Effect.fn("flutterwave.charge")(function* (order: ChargeOrder) {
     const call = chargeCall(order)
     if (call === undefined) return yield* logAlarm(refusedBy(noRoute, null, "no such route"), order.reference)
@@ -114,10 +122,10 @@ const noRoute = refusalOf(
   "a corridor is routed to Flutterwave that it does not serve"
 )
 
-type Found = (response: Parameters<typeof chargeFound>[0], order: AskOrder) => Reading<Answer>
+type Found = (response: Parameters<typeof chargeFound>[0], order: StatusQuery) => Reading<StatusOutcome>
 
 const asking = (client: Client, deadline: Deadline, path: (reference: string) => string, found: Found) =>
-  Effect.fn("flutterwave.ask")(function* (order: AskOrder) {
+  Effect.fn("flutterwave.ask")(function* (order: StatusQuery) {
     const call = { operation: "ask", method: "GET", path: path(order.reference) } as const
     return found(yield* client(call, yield* deadline), order)
   })

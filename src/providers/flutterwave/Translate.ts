@@ -1,7 +1,7 @@
 import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
-import type { Answer, AskOrder, ChargeOrder, ChargeOutcome, PayoutOutcome } from "../../services/ports/Provider.ts"
+import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import {
   confirmRefusal,
   decoded,
@@ -19,7 +19,7 @@ import { ChargeAnswer, type Transaction, type Transfer, TransferAnswer, Transfer
 
 type Charge = typeof Transaction.Type
 type Payout = typeof Transfer.Type
-type Own = Pick<AskOrder, "reference" | "currency">
+type Own = Pick<StatusQuery, "reference" | "currency">
 
 type Standing = "pending" | "successful" | "failed"
 
@@ -100,7 +100,7 @@ export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
 export const confirmed = confirmRefusal("a refused transfer is there, and came back")
 
 /** GET /transactions/verify_by_reference */
-export const chargeFound = (response: ProviderResponse, { currency, reference }: Own): Reading<Answer> => {
+export const chargeFound = (response: ProviderResponse, { currency, reference }: Own): Reading<StatusOutcome> => {
   const status = refusalStatus(response)
   if (status === 400 || status === 404) return withoutAlarm({ _tag: "NotFound", note: "no charge by our reference" })
   const answer = decoded(VerifyAnswer, response)
@@ -111,7 +111,7 @@ export const chargeFound = (response: ProviderResponse, { currency, reference }:
 }
 
 /** GET /transfers?reference=… */
-export const transferFound = (response: ProviderResponse, { currency, reference }: Own): Reading<Answer> => {
+export const transferFound = (response: ProviderResponse, { currency, reference }: Own): Reading<StatusOutcome> => {
   const answer = decoded(TransfersAnswer, response)
   if (Option.isNone(answer)) return noAnswer(response)
   const [first, ...more] = answer.value.data
@@ -128,7 +128,7 @@ const standing = (
   sum: Sum | undefined,
   stored: Currency,
   failure: ProviderRefusal
-): Reading<Answer> => {
+): Reading<StatusOutcome> => {
   const note = `status ${status}`
   switch (state) {
     case undefined:

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import { isReference } from "../../domain/Ids.ts"
 import type { Callbacks } from "../../services/ports/Provider.ts"
-import type { Hint } from "../../services/ports/ProviderInbox.ts"
+import type { CallbackHint } from "../../services/ports/ProviderInbox.ts"
 import { WebhookBody } from "./Wire.ts"
 
 const HEADER = "verif-hash"
@@ -25,7 +25,7 @@ export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks =
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
 /** A genuine callback of an unknown shape points at nothing; it is kept for a person. */
-const hintOf = (body: Uint8Array): Hint => {
+const hintOf = (body: Uint8Array): CallbackHint => {
   const data = Option.getOrUndefined(decodeBody(Buffer.from(body).toString("utf8")))?.data
   const reference = data?.tx_ref ?? data?.reference ?? null
   const id = data?.id ?? null

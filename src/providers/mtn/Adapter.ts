@@ -3,14 +3,14 @@ import type { Mode } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type {
-  Answer,
-  AskOrder,
-  Collections,
+  CollectionOperations,
+  PayoutOperations,
   PayoutOrder,
   PayoutOutcome,
-  Payouts,
-  Promises,
-  Provider
+  Provider,
+  ProviderGuarantees,
+  StatusOutcome,
+  StatusQuery
 } from "../../services/ports/Provider.ts"
 import { type Deadline, deadlineAfter } from "../Client.ts"
 import { feeOf } from "../ContractFees.ts"
@@ -29,7 +29,7 @@ import { mtnCallbacks } from "./Webhook.ts"
 import { moneyPath, type Product, referenceIdOf, statusPath } from "./Wire.ts"
 
 /** An X-Reference-Id is taken once, and its status is asked for by it; right after the 202 it may not be found yet. */
-const promises: Promises = {
+const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
   webhookAuth: "none",
@@ -56,17 +56,17 @@ export const mtn = Effect.fn("mtn")(function* (
   return {
     name: NAME,
     mode,
-    promises,
+    guarantees,
     callbacks: mtnCallbacks,
     payouts: {
       quote: (order) => Effect.succeed(quoteBy(settings, branches, order)),
       send: sending(connection),
-      ask: asking(connection, "disbursement")
+      fetchStatus: asking(connection, "disbursement")
     },
     collections: {
-      reaches: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
+      reachesNetwork: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
       charge: charging(connection),
-      ask: asking(connection, "collection")
+      fetchStatus: asking(connection, "collection")
     },
     reference: {
       countries: Effect.succeed(
@@ -86,7 +86,7 @@ interface Connection {
   readonly settings: MtnSettings
 }
 
-const sending = (connection: Connection): Payouts["send"] =>
+const sending = (connection: Connection): PayoutOperations["send"] =>
   Effect.fn("mtn.send")(function* (order: PayoutOrder) {
     const { corridor, destination } = order
     if (destination._tag !== "momo") return yield* logAlarm(unfit("another method"), order.reference)
@@ -98,7 +98,7 @@ const sending = (connection: Connection): Payouts["send"] =>
     })
   })
 
-const charging = (connection: Connection): Collections["charge"] =>
+const charging = (connection: Connection): CollectionOperations["charge"] =>
   Effect.fn("mtn.charge")(function* (order) {
     return yield* move(connection, "collection", { ...order, party: order.source, body: paymentBody(order) })
   })
@@ -127,7 +127,7 @@ const move = Effect.fnUntraced(function* (
 })
 
 const asking = (connection: Connection, product: Product) =>
-  Effect.fn("mtn.ask")(function* ({ currency, reference }: AskOrder): Effect.fn.Return<Answer> {
+  Effect.fn("mtn.ask")(function* ({ currency, reference }: StatusQuery): Effect.fn.Return<StatusOutcome> {
     const branch = connection.branches.find((one) => one.currency === currency)
     if (branch === undefined) {
       return yield* logAlarm(
@@ -139,11 +139,11 @@ const asking = (connection: Connection, product: Product) =>
     return yield* logAlarm(found(product, response, ownOf(connection, product, reference)), reference)
   })
 
-const look = (client: Client, until: number, product: Product, reference: AskOrder["reference"]) =>
+const look = (client: Client, until: number, product: Product, reference: StatusQuery["reference"]) =>
   client({ operation: "status", path: statusPath(product, referenceIdOf(reference)) }, until)
 
 /** Of a payout the held fee stands: it is the contract's too. */
-const ownOf = ({ settings }: Connection, product: Product, reference: AskOrder["reference"]): Own => ({
+const ownOf = ({ settings }: Connection, product: Product, reference: StatusQuery["reference"]): Own => ({
   reference,
   fee: (amount: MinorUnits) => (product === "collection" ? feeOf(settings.collectionFee, amount) : null)
 })

@@ -1,7 +1,7 @@
 import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
-import type { Answer, AskOrder, PayoutOutcome } from "../../services/ports/Provider.ts"
+import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { asCreateOutcome, type Reading, refusedBy, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codeOf, decoded, isOwnError, noAnswer, noteOf } from "./Reading.ts"
@@ -11,7 +11,7 @@ import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
 type Wire = typeof StatusAnswer.Type
 
 /** `fee` is what the contract says that a movement of so much costs; the wire never names one. */
-export interface Own extends Pick<AskOrder, "reference"> {
+export interface Own extends Pick<StatusQuery, "reference"> {
   readonly fee: (amount: MinorUnits) => MinorUnits | null
 }
 
@@ -31,11 +31,11 @@ export const posted = (response: ProviderResponse, { reference }: Own): Reading<
 }
 
 /** What the status of a movement comes to that was posted a second time. */
-export const repeated = (looked: Reading<Answer>): Reading<PayoutOutcome> =>
+export const repeated = (looked: Reading<StatusOutcome>): Reading<PayoutOutcome> =>
   asCreateOutcome(looked, "MTN knows an X-Reference-Id and has nothing by it")
 
 /** The answer to the GET of a movement. */
-export const found = (product: Product, response: ProviderResponse, own: Own): Reading<Answer> => {
+export const found = (product: Product, response: ProviderResponse, own: Own): Reading<StatusOutcome> => {
   // Another 404 is a wrong address and says nothing about a movement.
   if (response._tag === "Answered" && response.status === 404 && codeOf(response) === NOTHING) {
     return withoutAlarm({ _tag: "NotFound", note: noteOf(response) })
@@ -45,7 +45,7 @@ export const found = (product: Product, response: ProviderResponse, own: Own): R
 }
 const NOTHING = "RESOURCE_NOT_FOUND"
 
-const standing = (product: Product, wire: Wire, { fee, reference }: Own): Reading<Answer> => {
+const standing = (product: Product, wire: Wire, { fee, reference }: Own): Reading<StatusOutcome> => {
   const { status } = wire
   if ((wire.externalId ?? reference) !== reference) return unreadable("the answer is about another transaction", status)
   const providerReference = referenceIdOf(reference)

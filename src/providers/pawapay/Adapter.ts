@@ -1,7 +1,15 @@
 import type { KeyObject } from "node:crypto"
 import { Effect, type Scope } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
-import type { Answer, AskOrder, Collections, PayoutOutcome, Payouts, Promises, Provider } from "../../services/ports/Provider.ts"
+import type {
+  CollectionOperations,
+  PayoutOperations,
+  PayoutOutcome,
+  Provider,
+  ProviderGuarantees,
+  StatusOutcome,
+  StatusQuery
+} from "../../services/ports/Provider.ts"
 import { type Client, type Deadline, deadlineAfter } from "../Client.ts"
 import { type CollectionFee, feeOf, type PayoutFees } from "../ContractFees.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
@@ -28,7 +36,7 @@ export interface PawapaySettings extends Reached {
 }
 
 /** "Not found" is a proof 15 minutes after sending, says pawaPay. */
-const promises: Promises = {
+const guarantees: ProviderGuarantees = {
   clientReference: "idempotent",
   lookup: "by_client_ref",
   webhookAuth: "rfc9421",
@@ -49,26 +57,26 @@ export const pawapay = Effect.fn("pawapay")(function* (
   // A payout's fee was held by the contract, and the payment does not say another.
   const payouts = paying({ client, deadline, kind: "payout", feeOf: () => null })
   const deposits = paying({ client, deadline, kind: "collection", feeOf: (amount) => feeOf(settings.collectionFee, amount) })
-  const send: Payouts["send"] = Effect.fn("pawapay.send")(function* (order) {
+  const send: PayoutOperations["send"] = Effect.fn("pawapay.send")(function* (order) {
     const body = payoutBody(order)
     return yield* "fact" in body ? logAlarm(body, order.reference) : payouts.initiate(order, body)
   })
-  const charge: Collections["charge"] = Effect.fn("pawapay.charge")(function* (order) {
+  const charge: CollectionOperations["charge"] = Effect.fn("pawapay.charge")(function* (order) {
     const body = depositBody(order)
     return yield* "fact" in body ? logAlarm(body, order.reference) : deposits.initiate(order, body)
   })
   return {
     name: NAME,
     mode,
-    promises,
+    guarantees,
     callbacks: pawapayCallbacks(keys),
-    payouts: { quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)), send, ask: payouts.ask },
-    collections: { reaches: reachesPayer, charge, ask: deposits.ask },
+    payouts: { quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)), send, fetchStatus: payouts.ask },
+    collections: { reachesNetwork: reachesPayer, charge, fetchStatus: deposits.ask },
     reference: referenceData(client, deadline)
   }
 })
 
-const reachesPayer: Required<Collections>["reaches"] = (payer, currency) => {
+const reachesPayer: Required<CollectionOperations>["reachesNetwork"] = (payer, currency) => {
   const network = networkOf(payer, currency)
   return !("fact" in network) && network.deposit !== null
 }
@@ -80,7 +88,7 @@ interface Parts {
   readonly feeOf: FeeOf
 }
 
-type Ours = Pick<AskOrder, "reference">
+type Ours = Pick<StatusQuery, "reference">
 
 /** Payouts and deposits are asked for, and looked up, alike. */
 const paying = ({ client, deadline, feeOf, kind }: Parts) => {
@@ -98,7 +106,7 @@ const paying = ({ client, deadline, feeOf, kind }: Parts) => {
     return yield* logAlarm(afterDuplicate(yield* lookUp(order, yield* deadline), reference), reference)
   })
 
-  const ask = Effect.fn("pawapay.ask")(function* (order: AskOrder): Effect.fn.Return<Answer> {
+  const ask = Effect.fn("pawapay.ask")(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
     const until = yield* deadline
     const first = yield* lookUp(order, until)
     return yield* logAlarm(isUnsure(first) ? yield* lookUp(order, until) : first, order.reference)

@@ -13,7 +13,7 @@ export interface CallbackKey {
 export interface CallbackKeys {
   readonly current: () => ReadonlyArray<CallbackKey>
   /** Absent where the key is a setting. */
-  readonly renew?: Effect.Effect<void>
+  readonly refreshKeys?: Effect.Effect<void>
 }
 
 /** Whoever sends callbacks that do not verify makes us ask no oftener than this. */
@@ -39,9 +39,9 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
     else yield* Effect.logWarning("pawaPay's keys for callbacks cannot be read", { provider: "pawapay" })
   })
   const fetched = yield* Cache.make<"keys", void>({ lookup: fetch, capacity: 1, timeToLive: PAUSE })
-  const renew = Cache.get(fetched, "keys")
-  yield* Effect.forkScoped(renew)
-  return { current: () => current, renew }
+  const refreshKeys = Cache.get(fetched, "keys")
+  yield* Effect.forkScoped(refreshKeys)
+  return { current: () => current, refreshKeys }
 })
 
 /** An elliptic key of the curve P-256 as PEM, or as the base64 within it; undefined for everything else. */

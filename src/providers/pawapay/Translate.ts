@@ -2,7 +2,7 @@ import { Option, Result } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
-import type { Answer, PayoutOutcome } from "../../services/ports/Provider.ts"
+import type { PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
 import { decoded, isSuccess, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { noAnswer } from "./Reading.ts"
@@ -41,7 +41,7 @@ const accepted = (id: string, note: string) =>
   ({ _tag: "Accepted", providerReference: id, observedAmount: null, observedCurrency: null, note }) as const
 
 /** What a payment that was there before comes to; where its status cannot be had it is at least under way. */
-export const afterDuplicate = (looked: Reading<Answer>, reference: Reference): Reading<PayoutOutcome> => {
+export const afterDuplicate = (looked: Reading<StatusOutcome>, reference: Reference): Reading<PayoutOutcome> => {
   const { alarm, fact } = looked
   return fact._tag === "Succeeded" || fact._tag === "Refused"
     ? { fact, alarm }
@@ -52,7 +52,7 @@ export const afterDuplicate = (looked: Reading<Answer>, reference: Reference): R
 export type FeeOf = (amount: MinorUnits) => MinorUnits | null
 
 /** The answer to GET /payouts/{id} and GET /deposits/{id}. */
-export const found = (kind: Kind, response: ProviderResponse, reference: Reference, feeOf: FeeOf): Reading<Answer> => {
+export const found = (kind: Kind, response: ProviderResponse, reference: Reference, feeOf: FeeOf): Reading<StatusOutcome> => {
   const answer = Option.getOrUndefined(decoded(StatusAnswer, response))
   if (answer === undefined) return noAnswer(response)
   const { data, status } = answer
@@ -62,7 +62,7 @@ export const found = (kind: Kind, response: ProviderResponse, reference: Referen
   return isOurs ? standing(kind, data, reference, feeOf) : unreadable("the answer is about another payment", data.status)
 }
 
-const standing = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): Reading<Answer> => {
+const standing = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): Reading<StatusOutcome> => {
   const { failureReason, status } = payment
   const providerReference = paymentId(reference)
   switch (status) {
@@ -89,7 +89,8 @@ const standing = (kind: Kind, payment: Payment, reference: Reference, feeOf: Fee
 const UNSAID = "UNSPECIFIED_FAILURE"
 
 /** Final too, but pawaPay advises to look a second time. */
-export const isUnsure = ({ fact }: Reading<Answer>): boolean => fact._tag === "Refused" && fact.note === "FAILED UNKNOWN_ERROR"
+export const isUnsure = ({ fact }: Reading<StatusOutcome>): boolean =>
+  fact._tag === "Refused" && fact.note === "FAILED UNKNOWN_ERROR"
 
 const idOf = (kind: Kind, { depositId, payoutId }: Pick<Payment, "depositId" | "payoutId">): string | null =>
   (kind === "payout" ? payoutId : depositId) ?? null

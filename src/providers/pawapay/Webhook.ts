@@ -2,7 +2,7 @@ import { createHash, type KeyObject, verify } from "node:crypto"
 import { Option, Schema } from "effect"
 import { isReference } from "../../domain/Ids.ts"
 import type { Callbacks, RawCallback } from "../../services/ports/Provider.ts"
-import type { Hint } from "../../services/ports/ProviderInbox.ts"
+import type { CallbackHint } from "../../services/ports/ProviderInbox.ts"
 import type { CallbackKeys } from "./CallbackKeys.ts"
 import { Payment } from "./Wire.ts"
 
@@ -18,7 +18,7 @@ const RAW_SIGNATURE_BYTES = 64
  * A callback is genuine when its digest is its body's and its signature, over the digest and our own address, is by one of the keys. How
  * old it may be is not asked: it is only a reason to ask pawaPay, and one that was seen before is nothing new.
  */
-export const pawapayCallbacks = ({ current, renew }: CallbackKeys): Callbacks => ({
+export const pawapayCallbacks = ({ current, refreshKeys }: CallbackKeys): Callbacks => ({
   verify: (callback) => {
     const { headers } = callback
     const [, label, params = "", list = "", parameters = ""] = INPUT.exec(headers["signature-input"] ?? "") ?? []
@@ -33,7 +33,7 @@ export const pawapayCallbacks = ({ current, renew }: CallbackKeys): Callbacks =>
       ? Option.some(hintOf(callback.body))
       : Option.none()
   },
-  ...(renew === undefined ? {} : { renew })
+  ...(refreshKeys === undefined ? {} : { refreshKeys })
 })
 
 const signatureOf = (header: string, label: string | undefined): Buffer | undefined => {
@@ -85,7 +85,7 @@ const isSignedBy = (key: KeyObject, base: string, signature: Buffer): boolean =>
   )
 
 /** A genuine callback of an unknown shape points at nothing; it is kept for a person. */
-const hintOf = (body: Uint8Array): Hint => {
+const hintOf = (body: Uint8Array): CallbackHint => {
   const payment = Option.getOrUndefined(decodeBody(Buffer.from(body).toString("utf8")))
   const reference = payment?.clientReferenceId ?? null
   const id = payment?.payoutId ?? payment?.depositId ?? null

@@ -1,6 +1,6 @@
 import { Effect, type Scope } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
-import type { Promises, Provider } from "../../services/ports/Provider.ts"
+import type { Provider, ProviderGuarantees } from "../../services/ports/Provider.ts"
 import { deadlineAfter } from "../Client.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import { openTransport } from "../Transport.ts"
@@ -14,13 +14,13 @@ import { statement } from "./Statement.ts"
 import { paystackCallbacks } from "./Webhook.ts"
 
 /** A reference that was used is refused, for charges and for transfers, and both are verified by it. */
-const promises: Promises = {
+const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
   webhookAuth: "hmac",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 60_000,
-  resolvesIn: resolvingCountries
+  bankAccountCountries: resolvingCountries
 }
 
 /** One integration at Paystack. A call takes at most `timeoutMs`; the lookup after a refusal, or a voucher, as long again. */
@@ -33,7 +33,7 @@ export const paystack = Effect.fn("paystack")(function* (
   return {
     name: NAME,
     mode,
-    promises,
+    guarantees,
     callbacks: paystackCallbacks(settings.secretKey),
     payouts: payouts(client, deadline, settings),
     collections: collections(client, deadline, settings),

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { ChargeOrder, ChargeOutcome, Collections } from "../../services/ports/Provider.ts"
+import type { ChargeOrder, ChargeOutcome, CollectionOperations } from "../../services/ports/Provider.ts"
 import type { Client, Deadline } from "../Client.ts"
 import { type Reading, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -16,8 +16,8 @@ export const collections = (
   client: Client,
   deadline: Deadline,
   { emailDomain }: Pick<PaystackSettings, "emailDomain">
-): Collections => {
-  const charge: Collections["charge"] = Effect.fn("paystack.charge")(function* (order) {
+): CollectionOperations => {
+  const charge: CollectionOperations["charge"] = Effect.fn("paystack.charge")(function* (order) {
     const body = chargeBody(order, emailDomain)
     if (body === undefined) return unreachable
     const response = yield* client({ operation: "charge", method: "POST", path: "/charge", body }, yield* deadline)
@@ -51,13 +51,13 @@ export const collections = (
     return { fact, alarm }
   })
 
-  const ask: Collections["ask"] = Effect.fn("paystack.ask")(function* (order) {
+  const fetchStatus: CollectionOperations["fetchStatus"] = Effect.fn("paystack.ask")(function* (order) {
     const call = { operation: "transaction_verify", method: "GET", path: verifyChargePath(order) } as const
     const response = yield* client(call, yield* deadline)
     return yield* logAlarm(chargeFound(response, order), order.reference)
   })
 
-  return { reaches: (payer, currency) => chargedParty(payer, currency) !== undefined, charge, ask }
+  return { reachesNetwork: (payer, currency) => chargedParty(payer, currency) !== undefined, charge, fetchStatus }
 }
 
 const own = ({ corridor, reference }: ChargeOrder) => ({ reference, currency: corridor.currency })

@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import type { Payouts } from "../../services/ports/Provider.ts"
+import type { PayoutOperations } from "../../services/ports/Provider.ts"
 import type { Client, Deadline } from "../Client.ts"
 import { payoutFeeOf } from "../ContractFees.ts"
 import { contractQuote, quoteRefused } from "../Quotes.ts"
@@ -10,8 +10,12 @@ import { duplicate, isDuplicate, logAlarm } from "./Reading.ts"
 import { confirmedTransfer, isUnconfirmed, recipientIn, transferFound, transferOutcome } from "./TranslateTransfer.ts"
 
 /** Transfers. Sending needs a recipient first; its lookup after a refusal may take as long again. */
-export const payouts = (client: Client, deadline: Deadline, { payoutFees }: Pick<PaystackSettings, "payoutFees">): Payouts => {
-  const quote: Payouts["quote"] = Effect.fn("paystack.quote")((order) =>
+export const payouts = (
+  client: Client,
+  deadline: Deadline,
+  { payoutFees }: Pick<PaystackSettings, "payoutFees">
+): PayoutOperations => {
+  const quote: PayoutOperations["quote"] = Effect.fn("paystack.quote")((order) =>
     Effect.sync(() => {
       const { amount, corridor, destinationCountry, destinationCurrency } = order
       const { currency, method } = corridor
@@ -23,12 +27,12 @@ export const payouts = (client: Client, deadline: Deadline, { payoutFees }: Pick
     })
   )
 
-  const look = Effect.fnUntraced(function* (order: Parameters<Payouts["ask"]>[0]) {
+  const look = Effect.fnUntraced(function* (order: Parameters<PayoutOperations["fetchStatus"]>[0]) {
     const call = { operation: "transfer_verify", method: "GET", path: verifyTransferPath(order) } as const
     return transferFound(yield* client(call, yield* deadline), order)
   })
 
-  const send: Payouts["send"] = Effect.fn("paystack.send")(function* (order) {
+  const send: PayoutOperations["send"] = Effect.fn("paystack.send")(function* (order) {
     const { corridor, destination, reference } = order
     const { currency } = corridor
     const body = recipientBody(destination, currency)
@@ -46,11 +50,11 @@ export const payouts = (client: Client, deadline: Deadline, { payoutFees }: Pick
     return yield* logAlarm(confirmedTransfer(isDuplicate(response) ? duplicate : first, looked), reference)
   })
 
-  const ask: Payouts["ask"] = Effect.fn("paystack.ask")(function* (order) {
+  const fetchStatus: PayoutOperations["fetchStatus"] = Effect.fn("paystack.ask")(function* (order) {
     return yield* logAlarm(yield* look(order), order.reference)
   })
 
-  return { quote, send, ask }
+  return { quote, send, fetchStatus }
 }
 
 /** The corridor names whom this provider does not reach. */

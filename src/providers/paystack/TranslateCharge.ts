@@ -1,7 +1,7 @@
 import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { type MinorUnits, ZERO } from "../../domain/Money.ts"
-import type { Answer, AskOrder, ChargeOutcome } from "../../services/ports/Provider.ts"
+import type { ChargeOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type Reading, type Refused, refusalOf, refusedBy, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { fromSubunits, fromSubunitsUp } from "./Amounts.ts"
@@ -10,7 +10,7 @@ import { refusing } from "./TranslateTransfer.ts"
 import { ChargeAnswer, type Transaction, TransactionAnswer, wireReference } from "./Wire.ts"
 
 type Charge = (typeof ChargeAnswer.Type)["data"]
-type Own = Pick<AskOrder, "reference" | "currency">
+type Own = Pick<StatusQuery, "reference" | "currency">
 
 /** The payer's voucher is still missing, and only we could bring it: nothing moves until then. */
 export interface VoucherMissing {
@@ -124,14 +124,14 @@ const placed = (wire: Charge, order: Own): Reading<ChargeOutcome | VoucherMissin
 }
 
 /** The answer to GET /transaction/verify/{reference}. */
-export const chargeFound = (response: ProviderResponse, order: Own): Reading<Answer> => {
+export const chargeFound = (response: ProviderResponse, order: Own): Reading<StatusOutcome> => {
   const absent = notFound(response)
   if (absent !== undefined) return absent
   const answer = decoded(TransactionAnswer, response)
   return Option.isNone(answer) ? noAnswer(response) : standing(answer.value.data, order)
 }
 
-const standing = (wire: typeof Transaction.Type, order: Own): Reading<Answer> => {
+const standing = (wire: typeof Transaction.Type, order: Own): Reading<StatusOutcome> => {
   const { id: providerReference, status } = wire
   const note = `status ${status}`
   if (wire.reference !== wireReference(order.reference)) return unreadable("the answer is about another charge", status)

@@ -1,7 +1,7 @@
 import { DateTime, Option, Result } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import { ZERO } from "../../domain/Money.ts"
-import type { Answer, AskOrder, PayoutOutcome } from "../../services/ports/Provider.ts"
+import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import {
   confirmRefusal,
   decoded,
@@ -19,7 +19,7 @@ import { errorOf, noAnswer, notAdmitted, notFound } from "./Reading.ts"
 import { RecipientAnswer, type Transfer, TransferAnswer, wireReference } from "./Wire.ts"
 
 type Wire = typeof Transfer.Type
-type Own = Pick<AskOrder, "reference" | "currency">
+type Own = Pick<StatusQuery, "reference" | "currency">
 
 // Paystack's whole vocabulary for a transfer. What is not here is not understood, and never a failure.
 const meanings: ReadonlyMap<string, "pending" | "locked" | "delivered" | "failed" | "returned"> = new Map([
@@ -115,14 +115,14 @@ const isRefused = (fact: { readonly _tag: string }): fact is Refused => fact._ta
 export const confirmedTransfer = confirmRefusal("a refused transfer is there, and came back")
 
 /** The answer to GET /transfer/verify/{reference}. */
-export const transferFound = (response: ProviderResponse, order: Own): Reading<Answer> => {
+export const transferFound = (response: ProviderResponse, order: Own): Reading<StatusOutcome> => {
   const absent = notFound(response)
   if (absent !== undefined) return absent
   const answer = decoded(TransferAnswer, response)
   return Option.isNone(answer) ? noAnswer(response) : standing(answer.value.data, order)
 }
 
-const standing = (wire: Wire, order: Own): Reading<Answer> => {
+const standing = (wire: Wire, order: Own): Reading<StatusOutcome> => {
   const { status, transfer_code: providerReference } = wire
   const note = `status ${status}`
   if (wire.reference !== wireReference(order.reference)) return unreadable("the answer is about another transfer", status)

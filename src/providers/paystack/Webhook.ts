@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
-import type { Hint } from "../../services/ports/ProviderInbox.ts"
+import type { CallbackHint } from "../../services/ports/ProviderInbox.ts"
 import { ownReference, WebhookBody } from "./Wire.ts"
 
 const HEADER = "x-paystack-signature"
@@ -20,7 +20,7 @@ export const paystackCallbacks = (secretKey: Redacted.Redacted): Callbacks => ({
 })
 
 /** A genuine callback of an unknown shape points at nothing; it is kept for a person. */
-const hintOf = (body: Uint8Array): Hint => {
+const hintOf = (body: Uint8Array): CallbackHint => {
   const data = Option.getOrUndefined(decodeBody(Buffer.from(body).toString("utf8")))?.data
   const reference = data?.reference ?? data?.transaction_reference ?? null
   const id = data?.transfer_code ?? data?.id ?? null

@@ -8,12 +8,12 @@ import { type MomoParty, masked, type PayerDetails } from "../../domain/Party.ts
 import { tooLateToSend } from "../../domain/PollSchedule.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
 import { type Collection, isTerminal } from "../../domain/Transaction.ts"
+import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { latestTime } from "../../runtime/LatestTime.ts"
-import { type RawExchange, withTrail } from "../../runtime/ProviderTrail.ts"
 import { Codes } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { ChargeOutcome, CodeRejected, Collections, Otp } from "../ports/Provider.ts"
+import type { ChargeOutcome, CodeRejected, CollectionOperations, Otp } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
 import { type Able, firstToSucceed, Routes } from "../routing/Routes.ts"
 import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
@@ -41,11 +41,11 @@ export interface Placement {
 
 const successStatuses = { create: 201, authorize: 200 } as const
 
-export type Charger = Able<Collections>
+export type Charger = Able<CollectionOperations>
 
 /** Those who reach the payer: not every provider of a row charges each of its networks. */
 export const reaching = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
-  chargers.filter(({ part }) => part.reaches?.(payer, currency) ?? true)
+  chargers.filter(({ part }) => part.reachesNetwork?.(payer, currency) ?? true)
 
 /** Places charges and settles what was answered, codes among it. */
 export class Charging extends Context.Service<
@@ -58,7 +58,7 @@ export class Charging extends Context.Service<
      * sent it.
      */
     readonly place: (
-      port: Collections,
+      port: CollectionOperations,
       placement: Placement,
       others?: ReadonlyArray<Charger>
     ) => Effect.Effect<LedgerRecord, FinalRefusal | OpenRefusal>
@@ -124,7 +124,7 @@ export class Charging extends Context.Service<
       })
 
       const place = Effect.fn("Charging.place")(function* (
-        port: Collections,
+        port: CollectionOperations,
         placement: Placement,
         others: ReadonlyArray<Charger> = []
       ) {
@@ -136,7 +136,7 @@ export class Charging extends Context.Service<
         let at = { provider: collection.provider, port, left: others, takenAt }
         for (;;) {
           const isLate = isTooLateToSend(at.takenAt, yield* latestTime)
-          const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(at.port.charge(order))
+          const { outcome, raw } = isLate ? tooLateToSend : yield* withCapturedCall(at.port.charge(order))
           // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
           const moved =
             outcome._tag === "NotSent" && !isLate ? yield* reroute(placement, at.provider, at.left, outcome.note) : Option.none()
@@ -146,7 +146,7 @@ export class Charging extends Context.Service<
         }
       })
 
-      const settle = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: RawExchange | null) {
+      const settle = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: CapturedCall | null) {
         const { by, claim, collection, otp } = placement
         const { reference } = collection
         if (outcome._tag === "CodeRejected") {

@@ -5,7 +5,7 @@ import type { MomoParty } from "../../domain/Party.ts"
 import { Codes, type TextedNumber } from "../ports/Codes.ts"
 import { Limits } from "../ports/Limits.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { Collections } from "../ports/Provider.ts"
+import type { CollectionOperations } from "../ports/Provider.ts"
 import { codeAction } from "./Charging.ts"
 
 /** Codes that one number of a tenant may be sent within the window, whatever they are for (contract LIM-8). */
@@ -38,7 +38,11 @@ export const codeSending = Effect.gen(function* () {
     }
   })
 
-  return Effect.fn("CodeSending.send")(function* (port: Pick<Collections, "sendCode">, number: TextedNumber, source: MomoParty) {
+  return Effect.fn("CodeSending.send")(function* (
+    port: Pick<CollectionOperations, "sendCode">,
+    number: TextedNumber,
+    source: MomoParty
+  ) {
     if (port.sendCode === undefined) return yield* new ProviderError({})
     const code = yield* counted(number)
     const texted = yield* Effect.tapError(port.sendCode(source), () => codes.unsent(code))

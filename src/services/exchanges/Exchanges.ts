@@ -22,14 +22,14 @@ import type { Quote } from "../../domain/Quote.ts"
 import { smallestReaching } from "../../domain/SmallestSource.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
+import { withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { latestTime } from "../../runtime/LatestTime.ts"
-import { withTrail } from "../../runtime/ProviderTrail.ts"
 import { Admission } from "../admission/Admission.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { ExchangeQuote, Exchanges as Port } from "../ports/Provider.ts"
+import type { ExchangeQuote, ExchangeOperations as Port } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
 import { Transactions } from "../ports/Transactions.ts"
@@ -127,7 +127,7 @@ export class Exchanges extends Context.Service<
         const { amount, currency, destinationCurrency, token } = quoted
         const isLate = isTooLateToSend(now, yield* latestTime)
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
-        const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(port.execute(order))
+        const { outcome, raw } = isLate ? tooLateToSend : yield* withCapturedCall(port.execute(order))
         const settled = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
         return yield* Effect.fromResult(answerTo(settled, outcome))
       })

@@ -6,8 +6,8 @@ import type { Destination } from "../../domain/Party.ts"
 import { tooLateToSend } from "../../domain/PollSchedule.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
 import type { Payout } from "../../domain/Transaction.ts"
+import { withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { latestTime } from "../../runtime/LatestTime.ts"
-import { withTrail } from "../../runtime/ProviderTrail.ts"
 import { inSpan } from "../../runtime/TraceLinks.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Limits } from "../ports/Limits.ts"
@@ -66,7 +66,7 @@ export class PayoutDispatch extends Context.Service<
             narration: command.narration
           }
           const isLate = isTooLateToSend(recordedAt, yield* latestTime)
-          const { outcome, raw } = isLate ? tooLateToSend : yield* withTrail(offer.payoutProvider.part.send(order))
+          const { outcome, raw } = isLate ? tooLateToSend : yield* withCapturedCall(offer.payoutProvider.part.send(order))
           // A process that stood still knows nothing of what came meanwhile: what it was late with goes to nobody else, either.
           const moved =
             outcome._tag === "NotSent" && !isLate ? yield* reroute({ ...dispatch, offer }, outcome.note) : Option.none<Moved>()

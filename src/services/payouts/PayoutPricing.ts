@@ -8,7 +8,7 @@ import type { Caller } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/TraceLinks.ts"
 import { Admission, knownNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
-import type { PayoutQuote, Payouts, Provider, QuoteRefused } from "../ports/Provider.ts"
+import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../ports/Provider.ts"
 import { BankAccounts, bankCodesOf } from "../reference/BankAccounts.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import {
@@ -179,4 +179,4 @@ const quoteIssues = {
   other: { path: "", message: "the provider refuses to quote this payout" }
 } as const satisfies Record<QuoteRefused["kind"], Issue>
 
-const payoutsOf = ({ payouts }: Provider): Payouts | undefined => payouts
+const payoutsOf = ({ payouts }: Provider): PayoutOperations | undefined => payouts

@@ -9,7 +9,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { Entry, FloatPosition } from "../../domain/Ledger.ts"
 import type { Counter } from "../../domain/Limits.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import type { RawExchange } from "../../runtime/ProviderTrail.ts"
+import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { Claim, StoredAnswer } from "./Idempotency.ts"
 
@@ -76,7 +76,7 @@ export interface ApplyStep {
   /** True once terminal: the sealed destination is overwritten. */
   readonly wipe: boolean
   /** The money call that brought this fact; null keeps the one before. */
-  readonly raw: RawExchange | null
+  readonly raw: CapturedCall | null
 }
 
 export type Applied = { readonly _tag: "Applied" } | { readonly _tag: "Stale" }

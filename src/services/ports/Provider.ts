@@ -10,10 +10,10 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
 import type { StatementLine } from "../../domain/Reconciliation.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
-import type { Hint } from "./ProviderInbox.ts"
+import type { CallbackHint } from "./ProviderInbox.ts"
 
 /** What a provider can promise. Recovery follows this declaration and never the provider's name. */
-export interface Promises {
+export interface ProviderGuarantees {
   /** What our reference does there a second time: nothing new, a refusal, or a second execution. */
   readonly clientReference: "idempotent" | "unique_reject" | "none"
   /** How an outcome is asked for. `inferred`: the query is not documented to work so, hence its "not found" proves nothing. */
@@ -23,7 +23,7 @@ export interface Promises {
   /** How long after sending "not found" proves nothing, whatever the setting says. */
   readonly notFoundGraceMs: number
   /** The countries whose bank accounts `reference.resolve` knows; absent: every country whose banks are paid. */
-  readonly resolvesIn?: ReadonlyArray<string>
+  readonly bankAccountCountries?: ReadonlyArray<string>
 }
 
 export interface QuoteOrder {
@@ -80,7 +80,7 @@ export interface Otp {
 }
 
 /** What is known about the transaction that is asked for. */
-export interface AskOrder {
+export interface StatusQuery {
   readonly reference: Reference
   readonly providerReference: string | null
   readonly currency: Currency
@@ -94,14 +94,17 @@ export type ChargeOutcome = PayoutOutcome | Extract<Fact, { _tag: "NeedsRedirect
 /** The code was not taken: nothing was charged, and another code may be tried. Only ever the answer to a charge with a code. */
 export type CodeRejected = { readonly _tag: "CodeRejected"; readonly note: string }
 /** An authenticated answer about an earlier one; `Unknown` when the question itself was not answered. */
-export type Answer = Extract<Fact, { _tag: "Succeeded" | "Refused" | "StillPending" | "NotFound" | "Returned" | "Unknown" }>
+export type StatusOutcome = Extract<
+  Fact,
+  { _tag: "Succeeded" | "Refused" | "StillPending" | "NotFound" | "Returned" | "Unknown" }
+>
 
-export interface Payouts {
+export interface PayoutOperations {
   /** Free, moves nothing. */
   readonly quote: (order: QuoteOrder) => Effect.Effect<PayoutQuote | QuoteRefused, ProviderError>
   /** Sends once; never retried by the adapter once a byte of it may have left. */
   readonly send: (order: PayoutOrder) => Effect.Effect<PayoutOutcome>
-  readonly ask: (order: AskOrder) => Effect.Effect<Answer>
+  readonly fetchStatus: (order: StatusQuery) => Effect.Effect<StatusOutcome>
 }
 
 export interface ExchangeOrder {
@@ -124,26 +127,26 @@ export interface ExchangeQuote extends ExchangeOrder {
 export type ExchangeOutcome = Extract<Fact, { _tag: "Succeeded" | "Refused" | "NotSent" | "Unknown" | "Accepted" }>
 
 /** Between the wallets of one account. Only a source amount can be quoted. */
-export interface Exchanges {
+export interface ExchangeOperations {
   /** Free, moves nothing. */
   readonly quote: (order: ExchangeOrder) => Effect.Effect<ExchangeQuote | QuoteRefused, ProviderError>
   /** Executes a quote once; never retried by the adapter once a byte of it may have left. */
   readonly execute: (
     order: ExchangeOrder & { readonly reference: Reference; readonly token: string }
   ) => Effect.Effect<ExchangeOutcome>
-  readonly ask: (order: AskOrder) => Effect.Effect<Answer>
+  readonly fetchStatus: (order: StatusQuery) => Effect.Effect<StatusOutcome>
 }
 
-export interface Collections {
+export interface CollectionOperations {
   /** Whether the account charges this payer's network in this currency; absent: every network of the corridor's row. */
-  readonly reaches?: (payer: MomoParty, currency: Currency) => boolean
+  readonly reachesNetwork?: (payer: MomoParty, currency: Currency) => boolean
   readonly charge: (order: ChargeOrder) => Effect.Effect<ChargeOutcome>
   /**
    * Texts a code to the payer; moves nothing. `pinId` is the provider's handle of it. A ProviderError says that nothing was texted; where
    * that is not known it is `unknown`.
    */
   readonly sendCode?: (source: MomoParty) => Effect.Effect<{ readonly pinId: string } | "unknown", ProviderError>
-  readonly ask: (order: AskOrder) => Effect.Effect<Answer>
+  readonly fetchStatus: (order: StatusQuery) => Effect.Effect<StatusOutcome>
 }
 
 /** A bank that can be paid. */
@@ -190,20 +193,20 @@ export interface RawCallback {
 
 export interface Callbacks {
   /** None when the signature does not verify: the sender gets 401 and nothing is stored. */
-  readonly verify: (callback: RawCallback) => Option.Option<Hint>
+  readonly verify: (callback: RawCallback) => Option.Option<CallbackHint>
   /** Gets anew what `verify` needs, where a provider may change it: a callback that did not verify is looked at once more after it. */
-  readonly renew?: Effect.Effect<void>
+  readonly refreshKeys?: Effect.Effect<void>
 }
 
 /** One account at one provider, for one mode. What it cannot do is absent. */
 export interface Provider {
   readonly name: string
   readonly mode: Mode
-  readonly promises: Promises
+  readonly guarantees: ProviderGuarantees
   readonly callbacks: Callbacks
-  readonly payouts?: Payouts
-  readonly collections?: Collections
-  readonly exchange?: Exchanges
+  readonly payouts?: PayoutOperations
+  readonly collections?: CollectionOperations
+  readonly exchange?: ExchangeOperations
   readonly reference?: ReferenceData
   /** All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError. */
   readonly statement?: (day: string) => Effect.Effect<ReadonlyArray<StatementLine>, ProviderError>

@@ -4,7 +4,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** What a verified callback points at. It is never believed, only asked about. */
-export interface Hint {
+export interface CallbackHint {
   readonly reference: Reference | null
   readonly providerReference: string | null
 }
@@ -16,7 +16,7 @@ export interface Callback {
   readonly receivedAt: Instant
   /** SHA-256 of the bytes: the same callback again is the same row. */
   readonly digest: Uint8Array
-  readonly hint: Hint
+  readonly hint: CallbackHint
 }
 
 /** Due: it is looked into by itself. Done: what it pointed at was asked for. Parked: it told nothing, and waits for a person. */

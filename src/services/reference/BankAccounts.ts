@@ -80,5 +80,5 @@ export const bankCodesOf = (payers: ReadonlyArray<Provider>): Provider | undefin
   payers.find(({ reference }) => reference?.banks !== undefined) ?? payers[0]
 
 /** Undefined where the provider does not know whose a number of that country is. */
-export const resolverOf = ({ promises, reference }: Provider, country: string): Resolve | undefined =>
-  promises.resolvesIn?.includes(country) === false ? undefined : reference?.resolve
+export const resolverOf = ({ guarantees, reference }: Provider, country: string): Resolve | undefined =>
+  guarantees.bankAccountCountries?.includes(country) === false ? undefined : reference?.resolve

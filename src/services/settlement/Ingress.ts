@@ -10,7 +10,7 @@ import { makeWorker } from "../../runtime/Worker.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Callbacks, RawCallback } from "../ports/Provider.ts"
-import { type Callback, type Hint, ProviderInbox } from "../ports/ProviderInbox.ts"
+import { type Callback, type CallbackHint, ProviderInbox } from "../ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { OutcomePoller } from "./OutcomePoller.ts"
@@ -141,12 +141,12 @@ export class Ingress extends Context.Service<
   )
 }
 
-const verified = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Option.Option<Hint>> =>
+const verified = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Option.Option<CallbackHint>> =>
   Effect.suspend(() => {
     const hint = callbacks.verify(callback)
-    return Option.isSome(hint) || callbacks.renew === undefined
+    return Option.isSome(hint) || callbacks.refreshKeys === undefined
       ? Effect.succeed(hint)
-      : Effect.map(callbacks.renew, () => callbacks.verify(callback))
+      : Effect.map(callbacks.refreshKeys, () => callbacks.verify(callback))
   })
 
 /** Null once it is older than the last age. */

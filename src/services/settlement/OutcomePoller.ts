@@ -9,7 +9,7 @@ import { linked } from "../../runtime/TraceLinks.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Codes } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { Answer, Promises, Provider } from "../ports/Provider.ts"
+import type { Provider, ProviderGuarantees, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { Settlement } from "./Settlement.ts"
@@ -48,9 +48,9 @@ export class OutcomePoller extends Context.Service<
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
         yield* linked([traceparent ?? null])
         const provider = registry.find(transaction.provider, transaction.mode)
-        const promises = Option.getOrNull(Option.map(provider, (one) => one.promises))
+        const guarantees = Option.getOrNull(Option.map(provider, (one) => one.guarantees))
         const question = {
-          ...proofOf(promises, policy),
+          ...proofOf(guarantees, policy),
           provider: transaction.provider,
           actor,
           askedAt: yield* Clock.currentTimeMillis,
@@ -117,19 +117,19 @@ export class OutcomePoller extends Context.Service<
   )
 }
 
-/** What "not found" may prove. A provider that is not there promises nothing. */
+/** What "not found" may prove. A provider that is not there guarantees nothing. */
 const proofOf = (
-  promises: Promises | null,
+  guarantees: ProviderGuarantees | null,
   { notFoundCount, notFoundGraceMs }: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">
 ): Pick<Question, "isDocumented" | "graceMs" | "notFoundAtLeast"> => ({
-  isDocumented: promises?.lookup === "by_client_ref",
-  graceMs: Math.max(notFoundGraceMs, promises?.notFoundGraceMs ?? 0),
+  isDocumented: guarantees?.lookup === "by_client_ref",
+  graceMs: Math.max(notFoundGraceMs, guarantees?.notFoundGraceMs ?? 0),
   notFoundAtLeast: notFoundCount
 })
 
 const deliveredBefore = (
   { providerReference }: LedgerRecord,
-  { amount, charged, currency, note }: Extract<Answer, { _tag: "Returned" }>
+  { amount, charged, currency, note }: Extract<StatusOutcome, { _tag: "Returned" }>
 ): Fact => ({
   _tag: "Succeeded",
   providerReference,
@@ -140,11 +140,11 @@ const deliveredBefore = (
 })
 
 /** Asks the provider for one record; `Unknown` where the question has no answer. */
-export const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.Effect<Answer> => {
+export const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.Effect<StatusOutcome> => {
   const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
-  const unable: Answer = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
+  const unable: StatusOutcome = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
   if (port === undefined) return Effect.succeed(unable)
-  return port.ask({
+  return port.fetchStatus({
     reference: transaction.reference,
     providerReference: transaction.providerReference,
     currency: transaction.currency,

@@ -10,7 +10,7 @@ import {
   type StatementLine,
   type Theirs
 } from "../../domain/Reconciliation.ts"
-import type { Answer, Provider } from "../ports/Provider.ts"
+import type { Provider, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { answerOf } from "./OutcomePoller.ts"
@@ -169,7 +169,7 @@ const comparedWith = (record: LedgerRecord, [first, ...more]: ReadonlyArray<Stat
 }
 
 /** Undefined where the answer says nothing. */
-const theirsIn = (answer: Answer): Theirs | undefined => {
+const theirsIn = (answer: StatusOutcome): Theirs | undefined => {
   const unsaid = { amount: null, currency: null, fee: null }
   switch (answer._tag) {
     case "Succeeded":

@@ -11,7 +11,7 @@ import { isOverdue, nextPoll } from "../../domain/PollSchedule.ts"
 import { believed, counted, type Question } from "../../domain/Question.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
-import type { RawExchange } from "../../runtime/ProviderTrail.ts"
+import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { inSpan } from "../../runtime/TraceLinks.ts"
 import { AnswerEncoder } from "../ports/AnswerEncoder.ts"
 import { type ApplyStep, FloatLedger } from "../ports/FloatLedger.ts"
@@ -32,7 +32,7 @@ export interface News {
   /** The status of the stored answer where the operation succeeded; 201 by default. */
   readonly successStatus?: number
   /** What was sent and received, where the fact is the answer to a money call. */
-  readonly raw?: RawExchange | null
+  readonly raw?: CapturedCall | null
   /** The record as the caller has just committed it, which saves a read. Where it has moved on since, it is read again. */
   readonly lastKnown?: StoredTransaction | null
 }

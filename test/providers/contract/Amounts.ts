@@ -60,7 +60,7 @@ export const amounts = (it: Vitest.MethodsNonLive<ContractBench>, { charges: [ta
         const orders = yield* Effect.all(Array.from({ length: MANY }, () => payoutOrder(payoutsOf(live), paid, "1234")))
         yield* Effect.forEach(orders, (order) => payoutsOf(live).send(order), { concurrency: "unbounded" })
         for (const { reference } of orders) {
-          const ask = Effect.flatMap(askOrder(paid, reference), payoutsOf(live).ask)
+          const ask = Effect.flatMap(askOrder(paid, reference), payoutsOf(live).fetchStatus)
           yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
           expect(yield* executions(reference)).toHaveLength(1)
         }

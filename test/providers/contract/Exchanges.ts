@@ -1,11 +1,11 @@
 import { expect, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import type { Exchanges, Provider } from "../../../src/services/ports/Provider.ts"
+import type { ExchangeOperations, Provider } from "../../../src/services/ports/Provider.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench } from "./Fixture.ts"
 import { type Abilities, newReference } from "./Orders.ts"
 
-const exchangesOf = ({ exchange }: Provider): Exchanges => Option.getOrThrow(Option.fromUndefinedOr(exchange))
+const exchangesOf = ({ exchange }: Provider): ExchangeOperations => Option.getOrThrow(Option.fromUndefinedOr(exchange))
 
 /** What an exchange may answer, what a question finds afterwards, and how often it was executed. */
 const rows = [
@@ -39,7 +39,7 @@ export const exchanges = (it: Vitest.MethodsNonLive<ContractBench>, { exchange: 
           destinationCurrency: order.destinationCurrency,
           sentAt: 0
         }
-        const answer = yield* eventually(exchangesOf(live).ask(asked), ({ _tag }) => _tag === later)
+        const answer = yield* eventually(exchangesOf(live).fetchStatus(asked), ({ _tag }) => _tag === later)
         if (answer._tag === "Succeeded") {
           const { amount, currency, exchanged } = answer
           expect({ amount, currency }).toStrictEqual({ amount: order.amount, currency: order.currency })

@@ -1,6 +1,6 @@
 import { expect, type Vitest } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import type { Answer, ChargeOutcome, PayoutOutcome } from "../../../src/services/ports/Provider.ts"
+import type { ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, IMPATIENCE_MS, payoutsOf } from "./Fixture.ts"
 import { type Fault, lostAnswer, openLine, silent, spoiled, unanswered, unheard } from "./Line.ts"
@@ -50,18 +50,18 @@ const sent = Effect.fnUntraced(function* (kind: Kind, way: Way, fault: Fault, nu
   if (kind === "payout") {
     const order = yield* payoutOrder(payoutsOf(live), way, "1234")
     const outcome: PayoutOutcome | ChargeOutcome = yield* payoutsOf(adapter).send(order)
-    const ask = Effect.flatMap(askOrder(way, order.reference), payoutsOf(live).ask)
+    const ask = Effect.flatMap(askOrder(way, order.reference), payoutsOf(live).fetchStatus)
     return { outcome, line, ask, executions: executions(order.reference) }
   }
   const order = chargeOrder(way, "1234")
   const outcome: PayoutOutcome | ChargeOutcome = yield* collectionsOf(adapter).charge(order)
-  const ask = Effect.flatMap(askOrder(way, order.reference), collectionsOf(live).ask)
+  const ask = Effect.flatMap(askOrder(way, order.reference), collectionsOf(live).fetchStatus)
   return { outcome, line, ask, executions: executions(order.reference) }
 })
 
 type Sent = Effect.Success<ReturnType<typeof sent>>
 
-const isTrue = Effect.fnUntraced(function* ({ ask, executions }: Sent, truth: Answer["_tag"]) {
+const isTrue = Effect.fnUntraced(function* ({ ask, executions }: Sent, truth: StatusOutcome["_tag"]) {
   yield* eventually(ask, ({ _tag }) => _tag === truth)
   expect(yield* executions).toHaveLength(truth === "Succeeded" ? 1 : 0)
 })

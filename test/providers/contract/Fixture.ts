@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import type { Mode, Reference } from "../../../src/domain/Ids.ts"
-import type { Collections, Payouts, Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
+import type { CollectionOperations, PayoutOperations, Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { Execution } from "../../../src/simulator/Facts.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
 import { simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
@@ -86,14 +86,15 @@ export class ContractBench extends Context.Service<ContractBench, Parts>()("test
   static readonly layer = (known: KnownSimulator) => Layer.effect(ContractBench, openBench(known))
 }
 
-export const payoutsOf = ({ payouts }: Provider): Payouts => Option.getOrThrow(Option.fromUndefinedOr(payouts))
-export const collectionsOf = ({ collections }: Provider): Collections => Option.getOrThrow(Option.fromUndefinedOr(collections))
+export const payoutsOf = ({ payouts }: Provider): PayoutOperations => Option.getOrThrow(Option.fromUndefinedOr(payouts))
+export const collectionsOf = ({ collections }: Provider): CollectionOperations =>
+  Option.getOrThrow(Option.fromUndefinedOr(collections))
 
 /** As the gateway verifies: once more after what it needs was got anew. */
 export const verified = Effect.fnUntraced(function* ({ callbacks }: Provider, callback: RawCallback) {
   const hint = callbacks.verify(callback)
-  if (Option.isSome(hint) || callbacks.renew === undefined) return hint
-  yield* callbacks.renew
+  if (Option.isSome(hint) || callbacks.refreshKeys === undefined) return hint
+  yield* callbacks.refreshKeys
   return callbacks.verify(callback)
 })
 

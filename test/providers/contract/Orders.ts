@@ -6,15 +6,15 @@ import { type Reference, referenceFrom } from "../../../src/domain/Ids.ts"
 import { type MinorUnits, minor } from "../../../src/domain/Money.ts"
 import type { Destination, MomoParty } from "../../../src/domain/Party.ts"
 import type {
-  AskOrder,
   ChargeOrder,
   ExchangeOrder,
   Otp,
+  PayoutOperations,
   PayoutOrder,
   PayoutQuote,
-  Payouts,
-  Promises,
-  QuoteOrder
+  ProviderGuarantees,
+  QuoteOrder,
+  StatusQuery
 } from "../../../src/services/ports/Provider.ts"
 
 /** One corridor that a provider serves, and numbers there whose last four characters choose the ending. */
@@ -41,7 +41,7 @@ export interface Abilities {
   readonly namesFees: { readonly payouts: boolean }
   /** What an answer says once money that arrived was sent back: that, a failure after the success (a person looks), or still success. */
   readonly sentBack: { readonly payouts: SentBack; readonly charges: SentBack }
-  readonly webhookAuth: Promises["webhookAuth"]
+  readonly webhookAuth: ProviderGuarantees["webhookAuth"]
 }
 
 type Choice = Partial<Pick<Way, "redirect" | "amount">>
@@ -117,7 +117,7 @@ export const quoteOrder = (way: Way, ending: string): QuoteOrder => ({
 })
 
 /** An order on a quote, as the gateway makes it. */
-export const payoutOrder = Effect.fnUntraced(function* (payouts: Payouts, way: Way, ending: string) {
+export const payoutOrder = Effect.fnUntraced(function* (payouts: PayoutOperations, way: Way, ending: string) {
   const quote = yield* payouts.quote(quoteOrder(way, ending))
   if ("_tag" in quote) return yield* Effect.die(new Error(`no quote: ${quote.note}`))
   return orderOn(quote, way, ending)
@@ -149,7 +149,7 @@ export const payerOf = (way: Way, ending: string): MomoParty => {
 }
 
 export const askOrder = Effect.fnUntraced(function* (way: Way, reference: Reference, providerReference: string | null = null) {
-  const order: AskOrder = {
+  const order: StatusQuery = {
     reference,
     providerReference,
     currency: way.currency,

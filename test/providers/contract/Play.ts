@@ -3,8 +3,8 @@ import { expect } from "@effect/vitest"
 import { Effect, Logger, Redacted, References, Tracer } from "effect"
 import type { Reference } from "../../../src/domain/Ids.ts"
 import { type MinorUnits, minor } from "../../../src/domain/Money.ts"
-import { withTrail } from "../../../src/runtime/ProviderTrail.ts"
-import type { Answer, ChargeOutcome, PayoutOutcome } from "../../../src/services/ports/Provider.ts"
+import { withCapturedCall } from "../../../src/runtime/CapturedCall.ts"
+import type { ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { LARGER_FEE } from "../../../src/simulator/Endings.ts"
 import { collectionFee } from "../../../src/simulator/Fees.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "./Fixture.ts"
@@ -17,7 +17,7 @@ export interface Played {
   readonly outcome: PayoutOutcome | ChargeOutcome
   readonly amount: MinorUnits
   readonly fee: MinorUnits
-  readonly ask: (providerReference: string | null) => Effect.Effect<Answer>
+  readonly ask: (providerReference: string | null) => Effect.Effect<StatusOutcome>
 }
 
 export type Kind = "payout" | "charge"
@@ -31,7 +31,7 @@ export const played = Effect.fnUntraced(function* (kind: Kind, way: Way, ending:
     const { outcome, said } = yield* overheard(payoutsOf(sender).send(order))
     const { reference } = order
     const fee = ending === "0014" ? minor(order.quote.fee + LARGER_FEE) : order.quote.fee
-    const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(live).ask)
+    const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(live).fetchStatus)
     return {
       reference,
       outcome,
@@ -45,7 +45,7 @@ export const played = Effect.fnUntraced(function* (kind: Kind, way: Way, ending:
   const { outcome, said } = yield* overheard(collectionsOf(sender).charge(order))
   const { reference } = order
   const amount = ending === "0014" ? minor(order.amount - (order.amount + 9n) / 10n) : order.amount
-  const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(live).ask)
+  const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(live).fetchStatus)
   return {
     reference,
     outcome,
@@ -65,7 +65,7 @@ const overheard = Effect.fnUntraced(function* <A>(call: Effect.Effect<A>) {
     heard.push(made.attributes)
     return made
   }
-  const { outcome, raw } = yield* withTrail(call).pipe(
+  const { outcome, raw } = yield* withCapturedCall(call).pipe(
     Effect.provide(Logger.layer([logger])),
     Effect.provideService(Tracer.Tracer, Tracer.make({ span }))
   )

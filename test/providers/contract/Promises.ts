@@ -11,7 +11,7 @@ import { idOf } from "./Play.ts"
 interface Movement {
   readonly reference: Reference
   readonly make: Effect.Effect<PayoutOutcome | ChargeOutcome>
-  readonly askBy: (provider: Provider, id?: string | null) => ReturnType<ReturnType<typeof payoutsOf>["ask"]>
+  readonly askBy: (provider: Provider, id?: string | null) => ReturnType<ReturnType<typeof payoutsOf>["fetchStatus"]>
   readonly askOtherwise: Effect.Effect<{ readonly _tag: string }> | null
 }
 
@@ -28,8 +28,8 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
       make: Effect.flatMap(Effect.orDie(payoutOrder(payoutsOf(live), way, ending)), ({ quote }) =>
         payoutsOf(live).send({ ...order, quote })
       ),
-      askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(provider).ask),
-      askOtherwise: live.collections === undefined ? null : Effect.flatMap(askOrder(way, reference), live.collections.ask)
+      askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(provider).fetchStatus),
+      askOtherwise: live.collections === undefined ? null : Effect.flatMap(askOrder(way, reference), live.collections.fetchStatus)
     }
     return own
   }
@@ -38,8 +38,8 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
   const own: Movement = {
     reference,
     make: collectionsOf(live).charge(order),
-    askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(provider).ask),
-    askOtherwise: live.payouts === undefined ? null : Effect.flatMap(askOrder(way, reference), live.payouts.ask)
+    askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(provider).fetchStatus),
+    askOtherwise: live.payouts === undefined ? null : Effect.flatMap(askOrder(way, reference), live.payouts.fetchStatus)
   }
   return own
 })
@@ -52,11 +52,11 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
       // No part of an adapter goes without its tests.
       const tested = [payouts.length > 0, charges.length > 0, exchange !== undefined]
       expect([live.payouts, live.collections, live.exchange].map((part) => part !== undefined)).toStrictEqual(tested)
-      expect(live.promises).toStrictEqual(test.promises)
+      expect(live.guarantees).toStrictEqual(test.guarantees)
       expect([live.mode, test.mode]).toStrictEqual(["live", "test"])
-      expect(live.promises.webhookAuth).toBe(webhookAuth)
-      expect(live.promises.quoteTtlMs).toBeGreaterThan(0)
-      expect(live.promises.notFoundGraceMs).toBeGreaterThanOrEqual(60_000)
+      expect(live.guarantees.webhookAuth).toBe(webhookAuth)
+      expect(live.guarantees.quoteTtlMs).toBeGreaterThan(0)
+      expect(live.guarantees.notFoundGraceMs).toBeGreaterThanOrEqual(60_000)
     })
   )
 
@@ -75,7 +75,7 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
         yield* eventually(own.askBy(live), ({ _tag }) => _tag === "Succeeded")
         const second = yield* own.make
         expect(["Accepted", "Succeeded"]).toContain(first._tag)
-        if (live.promises.clientReference === "none") return
+        if (live.guarantees.clientReference === "none") return
         expect(second._tag).not.toBe("Refused")
         expect(second._tag).not.toBe("NotSent")
         expect(yield* own.askBy(live)).toMatchObject({ _tag: "Succeeded" })
@@ -89,7 +89,7 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
         const own = yield* movement(kind, way, "0010")
         expect(yield* own.askBy(live)).toMatchObject({ _tag: "NotFound" })
         yield* own.make
-        if (live.promises.lookup === "by_client_ref" || live.promises.lookup === "by_client_ref_inferred") {
+        if (live.guarantees.lookup === "by_client_ref" || live.guarantees.lookup === "by_client_ref_inferred") {
           expect(yield* own.askBy(live)).toMatchObject({ _tag: "StillPending" })
           expect(yield* own.askBy(live, "00000000-0000-4000-8000-000000000000")).toMatchObject({ _tag: "StillPending" })
         }

@@ -27,9 +27,9 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
           rate: null
         })
         expect(order.quote.expiresInMs).toBeGreaterThan(0)
-        expect(order.quote.expiresInMs).toBeLessThanOrEqual(live.promises.quoteTtlMs)
+        expect(order.quote.expiresInMs).toBeLessThanOrEqual(live.guarantees.quoteTtlMs)
         const id = idOf(yield* payoutsOf(live).send(order))
-        const ask = Effect.flatMap(askOrder(way, order.reference, id), payoutsOf(live).ask)
+        const ask = Effect.flatMap(askOrder(way, order.reference, id), payoutsOf(live).fetchStatus)
         const told = abilities.namesFees.payouts ? { fee } : {}
         const answer = yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
         expect(answer).toMatchObject({ amount, currency, ...told })
@@ -46,7 +46,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
         const order = chargeOrder(way, "1234")
         const outcome = yield* collectionsOf(live).charge(order)
         expect(outcome._tag === "NeedsRedirect").toBe(way.redirect)
-        const ask = Effect.flatMap(askOrder(way, order.reference, idOf(outcome)), collectionsOf(live).ask)
+        const ask = Effect.flatMap(askOrder(way, order.reference, idOf(outcome)), collectionsOf(live).fetchStatus)
         if (outcome._tag === "NeedsRedirect") {
           // Some providers know of a charge only once its payer was on the page.
           expect(["StillPending", "NotFound"]).toContain((yield* ask)._tag)
@@ -75,7 +75,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
       const right = { ...chargeOrder(way, "1234"), otp: { pinId, pin: Redacted.make("123456") } }
       expect(yield* collectionsOf(live).charge(right)).toMatchObject({ _tag: "Accepted" })
       yield* eventually(
-        Effect.flatMap(askOrder(way, right.reference), collectionsOf(live).ask),
+        Effect.flatMap(askOrder(way, right.reference), collectionsOf(live).fetchStatus),
         ({ _tag }) => _tag === "Succeeded"
       )
     })
@@ -121,14 +121,14 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
       if (paid !== undefined) {
         const order = yield* payoutOrder(payoutsOf(live), paid, "1234")
         yield* payoutsOf(live).send(order)
-        const ask = Effect.flatMap(askOrder(paid, order.reference), payoutsOf(live).ask)
+        const ask = Effect.flatMap(askOrder(paid, order.reference), payoutsOf(live).fetchStatus)
         yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
         moved.push({ direction: "payout", reference: order.reference, ...sumOf(paid) })
       }
       if (taken !== undefined) {
         const order = chargeOrder(taken, "1234")
         yield* collectionsOf(live).charge(order)
-        const ask = Effect.flatMap(askOrder(taken, order.reference), collectionsOf(live).ask)
+        const ask = Effect.flatMap(askOrder(taken, order.reference), collectionsOf(live).fetchStatus)
         yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
         moved.push({ direction: "collection", reference: order.reference, ...sumOf(taken) })
       }
@@ -147,7 +147,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
       yield* control("down", { provider: name, down: true })
       if (paid !== undefined && order !== undefined) {
         expect(yield* payoutsOf(live).send(order)).toMatchObject({ _tag: "NotSent" })
-        expect(yield* Effect.flatMap(askOrder(paid, newReference()), payoutsOf(live).ask)).toMatchObject(unasked)
+        expect(yield* Effect.flatMap(askOrder(paid, newReference()), payoutsOf(live).fetchStatus)).toMatchObject(unasked)
         // By the account's contract it may be known without asking.
         const quoted = yield* Effect.result(payoutsOf(live).quote(quoteOrder(paid, "1234")))
         if (quoted._tag === "Failure") expect(quoted.failure).toStrictEqual(new ProviderError())
@@ -155,7 +155,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
       }
       if (taken !== undefined) {
         expect(yield* collectionsOf(live).charge(chargeOrder(taken, "1234"))).toMatchObject({ _tag: "NotSent" })
-        expect(yield* Effect.flatMap(askOrder(taken, newReference()), collectionsOf(live).ask)).toMatchObject(unasked)
+        expect(yield* Effect.flatMap(askOrder(taken, newReference()), collectionsOf(live).fetchStatus)).toMatchObject(unasked)
       }
       const { balances, resolve } = live.reference ?? {}
       const account = abilities.payouts.find(({ method }) => method === "bank")

@@ -1,4 +1,4 @@
-import type { Answer, PayoutOutcome } from "../../../src/services/ports/Provider.ts"
+import type { PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 
 // What the simulator's endings must look like through the port, whichever provider plays them.
 
@@ -10,7 +10,7 @@ export interface Row {
   /** What the call itself may answer. */
   readonly answers: ReadonlyArray<Tag<PayoutOutcome>>
   /** What a question answers afterwards. */
-  readonly later: Tag<Answer>
+  readonly later: Tag<StatusOutcome>
   readonly executed: "once" | "never" | "once, and sent back"
   /** Callbacks of the provider's own, forged ones not counted; null where its manners decide. */
   readonly callbacks: number | null

@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import { describe } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Destination } from "../../../src/domain/Party.ts"
-import type { Payouts, QuoteOrder } from "../../../src/services/ports/Provider.ts"
+import type { PayoutOperations, QuoteOrder } from "../../../src/services/ports/Provider.ts"
 import { startSimulator } from "../../simulator/eversend/SimulatorFixture.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { askOrder, bank, corridor, open, payoutOrder, payoutsOf, quoteOrder, wallet } from "./Orders.ts"
@@ -17,7 +17,7 @@ const opened = Effect.gen(function* () {
   return { simulator, payouts: payoutsOf(yield* open(simulator.eversendBaseUrl)) }
 })
 
-const quoted = Effect.fnUntraced(function* (payouts: Payouts, change: Partial<QuoteOrder> = {}) {
+const quoted = Effect.fnUntraced(function* (payouts: PayoutOperations, change: Partial<QuoteOrder> = {}) {
   const quote = yield* payouts.quote(quoteOrder(change))
   return "_tag" in quote ? yield* Effect.die(new Error(quote.note)) : quote
 })
@@ -80,7 +80,7 @@ describe("recipients whom only Eversend knows so", () => {
         const quote = yield* quoted(payouts, { corridor: own, destination })
         const order = payoutOrder({ corridor: own, quote, destination })
         expect(yield* payouts.send(order)).toMatchObject(accepted)
-        const answer = yield* eventually(payouts.ask(askOrder(order.reference)), ({ _tag }) => _tag === "Succeeded")
+        const answer = yield* eventually(payouts.fetchStatus(askOrder(order.reference)), ({ _tag }) => _tag === "Succeeded")
         expect(answer).toMatchObject({ amount: 20_000n, fee: quote.fee })
         expect(yield* Effect.promise(() => simulator.executions(order.reference))).toHaveLength(1)
       })

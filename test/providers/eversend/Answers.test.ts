@@ -57,7 +57,7 @@ describe("asking", () => {
     id: string | null = null
   ) {
     const server = yield* stub(behaviours)
-    return { answer: yield* payoutsOf(yield* open(server.baseUrl)).ask(askOrder(reference, id)), server }
+    return { answer: yield* payoutsOf(yield* open(server.baseUrl)).fetchStatus(askOrder(reference, id)), server }
   })
   const full = Array.from({ length: 100 }, (_, index) => transaction(`OTHER${index}`))
 
@@ -112,7 +112,7 @@ describe("asking", () => {
   it.effect("learns nothing from a silent provider", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [SEARCH]: [silence] })
-      const fiber = yield* Effect.forkChild(payoutsOf(yield* open(server.baseUrl)).ask(askOrder(reference)))
+      const fiber = yield* Effect.forkChild(payoutsOf(yield* open(server.baseUrl)).fetchStatus(askOrder(reference)))
       yield* server.arrived(SEARCH)
       yield* TestClock.adjust(TIMEOUT_MS)
       expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Unknown", reason: "timeout" })

@@ -7,14 +7,14 @@ import type { Destination } from "../../../src/domain/Party.ts"
 import { eversend } from "../../../src/providers/eversend/Adapter.ts"
 import type { EversendSettings } from "../../../src/providers/eversend/Client.ts"
 import type {
-  AskOrder,
   ChargeOrder,
-  Collections,
+  CollectionOperations,
+  PayoutOperations,
   PayoutOrder,
   PayoutQuote,
-  Payouts,
   Provider,
-  QuoteOrder
+  QuoteOrder,
+  StatusQuery
 } from "../../../src/services/ports/Provider.ts"
 
 // What the tests of the adapter order. The credentials are those of EversendBench.
@@ -35,8 +35,8 @@ const present = <A>(part: A | undefined): A => {
   if (part === undefined) throw new Error("Eversend can do this")
   return part
 }
-export const payoutsOf = ({ payouts }: Provider): Payouts => present(payouts)
-export const collectionsOf = ({ collections }: Provider): Collections => present(collections)
+export const payoutsOf = ({ payouts }: Provider): PayoutOperations => present(payouts)
+export const collectionsOf = ({ collections }: Provider): CollectionOperations => present(collections)
 
 let made = 0
 /** Another one each time. */
@@ -133,7 +133,7 @@ export const chargeOrder = (ending: string, change: Partial<ChargeOrder> = {}): 
   ...change
 })
 
-export const askOrder = (reference: Reference, providerReference: string | null = null): AskOrder => ({
+export const askOrder = (reference: Reference, providerReference: string | null = null): StatusQuery => ({
   reference,
   providerReference,
   currency: "UGX",

@@ -19,9 +19,9 @@ describe("tokens", () => {
   it.effect("one is fetched for many calls at once, and again after twenty minutes", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [SEARCH]: [answer(200, listAnswer())] })
-      const { ask } = payoutsOf(yield* open(server.baseUrl))
+      const { fetchStatus } = payoutsOf(yield* open(server.baseUrl))
       const many = Effect.all(
-        Array.from({ length: 20 }, () => ask(askOrder(newReference()))),
+        Array.from({ length: 20 }, () => fetchStatus(askOrder(newReference()))),
         { concurrency: "unbounded" }
       )
       yield* many
@@ -80,7 +80,10 @@ describe("tokens", () => {
         const provider = yield* open(server.baseUrl)
         expect(yield* payoutsOf(provider).send(payoutOrder())).toMatchObject({ _tag: "NotSent" })
         expect(yield* collectionsOf(provider).charge(chargeOrder("1234"))).toMatchObject({ _tag: "NotSent" })
-        expect(yield* payoutsOf(provider).ask(askOrder(newReference()))).toMatchObject({ _tag: "Unknown", reason: "unavailable" })
+        expect(yield* payoutsOf(provider).fetchStatus(askOrder(newReference()))).toMatchObject({
+          _tag: "Unknown",
+          reason: "unavailable"
+        })
         expect(yield* Effect.flip(payoutsOf(provider).quote(quoteOrder()))).toMatchObject({ _tag: "provider_error" })
         expect(server.seen.map(({ line }) => line)).toEqual([TOKEN, TOKEN, TOKEN, TOKEN])
       })
@@ -103,8 +106,8 @@ describe("tokens", () => {
   it.effect("the origin is sent where one is set", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [SEARCH]: [answer(200, listAnswer())] })
-      const { ask } = payoutsOf(yield* open(server.baseUrl, { origin: "https://pay.example" }))
-      yield* ask(askOrder(newReference()))
+      const { fetchStatus } = payoutsOf(yield* open(server.baseUrl, { origin: "https://pay.example" }))
+      yield* fetchStatus(askOrder(newReference()))
       expect(server.seen.map(({ headers }) => headers.origin)).toEqual(["https://pay.example", "https://pay.example"])
     })
   )

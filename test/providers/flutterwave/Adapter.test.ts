@@ -2,8 +2,8 @@ import { expect, layer } from "@effect/vitest"
 import { Clock, DateTime, Effect, Layer, Redacted } from "effect"
 import { reader } from "../../../src/ConfigRules.ts"
 import { flutterwaveProvider } from "../../../src/providers/flutterwave/Settings.ts"
-import { withTrail } from "../../../src/runtime/ProviderTrail.ts"
-import type { Payouts } from "../../../src/services/ports/Provider.ts"
+import { withCapturedCall } from "../../../src/runtime/CapturedCall.ts"
+import type { PayoutOperations } from "../../../src/services/ports/Provider.ts"
 import { BankAccounts } from "../../../src/services/reference/BankAccounts.ts"
 import { simulatedFlutterwave } from "../../../src/simulator/flutterwave/Accounts.ts"
 import { eventually } from "../../support/SignedClient.ts"
@@ -15,7 +15,7 @@ const world = Layer.merge(ContractBench.layer(simulatedFlutterwave), BankAccount
 const uganda = momo("UG", "UGX", "MTN", "25670000")
 const ghanaBank = bank("GH", "GHS", "GH190100", "001200")
 
-const send = Effect.fnUntraced(function* (payouts: Payouts, way: Way) {
+const send = Effect.fnUntraced(function* (payouts: PayoutOperations, way: Way) {
   const order = yield* payoutOrder(payouts, way, "1234")
   return { order, outcome: yield* payouts.send(order) }
 })
@@ -26,7 +26,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
       const { executions, live } = yield* ContractBench
       const { order, outcome } = yield* send(payoutsOf(live), uganda)
       expect(outcome).toMatchObject({ _tag: "Accepted", observedAmount: 20_000n })
-      const ask = Effect.flatMap(askOrder(uganda, order.reference), payoutsOf(live).ask)
+      const ask = Effect.flatMap(askOrder(uganda, order.reference), payoutsOf(live).fetchStatus)
       const succeeded = yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
       expect(yield* payoutsOf(live).send(order)).toStrictEqual(succeeded)
       expect(yield* executions(order.reference)).toHaveLength(1)
@@ -59,8 +59,8 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
       }
       const payer = { ...names, phone: null, externalId: null }
       const charge = { ...chargeOrder(momo("KE", "KES", "MPESA", "25470000"), "5678"), payer }
-      const charged = yield* withTrail(collectionsOf(live).charge(charge))
-      const paid = yield* withTrail(payoutsOf(live).send(yield* payoutOrder(payoutsOf(live), ghanaBank, "5678")))
+      const charged = yield* withCapturedCall(collectionsOf(live).charge(charge))
+      const paid = yield* withCapturedCall(payoutsOf(live).send(yield* payoutOrder(payoutsOf(live), ghanaBank, "5678")))
       const kept = JSON.stringify([charged.raw, paid.raw])
       expect([charged.outcome._tag, paid.outcome._tag]).toStrictEqual(["Accepted", "Accepted"])
       expect(kept).toContain("••••5678")
@@ -98,7 +98,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
       const sent = yield* Effect.forEach(Array.from({ length: 45 }), () => send(payoutsOf(test), uganda))
       const references = sent.map(({ order }) => order.reference)
       const last = references.at(-1) ?? newReference()
-      yield* eventually(Effect.flatMap(askOrder(uganda, last), payoutsOf(test).ask), ({ _tag }) => _tag === "Succeeded")
+      yield* eventually(Effect.flatMap(askOrder(uganda, last), payoutsOf(test).fetchStatus), ({ _tag }) => _tag === "Succeeded")
       const day = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
       const lines = (yield* test.statement?.(day) ?? Effect.succeed([])).filter(({ direction }) => direction === "payout")
       expect(new Set(lines.map(({ reference }) => reference))).toStrictEqual(new Set(references))

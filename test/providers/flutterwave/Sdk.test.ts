@@ -68,7 +68,7 @@ layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
       })
       const verified = yield* until(() => Transaction.verify_by_tx({ tx_ref }), "successful")
       expect(verified).toMatchObject({ data: { tx_ref, amount: 123.45, app_fee: 1.86, amount_settled: 121.59 } })
-      const fact = yield* Effect.flatMap(askOrder(kenya, tx_ref), collectionsOf(live).ask)
+      const fact = yield* Effect.flatMap(askOrder(kenya, tx_ref), collectionsOf(live).fetchStatus)
       expect(fact).toMatchObject({ _tag: "Succeeded", amount: 12_345n, currency: "KES", fee: 186n })
       const id = "providerReference" in fact ? Number(fact.providerReference) : 0
       expect(yield* call(Transaction.verify({ id }))).toStrictEqual(verified)
@@ -144,7 +144,7 @@ layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
       })
       const listed = yield* until(() => Transfer.fetch({ reference }), "SUCCESSFUL")
       expect(listed).toMatchObject({ message: "Transfers fetched", data: [{ reference, status: "SUCCESSFUL" }] })
-      const fact = yield* Effect.flatMap(askOrder(uganda, reference), payoutsOf(live).ask)
+      const fact = yield* Effect.flatMap(askOrder(uganda, reference), payoutsOf(live).fetchStatus)
       expect(fact).toMatchObject({ _tag: "Succeeded", amount: 20_000n, currency: "UGX", fee: 1000n })
       const id = "providerReference" in fact ? Number(fact.providerReference) : 0
       expect(yield* call(Transfer.get_a_transfer({ id }))).toMatchObject({ data: { id, reference } })

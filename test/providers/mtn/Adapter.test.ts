@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { referenceIdOf } from "../../../src/providers/mtn/Wire.ts"
-import { withTrail } from "../../../src/runtime/ProviderTrail.ts"
+import { withCapturedCall } from "../../../src/runtime/CapturedCall.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { askOrder, momo, newReference } from "../contract/Orders.ts"
 import { answer, type Behaviour, halfAnswer, reset, stub } from "../ProviderStub.ts"
@@ -61,7 +61,7 @@ describe("a movement on the wire", () => {
     Effect.gen(function* () {
       const refused = answer(400, { code: "BAD_REQUEST", message: "256700001234 is none" })
       const server = yield* wire({ [TRANSFER]: [refused] })
-      const { raw } = yield* withTrail(payoutsOf(yield* open(server.baseUrl)).send(payout()))
+      const { raw } = yield* withCapturedCall(payoutsOf(yield* open(server.baseUrl)).send(payout()))
       expect(raw?.request).toContain('"partyId":"••••1234"')
       expect(JSON.stringify(raw)).not.toContain("256700001234")
       expect(server.seen.map(({ headers }) => headers["content-length"])).toContain("0")
@@ -200,8 +200,8 @@ describe("what an operator hears", () => {
     Effect.gen(function* () {
       const reference = newReference()
       const server = yield* wire({ "GET /collection/v1_0": [answer(200, statusOf(reference, { status: "ON_HOLD" }))] })
-      const { ask } = collectionsOf(yield* open(server.baseUrl))
-      const { errors, value } = yield* overheard(Effect.flatMap(askOrder(uganda, reference), ask))
+      const { fetchStatus } = collectionsOf(yield* open(server.baseUrl))
+      const { errors, value } = yield* overheard(Effect.flatMap(askOrder(uganda, reference), fetchStatus))
       expect(value).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
       expect(errors).toHaveLength(1)
     })
@@ -210,9 +210,9 @@ describe("what an operator hears", () => {
   it.effect("a currency in which there is no account any more", () =>
     Effect.gen(function* () {
       const server = yield* wire({})
-      const { ask } = payoutsOf(yield* open(server.baseUrl))
+      const { fetchStatus } = payoutsOf(yield* open(server.baseUrl))
       const rwanda = momo("RW", "RWF", "MTN", "25078000")
-      const { errors, value } = yield* overheard(Effect.flatMap(askOrder(rwanda, newReference()), ask))
+      const { errors, value } = yield* overheard(Effect.flatMap(askOrder(rwanda, newReference()), fetchStatus))
       expect([value._tag, errors.length, server.seen.length]).toStrictEqual(["Unknown", 1, 0])
     })
   )
@@ -234,7 +234,7 @@ it.effect("nobody at the address: not sent", () =>
     const provider = yield* open("http://127.0.0.1:1")
     expect(yield* payoutsOf(provider).send(payout())).toMatchObject({ _tag: "NotSent" })
     expect(yield* collectionsOf(provider).charge(charge())).toMatchObject({ _tag: "NotSent" })
-    const asked = yield* Effect.flatMap(askOrder(uganda, newReference()), payoutsOf(provider).ask)
+    const asked = yield* Effect.flatMap(askOrder(uganda, newReference()), payoutsOf(provider).fetchStatus)
     expect(asked).toMatchObject({ _tag: "Unknown", reason: "unavailable" })
   })
 )

@@ -99,7 +99,7 @@ layer(Layer.provideMerge(offline, MtnBench.layer(sandbox(""))), { excludeTestSer
       const transfer = tried(() => disbursements.transfer({ ...ordered(reference), referenceId, payee: party("1234") }))
       expect(yield* transfer).toBe(referenceId)
       const payouts = payoutsOf(yield* open(baseUrl, sandbox(baseUrl)))
-      const ask = Effect.flatMap(askOrder(uganda, reference), payouts.ask)
+      const ask = Effect.flatMap(askOrder(uganda, reference), payouts.fetchStatus)
       expect(yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")).toMatchObject({ amount: 12_345n, currency: "EUR" })
       expect(yield* Effect.flip(transfer)).toBeInstanceOf(ResourceAlreadyExistError)
       expect(yield* payouts.send(order)).toMatchObject({ _tag: "Succeeded", amount: 12_345n, currency: "EUR" })

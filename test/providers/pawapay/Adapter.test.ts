@@ -68,7 +68,7 @@ describe("a question", () => {
     const found = (one: object) => answer(200, { status: "FOUND", data: { payoutId: paymentId(reference), ...one } })
     const { baseUrl, seen } = yield* stub({ ...keys, "GET /payouts": [found(data), found(then)] })
     const { payouts } = yield* open(baseUrl)
-    const { errors, value } = yield* overheard(payouts.ask(askOrder(reference)))
+    const { errors, value } = yield* overheard(payouts.fetchStatus(askOrder(reference)))
     return { errors, fact: value, calls: moneyCalls(seen).length }
   })
   const completed = { status: "COMPLETED", amount: "100", currency: "UGX" }
@@ -164,7 +164,7 @@ describe("the keys for callbacks", () => {
       const { arrived, baseUrl, seen } = yield* stub({ "GET /public-key/http": [answer(200, [{ id: "K:1", key: pem() }])] })
       const { provider } = yield* open(baseUrl)
       yield* arrived("GET /public-key/http")
-      const renew = provider.callbacks.renew ?? Effect.die(new Error("no renewal"))
+      const renew = provider.callbacks.refreshKeys ?? Effect.die(new Error("no renewal"))
       yield* Effect.all([renew, renew, renew], { concurrency: "unbounded" })
       yield* renew
       expect(seen.map(({ headers, line }) => [line, headers.authorization])).toEqual([
@@ -178,8 +178,8 @@ describe("the keys for callbacks", () => {
       const { baseUrl, seen } = yield* stub({})
       const callbackKey = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).publicKey
       const { payouts, provider } = yield* open(baseUrl, { callbackKey, apiToken: Redacted.make("x") })
-      yield* payouts.ask(askOrder(newReference()))
-      expect(provider.callbacks.renew).toBeUndefined()
+      yield* payouts.fetchStatus(askOrder(newReference()))
+      expect(provider.callbacks.refreshKeys).toBeUndefined()
       expect(seen.map(({ line }) => line.split("/")[1])).toEqual(["payouts"])
     })
   )

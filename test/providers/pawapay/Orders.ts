@@ -5,7 +5,7 @@ import type { Reference } from "../../../src/domain/Ids.ts"
 import { type MinorUnits, minor, ZERO } from "../../../src/domain/Money.ts"
 import type { MomoParty } from "../../../src/domain/Party.ts"
 import { type PawapaySettings, pawapay } from "../../../src/providers/pawapay/Adapter.ts"
-import type { AskOrder, ChargeOrder, PayoutOrder, PayoutQuote } from "../../../src/services/ports/Provider.ts"
+import type { ChargeOrder, PayoutOrder, PayoutQuote, StatusQuery } from "../../../src/services/ports/Provider.ts"
 import { simulatedCollectionFee, simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
 import { newReference } from "../contract/Orders.ts"
 
@@ -99,7 +99,7 @@ export const chargeOf = (country: string, currency: Currency, network: string, a
     source: party(country, network, "256770001234")
   })
 
-export const askOrder = (reference: Reference): AskOrder => ({
+export const askOrder = (reference: Reference): StatusQuery => ({
   reference,
   providerReference: null,
   currency: "UGX",

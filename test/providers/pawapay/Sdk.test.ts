@@ -81,7 +81,7 @@ layer(Layer.provideMerge(offline, ContractBench.layer(simulatedPawapay)), { excl
         expect(yield* executions(reference)).toMatchObject([
           { direction: "collection", reference: depositId, amount_minor: 12_345 }
         ])
-        expect(yield* collectionsOf(live).ask(askOrder(reference))).toMatchObject({
+        expect(yield* collectionsOf(live).fetchStatus(askOrder(reference))).toMatchObject({
           _tag: "Succeeded",
           amount: 12_345n,
           currency: "ZMW",
@@ -97,7 +97,7 @@ layer(Layer.provideMerge(offline, ContractBench.layer(simulatedPawapay)), { excl
         const payoutId = paymentId(reference)
         const request = { payoutId, ...ordered(reference), recipient: details("260973456789", "AIRTEL_OAPI_ZMB") }
         expect(yield* got(() => client.requestPayout(request, here))).toMatchObject({ payoutId, status: "ACCEPTED" })
-        yield* eventually(payoutsOf(live).ask(askOrder(reference)), ({ _tag }) => _tag === "Succeeded")
+        yield* eventually(payoutsOf(live).fetchStatus(askOrder(reference)), ({ _tag }) => _tag === "Succeeded")
         expect(yield* got(() => client.checkPayoutStatus(payoutId, here))).toMatchObject({
           status: "FOUND",
           data: { payoutId, status: "COMPLETED", amount: "123.45", recipient: request.recipient }

@@ -25,7 +25,12 @@ describe("pawaPay's settings", () => {
         expect(pawapay?.name).toBe("pawapay")
         const opened = yield* Effect.scoped(pawapay?.open ?? Effect.succeed([]))
         expect(
-          opened.map(({ callbacks, mode, name, promises }) => [name, mode, promises.webhookAuth, callbacks.renew === undefined])
+          opened.map(({ callbacks, mode, name, guarantees }) => [
+            name,
+            mode,
+            guarantees.webhookAuth,
+            callbacks.refreshKeys === undefined
+          ])
         ).toEqual([["pawapay", "live", "rfc9421", "PAWAPAY_LIVE_CALLBACK_KEY" in key]])
       }
     })

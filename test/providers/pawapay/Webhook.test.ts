@@ -95,7 +95,7 @@ describe("a genuine callback points at its payment", () => {
       if (key === undefined) throw new Error("no key")
       const pinned = pawapayCallbacks({ current: () => [{ id: null, key }] })
       expect(Option.getOrNull(pinned.verify(signed({ parameters: ';keyid="another"' })))).toEqual(hint)
-      expect(pinned.renew).toBeUndefined()
+      expect(pinned.refreshKeys).toBeUndefined()
     }
   })
 })

@@ -56,7 +56,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
         note: "status send_otp"
       })
       expect(outcome._tag === "Refused" && outcome.failure.message).toContain("voucher")
-      expect((yield* collectionsOf(live).ask(yield* askOrder(telecel, order.reference)))._tag).toBe("StillPending")
+      expect((yield* collectionsOf(live).fetchStatus(yield* askOrder(telecel, order.reference)))._tag).toBe("StillPending")
       expect(yield* moved(order.reference)).toStrictEqual([])
     })
   )
@@ -70,7 +70,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
       expect(yield* moved(wrong.reference)).toStrictEqual([])
       const right = { ...wrong, otp: { pinId: "voucher", pin: Redacted.make("123456") } }
       expect(yield* collectionsOf(live).charge(right)).toMatchObject({ _tag: "Accepted" })
-      const ask = Effect.flatMap(askOrder(telecel, right.reference), collectionsOf(live).ask)
+      const ask = Effect.flatMap(askOrder(telecel, right.reference), collectionsOf(live).fetchStatus)
       const paid = yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
       expect(paid).toMatchObject({ amount: 12_345n, currency: "GHS", fee: 186n })
       // Once more, whatever for: it is there, and is not charged again.
@@ -86,7 +86,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
       const { live } = yield* ContractBench
       const order = coded(telecel, "0005", "123456")
       expect(yield* collectionsOf(live).charge(order)).toMatchObject({ _tag: "Unknown", reason: "unavailable" })
-      const ask = Effect.flatMap(askOrder(telecel, order.reference), collectionsOf(live).ask)
+      const ask = Effect.flatMap(askOrder(telecel, order.reference), collectionsOf(live).fetchStatus)
       yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
     })
   )
@@ -99,7 +99,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
       expect(outcome._tag).toBe("NeedsRedirect")
       expect(yield* moved(order.reference)).toStrictEqual([])
       if (outcome._tag === "NeedsRedirect") yield* Effect.promise(() => fetch(outcome.redirectUrl))
-      const ask = Effect.flatMap(askOrder(wave, order.reference), collectionsOf(live).ask)
+      const ask = Effect.flatMap(askOrder(wave, order.reference), collectionsOf(live).fetchStatus)
       expect(yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")).toMatchObject({
         amount: 2_501n,
         currency: "XOF",
@@ -117,7 +117,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
       const order = yield* payoutOrder(payoutsOf(live), kenya, "1234")
       expect(yield* payoutsOf(live).send(order)).toMatchObject({ _tag: "Accepted" })
       expect(["Accepted", "Succeeded"]).toContain((yield* payoutsOf(live).send(order))._tag)
-      const ask = Effect.flatMap(askOrder(kenya, order.reference), payoutsOf(live).ask)
+      const ask = Effect.flatMap(askOrder(kenya, order.reference), payoutsOf(live).fetchStatus)
       yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
       expect(yield* moved(order.reference)).toHaveLength(1)
       const charge = chargeOrder(ghana, "0010")
@@ -221,7 +221,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
       const order = yield* payoutOrder(payoutsOf(live), ghana, "1234")
       expect(yield* payoutsOf(stranger).send(order)).toMatchObject({ _tag: "NotSent" })
       const ask = yield* askOrder(ghana, order.reference)
-      expect(yield* payoutsOf(stranger).ask(ask)).toMatchObject({ _tag: "Unknown" })
+      expect(yield* payoutsOf(stranger).fetchStatus(ask)).toMatchObject({ _tag: "Unknown" })
     })
   )
 })
@@ -233,7 +233,7 @@ it.effect("a charge whose voucher never came is abandoned there, and takes none 
     expect(yield* collections.charge(order)).toMatchObject({ _tag: "CodeRejected" })
     yield* TestClock.adjust("11 minutes")
     const abandoned = { _tag: "Refused", failure: { code: "timed_out" }, note: "status abandoned" }
-    expect(yield* collections.ask(yield* askOrder(telecel, order.reference))).toMatchObject(abandoned)
+    expect(yield* collections.fetchStatus(yield* askOrder(telecel, order.reference))).toMatchObject(abandoned)
     const right = { ...order, otp: { pinId: "voucher", pin: Redacted.make("123456") } }
     expect(yield* collections.charge(right)).toMatchObject(abandoned)
   })

@@ -39,7 +39,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const { resolve } = readsOf(live)
-      expect(live.promises.resolvesIn).toStrictEqual(["NG", "GH"])
+      expect(live.guarantees.bankAccountCountries).toStrictEqual(["NG", "GH"])
       const holder = yield* resolve(account("NG", "058", "0012001234"))
       expect(holder === "unresolvable" ? holder : Redacted.value(holder)).toBe("JOHN DOE")
       expect(yield* resolve(account("GH", "130100", "0012000016"))).toBe("unresolvable")
@@ -74,9 +74,9 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
       yield* collectionsOf(live).charge(failed)
       const sent = yield* payoutsOf(live).send(payout)
       const ended = (tag: string) => (fact: { readonly _tag: string }) => fact._tag === tag
-      yield* eventually(Effect.flatMap(askOrder(francs, charge.reference), collectionsOf(live).ask), ended("Succeeded"))
-      yield* eventually(Effect.flatMap(askOrder(francs, failed.reference), collectionsOf(live).ask), ended("Refused"))
-      yield* eventually(Effect.flatMap(askOrder(shillings, payout.reference), payoutsOf(live).ask), ended("Returned"))
+      yield* eventually(Effect.flatMap(askOrder(francs, charge.reference), collectionsOf(live).fetchStatus), ended("Succeeded"))
+      yield* eventually(Effect.flatMap(askOrder(francs, failed.reference), collectionsOf(live).fetchStatus), ended("Refused"))
+      yield* eventually(Effect.flatMap(askOrder(shillings, payout.reference), payoutsOf(live).fetchStatus), ended("Returned"))
       const today = DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)).slice(0, 10)
       const lines = yield* present(live.statement)(today)
       const at = expect.any(Number)

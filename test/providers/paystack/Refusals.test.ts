@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { minor } from "../../../src/domain/Money.ts"
 import { paystack } from "../../../src/providers/paystack/Adapter.ts"
-import { withTrail } from "../../../src/runtime/ProviderTrail.ts"
+import { withCapturedCall } from "../../../src/runtime/CapturedCall.ts"
 import type { PayoutQuote } from "../../../src/services/ports/Provider.ts"
 import { simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
@@ -143,10 +143,10 @@ describe("what is kept of a call to Paystack", () => {
         "POST /transferrecipient": [refused(400, { message: "Jane Mary Doe has no account 0012001234" })],
         "POST /charge": [said({ reference, status: "pay_offline" })]
       })
-      const { raw: recipientKept } = yield* withTrail(payouts.send(orderOn(quote, nigeria, "1234")))
+      const { raw: recipientKept } = yield* withCapturedCall(payouts.send(orderOn(quote, nigeria, "1234")))
       const details = { firstName: null, lastName: null, phone: null, externalId: null }
       const payer = { ...details, email: Redacted.make("ama@shop.example") }
-      const { raw: chargeKept } = yield* withTrail(collections.charge({ ...order, payer }))
+      const { raw: chargeKept } = yield* withCapturedCall(collections.charge({ ...order, payer }))
       for (const kept of [recipientKept, chargeKept]) {
         expect(kept?.request).toContain("••••")
         expect(JSON.stringify(kept)).not.toMatch(/0200001234|0012001234|Jane|ama@shop|918273|sk_test_stub/)

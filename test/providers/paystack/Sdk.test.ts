@@ -99,7 +99,7 @@ layer(Layer.provideMerge(redirected, ContractBench.layer(simulatedPaystack)), { 
             channel: "mobile_money"
           }
         })
-        const fact = yield* collectionsOf(live).ask(yield* askOrder(ghana, reference))
+        const fact = yield* collectionsOf(live).fetchStatus(yield* askOrder(ghana, reference))
         expect(fact).toMatchObject({ _tag: "Succeeded", amount: 12_345n, currency: "GHS", fee: 186n })
       })
     )
@@ -159,7 +159,7 @@ layer(Layer.provideMerge(redirected, ContractBench.layer(simulatedPaystack)), { 
           status: false,
           message: "Please provide a unique reference. Reference already exists on a transfer"
         })
-        const fact = yield* payoutsOf(live).ask(yield* askOrder(nigeria, reference))
+        const fact = yield* payoutsOf(live).fetchStatus(yield* askOrder(nigeria, reference))
         expect(fact).toMatchObject({ _tag: "Succeeded", amount: 12_345n, currency: "NGN", fee: 5000n })
         expect(yield* executions(reference)).toHaveLength(1)
       })

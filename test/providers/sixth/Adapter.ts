@@ -9,14 +9,14 @@ import { contractQuote, QUOTE_LIFE_MS, quoteRefused } from "../../../src/provide
 import { alarmLogger, decoded } from "../../../src/providers/Reading.ts"
 import { openTransport } from "../../../src/providers/Transport.ts"
 import type {
-  Answer,
-  AskOrder,
   PayoutOutcome,
   PayoutQuote,
-  Promises,
   Provider,
+  ProviderGuarantees,
   QuoteOrder,
-  QuoteRefused
+  QuoteRefused,
+  StatusOutcome,
+  StatusQuery
 } from "../../../src/services/ports/Provider.ts"
 import { type Client, makeClient, type Reached } from "./Client.ts"
 import { found, type Kind, lineOf, posted, refusedBy, taken } from "./Translate.ts"
@@ -31,7 +31,7 @@ export interface SixthSettings extends Reached {
 const NAME = "sixth"
 const heard = alarmLogger(NAME)
 
-const promises: Promises = {
+const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
   webhookAuth: "hmac",
@@ -50,14 +50,14 @@ export const sixth = Effect.fn("sixth")(function* (
   return {
     name: NAME,
     mode,
-    promises,
+    guarantees,
     callbacks: sixthCallbacks(settings.webhookSecret),
     payouts: {
       quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
       send: (order) => payouts.make({ ...order, amount: order.quote.principal, party: order.destination }),
-      ask: payouts.ask
+      fetchStatus: payouts.ask
     },
-    collections: { charge: (order) => charges.make({ ...order, party: order.source }), ask: charges.ask },
+    collections: { charge: (order) => charges.make({ ...order, party: order.source }), fetchStatus: charges.ask },
     statement: statement(client)
   }
 })
@@ -103,7 +103,7 @@ const moving = (client: Client, kind: Kind, path: string) => {
     const outcome = posted(kind, yield* client({ operation: kind, path, body }), reference)
     return yield* heard(outcome === "Known" ? taken(yield* look(reference)) : outcome, reference)
   })
-  const ask = Effect.fn("sixth.ask")(function* ({ reference }: AskOrder): Effect.fn.Return<Answer> {
+  const ask = Effect.fn("sixth.ask")(function* ({ reference }: StatusQuery): Effect.fn.Return<StatusOutcome> {
     return yield* heard(yield* look(reference), reference)
   })
   return { make, ask }

@@ -18,7 +18,7 @@ import {
   withoutAlarm
 } from "../../../src/providers/Reading.ts"
 import { exactJson, type ProviderResponse } from "../../../src/providers/Transport.ts"
-import type { Answer, PayoutOutcome } from "../../../src/services/ports/Provider.ts"
+import type { PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { ErrorAnswer, Movement } from "./Wire.ts"
 
 export type Kind = "payout" | "collection"
@@ -75,11 +75,11 @@ export const posted = (kind: Kind, response: ProviderResponse, reference: Refere
 }
 
 /** What stands there, as the answer to the call that made it, now or before. */
-export const taken = (looked: Reading<Answer>): Reading<PayoutOutcome> =>
+export const taken = (looked: Reading<StatusOutcome>): Reading<PayoutOutcome> =>
   asCreateOutcome(looked, "what was only just made is not there, or came back")
 
 /** The answer to GET by our reference. */
-export const found = (kind: Kind, response: ProviderResponse, reference: Reference): Reading<Answer> => {
+export const found = (kind: Kind, response: ProviderResponse, reference: Reference): Reading<StatusOutcome> => {
   if (response._tag === "Answered" && response.status === 404 && errorOf(response) === "not_found")
     return withoutAlarm({ _tag: "NotFound", note: "not_found" })
   const movement = Option.getOrUndefined(decoded(Movement, response))
@@ -95,7 +95,7 @@ const noAnswer = (response: ProviderResponse) =>
     return { note, alarm: reason === "bad_response" ? `${note}, and nothing that can be used` : null }
   })
 
-const standing = (kind: Kind, movement: Movement): Reading<Answer> => {
+const standing = (kind: Kind, movement: Movement): Reading<StatusOutcome> => {
   const { failure, id: providerReference, status } = movement
   const note = `status ${named(status)}`
   if (status === "pending") return withoutAlarm({ _tag: "StillPending", providerReference, note })

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import { isReference } from "../../../src/domain/Ids.ts"
 import type { Callbacks } from "../../../src/services/ports/Provider.ts"
-import type { Hint } from "../../../src/services/ports/ProviderInbox.ts"
+import type { CallbackHint } from "../../../src/services/ports/ProviderInbox.ts"
 import { WebhookBody } from "./Wire.ts"
 
 const HEADER = "x-tumbuka-signature"
@@ -19,7 +19,7 @@ export const sixthCallbacks = (secret: Redacted.Redacted): Callbacks => ({
 })
 
 /** A genuine callback of an unknown shape points at nothing; it is kept for a person. */
-const hintOf = (body: Uint8Array): Hint => {
+const hintOf = (body: Uint8Array): CallbackHint => {
   const callback = Option.getOrUndefined(decodeBody(Buffer.from(body).toString("utf8")))
   const reference = callback?.client_ref ?? ""
   return { reference: isReference(reference) ? reference : null, providerReference: callback?.id ?? null }

@@ -54,7 +54,7 @@ describe("Ingress", () => {
     Effect.gen(function* () {
       const world = newWorld()
       let renewed = 0
-      world.renew = Effect.sync(() => {
+      world.refreshKeys = Effect.sync(() => {
         renewed += 1
         world.keys.add("new")
       })

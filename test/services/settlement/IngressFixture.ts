@@ -5,7 +5,7 @@ import type { Payout } from "../../../src/domain/Transaction.ts"
 import { Identifiers } from "../../../src/services/ports/Identifiers.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
 import type { Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
-import { type Callback, type Hint, ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
+import { type Callback, type CallbackHint, ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { Ingress } from "../../../src/services/settlement/Ingress.ts"
@@ -50,18 +50,18 @@ const payout = (given: Partial<Payout> = {}): Payout => ({
 })
 
 /** Believes every callback whose body is the JSON of a hint. */
-const providerOf = ({ keys, renew }: World): Provider => ({
+const providerOf = ({ keys, refreshKeys }: World): Provider => ({
   name: "eversend",
   mode: "test",
-  promises: { clientReference: "idempotent", lookup: "by_client_ref", webhookAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
+  guarantees: { clientReference: "idempotent", lookup: "by_client_ref", webhookAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
   callbacks: {
     verify: ({ body, headers }) =>
       keys.has(headers["signature"] ?? "") ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none(),
-    ...(renew === undefined ? {} : { renew })
+    ...(refreshKeys === undefined ? {} : { refreshKeys })
   }
 })
 
-export const callback = (hint: Partial<Hint>, signature = "right"): RawCallback => ({
+export const callback = (hint: Partial<CallbackHint>, signature = "right"): RawCallback => ({
   method: "POST",
   path: "/webhooks/eversend/key",
   headers: { signature },
@@ -72,7 +72,7 @@ interface World {
   readonly transaction: Payout
   /** What callbacks may be signed with. */
   readonly keys: Set<string>
-  renew?: Effect.Effect<void>
+  refreshKeys?: Effect.Effect<void>
   /** What asking tells. */
   learns: Effect.Effect<boolean>
   readonly asked: Array<Reference>

@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Answer } from "../../../src/services/ports/Provider.ts"
+import type { StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
 import { charge, FLOAT, floatNow, onlyRecord, routedTo } from "../../support/RoutedGateway.ts"
@@ -10,14 +10,14 @@ it.effect(
   () =>
     Effect.gen(function* () {
       const paid = { _tag: "Succeeded", providerReference: "late", amount: null, currency: null, fee: null, note: "" } as const
-      const answers: Array<Answer> = [{ _tag: "StillPending", providerReference: "late", note: "" }, paid]
+      const answers: Array<StatusOutcome> = [{ _tag: "StillPending", providerReference: "late", note: "" }, paid]
       const alpha = fakeProvider("alpha", { sending: "refused" })
       const provider: typeof alpha.provider = (mode) => {
         const whole = alpha.provider(mode)
         const { collections } = whole
         return collections === undefined
           ? whole
-          : { ...whole, collections: { ...collections, ask: () => Effect.sync(() => answers.shift() ?? paid) } }
+          : { ...whole, collections: { ...collections, fetchStatus: () => Effect.sync(() => answers.shift() ?? paid) } }
       }
       const { node } = yield* routedTo([{ ...alpha, provider }])
       yield* Effect.gen(function* () {

@@ -9,7 +9,7 @@ import { Codes } from "../../../src/services/ports/Codes.ts"
 import { type ApplyStep, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Identifiers } from "../../../src/services/ports/Identifiers.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
-import type { Answer, Provider } from "../../../src/services/ports/Provider.ts"
+import type { Provider, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
@@ -25,19 +25,25 @@ const HOUR = 3_600_000
  * One payout of 10,000 UGX with a held fee of 1,000, and a provider that documents its query and says `answer` to it. `losing` is how many
  * commits are made and not heard of: what was decided is decided again. `takesMs` is how long the answer is under way.
  */
-const given = (answer: Answer, { losing = 0, takesMs = 0 } = {}) => {
+const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
   let stored: StoredTransaction = { transaction: payout(), revision: 1n }
   let lost = 0
   const steps: Array<ApplyStep> = []
   const provider: Provider = {
     name: "eversend",
     mode: "live",
-    promises: { clientReference: "idempotent", lookup: "by_client_ref", webhookAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
+    guarantees: {
+      clientReference: "idempotent",
+      lookup: "by_client_ref",
+      webhookAuth: "hmac",
+      quoteTtlMs: 1,
+      notFoundGraceMs: 1
+    },
     callbacks: { verify: () => Option.none() },
     payouts: {
       quote: () => Effect.die("unused"),
       send: () => Effect.die("unused"),
-      ask: () => Effect.as(TestClock.adjust(takesMs), answer)
+      fetchStatus: () => Effect.as(TestClock.adjust(takesMs), answer)
     }
   }
   const layer = OutcomePoller.layer.pipe(

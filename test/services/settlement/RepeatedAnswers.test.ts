@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import type { Reference } from "../../../src/domain/Ids.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
-import type { Answer } from "../../../src/services/ports/Provider.ts"
+import type { StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { Review } from "../../../src/services/settlement/Review.ts"
@@ -23,19 +23,19 @@ const words = {
   },
   pending: { _tag: "StillPending", providerReference: "P1", note: "" },
   absent: { _tag: "NotFound", note: "" }
-} as const satisfies Record<string, Answer>
+} as const satisfies Record<string, StatusOutcome>
 
 /** A payout, and a provider that answers every question with the word that is set. */
 const given = Effect.gen(function* () {
   const alpha = fakeProvider("alpha", { sending: "executed in silence" })
-  let word: Answer = words.pending
+  let word: StatusOutcome = words.pending
   const provider: typeof alpha.provider = (mode) => {
     const whole = alpha.provider(mode)
     const { payouts } = whole
-    return payouts === undefined ? whole : { ...whole, payouts: { ...payouts, ask: () => Effect.sync(() => word) } }
+    return payouts === undefined ? whole : { ...whole, payouts: { ...payouts, fetchStatus: () => Effect.sync(() => word) } }
   }
   const { node } = yield* routedTo([{ ...alpha, provider }])
-  const says = (next: Answer) => Effect.sync(() => void (word = next))
+  const says = (next: StatusOutcome) => Effect.sync(() => void (word = next))
   return { node, says }
 })
 
@@ -105,7 +105,7 @@ it.effect("a payout that was given back as never sent goes to a person once the 
 /** A payout that was given back as never sent, and that the provider has under way after all. */
 const givenBack = Effect.gen(function* () {
   const { node, says } = yield* given
-  const hears = (word: Answer) =>
+  const hears = (word: StatusOutcome) =>
     Effect.gen(function* () {
       yield* says(word)
       yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")

@@ -152,7 +152,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
         const order = chargeOrder({ source: party("UG", "MTN", `256783456${suffix}`) })
         expect(yield* collectionsOf(live).charge(order)).toMatchObject({ _tag: "Accepted" })
         const answer = yield* eventually(
-          collectionsOf(live).ask(askOrder(order.reference)),
+          collectionsOf(live).fetchStatus(askOrder(order.reference)),
           ({ _tag }) => _tag !== "StillPending"
         )
         expect(answer).toMatchObject({ _tag: "Refused", failure: { code } })
@@ -172,7 +172,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
       for (const [suffix, outcome] of outcomes) {
         const order = payoutOrder({ destination: party("UG", "MTN", `256783456${suffix}`) })
         yield* payouts.send(order)
-        const answer = yield* eventually(payouts.ask(askOrder(order.reference)), ({ _tag }) => _tag === outcome._tag)
+        const answer = yield* eventually(payouts.fetchStatus(askOrder(order.reference)), ({ _tag }) => _tag === outcome._tag)
         expect(answer).toMatchObject(outcome)
       }
     })
@@ -183,7 +183,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
       const { control, live } = yield* ContractBench
       const order = payoutOrder()
       yield* payoutsOf(live).send(order)
-      const ask = payoutsOf(live).ask(askOrder(order.reference))
+      const ask = payoutsOf(live).fetchStatus(askOrder(order.reference))
       for (const [ending, reason] of [
         ["0005", "unavailable"],
         ["0006", "bad_response"],

@@ -1,0 +1,24 @@
+import { Context, Effect, Ref } from "effect"
+
+/** A provider call that moves money, as it was sent and answered, masked and bounded. `response` is null where no whole answer came. */
+export interface CapturedCall {
+  readonly request: string
+  readonly response: string | null
+}
+
+/** Where an adapter leaves the call that it made; null while nobody keeps it. */
+export const CaptureSlot = Context.Reference<Ref.Ref<CapturedCall | null> | null>("gateway/runtime/CaptureSlot", {
+  defaultValue: () => null
+})
+
+/** Keeps a call for whoever runs `withCapturedCall`; a later one replaces it. Outside of one nothing is masked or kept. */
+export const captureCall = (masked: () => CapturedCall): Effect.Effect<void> =>
+  Effect.flatMap(CaptureSlot, (slot) => (slot === null ? Effect.void : Ref.set(slot, masked())))
+
+/** What a money call answers, and the last provider call made for it; `raw` is null when nothing left the process. */
+export const withCapturedCall = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const slot = yield* Ref.make<CapturedCall | null>(null)
+    const outcome = yield* Effect.provideService(call, CaptureSlot, slot)
+    return { outcome, raw: yield* Ref.get(slot) }
+  })
