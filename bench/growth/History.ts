@@ -3,7 +3,7 @@ import { Client } from "pg"
 import { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { AppId } from "../../src/domain/Ids.ts"
 import { transactionView } from "../../src/domain/View.ts"
-import { success } from "../../src/http/Envelope.ts"
+import { successEnvelope } from "../../src/http/Envelope.ts"
 import { webhookSecret } from "../../src/persistence/webhooks/WebhookEndpointsPg.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import type { Bench } from "../Cluster.ts"
@@ -94,8 +94,8 @@ INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
 SELECT app_id, id, 'live', type, reference, ${eventText()}, at
 FROM past CROSS JOIN LATERAL ${tellings} WHERE ${since(EVENTS_DAYS)}`
 
-const answered = () => success(201, transactionView(settledPayout(APP, REFERENCE, AT)))
-const eventText = () => template(success(200, transactionView(settledPayout(APP, REFERENCE, AT))).body)
+const answered = () => successEnvelope(201, transactionView(settledPayout(APP, REFERENCE, AT)))
+const eventText = () => template(successEnvelope(200, transactionView(settledPayout(APP, REFERENCE, AT))).body)
 const told = (id: string, type: string) => `event_digest(${id}, '${type}', ${eventText()})`
 
 const deliveries = `

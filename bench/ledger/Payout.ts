@@ -9,7 +9,7 @@ import { add, minor, ZERO } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import type { Payout } from "../../src/domain/Transaction.ts"
 import { transactionView } from "../../src/domain/View.ts"
-import { success } from "../../src/http/Envelope.ts"
+import { successEnvelope } from "../../src/http/Envelope.ts"
 import type { ApplyStep, OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import type { Bench } from "../Cluster.ts"
 
@@ -97,7 +97,7 @@ export const givenPayouts = async (bench: Bench, count: number, tenants: number,
   return made.map(({ apply, open }) => {
     const { scope } = open.claim
     const claim = { ...open.claim, fence: fenceOf.get(`${scope.appId} ${scope.key}`) ?? 0n }
-    return { open: { ...open, claim }, apply: { ...apply, answer: apply.answer && { ...apply.answer, claim } } }
+    return { open: { ...open, claim }, apply: { ...apply, response: apply.response && { ...apply.response, claim } } }
   })
 }
 
@@ -142,7 +142,7 @@ const stepsOf = (tenant: number, recipient: number, at: number): Steps => {
       line: { at, actor: "request", fact: "Succeeded", note: "SUCCESSFUL; amount 10000 UGX; fee 1000", status: next.status },
       event: eventOf(next, "payout.successful", at),
       nextAskAt: null,
-      answer: { claim: open.claim, answer: success(201, transactionView(next)) },
+      response: { claim: open.claim, response: successEnvelope(201, transactionView(next)) },
       accepted: true,
       giveBack: false,
       wipe: true,

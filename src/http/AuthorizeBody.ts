@@ -4,7 +4,7 @@ import type { AuthorizeCommand } from "../services/collections/CodeFlow.ts"
 import type { CodeCommand } from "../services/collections/CodeRequests.ts"
 import type { Otp } from "../services/ports/Provider.ts"
 import { AuthorizeBody, CodeBody } from "./api/Collections.ts"
-import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, opened, readTree } from "./Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, opened, readTree } from "./Body.ts"
 import { cardData, withIssues } from "./CollectionBody.ts"
 import { REQUIRED } from "./FieldIssues.ts"
 import { sourceOf } from "./Parties.ts"
@@ -19,7 +19,7 @@ const decodeCode = makeDecoder(CodeBody)
 /** The body of `POST /v1/collections/{reference}/authorize`, wrapped or in one of its legacy forms. */
 export const authorizeBody =
   (reference: string) =>
-  (body: JsonTree): Result.Result<Body<AuthorizeCommand>, BodyRefusal> =>
+  (body: JsonTree): Result.Result<Body<AuthorizeCommand>, BodyError> =>
     Result.gen(function* () {
       const card = cardData(body)
       const decoded = decodeAuthorize(body)
@@ -47,7 +47,7 @@ const isLegacy = (body: JsonTree): boolean =>
   ["otp", "pin_id", "pin"].some((name) => Object.hasOwn(body, name))
 
 /** The body of `POST /v1/collections/otp`. */
-export const codeBody = (body: JsonTree): Result.Result<Body<CodeCommand>, BodyRefusal> =>
+export const codeBody = (body: JsonTree): Result.Result<Body<CodeCommand>, BodyError> =>
   Result.gen(function* () {
     const card = cardData(body)
     const decoded = decodeCode(body)
@@ -60,7 +60,7 @@ export const codeBody = (body: JsonTree): Result.Result<Body<CodeCommand>, BodyR
     return { command, fingerprint: opened(command), ignored }
   })
 
-const otpOf = (wire: Wire): Result.Result<Otp, BodyRefusal> => {
+const otpOf = (wire: Wire): Result.Result<Otp, BodyError> => {
   const flat = wire.pin_id === undefined && wire.pin === undefined ? undefined : { pin_id: wire.pin_id, pin: wire.pin }
   const forms = [wire.authorization?.otp, wire.otp, flat].filter((form) => form !== undefined)
   const [form, another] = forms

@@ -24,7 +24,7 @@ export interface Body<C> {
   readonly ignored: Iterable<string>
 }
 
-export type BodyRefusal = UnknownCurrency | InexactAmount | ValidationFailed
+export type BodyError = UnknownCurrency | InexactAmount | ValidationFailed
 
 /** The JSON of a body; what cannot be read at all is 400. */
 export const readTree = (bytes: Uint8Array): Result.Result<JsonTree, MalformedRequest> =>
@@ -52,7 +52,7 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
   const currencies = Object.keys(schema.fields).filter((name) => /(?:^|_)currency$/.test(name))
   const amounts = Object.keys(schema.fields).filter((name) => name.endsWith("_minor"))
   const lists = Object.entries(schema.fields).flatMap(([name, { ast }]) => (SchemaAST.isArrays(ast) ? [name] : []))
-  return (tree: JsonTree): Result.Result<Decoded<W>, BodyRefusal> => {
+  return (tree: JsonTree): Result.Result<Decoded<W>, BodyError> => {
     if (!isJsonObject(tree)) return invalid([issueAt(null, "The body must be an object.")])
     for (const name of currencies) {
       const value = member(tree, name)

@@ -3,7 +3,7 @@ import type { Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
 import type { CollectionCommand } from "../services/collections/Collections.ts"
 import { CollectionBody } from "./api/Collections.ts"
-import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
 import { bounded, inside } from "./Issues.ts"
 import { cardIssues, payerOf, sourceOf } from "./Parties.ts"
 import { isJsonObject, type JsonTree } from "./StrictJson.ts"
@@ -13,7 +13,7 @@ type Wire = typeof CollectionBody.Type
 const decode = makeDecoder(CollectionBody)
 
 /** The body of `POST /v1/collections`. */
-export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCommand>, BodyRefusal> =>
+export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCommand>, BodyError> =>
   Result.gen(function* () {
     const card = cardData(body)
     const decoded = decode(body)
@@ -46,7 +46,7 @@ export const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
   return bounded(cardIssues(source, inside(null, "source"), typeof msisdn === "string" ? msisdn : null))
 }
 
-export const withIssues = (refusal: BodyRefusal, issues: ReadonlyArray<Issue>): Result.Result<never, BodyRefusal> =>
+export const withIssues = (refusal: BodyError, issues: ReadonlyArray<Issue>): Result.Result<never, BodyError> =>
   refusal._tag === "validation_failed" ? invalid(refusal.issues, issues) : Result.fail(refusal)
 
 const ruleIssues = (wire: Wire): ReadonlyArray<Issue> => [

@@ -9,21 +9,21 @@ import { inSpan } from "../runtime/TraceLinks.ts"
 import { Authentication } from "../services/admission/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Ingress } from "../services/settlement/Ingress.ts"
-import { refused } from "./Answer.ts"
 import { withSafeHeaders } from "./AnswerHeaders.ts"
 import { type Arrival, arrivalOf } from "./Arrival.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
 import { callersTrace } from "./CallersTrace.ts"
 import { clientAddress } from "./ClientAddress.ts"
-import { clientOf } from "./Connections.ts"
+import { type Leave, makeConcurrencyLimit } from "./ConcurrencyLimit.ts"
+import { clientOf } from "./ConnectionLimit.ts"
 import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
 import { fieldIssues } from "./FieldIssues.ts"
+import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
 import { bounded } from "./Issues.ts"
 import { afterAnswer } from "./NodeListener.ts"
 import { makeRequestLog } from "./RequestLog.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
-import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./Routes.ts"
-import { type Leave, makeUnderWay } from "./UnderWay.ts"
+import { errorResponse } from "./Response.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 /** The endpoints, once the edge let a request through. */
@@ -39,7 +39,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const requestRate = yield* makeRequestRate(settings)
   const identifiers = yield* Identifiers
   const ingress = yield* Ingress
-  const place = makeUnderWay(settings.requestPlaces)
+  const place = makeConcurrencyLimit(settings.requestPlaces)
   const inTime = within(yield* makeAlarm)
   const logged = yield* makeRequestLog
   const addressOf = clientAddress(settings.trustedProxies)
@@ -48,10 +48,12 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const stray = ({ match, path, rawHeaders }: Arrival): Response | undefined => {
     if (!isCallbackPath(path)) return undefined
     const foreign = origin(rawHeaders)
-    if (foreign !== undefined) return refused(foreign)
+    if (foreign !== undefined) return errorResponse(foreign)
     if (match._tag !== "Found") return unrouted(match)
     const callback = callbackOf(path)
-    return callback !== undefined && ingress.knows(callback.provider, callback.routeKey) ? undefined : refused(new NotFound())
+    return callback !== undefined && ingress.knows(callback.provider, callback.routeKey)
+      ? undefined
+      : errorResponse(new NotFound())
   }
 
   const admitted = Effect.fnUntraced(function* (
@@ -81,14 +83,14 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const response = yield* Effect.gen(function* () {
       // What a provider sends is its own affair: it is verified over its bytes.
       const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
-      if (refusal !== undefined) return refused(refusal)
+      if (refusal !== undefined) return errorResponse(refusal)
       if (caller !== null) yield* requestRate({ ...arrival, caller, peer })
       const callback = callbackOf(path)
       if (caller !== null) yield* Effect.uninterruptible(Effect.flatMap(place(kindOf(arrival), caller.appId), seated))
       else if (callback !== undefined)
         yield* Effect.uninterruptible(Effect.flatMap(place("callbacks", callback.provider), seated))
       return yield* routed(arrival, { body, caller, outlasts }, endpoints)
-    }).pipe(Effect.catch((refusal) => Effect.succeed(refused(refusal))))
+    }).pipe(Effect.catch((refusal) => Effect.succeed(errorResponse(refusal))))
     return { appId: caller?.appId ?? "", response }
   })
 
@@ -108,7 +110,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
         "HttpServerError",
         () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
       ),
-      Effect.catch((refusal) => Effect.succeed({ appId: "", response: refused(refusal) })),
+      Effect.catch((refusal) => Effect.succeed({ appId: "", response: errorResponse(refusal) })),
       Effect.catchCause((cause) =>
         Effect.map(cutShort(cause, arrival.requestId, going), (response) => ({ appId: "", response }))
       ),
@@ -151,7 +153,9 @@ interface Held {
 /** The whole body of a request arrives in this time, however it is sent; then the connection is closed. */
 const BODY_MS = 30_000
 const lateBody: Response = HttpServerResponse.setHeader(
-  refused(new MalformedRequest({ issues: [{ path: "", message: `The body did not arrive within ${BODY_MS / 1000} seconds.` }] })),
+  errorResponse(
+    new MalformedRequest({ issues: [{ path: "", message: `The body did not arrive within ${BODY_MS / 1000} seconds.` }] })
+  ),
   "connection",
   "close"
 )
@@ -179,8 +183,8 @@ const routed = (
 
 const unrouted = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
   match._tag === "Unknown"
-    ? refused(new NotFound())
-    : HttpServerResponse.setHeader(refused(new MethodNotAllowed()), "allow", match.allow)
+    ? errorResponse(new NotFound())
+    : HttpServerResponse.setHeader(errorResponse(new MethodNotAllowed()), "allow", match.allow)
 
 type Misfit = Cause.Die & { readonly defect: HttpApiError.HttpApiSchemaError }
 
@@ -205,9 +209,9 @@ const cutShort = Effect.fnUntraced(function* (
 
 /** A bug, a broken database or an interruption is `internal_error`, with its cause in the log only. */
 const broken = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
-  const internal = refused(new InternalError({ request_id: requestId }))
+  const internal = errorResponse(new InternalError({ request_id: requestId }))
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(internal)
   const misfit = cause.reasons.find(isMisfit)
-  if (misfit !== undefined) return Effect.succeed(refused(misfitRefusal(misfit.defect)))
+  if (misfit !== undefined) return Effect.succeed(errorResponse(misfitRefusal(misfit.defect)))
   return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(internal))
 }

@@ -1,14 +1,11 @@
 import { Layer } from "effect"
-import type { AmbiguousError } from "../domain/errors/Ambiguous.ts"
 import { RetriableError } from "../domain/errors/Retriable.ts"
 import { TerminalError } from "../domain/errors/Terminal.ts"
 import { json } from "../domain/Json.ts"
-import { AnswerEncoder } from "../services/ports/AnswerEncoder.ts"
-import type { StoredAnswer } from "../services/ports/Idempotency.ts"
+import type { StoredResponse } from "../services/ports/Idempotency.ts"
+import { type ApiError, ResponseEncoder } from "../services/ports/ResponseEncoder.ts"
 
-export type Refusal = TerminalError | RetriableError | AmbiguousError
-
-/** The status of every refusal (contract ERR-5). Leaving one out does not compile. */
+/** The status of every error (contract ERR-5). Leaving one out does not compile. */
 export const statuses = {
   validation_failed: 422,
   malformed_request: 400,
@@ -50,22 +47,24 @@ export const statuses = {
   indeterminate_outcome: 409,
   internal_error: 500,
   duplicate_charge_in_flight: 409
-} as const satisfies Readonly<Record<Refusal["_tag"], number>>
+} as const satisfies Readonly<Record<ApiError["_tag"], number>>
 
 export type ErrorClass = "terminal" | "retriable" | "ambiguous"
 
-/** The class of a refusal is the union that it is in. */
-export const classOf = (refusal: Refusal): ErrorClass => {
-  if (TerminalError.members.some((member) => refusal instanceof member)) return "terminal"
-  return RetriableError.members.some((member) => refusal instanceof member) ? "retriable" : "ambiguous"
+/** The class of an error is the union that it is in. */
+export const classOf = (error: ApiError): ErrorClass => {
+  if (TerminalError.members.some((member) => error instanceof member)) return "terminal"
+  return RetriableError.members.some((member) => error instanceof member) ? "retriable" : "ambiguous"
 }
 
-export const success = (status: number, view: unknown): StoredAnswer => ({
+/** The envelope of a success: `data` is the view. */
+export const successEnvelope = (status: number, view: unknown): StoredResponse => ({
   status,
   body: json({ code: status, message: "ok", data: view })
 })
 
-export const refusal = (error: Refusal): StoredAnswer => {
+/** The envelope of an error: its code, its one class, and its fields as `details`. */
+export const errorEnvelope = (error: ApiError): StoredResponse => {
   const status = statuses[error._tag]
   const errorClass = classOf(error)
   const { _tag, message, ...details } = error
@@ -87,4 +86,6 @@ export const refusal = (error: Refusal): StoredAnswer => {
   }
 }
 
-export const Envelope = { layer: Layer.succeed(AnswerEncoder, AnswerEncoder.of({ success, refusal })) }
+export const Envelope = {
+  layer: Layer.succeed(ResponseEncoder, ResponseEncoder.of({ success: successEnvelope, error: errorEnvelope }))
+}

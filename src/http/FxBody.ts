@@ -3,14 +3,14 @@ import type { Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
 import type { FxCommand, FxQuery } from "../services/exchanges/Exchanges.ts"
 import { FxExchangeBody, FxQuoteBody } from "./api/Fx.ts"
-import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf } from "./Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf } from "./Body.ts"
 import type { JsonTree } from "./StrictJson.ts"
 
 const decodeQuote = makeDecoder(FxQuoteBody)
 const decodeExchange = makeDecoder(FxExchangeBody)
 
 /** The body of `POST /v1/fx/quote`. */
-export const fxQuoteBody = (body: JsonTree): Result.Result<Body<FxQuery>, BodyRefusal> =>
+export const fxQuoteBody = (body: JsonTree): Result.Result<Body<FxQuery>, BodyError> =>
   Result.gen(function* () {
     const { ignored, wire } = yield* decodeQuote(body)
     const { destination_amount_minor: destination, source_amount_minor: source } = wire
@@ -37,7 +37,7 @@ export const fxQuoteBody = (body: JsonTree): Result.Result<Body<FxQuery>, BodyRe
   })
 
 /** The body of `POST /v1/fx/exchange`. */
-export const fxExchangeBody = (body: JsonTree): Result.Result<Body<FxCommand>, BodyRefusal> =>
+export const fxExchangeBody = (body: JsonTree): Result.Result<Body<FxCommand>, BodyError> =>
   Result.gen(function* () {
     const { ignored, tree, wire } = yield* decodeExchange(body)
     const metadata = metadataOf(tree)

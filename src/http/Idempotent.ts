@@ -10,17 +10,18 @@ import type { Caller } from "../domain/Tenant.ts"
 import { requestDeadline } from "../domain/TimeLimits.ts"
 import { recordView } from "../domain/View.ts"
 import { makeAlarm } from "../runtime/Alarm.ts"
-import { type Claim, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
+import { type Claim, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { RateLimits } from "../services/ports/RateLimits.ts"
+import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { Records } from "../services/Records.ts"
-import { refused, sent } from "./Answer.ts"
 import { type Body, checkMode, readTree } from "./Body.ts"
 import { valuesOf } from "./BodyGuard.ts"
-import { classOf, type Refusal, refusal, success } from "./Envelope.ts"
+import { classOf, errorEnvelope, successEnvelope } from "./Envelope.ts"
 import { idempotencyKey } from "./IdempotencyKey.ts"
 import { ignoredHeader } from "./Ignored.ts"
+import { errorResponse, httpResponse } from "./Response.ts"
 import { Signed } from "./SignedRequest.ts"
 import type { JsonTree } from "./StrictJson.ts"
 
@@ -33,10 +34,10 @@ const LOOK_MS = 2_000
 export interface MoneyStep<C> {
   /** The route's method and template, as "POST /v1/payouts". */
   readonly endpoint: string
-  readonly decode: (tree: JsonTree) => Result.Result<Body<C>, Refusal>
-  readonly run: (caller: Caller, command: C, claim: Claim) => Effect.Effect<LedgerRecord, Refusal>
+  readonly decode: (tree: JsonTree) => Result.Result<Body<C>, ApiError>
+  readonly run: (caller: Caller, command: C, claim: Claim) => Effect.Effect<LedgerRecord, ApiError>
   /** For an endpoint whose key is optional: what is done without one. */
-  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<LedgerRecord, Refusal>
+  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<LedgerRecord, ApiError>
   /** The transaction that it is about, where that exists already. */
   readonly about?: string
   /** The operation's own success status; 201 where none is named. */
@@ -81,16 +82,16 @@ export class Idempotent extends Context.Service<
             yield* Deferred.succeed(begun, taken.claim)
             return yield* fresh(step, request, taken.claim, body.command)
           case "Replay":
-            return sent(taken.answer, { "idempotency-replayed": "true" })
+            return httpResponse(taken.response, { "idempotency-replayed": "true" })
           case "Pinned":
             return yield* Effect.match(records.again(caller, taken.reference, taken.leased), {
-              onSuccess: (record) => sent(succeeded(step, record)),
-              onFailure: refused
+              onSuccess: (record) => httpResponse(succeeded(step, record)),
+              onFailure: errorResponse
             })
           case "Reused":
-            return refused(new IdempotencyKeyReused())
+            return errorResponse(new IdempotencyKeyReused())
           case "Busy":
-            return refused(new RequestInProgress())
+            return errorResponse(new RequestInProgress())
         }
       })
 
@@ -101,24 +102,24 @@ export class Idempotent extends Context.Service<
               const answer = succeeded(step, record)
               // Without a key of its own commit (nothing was left to do) the answer is kept here; otherwise this finds nothing to write.
               const kept = step.keyless === undefined ? Effect.void : idempotency.complete(claim, answer)
-              return Effect.as(kept, sent(answer))
+              return Effect.as(kept, httpResponse(answer))
             },
-            onFailure: (error) => Effect.map(keep(claim, error), refused)
+            onFailure: (error) => Effect.map(keep(claim, error), errorResponse)
           }),
           // Whether money moved is not known here: where a transaction exists, the key answers from it.
           Effect.catchCause((cause) =>
             told(cause, request, step.about ?? claim.reference).pipe(
               Effect.andThen(broken(request, step.about ?? claim.reference)),
-              Effect.map(sent)
+              Effect.map(httpResponse)
             )
           )
         )
 
       const unkeyed = <C>(step: MoneyStep<C>, request: Signed["Service"], command: C) =>
         (step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())).pipe(
-          Effect.match({ onSuccess: (record) => sent(succeeded(step, record)), onFailure: refused }),
+          Effect.match({ onSuccess: (record) => httpResponse(succeeded(step, record)), onFailure: errorResponse }),
           Effect.catchCause((cause) =>
-            Effect.andThen(told(cause, request, step.about ?? ""), Effect.map(broken(request, step.about ?? ""), sent))
+            Effect.andThen(told(cause, request, step.about ?? ""), Effect.map(broken(request, step.about ?? ""), httpResponse))
           )
         )
 
@@ -131,7 +132,7 @@ export class Idempotent extends Context.Service<
       }
 
       /** What stays of a refusal, and what is said: one that belongs to a transaction was stored by the commit that made it. */
-      const keep = Effect.fnUntraced(function* (claim: Claim, error: Refusal) {
+      const keep = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
         // It names the earlier charge: nothing was made for this key.
         if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
           yield* idempotency.release(claim)
@@ -141,7 +142,7 @@ export class Idempotent extends Context.Service<
         const limited = yield* full(claim)
         // Nothing moved, and nothing is kept: the same request is refused for good once there is room.
         if (limited !== null && (yield* idempotency.release(claim))) return limited
-        yield* idempotency.complete(claim, refusal(error))
+        yield* idempotency.complete(claim, errorEnvelope(error))
         return error
       })
 
@@ -149,16 +150,16 @@ export class Idempotent extends Context.Service<
         Effect.logError("a money step broke", cause).pipe(Effect.annotateLogs({ request_id: requestId, reference }))
 
       const broken = Effect.fnUntraced(function* ({ caller, requestId }: Signed["Service"], reference: string) {
-        if (!isReference(reference)) return refusal(new InternalError({ request_id: requestId }))
+        if (!isReference(reference)) return errorEnvelope(new InternalError({ request_id: requestId }))
         const found = yield* records.exists(caller, reference).pipe(Effect.timeoutOption(LOOK_MS), Effect.exit)
         const exists = Exit.isSuccess(found) && Option.contains(found.value, true)
-        return refusal(new InternalError(exists ? { request_id: requestId, reference } : { request_id: requestId }))
+        return errorEnvelope(new InternalError(exists ? { request_id: requestId, reference } : { request_id: requestId }))
       })
 
       const once = <C>(step: MoneyStep<C>) =>
         Effect.flatMap(Signed, (request) => {
           const asked = readRequest(step, request)
-          if (Result.isFailure(asked)) return Effect.succeed(refused(asked.failure))
+          if (Result.isFailure(asked)) return Effect.succeed(errorResponse(asked.failure))
           const { body, key } = asked.success
           return Effect.map(
             detached(
@@ -181,7 +182,7 @@ export class Idempotent extends Context.Service<
           yield* Effect.logError("the request took longer than its key's lease; its work goes on")
           const claim = yield* Deferred.poll(begun)
           const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
-          return sent(yield* broken(request, about ?? made))
+          return httpResponse(yield* broken(request, about ?? made))
         })
         const ended = Effect.callback<HttpServerResponse.HttpServerResponse>((resume) => {
           const stop = alarm(requestDeadline(policy.idempotencyLeaseMs), () => resume(late))
@@ -211,7 +212,7 @@ const readRequest = <C>(step: MoneyStep<C>, { body, caller, rawHeaders }: Signed
     return { key, body: yield* step.decode(tree) }
   })
 
-const succeeded = <C>({ successStatus = CREATED }: MoneyStep<C>, record: LedgerRecord): StoredAnswer =>
-  success(successStatus, recordView(record))
+const succeeded = <C>({ successStatus = CREATED }: MoneyStep<C>, record: LedgerRecord): StoredResponse =>
+  successEnvelope(successStatus, recordView(record))
 
-const namesTransaction = (error: Refusal): boolean => "reference" in error && error.reference !== undefined
+const namesTransaction = (error: ApiError): boolean => "reference" in error && error.reference !== undefined

@@ -5,10 +5,11 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import type { HttpServerRequest } from "effect/http"
 import { MalformedRequest, MethodNotAllowed } from "../domain/errors/Terminal.ts"
 import type { Alarm } from "../runtime/Alarm.ts"
+import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import { safeHeaders } from "./AnswerHeaders.ts"
-import type { makeConnections, NoPlace } from "./Connections.ts"
-import { type Refusal, refusal } from "./Envelope.ts"
-import { makeUnanswered } from "./Unanswered.ts"
+import type { makeConnections, NoPlace } from "./ConnectionLimit.ts"
+import { errorEnvelope } from "./Envelope.ts"
+import { makeUnreadLimit } from "./UnreadResponses.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
 const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
@@ -42,7 +43,7 @@ export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Se
     requireHostHeader: false,
     shouldUpgradeCallback: () => false
   })
-  const answerRaw = (socket: Duplex, error: Refusal) => {
+  const answerRaw = (socket: Duplex, error: ApiError) => {
     say(socket, error)
     socket.once(
       "close",
@@ -65,7 +66,7 @@ export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Se
 
 /** No listener can keep a request from those after it: one too many must not even become a fiber. */
 const boundUnanswered = (server: Server, alarm: Alarm): void => {
-  const isAdmitted = makeUnanswered(alarm)
+  const isAdmitted = makeUnreadLimit(alarm)
   const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
   const emit = emitter.emit.bind(server)
   emitter.emit = (event, ...told) => {
@@ -97,12 +98,12 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** There is no response object here, only the socket: written by hand, and then closed. */
-const say = (socket: Duplex, error: Refusal): void => {
+const say = (socket: Duplex, error: ApiError): void => {
   if (!socket.writable || ("bytesWritten" in socket && isMidway(socket))) {
     socket.destroy()
     return
   }
-  const { body, status } = refusal(error)
+  const { body, status } = errorEnvelope(error)
   const head = [
     `HTTP/1.1 ${status} ${error._tag}`,
     "content-type: application/json",

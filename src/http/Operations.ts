@@ -1,19 +1,19 @@
-import type { Refusal } from "./Envelope.ts"
+import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 
-type Code = Refusal["_tag"]
+type Code = ApiError["_tag"]
 
 /** What the interface description says of an operation beside its schemas. */
 export interface Operation {
   readonly summary: string
   /** What it may refuse, beside what the edge refuses of every operation of its kind. */
-  readonly refusals: ReadonlyArray<Code>
+  readonly errors: ReadonlyArray<Code>
   readonly idempotencyKey?: "required" | "optional"
   /** A POST whose body is not read. */
   readonly withoutBody?: true
   /** Headers of its own. */
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly required: boolean }>>
   /** Headers of its successful answer. */
-  readonly answerHeaders?: Readonly<Record<string, string>>
+  readonly responseHeaders?: Readonly<Record<string, string>>
 }
 
 const keyed = ["idempotency_key_required", "idempotency_key_reused", "request_in_progress", "indeterminate_outcome"] as const
@@ -42,23 +42,23 @@ export const operations: Readonly<Record<string, Operation>> = {
   "POST /v1/collections": {
     summary: "Charges a payer",
     idempotencyKey: "required",
-    refusals: [...keyed, ...amounts, ...charge]
+    errors: [...keyed, ...amounts, ...charge]
   },
   "POST /v1/collections/{reference}/authorize": {
     summary: "Places the charge that waits for the payer's code",
     idempotencyKey: "optional",
-    refusals: ["not_found", "idempotency_key_reused", "request_in_progress", ...amounts, ...charge],
-    answerHeaders: { Deprecation: "`true` where the body was not wrapped in `authorization`" }
+    errors: ["not_found", "idempotency_key_reused", "request_in_progress", ...amounts, ...charge],
+    responseHeaders: { Deprecation: "`true` where the body was not wrapped in `authorization`" }
   },
   "POST /v1/collections/otp": {
     summary: "Sends a payer a code",
-    refusals: [...route, "tenant_frozen", ...party, "provider_error", "provider_capability_unsupported"]
+    errors: [...route, "tenant_frozen", ...party, "provider_error", "provider_capability_unsupported"]
   },
-  "GET /v1/collections/{reference}": { summary: "Reads a collection", refusals: ["not_found"] },
+  "GET /v1/collections/{reference}": { summary: "Reads a collection", errors: ["not_found"] },
   "POST /v1/payouts": {
     summary: "Sends money out of the tenant's float",
     idempotencyKey: "required",
-    refusals: [
+    errors: [
       ...keyed,
       ...amounts,
       "amount_type_required",
@@ -77,48 +77,48 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   "POST /v1/payouts/quote": {
     summary: "Says what a payout would cost; moves nothing",
-    refusals: [...amounts, "amount_type_required", ...route, "provider_error"]
+    errors: [...amounts, "amount_type_required", ...route, "provider_error"]
   },
-  "GET /v1/payouts/{reference}": { summary: "Reads a payout", refusals: ["not_found"] },
+  "GET /v1/payouts/{reference}": { summary: "Reads a payout", errors: ["not_found"] },
   "GET /v1/transactions/{id}": {
     summary: "Reads a collection or a payout without knowing which",
-    refusals: ["not_found", "capability_not_allowed", "validation_failed", "malformed_request"],
+    errors: ["not_found", "capability_not_allowed", "validation_failed", "malformed_request"],
     headers: { "X-Audit-Reason": { description: "Why the raw view is read; required with `view=raw`", required: false } }
   },
   "POST /v1/refunds": {
     summary: "Is not offered by any provider",
-    refusals: ["provider_capability_unsupported", "inexact_amount"]
+    errors: ["provider_capability_unsupported", "inexact_amount"]
   },
-  "GET /v1/float": { summary: "The tenant's float, one position a currency", refusals: [] },
-  "GET /v1/balances": { summary: "The providers' shared wallets", refusals: read },
+  "GET /v1/float": { summary: "The tenant's float, one position a currency", errors: [] },
+  "GET /v1/balances": { summary: "The providers' shared wallets", errors: read },
   "GET /v1/reference/banks/{country}": {
     summary: "Banks that can be paid in a country",
-    refusals: [...read, "not_found", "validation_failed", "corridor_unsupported"]
+    errors: [...read, "not_found", "validation_failed", "corridor_unsupported"]
   },
   "POST /v1/reference/resolve-bank-account": {
     summary: "The holder of a bank account",
-    refusals: [...read, "bank_account_unresolvable", "corridor_unsupported"]
+    errors: [...read, "bank_account_unresolvable", "corridor_unsupported"]
   },
-  "GET /v1/reference/corridors": { summary: "Which routes exist", refusals: [] },
-  "GET /v1/reference/countries": { summary: "Where payouts can be delivered, asked of the provider", refusals: read },
-  "GET /v1/capabilities": { summary: "What the tenant may do", refusals: [] },
-  "GET /health": { summary: "Whether the gateway answers", refusals: [] },
-  "GET /health/detail": { summary: "The gateway's release and its providers", refusals: [] },
-  "GET /v1/beneficiaries": { summary: "Saved recipients, masked", refusals: ["validation_failed"] },
-  "GET /v1/beneficiaries/{id}": { summary: "One saved recipient, masked", refusals: ["not_found"] },
+  "GET /v1/reference/corridors": { summary: "Which routes exist", errors: [] },
+  "GET /v1/reference/countries": { summary: "Where payouts can be delivered, asked of the provider", errors: read },
+  "GET /v1/capabilities": { summary: "What the tenant may do", errors: [] },
+  "GET /health": { summary: "Whether the gateway answers", errors: [] },
+  "GET /health/detail": { summary: "The gateway's release and its providers", errors: [] },
+  "GET /v1/beneficiaries": { summary: "Saved recipients, masked", errors: ["validation_failed"] },
+  "GET /v1/beneficiaries/{id}": { summary: "One saved recipient, masked", errors: ["not_found"] },
   "DELETE /v1/beneficiaries": {
     summary: "Purges every saved recipient of the tenant, in both modes",
-    refusals: ["validation_failed"],
+    errors: ["validation_failed"],
     headers: { "X-Confirm-Purge": { description: "The caller's own `app_id`, exactly", required: true } }
   },
   "POST /v1/fx/quote": {
     summary: "What an exchange between the tenant's own wallets would give; moves nothing",
-    refusals: [...amounts, "capability_not_allowed", "amount_below_minimum", "provider_error", "provider_capability_unsupported"]
+    errors: [...amounts, "capability_not_allowed", "amount_below_minimum", "provider_error", "provider_capability_unsupported"]
   },
   "POST /v1/fx/exchange": {
     summary: "Exchanges money between the tenant's own wallets",
     idempotencyKey: "required",
-    refusals: [
+    errors: [
       ...keyed,
       "capability_not_allowed",
       "tenant_frozen",
@@ -132,35 +132,35 @@ export const operations: Readonly<Record<string, Operation>> = {
       ...unknown
     ]
   },
-  "GET /v1/fx/exchanges/{reference}": { summary: "Reads an exchange", refusals: ["not_found"] },
-  "GET /v1/webhooks/endpoint": { summary: "Where the tenant's events go", refusals: ["not_found"] },
-  "PUT /v1/webhooks/endpoint": { summary: "Sets where the tenant's events go", refusals: [] },
-  "DELETE /v1/webhooks/endpoint": { summary: "Stops the tenant's events", refusals: ["not_found"] },
+  "GET /v1/fx/exchanges/{reference}": { summary: "Reads an exchange", errors: ["not_found"] },
+  "GET /v1/webhooks/endpoint": { summary: "Where the tenant's events go", errors: ["not_found"] },
+  "PUT /v1/webhooks/endpoint": { summary: "Sets where the tenant's events go", errors: [] },
+  "DELETE /v1/webhooks/endpoint": { summary: "Stops the tenant's events", errors: ["not_found"] },
   "POST /v1/webhooks/endpoint/rotate-secret": {
     summary: "Makes a new signing secret; the old one signs too for 24 hours",
     withoutBody: true,
-    refusals: ["not_found"]
+    errors: ["not_found"]
   },
   "POST /v1/webhooks/endpoint/test": {
     summary: "Sends a `webhook.test` event",
     withoutBody: true,
-    refusals: ["not_found", "validation_failed"]
+    errors: ["not_found", "validation_failed"]
   },
-  "GET /v1/webhooks/deliveries": { summary: "Deliveries and their attempts", refusals: ["validation_failed"] },
+  "GET /v1/webhooks/deliveries": { summary: "Deliveries and their attempts", errors: ["validation_failed"] },
   "POST /v1/webhooks/deliveries/{id}/redeliver": {
     summary: "Delivers an event again",
     withoutBody: true,
-    refusals: ["not_found", "validation_failed"]
+    errors: ["not_found", "validation_failed"]
   },
-  "POST /v1/webhooks/recover": { summary: "Delivers again every event since a moment", refusals: ["not_found"] },
+  "POST /v1/webhooks/recover": { summary: "Delivers again every event since a moment", errors: ["not_found"] },
   "POST /webhooks/{provider}/{route_key}": {
     summary: "Takes a provider's callback; tenants never call it",
-    refusals: ["unauthorized", "not_found", "payload_too_large", "malformed_request"]
+    errors: ["unauthorized", "not_found", "payload_too_large", "malformed_request"]
   },
   "PUT /webhooks/{provider}/{route_key}": {
     summary: "Takes the callback of a provider that sends it by PUT; tenants never call it",
-    refusals: ["unauthorized", "not_found", "payload_too_large", "malformed_request"]
+    errors: ["unauthorized", "not_found", "payload_too_large", "malformed_request"]
   },
-  "GET /openapi.json": { summary: "This description", refusals: [] },
-  "GET /docs": { summary: "This description as a page", refusals: [] }
+  "GET /openapi.json": { summary: "This description", errors: [] },
+  "GET /docs": { summary: "This description as a page", errors: [] }
 }

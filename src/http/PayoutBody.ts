@@ -4,7 +4,7 @@ import { minor } from "../domain/Money.ts"
 import type { PayoutTerms } from "../services/payouts/PayoutPrice.ts"
 import type { PayoutCommand } from "../services/payouts/Payouts.ts"
 import { PayoutBody, QuoteBody } from "./api/Payouts.ts"
-import { type Body, type BodyRefusal, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
 import { destinationOf } from "./Parties.ts"
 import type { JsonTree } from "./StrictJson.ts"
 
@@ -14,7 +14,7 @@ const decodePayout = makeDecoder(PayoutBody)
 const decodeQuote = makeDecoder(QuoteBody)
 
 /** The body of `POST /v1/payouts`. */
-export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, BodyRefusal | AmountTypeRequired> =>
+export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, BodyError | AmountTypeRequired> =>
   Result.gen(function* () {
     const { ignored, tree, wire } = yield* decodePayout(body)
     const destination = destinationOf(wire.destination)
@@ -32,7 +32,7 @@ export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, B
   })
 
 /** The body of `POST /v1/payouts/quote`. */
-export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutTerms>, BodyRefusal | AmountTypeRequired> =>
+export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutTerms>, BodyError | AmountTypeRequired> =>
   Result.gen(function* () {
     const { ignored, wire } = yield* decodeQuote(body)
     const destination = wire.destination === undefined ? Result.succeed(null) : destinationOf(wire.destination)

@@ -1,13 +1,13 @@
 import { Redacted, Result } from "effect"
 import type { BankAccount } from "../domain/BankAccount.ts"
 import { ResolveBody } from "./api/Reference.ts"
-import { type Body, type BodyRefusal, makeDecoder, opened } from "./Body.ts"
+import { type Body, type BodyError, makeDecoder, opened } from "./Body.ts"
 import type { JsonTree } from "./StrictJson.ts"
 
 const decode = makeDecoder(ResolveBody)
 
 /** The body of `POST /v1/reference/resolve-bank-account`. */
-export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, BodyRefusal> =>
+export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, BodyError> =>
   Result.map(decode(body), ({ ignored, wire }) => {
     const command: BankAccount = {
       country: wire.country,

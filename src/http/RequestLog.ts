@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import type { Arrival } from "./Arrival.ts"
-import { refusedAs } from "./RequestMetrics.ts"
+import { errorAttributes } from "./RequestTelemetry.ts"
 
 export interface Answered {
   /** Empty where nobody signed. */
@@ -57,7 +57,7 @@ export const makeRequestLog = Effect.gen(function* () {
       "http.route": route,
       "http.response.status_code": response.status,
       "gateway.app_id": appId,
-      ...refusedAs(response)
+      ...errorAttributes(response)
     })
     if (!(yield* isSaid(appId, response.status))) return
     yield* Effect.logInfo("request").pipe(

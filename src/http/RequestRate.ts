@@ -5,8 +5,8 @@ import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import { TENANT_CHANGES_A_DAY } from "../services/ports/TenantChanges.ts"
 import { valuesOf } from "./BodyGuard.ts"
 import { clientAddress } from "./ClientAddress.ts"
-import type { Match } from "./Routes.ts"
-import type { RequestPlaces } from "./UnderWay.ts"
+import type { RequestPlaces } from "./ConcurrencyLimit.ts"
+import type { Match } from "./HttpRoutes.ts"
 
 export interface RateSettings {
   readonly rateLimits: {

@@ -4,7 +4,7 @@ import type { KeyScope } from "../domain/Fingerprint.ts"
 import { Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { inSpan } from "../runtime/TraceLinks.ts"
-import { type Claim, type Claimed, Idempotency, type StoredAnswer } from "../services/ports/Idempotency.ts"
+import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { keptSince } from "./KeptSince.ts"
@@ -27,7 +27,7 @@ const decodeKeys = Schema.decodeUnknownEffect(Schema.Array(KeyRow))
 const heldAs = (row: typeof KeyRow.Type): Claimed => {
   if (!row.same) return { _tag: "Reused" }
   if (row.answer_status !== null && row.answer_body !== null)
-    return { _tag: "Replay", answer: { status: row.answer_status, body: row.answer_body } }
+    return { _tag: "Replay", response: { status: row.answer_status, body: row.answer_body } }
   return row.state === "pinned" && row.reference !== null
     ? { _tag: "Pinned", reference: row.reference, leased: row.leased }
     : { _tag: "Busy" }
@@ -122,11 +122,11 @@ export const IdempotencyPg = Layer.effect(
       inSpan("Idempotency.claim")
     )
 
-    const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, answer: StoredAnswer) {
+    const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, response: StoredResponse) {
       const { appId, endpoint, key, mode } = scope
       const rows =
-        yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${answer.status}, answer_body = convert_to(${answer.body}, 'UTF8'),
-          answer_digest = answer_digest(endpoint, key, ${answer.status}, convert_to(${answer.body}, 'UTF8'))
+        yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${response.status}, answer_body = convert_to(${response.body}, 'UTF8'),
+          answer_digest = answer_digest(endpoint, key, ${response.status}, convert_to(${response.body}, 'UTF8'))
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
         RETURNING 1 AS completed`
       return rows.length === 1

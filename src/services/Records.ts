@@ -10,7 +10,7 @@ import type { Caller } from "../domain/Tenant.ts"
 import { isTerminal, type Transaction } from "../domain/Transaction.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import { type RawTransaction, Transactions } from "./ports/Transactions.ts"
-import { answerTo, type FinalRefusal, type OpenRefusal } from "./settlement/OutcomeAnswer.ts"
+import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./settlement/OutcomeResponse.ts"
 
 /** A tenant's own records. What is foreign, of the other mode or absent is one and the same NotFound. */
 export class Records extends Context.Service<
@@ -42,7 +42,7 @@ export class Records extends Context.Service<
       caller: Caller,
       reference: Reference,
       leased: boolean
-    ) => Effect.Effect<LedgerRecord, RequestInProgress | IndeterminateOutcome | FinalRefusal | OpenRefusal>
+    ) => Effect.Effect<LedgerRecord, RequestInProgress | IndeterminateOutcome | FinalError | UnknownOutcomeError>
   }
 >()("gateway/services/Records") {
   static readonly layer = Layer.effect(
@@ -86,7 +86,7 @@ export class Records extends Context.Service<
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* Effect.die(new Error(`a key is pinned to ${reference}, which is not there`))
         const found = stored.value.transaction
-        if (isTerminal(found)) return yield* Effect.fromResult(answerTo(found, null))
+        if (isTerminal(found)) return yield* Effect.fromResult(outcomeResponse(found, null))
         return yield* leased ? new RequestInProgress({ reference }) : new IndeterminateOutcome({ reference })
       })
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { AmbiguousError } from "../../src/domain/errors/Ambiguous.ts"
 import { RetriableError } from "../../src/domain/errors/Retriable.ts"
 import { statuses } from "../../src/http/Envelope.ts"
-import { isTree } from "../../src/http/SchemaTree.ts"
+import { isTree } from "../../src/http/OpenApiSchemas.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
 import { interfaceDescription } from "../support/InterfaceDescription.ts"
 import { breaches, resolved } from "../support/JsonSchema.ts"

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { describe, expect, it } from "vitest"
-import { describeInterface } from "../../src/http/Description.ts"
+import { describeInterface } from "../../src/http/OpenApiDescription.ts"
 
 // What the contract says against the linter's taste, each with its place.
 const meant = new Set([

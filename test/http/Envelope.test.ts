@@ -11,7 +11,8 @@ import {
 import { Reference } from "../../src/domain/Ids.ts"
 import { RawJson } from "../../src/domain/Json.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { type Refusal, refusal, statuses, success } from "../../src/http/Envelope.ts"
+import { errorEnvelope, statuses, successEnvelope } from "../../src/http/Envelope.ts"
+import type { ApiError } from "../../src/services/ports/ResponseEncoder.ts"
 
 const reference = Reference.make("00000000000000000000000001")
 
@@ -58,7 +59,7 @@ const table: Readonly<Record<string, number>> = {
   provider_error: 503
 }
 
-const body = (error: Refusal) => JSON.parse(refusal(error).body)
+const body = (error: ApiError) => JSON.parse(errorEnvelope(error).body)
 
 describe("the envelope", () => {
   it("has a status for every code of the contract and for nothing else", () => {
@@ -88,7 +89,7 @@ describe("the envelope", () => {
   })
 
   it("shows the fields of a refusal as its details, and an object where there are none", () => {
-    expect(refusal(new AmountBelowMinimum({ minimum_minor: minor(9007199254740991n), method: "bank" }))).toEqual({
+    expect(errorEnvelope(new AmountBelowMinimum({ minimum_minor: minor(9007199254740991n), method: "bank" }))).toEqual({
       status: 422,
       body: '{"code":422,"message":"The amount is below the minimum of this method.","error":{"code":"amount_below_minimum","message":"The amount is below the minimum of this method.","terminal":true,"retriable":false,"ambiguous":false,"details":{"minimum_minor":9007199254740991,"method":"bank"}}}'
     })
@@ -110,7 +111,7 @@ describe("the envelope", () => {
 
   it("puts metadata into an answer as it came", () => {
     const metadata = new RawJson('{"n":1.0}')
-    expect(success(201, { metadata, amount_minor: 5n }).body).toBe(
+    expect(successEnvelope(201, { metadata, amount_minor: 5n }).body).toBe(
       '{"code":201,"message":"ok","data":{"metadata":{"n":1.0},"amount_minor":5}}'
     )
     const duplicate = new DuplicateChargeInFlight({
@@ -121,6 +122,6 @@ describe("the envelope", () => {
       metadata,
       created_at: "t"
     })
-    expect(refusal(duplicate).body).toContain('"metadata":{"n":1.0}')
+    expect(errorEnvelope(duplicate).body).toContain('"metadata":{"n":1.0}')
   })
 })

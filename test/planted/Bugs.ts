@@ -95,8 +95,8 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/http/Idempotent.ts",
-        text: "return sent(taken.answer,",
-        instead: 'return sent({ ...taken.answer, body: taken.answer.body.replace(/"pending"/, \'"successful"\') },'
+        text: "return httpResponse(taken.response,",
+        instead: 'return httpResponse({ ...taken.response, body: taken.response.body.replace(/"pending"/, \'"successful"\') },'
       }
     ]
   },

@@ -1,7 +1,7 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Capability } from "../../src/domain/Tenant.ts"
-import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
+import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
 import { changed, type Field, fieldsOf } from "../support/BodyFields.ts"
 import { interfaceDescription } from "../support/InterfaceDescription.ts"
 import { resolved } from "../support/JsonSchema.ts"

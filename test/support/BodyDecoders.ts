@@ -2,16 +2,16 @@ import { Result } from "effect"
 import { authorizeBody, codeBody } from "../../src/http/AuthorizeBody.ts"
 import { readTree } from "../../src/http/Body.ts"
 import { collectionBody } from "../../src/http/CollectionBody.ts"
-import type { Refusal } from "../../src/http/Envelope.ts"
 import { fxExchangeBody, fxQuoteBody } from "../../src/http/FxBody.ts"
 import { payoutBody, quoteBody } from "../../src/http/PayoutBody.ts"
 import { resolveBody } from "../../src/http/ReferenceBody.ts"
 import { refundBody } from "../../src/http/RefundBody.ts"
 import type { JsonTree } from "../../src/http/StrictJson.ts"
 import { endpointBody, recoverBody } from "../../src/http/WebhookBody.ts"
+import type { ApiError } from "../../src/services/ports/ResponseEncoder.ts"
 
 /** Every endpoint that reads a body, and how. */
-const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknown, Refusal>>> = {
+const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknown, ApiError>>> = {
   "POST /v1/collections": collectionBody,
   "POST /v1/collections/{reference}/authorize": authorizeBody("0123456789ABCDEFGHJKMNPQRS"),
   "POST /v1/collections/otp": codeBody,
@@ -27,11 +27,11 @@ const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknow
 export const bodyRoutes = Object.keys(decoders)
 
 /** What is refused of a body, from its bytes on; null where it is a command. */
-export const refusalOf = (route: string, body: string): Refusal | null => {
+export const refusalOf = (route: string, body: string): ApiError | null => {
   const decode = decoders[route]
   if (decode === undefined) throw new Error(`${route} reads no body`)
   return Result.match(Result.flatMap(readTree(Buffer.from(body)), decode), {
-    onFailure: (refused): Refusal | null => refused,
+    onFailure: (refused): ApiError | null => refused,
     onSuccess: () => null
   })
 }

@@ -1,4 +1,4 @@
-import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
+import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
 
 /** One field of a body, and a body whose other fields are all right. */
 export interface Field {

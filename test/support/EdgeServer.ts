@@ -5,15 +5,15 @@ import type { NotFound } from "../../src/domain/errors/Terminal.ts"
 import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
-import type { ConnectionPlaces } from "../../src/http/Connections.ts"
+import type { RequestPlaces } from "../../src/http/ConcurrencyLimit.ts"
+import type { ConnectionPlaces } from "../../src/http/ConnectionLimit.ts"
 import { Server } from "../../src/http/Server.ts"
-import type { RequestPlaces } from "../../src/http/UnderWay.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
 import { Authentication } from "../../src/services/admission/Authentication.ts"
 import { type CollectionCommand, Collections } from "../../src/services/collections/Collections.ts"
 import { Health } from "../../src/services/Health.ts"
 import { type PayoutCommand, Payouts } from "../../src/services/payouts/Payouts.ts"
-import { type Claim, type Claimed, Idempotency, type StoredAnswer } from "../../src/services/ports/Idempotency.ts"
+import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../../src/services/ports/Idempotency.ts"
 import { Identifiers } from "../../src/services/ports/Identifiers.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
@@ -228,7 +228,7 @@ const idempotency = (claims: Behind["claims"]) => {
         }
         return kept.fingerprint === fingerprint ? kept.state : { _tag: "Reused" }
       }),
-    complete: (claim, answer: StoredAnswer) => set(claim, { _tag: "Replay", answer }),
+    complete: (claim, response: StoredResponse) => set(claim, { _tag: "Replay", response }),
     release: (claim) => set(claim, null),
     sweep: () => Effect.succeed(0)
   })

@@ -49,8 +49,8 @@ export const imports: ReadonlyArray<{
     packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node\/\w+$/]
   },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
-  { from: /^http\/Connections\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
-  { from: /^http\/Unanswered\.ts$/, files: ["runtime/Alarm.ts"], packages: [/^node:(http|net)$/] },
+  { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
+  { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Alarm.ts"], packages: [/^node:(http|net)$/] },
   { from: /^http\/LastingText\.ts$/, files: ["http/BodyGuard.ts"], packages: [http, /^node:(crypto|zlib)$/] },
   { from: /^http\//, files: ["domain/", "runtime/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   {

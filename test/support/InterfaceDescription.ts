@@ -1,6 +1,6 @@
-import { describeInterface } from "../../src/http/Description.ts"
-import { matchRoute } from "../../src/http/Routes.ts"
-import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
+import { matchRoute } from "../../src/http/HttpRoutes.ts"
+import { describeInterface } from "../../src/http/OpenApiDescription.ts"
+import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
 import { breaches, resolved } from "./JsonSchema.ts"
 
 /** One request and what was answered to it. */

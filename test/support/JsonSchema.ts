@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util"
-import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
+import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
 
 /** What a value breaks of a JSON schema, as lines; none where it follows it. A keyword that is not known here is a mistake, too. */
 export const breaches = (document: Tree, schema: unknown, value: unknown, at = "$"): ReadonlyArray<string> => {

@@ -56,7 +56,7 @@ export const applyStep = Effect.fnUntraced(function* (claim: Claim, fact: Fact) 
     line: { at: NOON, actor: "callback" as const, fact: fact._tag, note: "", status: next.status },
     event: null,
     nextAskAt: null,
-    answer: { claim, answer: { status: 201, body: '{"kept":true}' } },
+    response: { claim, response: { status: 201, body: '{"kept":true}' } },
     accepted: false,
     giveBack: next.status === "failed",
     wipe: true,

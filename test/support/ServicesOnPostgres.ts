@@ -70,7 +70,7 @@ const interferedPorts = (interfere: Interference) =>
         Idempotency.of({
           ...keys,
           claim: (scope, print) => interfere("claim", keys.claim(scope, print)),
-          complete: (claim, answer) => interfere("complete", keys.complete(claim, answer)),
+          complete: (claim, response) => interfere("complete", keys.complete(claim, response)),
           release: (claim) => interfere("release", keys.release(claim))
         })
       )

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { iso } from "../../domain/Instant.ts"
 import { type PoolBalance, Reference } from "../../services/reference/Reference.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const BalancesHandlers = HttpApiBuilder.group(
@@ -14,7 +14,7 @@ export const BalancesHandlers = HttpApiBuilder.group(
     return handlers.handleRaw("list", () =>
       Effect.flatMap(Signed, ({ caller }) => reference.balances(caller)).pipe(
         Effect.map((balances) => balances.map(balanceView)),
-        answered(200)
+        respond(200)
       )
     )
   })

@@ -3,10 +3,10 @@ import { HttpApiBuilder } from "effect/http-api"
 import { type Beneficiary, beneficiaryView } from "../../domain/Beneficiary.ts"
 import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { BeneficiaryBook } from "../../services/BeneficiaryBook.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { valuesOf } from "../BodyGuard.ts"
 import { cursorOf, readCursor, USUAL_PAGE } from "../Page.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const BeneficiariesHandlers = HttpApiBuilder.group(
@@ -18,15 +18,15 @@ export const BeneficiariesHandlers = HttpApiBuilder.group(
       .handleRaw("list", ({ query }) =>
         Effect.flatMap(Signed, ({ caller }) =>
           Effect.flatMap(positionOf(query.cursor), (from) => book.page(caller, query.limit ?? USUAL_PAGE, from))
-        ).pipe(Effect.map(pageView), answered(200))
+        ).pipe(Effect.map(pageView), respond(200))
       )
       .handleRaw("find", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => book.find(caller, params.id)).pipe(Effect.map(beneficiaryView), answered(200))
+        Effect.flatMap(Signed, ({ caller }) => book.find(caller, params.id)).pipe(Effect.map(beneficiaryView), respond(200))
       )
       .handleRaw("purge", () =>
         Effect.flatMap(Signed, ({ caller, rawHeaders }) => book.purge(caller, confirmationOf(rawHeaders))).pipe(
           Effect.map((purged) => ({ purged })),
-          answered(200)
+          respond(200)
         )
       )
   })

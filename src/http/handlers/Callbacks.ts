@@ -3,9 +3,9 @@ import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { pathOf } from "../../domain/SignedText.ts"
 import { Ingress } from "../../services/settlement/Ingress.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
+import { respond } from "../Response.ts"
 
 export const CallbacksHandlers = HttpApiBuilder.group(
   Api,
@@ -22,7 +22,7 @@ export const CallbacksHandlers = HttpApiBuilder.group(
         })
       ).pipe(
         Effect.map((status) => ({ status })),
-        answered(200)
+        respond(200)
       )
     return handlers.handleRaw("receive", receive).handleRaw("receivePut", receive)
   })

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Capabilities } from "../../services/reference/Capabilities.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const CapabilitiesHandlers = HttpApiBuilder.group(
@@ -10,6 +10,6 @@ export const CapabilitiesHandlers = HttpApiBuilder.group(
   "capabilities",
   Effect.fnUntraced(function* (handlers) {
     const capabilities = yield* Capabilities
-    return handlers.handleRaw("list", () => Effect.flatMap(Signed, ({ caller }) => capabilities.rows(caller)).pipe(answered(200)))
+    return handlers.handleRaw("list", () => Effect.flatMap(Signed, ({ caller }) => capabilities.rows(caller)).pipe(respond(200)))
   })
 )

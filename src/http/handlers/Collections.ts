@@ -5,13 +5,13 @@ import { CodeFlow } from "../../services/collections/CodeFlow.ts"
 import { CodeRequests } from "../../services/collections/CodeRequests.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import { Records } from "../../services/Records.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { authorizeBody, codeBody, deprecating } from "../AuthorizeBody.ts"
 import { checkMode, readTree } from "../Body.ts"
 import { collectionBody } from "../CollectionBody.ts"
 import { Idempotent } from "../Idempotent.ts"
 import { ignoredHeader } from "../Ignored.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const CollectionsHandlers = HttpApiBuilder.group(
@@ -48,7 +48,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
           const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
           return Effect.fromResult(asked).pipe(
             Effect.flatMap(({ command }) => codeRequests.send(caller, command)),
-            answered(201),
+            respond(201),
             Effect.map(ignoredHeader(ignored))
           )
         })
@@ -56,7 +56,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
       .handleRaw("find", ({ params }) =>
         Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.reference, "collection")).pipe(
           Effect.map(transactionView),
-          answered(200)
+          respond(200)
         )
       )
   })

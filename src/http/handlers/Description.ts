@@ -4,9 +4,9 @@ import { HttpApiBuilder } from "effect/http-api"
 import { json } from "../../domain/Json.ts"
 import { Api } from "../Api.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
-import { describeInterface } from "../Description.ts"
 import { docsPage, docsScript, docsStyle } from "../DocsPage.ts"
 import { lastingAnswer, lastingText } from "../LastingText.ts"
+import { describeInterface } from "../OpenApiDescription.ts"
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 

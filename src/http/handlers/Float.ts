@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { positionView } from "../../domain/View.ts"
 import { Records } from "../../services/Records.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const FloatHandlers = HttpApiBuilder.group(
@@ -14,7 +14,7 @@ export const FloatHandlers = HttpApiBuilder.group(
     return handlers.handleRaw("positions", () =>
       Effect.flatMap(Signed, ({ caller }) => records.positions(caller)).pipe(
         Effect.map((positions) => positions.map(positionView)),
-        answered(200)
+        respond(200)
       )
     )
   })

@@ -3,12 +3,12 @@ import { HttpApiBuilder } from "effect/http-api"
 import { exchangeView } from "../../domain/Exchange.ts"
 import { quoteView } from "../../domain/Quote.ts"
 import { Exchanges } from "../../services/exchanges/Exchanges.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { checkMode, readTree } from "../Body.ts"
 import { fxExchangeBody, fxQuoteBody } from "../FxBody.ts"
 import { Idempotent } from "../Idempotent.ts"
 import { ignoredHeader } from "../Ignored.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const FxHandlers = HttpApiBuilder.group(
@@ -28,7 +28,7 @@ export const FxHandlers = HttpApiBuilder.group(
           return Effect.fromResult(asked).pipe(
             Effect.flatMap(({ command }) => exchanges.quote(caller, command)),
             Effect.map(quoteView),
-            answered(200),
+            respond(200),
             Effect.map(ignoredHeader(ignored))
           )
         })
@@ -39,7 +39,7 @@ export const FxHandlers = HttpApiBuilder.group(
       .handleRaw("find", ({ params }) =>
         Effect.flatMap(Signed, ({ caller }) => exchanges.find(caller, params.reference)).pipe(
           Effect.map(exchangeView),
-          answered(200)
+          respond(200)
         )
       )
   })

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Health } from "../../services/Health.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const HealthHandlers = HttpApiBuilder.group(
@@ -11,7 +11,7 @@ export const HealthHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const health = yield* Health
     return handlers
-      .handleRaw("live", () => health.live.pipe(answered(200)))
-      .handleRaw("detail", () => Effect.flatMap(Signed, ({ caller }) => health.detail(caller)).pipe(answered(200)))
+      .handleRaw("live", () => health.live.pipe(respond(200)))
+      .handleRaw("detail", () => Effect.flatMap(Signed, ({ caller }) => health.detail(caller)).pipe(respond(200)))
   })
 )

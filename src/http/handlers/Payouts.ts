@@ -3,12 +3,12 @@ import { HttpApiBuilder } from "effect/http-api"
 import { transactionView } from "../../domain/View.ts"
 import { Payouts } from "../../services/payouts/Payouts.ts"
 import { Records } from "../../services/Records.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { checkMode, readTree } from "../Body.ts"
 import { Idempotent } from "../Idempotent.ts"
 import { ignoredHeader } from "../Ignored.ts"
 import { payoutBody, quoteBody } from "../PayoutBody.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const PayoutsHandlers = HttpApiBuilder.group(
@@ -29,7 +29,7 @@ export const PayoutsHandlers = HttpApiBuilder.group(
           const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
           return Effect.fromResult(asked).pipe(
             Effect.flatMap(({ command }) => payouts.quote(caller, command)),
-            answered(200),
+            respond(200),
             Effect.map(ignoredHeader(ignored))
           )
         })
@@ -37,7 +37,7 @@ export const PayoutsHandlers = HttpApiBuilder.group(
       .handleRaw("find", ({ params }) =>
         Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.reference, "payout")).pipe(
           Effect.map(transactionView),
-          answered(200)
+          respond(200)
         )
       )
   })

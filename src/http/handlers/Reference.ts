@@ -3,11 +3,11 @@ import { HttpApiBuilder } from "effect/http-api"
 import { resolvedView } from "../../domain/BankAccount.ts"
 import { corridorView } from "../../domain/View.ts"
 import { Reference, type ServedCountry } from "../../services/reference/Reference.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { checkMode, readTree } from "../Body.ts"
 import { ignoredHeader } from "../Ignored.ts"
 import { resolveBody } from "../ReferenceBody.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const ReferenceHandlers = HttpApiBuilder.group(
@@ -17,7 +17,7 @@ export const ReferenceHandlers = HttpApiBuilder.group(
     const reference = yield* Reference
     return handlers
       .handleRaw("banks", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => reference.banks(caller, params.country)).pipe(answered(200))
+        Effect.flatMap(Signed, ({ caller }) => reference.banks(caller, params.country)).pipe(respond(200))
       )
       .handleRaw("resolve", () =>
         Effect.flatMap(Signed, ({ body, caller }) => {
@@ -30,7 +30,7 @@ export const ReferenceHandlers = HttpApiBuilder.group(
             Effect.flatMap(({ command }) =>
               Effect.map(reference.resolve(caller, command), (holder) => resolvedView(command, holder))
             ),
-            answered(200),
+            respond(200),
             Effect.map(ignoredHeader(ignored))
           )
         })
@@ -38,13 +38,13 @@ export const ReferenceHandlers = HttpApiBuilder.group(
       .handleRaw("corridors", () =>
         Effect.flatMap(Signed, ({ caller }) => reference.corridors(caller)).pipe(
           Effect.map((rows) => rows.map((row) => corridorView(row, row.provider))),
-          answered(200)
+          respond(200)
         )
       )
       .handleRaw("countries", () =>
         Effect.flatMap(Signed, ({ caller }) => reference.countries(caller)).pipe(
           Effect.map((countries) => countries.map(countryView)),
-          answered(200)
+          respond(200)
         )
       )
   })

@@ -3,9 +3,9 @@ import { HttpApiBuilder } from "effect/http-api"
 import { transactionView } from "../../domain/View.ts"
 import type { RawTransaction } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
 import { auditReason } from "../AuditReason.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 /** What only an admin key sees (contract TXN-10). */
@@ -26,7 +26,7 @@ export const TransactionsHandlers = HttpApiBuilder.group(
         query.view === undefined
           ? Effect.map(records.transaction(caller, params.id, null), transactionView)
           : Effect.map(records.inspect(caller, params.id, auditReason(rawHeaders)), rawView)
-      ).pipe(answered(200))
+      ).pipe(respond(200))
     )
   })
 )

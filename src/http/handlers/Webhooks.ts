@@ -4,13 +4,13 @@ import { deliveryView } from "../../domain/Delivery.ts"
 import { endpointView } from "../../domain/Endpoint.ts"
 import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { iso } from "../../domain/Instant.ts"
+import type { ApiError } from "../../services/ports/ResponseEncoder.ts"
 import { Webhooks } from "../../services/webhooks/Webhooks.ts"
-import { answered } from "../Answer.ts"
 import { Api } from "../Api.ts"
-import { type Body, type BodyRefusal, checkMode, readTree } from "../Body.ts"
-import type { Refusal } from "../Envelope.ts"
+import { type Body, type BodyError, checkMode, readTree } from "../Body.ts"
 import { ignoredHeader } from "../Ignored.ts"
 import { cursorOf, readCursor, USUAL_PAGE } from "../Page.ts"
+import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
 import { endpointBody, recoverBody } from "../WebhookBody.ts"
@@ -22,19 +22,19 @@ export const WebhooksHandlers = HttpApiBuilder.group(
     const webhooks = yield* Webhooks
     return handlers
       .handleRaw("endpoint", () =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.endpoint(caller)).pipe(Effect.map(endpointView), answered(200))
+        Effect.flatMap(Signed, ({ caller }) => webhooks.endpoint(caller)).pipe(Effect.map(endpointView), respond(200))
       )
       .handleRaw("setEndpoint", () =>
         withBody(endpointBody, (caller, command) => Effect.map(webhooks.setEndpoint(caller, command), setView))
       )
       .handleRaw("removeEndpoint", () =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.removeEndpoint(caller)).pipe(Effect.map(endpointView), answered(200))
+        Effect.flatMap(Signed, ({ caller }) => webhooks.removeEndpoint(caller)).pipe(Effect.map(endpointView), respond(200))
       )
       .handleRaw("rotateSecret", () =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.rotateSecret(caller)).pipe(Effect.map(rotatedView), answered(200))
+        Effect.flatMap(Signed, ({ caller }) => webhooks.rotateSecret(caller)).pipe(Effect.map(rotatedView), respond(200))
       )
       .handleRaw("test", () =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.test(caller)).pipe(Effect.map(deliveryView), answered(200))
+        Effect.flatMap(Signed, ({ caller }) => webhooks.test(caller)).pipe(Effect.map(deliveryView), respond(200))
       )
       .handleRaw("deliveries", ({ query: { cursor, limit = USUAL_PAGE, status = null } }) =>
         Effect.flatMap(Signed, ({ caller }) =>
@@ -44,14 +44,11 @@ export const WebhooksHandlers = HttpApiBuilder.group(
             items: items.map(deliveryView),
             next_cursor: next === null ? null : cursorOf({ createdAt: next.at, id: next.id })
           })),
-          answered(200)
+          respond(200)
         )
       )
       .handleRaw("redeliver", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.redeliver(caller, params.id)).pipe(
-          Effect.map(deliveryView),
-          answered(200)
-        )
+        Effect.flatMap(Signed, ({ caller }) => webhooks.redeliver(caller, params.id)).pipe(Effect.map(deliveryView), respond(200))
       )
       .handleRaw("recover", () =>
         withBody(recoverBody, (caller, since) => Effect.map(webhooks.recover(caller, since), recoveryView))
@@ -60,8 +57,8 @@ export const WebhooksHandlers = HttpApiBuilder.group(
 )
 
 /** Decodes in the contract's order, runs, and names the members that were ignored. */
-const withBody = <C, E extends Refusal>(
-  decode: (tree: JsonTree) => Result.Result<Body<C>, BodyRefusal>,
+const withBody = <C, E extends ApiError>(
+  decode: (tree: JsonTree) => Result.Result<Body<C>, BodyError>,
   run: (caller: Signed["Service"]["caller"], command: C) => Effect.Effect<unknown, E>
 ) =>
   Effect.flatMap(Signed, ({ body, caller }) => {
@@ -72,7 +69,7 @@ const withBody = <C, E extends Refusal>(
     const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
     return Effect.fromResult(asked).pipe(
       Effect.flatMap(({ command }) => run(caller, command)),
-      answered(200),
+      respond(200),
       Effect.map(ignoredHeader(ignored))
     )
   })

@@ -14,11 +14,11 @@ const steps = columnsOf<Step>(
     raw_response: { type: "text", of: ({ raw }) => raw?.response ?? null },
     give_back: { type: "boolean", of: ({ giveBack }) => giveBack },
     accepted: { type: "boolean", of: ({ accepted }) => accepted },
-    endpoint: { type: "text", of: ({ answer }) => answer?.claim.scope.endpoint ?? null },
-    key: { type: "text", of: ({ answer }) => answer?.claim.scope.key ?? null },
-    fence: { type: "bigint", of: ({ answer }) => answer?.claim.fence ?? null },
-    answer_status: { type: "int", of: ({ answer }) => answer?.answer.status ?? null },
-    answer_body: { type: "text", of: ({ answer }) => answer?.answer.body ?? null }
+    endpoint: { type: "text", of: ({ response }) => response?.claim.scope.endpoint ?? null },
+    key: { type: "text", of: ({ response }) => response?.claim.scope.key ?? null },
+    fence: { type: "bigint", of: ({ response }) => response?.claim.fence ?? null },
+    answer_status: { type: "int", of: ({ response }) => response?.response.status ?? null },
+    answer_body: { type: "text", of: ({ response }) => response?.response.body ?? null }
   },
   1
 )

@@ -16,7 +16,7 @@ import { Policy } from "../ports/Policy.ts"
 import type { ChargeOutcome, CodeRejected, CollectionOperations, Otp } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
 import { type Able, firstToSucceed, Routes } from "../routing/Routes.ts"
-import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
 /** Wrong codes that one transaction may hear (contract CODE-6). */
@@ -61,7 +61,7 @@ export class Charging extends Context.Service<
       port: CollectionOperations,
       placement: Placement,
       others?: ReadonlyArray<Charger>
-    ) => Effect.Effect<LedgerRecord, FinalRefusal | OpenRefusal>
+    ) => Effect.Effect<LedgerRecord, FinalError | UnknownOutcomeError>
     /** The keyed hash of a code for one transaction. */
     readonly codeHash: (reference: Reference, otp: Otp) => Uint8Array
   }
@@ -99,7 +99,7 @@ export class Charging extends Context.Service<
         } as const
         const kept = by === "create" ? claim : null
         const settled = yield* settlement.apply({ reference, fact, actor: "request", claim: kept })
-        return yield* Effect.fromResult(answerTo(settled, fact))
+        return yield* Effect.fromResult(outcomeResponse(settled, fact))
       })
 
       /** Who takes the charge over, once the record is there; none where nobody is left, or the record has moved on meanwhile. */
@@ -159,7 +159,7 @@ export class Charging extends Context.Service<
         }
         const successStatus = successStatuses[by]
         const settled = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, successStatus, raw })
-        return yield* Effect.fromResult(answerTo(settled, outcome))
+        return yield* Effect.fromResult(outcomeResponse(settled, outcome))
       })
 
       return Charging.of({ place, codeHash })

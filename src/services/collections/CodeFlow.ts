@@ -26,8 +26,8 @@ import { Transactions } from "../ports/Transactions.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Records } from "../Records.ts"
 import { Routes } from "../routing/Routes.ts"
-import type { FinalRefusal, OpenRefusal } from "../settlement/OutcomeAnswer.ts"
 import { OutcomePoller } from "../settlement/OutcomePoller.ts"
+import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 import { ChargeGuard } from "./ChargeGuard.ts"
 import { Charging, WRONG_CODES_AT_MOST } from "./Charging.ts"
@@ -51,8 +51,8 @@ export type AuthorizeRefusal =
   | RateLimited
   | RequestInProgress
   | ProviderError
-  | FinalRefusal
-  | OpenRefusal
+  | FinalError
+  | UnknownOutcomeError
 
 type Begun =
   | Exclude<Attempted, { readonly _tag: "PayerBusy" | "Leased" }>

@@ -36,7 +36,7 @@ import { Policy } from "../ports/Policy.ts"
 import type { Otp } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Routes } from "../routing/Routes.ts"
-import type { FinalRefusal, OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 import { ChargeGuard, type Guarded } from "./ChargeGuard.ts"
 import { type Charger, Charging, reaching } from "./Charging.ts"
@@ -71,8 +71,8 @@ export type ChargeRefusal =
   | DuplicateChargeInFlight
   | VelocityLimitExceeded
   | GlobalCeilingReached
-  | FinalRefusal
-  | OpenRefusal
+  | FinalError
+  | UnknownOutcomeError
 
 /** Money in: charging a payer (contract COL-1 to COL-13). */
 export class Collections extends Context.Service<

@@ -34,7 +34,7 @@ import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
-import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
 export interface FxQuery {
@@ -63,8 +63,8 @@ export type FxRefusal =
   | AmountAboveMaximum
   | InsufficientTenantFloat
   | RequestInProgress
-  | FinalRefusal
-  | OpenRefusal
+  | FinalError
+  | UnknownOutcomeError
 
 /** Money between a tenant's own positions (contract FX-1 to FX-14). */
 export class Exchanges extends Context.Service<
@@ -129,7 +129,7 @@ export class Exchanges extends Context.Service<
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
         const { outcome, raw } = isLate ? tooLateToSend : yield* withCapturedCall(port.execute(order))
         const settled = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
-        return yield* Effect.fromResult(answerTo(settled, outcome))
+        return yield* Effect.fromResult(outcomeResponse(settled, outcome))
       })
 
       const ownQuote = Effect.fnUntraced(function* (caller: Caller, id: string) {

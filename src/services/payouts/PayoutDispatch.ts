@@ -14,7 +14,7 @@ import { Limits } from "../ports/Limits.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
 import { FIRST_REVISION, type StoredTransaction } from "../ports/Transactions.ts"
 import { firstToSucceed } from "../routing/Routes.ts"
-import { answerTo, type FinalRefusal, type OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 import type { Offer, PayoutProvider, PayoutRoute, PayoutTerms } from "./PayoutPrice.ts"
 import { PayoutPricing } from "./PayoutPricing.ts"
@@ -42,7 +42,7 @@ export class PayoutDispatch extends Context.Service<
      * Sends once. Only what provably never left goes to the next provider, after the record was moved there: whoever dies in between
      * leaves a payout that is asked for at exactly the one provider that may have it.
      */
-    readonly send: (dispatch: Dispatch) => Effect.Effect<LedgerRecord, FinalRefusal | OpenRefusal>
+    readonly send: (dispatch: Dispatch) => Effect.Effect<LedgerRecord, FinalError | UnknownOutcomeError>
   }
 >()("gateway/services/PayoutDispatch") {
   static readonly layer = Layer.effect(
@@ -85,7 +85,7 @@ export class PayoutDispatch extends Context.Service<
             raw,
             lastKnown: last ?? null
           })
-          return yield* Effect.fromResult(answerTo(settled, outcome))
+          return yield* Effect.fromResult(outcomeResponse(settled, outcome))
         }
       }, inSpan("PayoutDispatch.send"))
 

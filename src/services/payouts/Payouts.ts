@@ -38,7 +38,7 @@ import type { Claim } from "../ports/Idempotency.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Vault } from "../ports/Vault.ts"
-import type { FinalRefusal, OpenRefusal } from "../settlement/OutcomeAnswer.ts"
+import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
 import { amountCurrencyOf, estimateView, type PayoutEstimate } from "./PayoutEstimate.ts"
 import type { Offer, PayoutRoute, PayoutTerms, Priced } from "./PayoutPrice.ts"
@@ -65,8 +65,8 @@ export type PayoutRefusal =
   | RequestInProgress
   | VelocityLimitExceeded
   | GlobalCeilingReached
-  | FinalRefusal
-  | OpenRefusal
+  | FinalError
+  | UnknownOutcomeError
 
 /** Money out of the tenant's own float (contract PAY-1 to PAY-34). */
 export class Payouts extends Context.Service<

@@ -11,7 +11,7 @@ import type { Counter } from "../../domain/Limits.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import type { AuditEntry } from "./AuditLog.ts"
-import type { Claim, StoredAnswer } from "./Idempotency.ts"
+import type { Claim, StoredResponse } from "./Idempotency.ts"
 
 /** One line of a transaction's history: who brought which news, and what it changed. */
 export interface HistoryLine {
@@ -68,7 +68,7 @@ export interface ApplyStep {
   readonly event: OutboxEvent | null
   readonly nextAskAt: Instant | null
   /** Stored for the claim when this fact answers the request. */
-  readonly answer: { readonly claim: Claim; readonly answer: StoredAnswer } | null
+  readonly response: { readonly claim: Claim; readonly response: StoredResponse } | null
   /** True once the provider has taken a payout: its recipient becomes a beneficiary. */
   readonly accepted: boolean
   /** True for a payout that fails: its count returns to the windows that it was counted in. */

@@ -12,7 +12,7 @@ export interface Claim {
 }
 
 /** An answer as it was sent: its status and its exact bytes. */
-export interface StoredAnswer {
+export interface StoredResponse {
   readonly status: number
   readonly body: string
 }
@@ -21,7 +21,7 @@ export type Claimed =
   /** Nobody did this before, or whoever did it left nothing behind: go on. */
   | { readonly _tag: "Fresh"; readonly claim: Claim }
   /** It was done: send these bytes again. */
-  | { readonly _tag: "Replay"; readonly answer: StoredAnswer }
+  | { readonly _tag: "Replay"; readonly response: StoredResponse }
   /** A transaction exists and no final answer was kept: answer from the transaction as it now is. `leased`: its request may still be under way. */
   | { readonly _tag: "Pinned"; readonly reference: Reference; readonly leased: boolean }
   /** The key was used with other parameters. */
@@ -35,7 +35,7 @@ export class Idempotency extends Context.Service<
     /** Takes the key for one lease, or says why not. Asking twice inside the lease answers Busy the second time. */
     readonly claim: (scope: KeyScope, fingerprint: Uint8Array) => Effect.Effect<Claimed>
     /** Keeps a refusal that came before any transaction. False when the claim is no longer the newest, or a transaction exists. */
-    readonly complete: (claim: Claim, answer: StoredAnswer) => Effect.Effect<boolean>
+    readonly complete: (claim: Claim, response: StoredResponse) => Effect.Effect<boolean>
     /** Forgets the claim, so that the key can run again. False, and nothing is done, when the claim was lost or a transaction exists. */
     readonly release: (claim: Claim) => Effect.Effect<boolean>
     /** Removes up to `limit` keys that were claimed before and have no open transaction; answers how many. */

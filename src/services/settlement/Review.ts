@@ -84,7 +84,7 @@ export class Review extends Context.Service<
           line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },
           event,
           nextAskAt: nextPoll(next, policy.askSchedule, at),
-          answer: null,
+          response: null,
           accepted: false,
           // A correction comes long after the windows of a payout that is failed by it.
           giveBack: next.kind === "payout" && entry?.phase === "release",

@@ -13,23 +13,23 @@ import { isTerminal } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { inSpan } from "../../runtime/TraceLinks.ts"
-import { AnswerEncoder } from "../ports/AnswerEncoder.ts"
 import { type ApplyStep, FloatLedger } from "../ports/FloatLedger.ts"
-import type { Claim, StoredAnswer } from "../ports/Idempotency.ts"
+import type { Claim, StoredResponse } from "../ports/Idempotency.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
+import { ResponseEncoder } from "../ports/ResponseEncoder.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { WebhookDispatcher } from "../webhooks/WebhookDispatcher.ts"
-import { answerTo, type FinalRefusal, type OpenRefusal } from "./OutcomeAnswer.ts"
+import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./OutcomeResponse.ts"
 
 /** One fact about one transaction, who brings it, and what the request that made the provider's call adds to it. */
 export interface News {
   readonly reference: Reference
   readonly fact: Fact
   readonly actor: Actor
-  /** The request's key: its answer is stored in the same commit where the fact closes the outcome. */
+  /** The request's key: its response is stored in the same commit where the fact closes the outcome. */
   readonly claim?: Claim | null
-  /** The status of the stored answer where the operation succeeded; 201 by default. */
+  /** The status of the stored response where the operation succeeded; 201 by default. */
   readonly successStatus?: number
   /** What was sent and received, where the fact is the answer to a money call. */
   readonly raw?: CapturedCall | null
@@ -55,7 +55,7 @@ const CREATED = 201
  * Only a person's resolution is written elsewhere: `Review` has rules of its own.
  *
  * Each call decides by the table of moves (`domain/Moves`) what the fact does to the record as it is stored, and commits the next record,
- * the ledger entry, the history line, the event and the stored answer together. A commit that finds the record moved on writes nothing, and
+ * the ledger entry, the history line, the event and the stored response together. A commit that finds the record moved on writes nothing, and
  * the decision is made again. Nothing here fails: a transaction that does not exist, or that does not stop moving, is a defect.
  */
 export class Settlement extends Context.Service<
@@ -81,7 +81,7 @@ export class Settlement extends Context.Service<
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
       const identifiers = yield* Identifiers
-      const encoder = yield* AnswerEncoder
+      const encoder = yield* ResponseEncoder
       const policy = yield* Policy
       const dispatcher = yield* WebhookDispatcher
 
@@ -111,7 +111,7 @@ export class Settlement extends Context.Service<
                 },
                 recordView(next)
               )
-        const answer = claim === null ? null : answerBytes(encoder, next, fact, successStatus)
+        const response = claim === null ? null : responseBytes(encoder, next, fact, successStatus)
         return {
           expectedRevision: revision,
           next,
@@ -119,7 +119,7 @@ export class Settlement extends Context.Service<
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
           event,
           nextAskAt: nextPoll(next, policy.askSchedule, at),
-          answer: claim === null || answer === null ? null : { claim, answer },
+          response: claim === null || response === null ? null : { claim, response },
           accepted: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           giveBack: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
           wipe: isTerminal(next),
@@ -185,19 +185,19 @@ const noteOf = (fact: Fact, overdue: boolean): string => {
 }
 
 /** The bytes to keep with the commit; null while the outcome is open, because then nothing may be kept. */
-const answerBytes = (
-  encoder: AnswerEncoder["Service"],
+const responseBytes = (
+  encoder: ResponseEncoder["Service"],
   next: LedgerRecord,
   fact: Fact,
   successStatus: number
-): StoredAnswer | null =>
-  Result.match(answerTo(next, fact), {
+): StoredResponse | null =>
+  Result.match(outcomeResponse(next, fact), {
     onSuccess: (transaction) => encoder.success(successStatus, recordView(transaction)),
-    onFailure: (refusal) => (isFinal(refusal) ? encoder.refusal(refusal) : null)
+    onFailure: (error) => (isFinal(error) ? encoder.error(error) : null)
   })
 
-const isFinal = (refusal: FinalRefusal | OpenRefusal): refusal is FinalRefusal =>
-  refusal._tag === "payout_rejected_by_provider" ||
-  refusal._tag === "charge_rejected_by_provider" ||
-  refusal._tag === "insufficient_wallet_float" ||
-  refusal._tag === "otp_incorrect"
+const isFinal = (error: FinalError | UnknownOutcomeError): error is FinalError =>
+  error._tag === "payout_rejected_by_provider" ||
+  error._tag === "charge_rejected_by_provider" ||
+  error._tag === "insufficient_wallet_float" ||
+  error._tag === "otp_incorrect"

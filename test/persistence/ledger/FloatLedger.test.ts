@@ -149,7 +149,7 @@ describe("FloatLedger", () => {
         expect(yield* position(appId)).toStrictEqual([39_000n, 0n])
         expect(yield* (yield* Transactions).sealedDestination(claim.reference)).toMatchObject({ _tag: "None" })
         const replay = yield* (yield* Idempotency).claim(claim.scope, new Uint8Array(32))
-        expect(replay).toStrictEqual({ _tag: "Replay", answer: { status: 201, body: '{"kept":true}' } })
+        expect(replay).toStrictEqual({ _tag: "Replay", response: { status: 201, body: '{"kept":true}' } })
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
-import { errorSchemaName, refusalsOf } from "../../src/http/Description.ts"
 import { docsPage, docsScript, docsStyle } from "../../src/http/DocsPage.ts"
 import { statuses } from "../../src/http/Envelope.ts"
+import { errorCodesOf, errorSchemaName } from "../../src/http/OpenApiDescription.ts"
+import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
 import { operations } from "../../src/http/Operations.ts"
-import { isTree, type Tree } from "../../src/http/SchemaTree.ts"
 import { onEdge } from "../support/EdgeClient.ts"
 import { interfaceDescription } from "../support/InterfaceDescription.ts"
 import { breaches, resolved } from "../support/JsonSchema.ts"
@@ -74,12 +74,12 @@ describe("the interface's description", () => {
   })
 
   it("names every code with its status, its class and its details, on every operation that may answer it", () => {
-    const listed = new Set(all.flatMap(({ method, path }) => refusalsOf(method, path)))
+    const listed = new Set(all.flatMap(({ method, path }) => errorCodesOf(method, path)))
     const missing = Object.keys(statuses).filter((code) => ![...listed].some((one) => one === code))
     // Belongs to a path and not to one of its operations.
     expect(missing).toEqual(["method_not_allowed"])
     for (const { method, operation, path } of all)
-      for (const code of refusalsOf(method, path)) {
+      for (const code of errorCodesOf(method, path)) {
         const schema = resolved(operation, `#/responses/${statuses[code]}/content/application~1json/schema`)
         const choices = isTree(schema) && Array.isArray(schema["anyOf"]) ? schema["anyOf"] : [schema]
         expect(choices, `${method} ${path}`).toContainEqual({ $ref: `#/components/schemas/${errorSchemaName(code)}` })

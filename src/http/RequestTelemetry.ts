@@ -2,8 +2,8 @@ import { Clock, Effect, Metric, Option, Schema } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { pathOf } from "../domain/SignedText.ts"
 import { labelled } from "../runtime/Labelled.ts"
+import { matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"
-import { matchRoute } from "./Routes.ts"
 
 // Labels are templates, codes and classes: nothing that a caller can make more of.
 
@@ -56,13 +56,13 @@ export const measured = <E, R>(
   })
 
 /** What a span says of a refusal. */
-export const refusedAs = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
+export const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
   Option.match(errorOf(response), {
     onNone: () => ({}),
     onSome: ({ class: errorClass, code }) => ({ "error.type": code, "gateway.error_class": errorClass })
   })
 
-const decodeRefusal = Schema.decodeUnknownOption(
+const decodeError = Schema.decodeUnknownOption(
   Schema.fromJsonString(
     Schema.Struct({ error: Schema.Struct({ code: Schema.String, terminal: Schema.Boolean, retriable: Schema.Boolean }) })
   )
@@ -74,7 +74,7 @@ const FIRST_ERROR = 400
 const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
   status < FIRST_ERROR || body._tag !== "Uint8Array"
     ? Option.none()
-    : Option.map(decodeRefusal(Buffer.from(body.body).toString("utf8")), ({ error }) => ({
+    : Option.map(decodeError(Buffer.from(body.body).toString("utf8")), ({ error }) => ({
         code: error.code,
         class: error.terminal ? "terminal" : error.retriable ? "retriable" : "ambiguous"
       }))

@@ -6,18 +6,18 @@ import { ChargeRejectedByProvider, InsufficientWalletFloat, PayoutRejectedByProv
 import type { Fact } from "../../domain/Fact.ts"
 
 /** A refusal that stays what it is however often the request is repeated; a wrong code is one for the create that carried it. */
-export type FinalRefusal = PayoutRejectedByProvider | ChargeRejectedByProvider | InsufficientWalletFloat | OtpIncorrect
+export type FinalError = PayoutRejectedByProvider | ChargeRejectedByProvider | InsufficientWalletFloat | OtpIncorrect
 /** The outcome is not known: nothing is stored as the answer, and the key stays pinned to the transaction. */
-export type OpenRefusal = ProviderUnavailable | ProviderTimeout | ProviderBadResponse
+export type UnknownOutcomeError = ProviderUnavailable | ProviderTimeout | ProviderBadResponse
 
 /**
  * What a request is answered that made or reads this transaction; `fact` is what the provider just said, null when the request is
  * repeated later. What the transaction has become counts before what one answer said: a callback may have been faster.
  */
-export const answerTo = <R extends LedgerRecord>(
+export const outcomeResponse = <R extends LedgerRecord>(
   transaction: R,
   fact: Fact | null
-): Result.Result<R, FinalRefusal | OpenRefusal> => {
+): Result.Result<R, FinalError | UnknownOutcomeError> => {
   const { reference } = transaction
   if (fact?._tag === "NotSent") return Result.fail(new ProviderUnavailable({ reference }))
   if (transaction.status === "failed" || transaction.status === "expired") return Result.fail(refused(transaction, fact))
@@ -27,7 +27,7 @@ export const answerTo = <R extends LedgerRecord>(
   return Result.succeed(transaction)
 }
 
-const refused = (transaction: LedgerRecord, fact: Fact | null): FinalRefusal => {
+const refused = (transaction: LedgerRecord, fact: Fact | null): FinalError => {
   const { reference } = transaction
   if (fact?._tag === "Refused" && fact.kind === "pool") return new InsufficientWalletFloat({ reference })
   const failure_code = transaction.failure?.code ?? "unknown"
@@ -37,7 +37,7 @@ const refused = (transaction: LedgerRecord, fact: Fact | null): FinalRefusal => 
     : new PayoutRejectedByProvider({ reference, failure_code })
 }
 
-const unknown = ({ reference }: LedgerRecord, reason: "timeout" | "unavailable" | "bad_response"): OpenRefusal => {
+const unknown = ({ reference }: LedgerRecord, reason: "timeout" | "unavailable" | "bad_response"): UnknownOutcomeError => {
   switch (reason) {
     case "timeout":
       return new ProviderTimeout({ reference })

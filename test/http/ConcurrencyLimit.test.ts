@@ -1,7 +1,7 @@
 import { connect } from "node:net"
 import { Effect, Exit } from "effect"
 import { describe, expect, it } from "vitest"
-import { makeUnderWay } from "../../src/http/UnderWay.ts"
+import { makeConcurrencyLimit } from "../../src/http/ConcurrencyLimit.ts"
 import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 import type { EdgeOptions } from "../support/EdgeServer.ts"
 import { signed } from "../support/RawHttp.ts"
@@ -130,14 +130,14 @@ const refusedAll = (exits: ReadonlyArray<Exit.Exit<unknown, unknown>>) => exits.
 
 describe("the places of a process", () => {
   /** Takes places until one is refused; how many. */
-  const filling = (place: ReturnType<typeof makeUnderWay>) => (holder: string) => {
+  const filling = (place: ReturnType<typeof makeConcurrencyLimit>) => (holder: string) => {
     let taken = 0
     while (Exit.isSuccess(Effect.runSync(Effect.exit(place("money", holder))))) taken++
     return taken
   }
 
   it("are fewer for each tenant the more of them want many, and are never all taken by those", () => {
-    const fill = filling(makeUnderWay({ money: 1024, reads: 1 }))
+    const fill = filling(makeConcurrencyLimit({ money: 1024, reads: 1 }))
     expect(fill("alone")).toBe(384)
     const [second, third] = [fill("second"), fill("third")]
     expect([second, third]).toEqual([192, 96])
@@ -148,7 +148,7 @@ describe("the places of a process", () => {
   })
 
   it("that grow together are shared alike", () => {
-    const place = makeUnderWay({ money: 1024, reads: 1 })
+    const place = makeConcurrencyLimit({ money: 1024, reads: 1 })
     const held = { a: 0, b: 0 }
     const take = (tenant: "a" | "b") => {
       const isTaken = Exit.isSuccess(Effect.runSync(Effect.exit(place("money", tenant))))
@@ -160,7 +160,7 @@ describe("the places of a process", () => {
   })
 
   it("are given back whole, and are apart for each kind", () => {
-    const place = makeUnderWay({ money: 2, reads: 2 })
+    const place = makeConcurrencyLimit({ money: 2, reads: 2 })
     const take = (...asked: Parameters<typeof place>) => Effect.runSync(Effect.exit(place(...asked)))
     const given = [take("money", "a"), take("money", "b")]
     expect(given.every(Exit.isSuccess)).toBe(true)

@@ -2,20 +2,20 @@ import { HttpApi } from "effect/http-api"
 import { Api } from "./Api.ts"
 
 /** A route by its template, as logs, spans, idempotency and limits know it: "POST /v1/payouts", "/v1/payouts/{reference}". */
-export interface Route {
+export interface HttpRoute {
   readonly method: string
   readonly template: string
 }
 
 export type Match =
-  | { readonly _tag: "Found"; readonly route: Route }
+  | { readonly _tag: "Found"; readonly route: HttpRoute }
   | { readonly _tag: "WrongMethod"; readonly allow: string }
   | { readonly _tag: "Unknown" }
 
 interface Path {
   readonly template: string
   readonly segments: ReadonlyArray<string>
-  readonly routes: Map<string, Route>
+  readonly routes: Map<string, HttpRoute>
 }
 
 /**

@@ -19,7 +19,7 @@ interface Owed {
  * Bounds what a connection may leave unread. A connection with more unanswered requests than are allowed is closed. The time for reading
  * runs from the first answer that waits until none does, so that reading one of them gives no time for the next.
  */
-export const makeUnanswered = (alarm: Alarm) => {
+export const makeUnreadLimit = (alarm: Alarm) => {
   const connections = new WeakMap<Socket, Owed>()
 
   const owedOn = (socket: Socket): Owed => {

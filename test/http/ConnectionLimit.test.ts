@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net"
 import { describe, expect, it } from "vitest"
-import { makeConnections } from "../../src/http/Connections.ts"
+import { makeConnections } from "../../src/http/ConnectionLimit.ts"
 import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 
 /** A connection that asks once and stays; null where it was closed without an answer. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { refusal } from "../../src/http/Envelope.ts"
+import { errorEnvelope } from "../../src/http/Envelope.ts"
 import { bodyRoutes, refusalOf } from "../support/BodyDecoders.ts"
 import { onEdge } from "../support/EdgeClient.ts"
 import { hostileBody } from "../support/HostileBodies.ts"
@@ -13,9 +13,9 @@ const LARGEST_REFUSAL = 16 * 1024
 const STEPS_A_BYTE = 64
 
 /** All that is done with a body before it is a command, the answer included. */
-const answerTo = (route: string, body: string): string => {
+const outcomeResponse = (route: string, body: string): string => {
   const refused = refusalOf(route, body)
-  return refused === null ? "" : refusal(refused).body
+  return refused === null ? "" : errorEnvelope(refused).body
 }
 
 describe("the answer to a body", () => {
@@ -44,7 +44,7 @@ describe("the answer to a body", () => {
   it("is smaller than 16 KiB for every endpoint and any body", () => {
     fc.assert(
       fc.property(fc.constantFrom(...bodyRoutes), hostileBody, (route, body) => {
-        expect(Buffer.byteLength(answerTo(route, body))).toBeLessThan(LARGEST_REFUSAL)
+        expect(Buffer.byteLength(outcomeResponse(route, body))).toBeLessThan(LARGEST_REFUSAL)
       }),
       { numRuns: 150 }
     )
@@ -53,7 +53,7 @@ describe("the answer to a body", () => {
   it("takes steps that grow no faster than the body", () => {
     fc.assert(
       fc.property(fc.constantFrom(...bodyRoutes), hostileBody, (route, body) => {
-        const steps = stepsOf(() => answerTo(route, body))
+        const steps = stepsOf(() => outcomeResponse(route, body))
         expect(steps).toBeLessThan(STEPS_A_BYTE * Buffer.byteLength(body))
       }),
       { numRuns: 8 }
@@ -63,8 +63,8 @@ describe("the answer to a body", () => {
   it("is not looked for beyond the bound: a thousand mistakes cost less than none", () => {
     const items = (text: string) => `{"metadata":[${Array(5_000).fill(`{"a":"${text}"}`).join()}]}`
     const card = (name: string) => `{"source":[${Array(5_000).fill(`{"${name}":"a"}`).join()}]}`
-    const steps = (body: string) => stepsOf(() => answerTo("POST /v1/collections", body))
-    answerTo("POST /v1/collections", items("\\u0041"))
+    const steps = (body: string) => stepsOf(() => outcomeResponse("POST /v1/collections", body))
+    outcomeResponse("POST /v1/collections", items("\\u0041"))
     expect(steps(items("\\u0000"))).toBeLessThan(steps(items("\\u0041")))
     expect(steps(card("cvv"))).toBeLessThan(steps(card("abc")))
   })

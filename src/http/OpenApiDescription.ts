@@ -3,14 +3,15 @@ import { OpenApi } from "effect/http-api"
 import { AmbiguousError } from "../domain/errors/Ambiguous.ts"
 import { RetriableError } from "../domain/errors/Retriable.ts"
 import { TerminalError } from "../domain/errors/Terminal.ts"
+import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import { Api } from "./Api.ts"
-import { type ErrorClass, type Refusal, statuses } from "./Envelope.ts"
+import { type ErrorClass, statuses } from "./Envelope.ts"
 import { examples } from "./Examples.ts"
+import { isCallbackPath, isSignedPath } from "./HttpRoutes.ts"
+import { closed, isNever, isTree, opened, type Tree } from "./OpenApiSchemas.ts"
 import { type Operation, operations } from "./Operations.ts"
-import { isCallbackPath, isSignedPath } from "./Routes.ts"
-import { closed, isNever, isTree, opened, type Tree } from "./SchemaTree.ts"
 
-type Code = Refusal["_tag"]
+type Code = ApiError["_tag"]
 
 /**
  * The interface in OpenAPI 3.1 (`GET /openapi.json`): paths and schemas are those of the endpoints, which decode and answer with
@@ -50,16 +51,16 @@ export const describeInterface = (): Tree => {
 }
 
 /** The codes that an operation may answer with: its own, and what the edge refuses of every operation of its kind. */
-export const refusalsOf = (method: string, path: string): ReadonlyArray<Code> => {
+export const errorCodesOf = (method: string, path: string): ReadonlyArray<Code> => {
   const own = operations[`${method} ${path}`]
   const isSent = (method === "POST" || method === "PUT") && !isCallbackPath(path)
   const all: ReadonlyArray<Code> = [
     ...(isSignedPath(path, path) ? (["unauthorized"] as const) : []),
     ...(isSignedPath(path, path) || isCallbackPath(path) ? (["rate_limited"] as const) : []),
     "cross_origin_denied",
-    ...(isSent ? sentRefusals : []),
-    ...(isSent && own?.withoutBody !== true ? bodyRefusals : []),
-    ...(own?.refusals ?? []),
+    ...(isSent ? payloadErrors : []),
+    ...(isSent && own?.withoutBody !== true ? bodyErrors : []),
+    ...(own?.errors ?? []),
     "internal_error"
   ]
   return [...new Set(all)]
@@ -84,8 +85,8 @@ const signing = {
 } as const
 
 /** What the edge refuses of anything sent, and what a body that is read is refused for. */
-const sentRefusals = ["payload_too_large", "unsupported_media_type"] as const satisfies ReadonlyArray<Code>
-const bodyRefusals = ["malformed_request", "mode_mismatch", "validation_failed"] as const satisfies ReadonlyArray<Code>
+const payloadErrors = ["payload_too_large", "unsupported_media_type"] as const satisfies ReadonlyArray<Code>
+const bodyErrors = ["malformed_request", "mode_mismatch", "validation_failed"] as const satisfies ReadonlyArray<Code>
 
 const operationOf = (method: string, path: string, operation: Tree): Tree => {
   const own = operations[`${method} ${path}`]
@@ -135,7 +136,7 @@ const header = (description: string) => ({ description, schema: { type: "string"
 
 const successes = (
   responses: Tree,
-  { answerHeaders = {}, idempotencyKey }: Operation,
+  { responseHeaders = {}, idempotencyKey }: Operation,
   hasBody: boolean
 ): Readonly<Record<string, Tree>> =>
   Object.fromEntries(
@@ -151,7 +152,7 @@ const successes = (
             ...(idempotencyKey === undefined
               ? {}
               : { "Idempotency-Replayed": header("`true` where the answer was given before") }),
-            ...Object.fromEntries(Object.entries(answerHeaders).map(([name, description]) => [name, header(description)]))
+            ...Object.fromEntries(Object.entries(responseHeaders).map(([name, description]) => [name, header(description)]))
           }
         }
       ])
@@ -159,7 +160,7 @@ const successes = (
 
 /** Every code under its status, with its class in words. */
 const failures = (method: string, path: string): Readonly<Record<string, Tree>> => {
-  const byStatus = Map.groupBy(refusalsOf(method, path), (code) => statuses[code])
+  const byStatus = Map.groupBy(errorCodesOf(method, path), (code) => statuses[code])
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,

@@ -28,7 +28,7 @@ export type Leave = () => void
  * that any number of tenants that hold many leaves room for the others. Providers share the places for callbacks in the same way,
  * and client addresses those for what nobody signs.
  */
-export const makeUnderWay = ({ money, reads }: RequestPlaces) => {
+export const makeConcurrencyLimit = ({ money, reads }: RequestPlaces) => {
   const places = { money, reads, callbacks: reads, unsigned: reads }
   const taken = { money: 0, reads: 0, callbacks: 0, unsigned: 0 }
   const held = new Map<string, number>()
