@@ -31,52 +31,59 @@ export const applyParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown
   ...lines.parameters(linesOf(all))
 ]
 
-/**
- * Applies a batch of facts, each to exactly the revision that it was decided against. Of two steps on one transaction in a batch only
- * the first in order is applied; the other is Stale and is decided again. A window is found as in the open statement.
- */
-export const applyStatement = `
-WITH step AS MATERIALIZED (
+const parts = [
+  // The steps of the batch, a row each, numbered from one.
+  `step AS MATERIALIZED (
   SELECT * FROM ${steps.rows("s", ["app_id", "mode", "reference", "expected_revision", "wipe", "give_back", "accepted", "endpoint", "key", "fence"])}
-),
-locked AS MATERIALIZED (
+)`,
+  // Lock 1: the transactions, in the order of their keys.
+  `locked AS MATERIALIZED (
   SELECT t.app_id, t.reference, t.revision FROM transactions t
   WHERE (t.app_id, t.reference) IN (SELECT app_id, reference FROM step)
   ORDER BY t.app_id, t.reference FOR UPDATE OF t
-),
-applied AS MATERIALIZED (
+)`,
+  // Keeps the steps that were decided against the revision that stands there, one a transaction. All others are Stale, and
+  // everything below writes for the kept ones alone.
+  `applied AS MATERIALIZED (
   SELECT DISTINCT ON (s.app_id, s.reference) s.* FROM step s JOIN locked l ON l.app_id = s.app_id AND l.reference = s.reference
   WHERE l.revision = s.expected_revision ORDER BY s.app_id, s.reference, s.ord
-),
-claim AS MATERIALIZED (
+)`,
+  // Lock 2: the key of the request that this step answers, where the request still holds it.
+  `claim AS MATERIALIZED (
   SELECT k.app_id, k.mode, k.endpoint, k.key, a.ord FROM idempotency_keys k
   JOIN applied a ON k.app_id = a.app_id AND k.mode = a.mode AND k.endpoint = a.endpoint AND k.key = a.key
   WHERE k.state = 'pinned' AND k.fence = a.fence
   ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
-),
--- A failed payout gives its count back to the windows that it was counted in; they never change once it is open.
+)`,
+  // The windows that a failed payout gives its count back to.
+  `-- A failed payout gives its count back to the windows that it was counted in; they never change once it is open.
 given AS MATERIALIZED (
   SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
   FROM applied a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference
   CROSS JOIN LATERAL json_to_recordset(t.counted) AS n(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
   WHERE a.give_back GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
-),
-counter AS MATERIALIZED (
+)`,
+  // Lock 3: those windows. `(SELECT count(*) FROM claim) >= 0` is always true; it makes PostgreSQL take the locks above first. All
+  // statements lock in one order, so that none deadlocks with another.
+  `counter AS MATERIALIZED (
   SELECT c.app_id, c.mode, c.name, c.subject, c.starts_at, c.used, g.amount
   FROM given g JOIN counters c ON c.app_id = g.app_id AND c.mode = g.mode AND c.name = g.name AND c.subject = g.subject
     AND c.starts_at BETWEEN g.starts_at AND g.starts_at
   WHERE (SELECT count(*) FROM claim) >= 0
   ORDER BY c.app_id, c.mode, c.name, c.subject, c.starts_at FOR UPDATE OF c
-),
-uncounted AS (
+)`,
+  // Gives the count back; a window is never below zero.
+  `uncounted AS (
   UPDATE counters c SET used = greatest(l.used - l.amount, 0) FROM counter l
   WHERE c.app_id = l.app_id AND c.mode = l.mode AND c.name = l.name AND c.subject = l.subject AND c.starts_at BETWEEN l.starts_at AND l.starts_at
-),
-line AS MATERIALIZED (
+)`,
+  // The postings of the steps' entries.
+  `line AS MATERIALIZED (
   SELECT a.app_id, a.reference, ${steps.value("slot", "a.ord")} AS slot, a.mode, p.currency, p.account, p.amount, ${steps.value("at", "a.ord")} AS at
   FROM ${lines.rows("p", Object.keys(lineColumns))} JOIN applied a ON a.ord = p.step
-),
-delta AS MATERIALIZED (
+)`,
+  // What the postings change of each position, by account. Accounts that stand for the other side have the opposite sign.
+  `delta AS MATERIALIZED (
   SELECT app_id, mode, currency,
     coalesce(sum(amount) FILTER (WHERE account = 'available'), 0) AS available,
     coalesce(sum(amount) FILTER (WHERE account = 'reserved'), 0) AS reserved,
@@ -88,14 +95,16 @@ delta AS MATERIALIZED (
     coalesce(sum(-amount) FILTER (WHERE account = 'returned'), 0) AS returned,
     coalesce(sum(-amount) FILTER (WHERE account = 'receivable'), 0) AS receivable
   FROM line GROUP BY app_id, mode, currency
-),
-position AS MATERIALIZED (
+)`,
+  // Lock 4: those positions.
+  `position AS MATERIALIZED (
   SELECT p.*, d.available, d.reserved, d.collected, d.paid_out, d.provider_fees, d.fx_in, d.fx_out, d.returned, d.receivable
   FROM delta d JOIN float_positions p ON p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
   WHERE (SELECT count(*) FROM counter) >= 0
   ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
-),
-moved AS (
+)`,
+  // Writes the positions.
+  `moved AS (
   -- Every column comes from the locked row, as in the open statement.
   UPDATE float_positions p SET
     available_minor = l.available_minor + l.available,
@@ -111,8 +120,10 @@ moved AS (
     receivable_minor = l.receivable_minor + l.receivable
   FROM position l WHERE p.app_id = l.app_id AND p.mode = l.mode AND p.currency = l.currency
   RETURNING p.app_id
-),
-written AS (
+)`,
+  // Writes the record at its next revision, and when its provider is asked next. The sealed destination goes once it is not
+  // needed any more, the beneficiary once it was saved or the payout ended.
+  `written AS (
   UPDATE transactions t SET provider = ${steps.value("provider", "a.ord")}, status = ${steps.value("status", "a.ord")},
     needs_review = ${steps.value("needs_review", "a.ord")}, provider_reference = ${steps.value("provider_reference", "a.ord")},
     raw_request = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_request ELSE ${steps.value("raw_request", "a.ord")} END,
@@ -122,8 +133,9 @@ written AS (
     sealed_destination = CASE WHEN a.wipe THEN NULL ELSE t.sealed_destination END
   FROM applied a WHERE t.app_id = a.app_id AND t.reference = a.reference
   RETURNING t.app_id
-),
--- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
+)`,
+  // Saves the beneficiary.
+  `-- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
 befriended AS (
   INSERT INTO beneficiaries (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
     masked_destination, created_at, last_used_at)
@@ -135,40 +147,55 @@ befriended AS (
   WHERE a.accepted AND t.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL
   ORDER BY t.app_id, t.mode, t.party_hash, a.ord
   ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = EXCLUDED.last_used_at
-),
-answered AS (
+)`,
+  // Stores the response under the key: the same request again gets the same bytes.
+  `answered AS (
   UPDATE idempotency_keys k SET state = 'done', answer_status = ${steps.value("answer_status", "c.ord")},
     answer_body = convert_to(${steps.value("answer_body", "c.ord")}, 'UTF8')
   FROM claim c WHERE k.app_id = c.app_id AND k.mode = c.mode AND k.endpoint = c.endpoint AND k.key = c.key
-),
-noted AS (
+)`,
+  // Writes a line of the history, with the digests that `ledger verify` compares.
+  `noted AS (
   INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status, record_digest, event_digest, answer_digest)
   SELECT app_id, reference, ${steps.value("at", "ord")}, ${steps.value("actor", "ord")}, ${steps.value("fact", "ord")}, ${steps.value("note", "ord")},
     ${steps.value("status", "ord")}, ${digests(steps)},
     answer_digest(endpoint, key, ${steps.value("answer_status", "ord")}, convert_to(${steps.value("answer_body", "ord")}, 'UTF8'))
   FROM applied
-),
-journaled AS (
+)`,
+  // Writes the journal entry. Its key is the transaction and a slot, so that no slot is posted twice.
+  `journaled AS (
   INSERT INTO journal (app_id, reference, slot, mode, phase, at)
   SELECT app_id, reference, ${steps.value("slot", "ord")}, mode, ${steps.value("phase", "ord")}, ${steps.value("at", "ord")}
   FROM applied WHERE ${steps.value("slot", "ord")} IS NOT NULL
-),
-posted AS (
+)`,
+  // Writes the postings.
+  `posted AS (
   INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
   SELECT app_id, reference, slot, currency, account, mode, amount, at FROM line
-),
-told AS (
+)`,
+  // Writes the event that tells the tenant, in the same commit as what it tells.
+  `told AS (
   INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
   SELECT app_id, ${steps.value("event_id", "ord")}, mode, ${steps.value("event_type", "ord")}, reference, ${steps.value("event_body", "ord")},
     ${steps.value("at", "ord")}
   FROM applied WHERE ${steps.value("event_id", "ord")} IS NOT NULL
   RETURNING app_id, id, mode, type, created_at
-),
-queued AS (
+)`,
+  // Queues a delivery of it where the tenant's endpoint wants events of this type.
+  `queued AS (
   INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
   SELECT e.app_id, e.id, e.mode, e.id, 'due', e.created_at, e.created_at
   FROM told e JOIN webhook_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode AND w.enabled AND e.type = ANY (w.events)
-)
+)`
+]
+
+/**
+ * Applies a batch of facts, each to exactly the revision that it was decided against. Of two steps on one transaction in a batch only the
+ * first is applied; the other is Stale and is decided again. One row a step comes back: whether it was applied. `refuse_commit` rolls the
+ * whole batch back where a position or a record was not written. Windows are found as in the open statement.
+ */
+export const applyStatement = `
+WITH ${parts.join(",\n")}
 SELECT s.ord, a.ord IS NOT NULL AS applied,
   CASE
     WHEN (SELECT count(*) FROM moved) <> (SELECT count(*) FROM delta) THEN refuse_commit('a position was not moved')
