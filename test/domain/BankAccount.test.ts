@@ -4,21 +4,21 @@ import { isSameHolder, resolvedView } from "../../src/domain/BankAccount.ts"
 
 const same = (a: string, b: string) => isSameHolder(Redacted.make(a), Redacted.make(b))
 
-describe("the holder of a bank account", () => {
-  it("is the same in capitals, without accents, and with the family name first", () => {
+describe("comparing the holder of a bank account with the recipient's name", () => {
+  it("takes two names for the same whatever their case, accents and order", () => {
     expect(same("John Doe", "JOHN DOE")).toBe(true)
     expect(same("Doe, John", "JOHN DOE")).toBe(true)
     expect(same("José  Núñez-Abe", "NUNEZ ABE JOSE")).toBe(true)
   })
 
-  it("is another one where a word is another, missing or more", () => {
+  it("takes two names for different when a word differs, is missing or is added", () => {
     expect(same("Jane Doe", "JOHN DOE")).toBe(false)
     expect(same("John", "JOHN DOE")).toBe(false)
     expect(same("John Doe Ltd", "JOHN DOE")).toBe(false)
     expect(same("John John Doe", "JOHN DOE")).toBe(false)
   })
 
-  it("is shown beside the masked number", () => {
+  it("shows the name beside the masked number", () => {
     const account = { country: "UG", bankCode: "01", accountNumber: Redacted.make("9030001234") }
     expect(resolvedView(account, Redacted.make("JOHN DOE"))).toStrictEqual({
       account_name: "JOHN DOE",

@@ -21,29 +21,29 @@ const trial = (how: CallEnd, at = NOON): Ended => call(how, { isTrial: true, at 
 const failing = (circuit: Circuit, times: number, tenant: AppId | null = null): Circuit =>
   Array.from({ length: times }).reduce<Circuit>((before) => ended(before, call("failed", { tenant }), policy), circuit)
 
-describe("a circuit", () => {
-  it("opens at the last of so many failures in a row", () => {
+describe("a circuit breaker", () => {
+  it("opens after the configured number of failures in a row", () => {
     expect(letsThrough(failing(closedCircuit, 2), NOON)).toBe(true)
     expect(failing(closedCircuit, 3)).toStrictEqual(open)
     expect(letsThrough(open, NOON)).toBe(false)
   })
 
-  it("counts from the beginning after any success", () => {
+  it("starts counting again after a success", () => {
     const recovered = ended(failing(closedCircuit, 2), call("answered"), policy)
     expect(failing(recovered, 2)._tag).toBe("Closed")
   })
 
-  it("lets one call through when its time is up, and no other until that one has ended", () => {
+  it("lets one trial call through after the waiting time, and no other until that one has ended", () => {
     expect(letsThrough(open, NOON + 999)).toBe(false)
     expect(letsThrough(open, NOON + 1_000)).toBe(true)
     expect(letsThrough(begun(open), NOON + 60_000)).toBe(false)
   })
 
-  it("closes when its trial is answered", () => {
+  it("closes when the trial call is answered", () => {
     expect(ended(begun(open), trial("answered"), policy)).toStrictEqual(closedCircuit)
   })
 
-  it("stays open twice as long after each trial that fails, up to a bound", () => {
+  it("doubles the waiting time after each failed trial, up to a bound", () => {
     let circuit: Circuit = open
     const lengths: Array<number> = []
     for (let tries = 0; tries < 7; tries++) {
@@ -53,26 +53,23 @@ describe("a circuit", () => {
     expect(lengths).toStrictEqual([2_000, 4_000, ...Array<number>(5).fill(LONGEST_OPEN_MS)])
   })
 
-  it("is never open for less than it is set to, however long that is", () => {
+  it("never waits less than the configured time, even where that is more than the bound", () => {
     const long = { failures: 1, openMs: 60_000 }
     const first = ended(closedCircuit, call("failed"), long)
     expect(ended(begun(first), trial("failed"), long)).toStrictEqual(first)
   })
 
-  it("may be tried at once by the next when whoever tried it went away", () => {
+  it("allows the next trial at once when the caller of the last one went away", () => {
     expect(letsThrough(ended(begun(open), trial("abandoned", NOON + 2_000), policy), NOON + 2_000)).toBe(true)
   })
 
-  it.each<CallEnd>(["answered", "failed", "abandoned"])(
-    "does not listen to a call of before that ends %s while it is open",
-    (end) => {
-      expect(ended(open, call(end), policy)).toBe(open)
-      const halfOpen = begun(open)
-      expect(ended(halfOpen, call(end), policy)).toBe(halfOpen)
-    }
-  )
+  it.each<CallEnd>(["answered", "failed", "abandoned"])("ignores the end (%s) of a call that began before it opened", (end) => {
+    expect(ended(open, call(end), policy)).toBe(open)
+    const halfOpen = begun(open)
+    expect(ended(halfOpen, call(end), policy)).toBe(halfOpen)
+  })
 
-  it("is not opened by one tenant alone, however often its calls fail, and is by two", () => {
+  it("is not opened by the failures of one tenant, and is opened by those of two", () => {
     const [one, two] = [AppId.make("one"), AppId.make("two")]
     const half = failing(closedCircuit, 1_000, one)
     expect(half._tag).toBe("Closed")
@@ -80,7 +77,7 @@ describe("a circuit", () => {
     expect(failing(ended(half, call("answered", { tenant: two }), policy), 1, two)._tag).toBe("Closed")
   })
 
-  it("is never opened by one tenant alone, whatever it is set to", () =>
+  it("is never opened by one tenant alone, whatever the settings", () =>
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 200 }), (failures, times) => {
         const set = { failures, openMs: 1_000 }
@@ -90,7 +87,7 @@ describe("a circuit", () => {
       })
     ))
 
-  it("is tried first by a tenant whose own calls do not fail, and by another one where none comes", () => {
+  it("prefers a tenant without failures for the trial, and takes another one where none comes", () => {
     const own: Circuit = { _tag: "Open", until: NOON, forMs: 1_000 }
     const isLet = (mine: Circuit, at: number) => letsBothThrough({ shared: open, own: mine }, at)
     expect(isLet(closedCircuit, NOON + 1_000)).toBe(true)
@@ -100,7 +97,7 @@ describe("a circuit", () => {
     expect(letsBothThrough({ shared: closedCircuit, own }, NOON)).toBe(true)
   })
 
-  it("opens if and only if so many failures came in a row, whatever else came", () =>
+  it("opens if and only if the configured number of failures came in a row", () =>
     fc.assert(
       fc.property(fc.array(fc.constantFrom<CallEnd>("answered", "failed", "abandoned")), (ends) => {
         let circuit: Circuit = closedCircuit

@@ -52,8 +52,8 @@ const reopening: { readonly [C in keyof typeof cases]: { readonly [O in (typeof 
   "unsent exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: [...anySuccess, ...underWay] }
 }
 
-describe("after a person's ruling", () => {
-  it.each(rulings)("that a %s is %s, these words bring it back where nobody had said them before", (name, outcome) => {
+describe("what the provider says after a person's ruling", () => {
+  it.each(rulings)("reopens a %s ruled %s for a contradiction that nobody had said before", (name, outcome) => {
     const record = ruled(cases[name], outcome)
     const back = keysOf(words).filter((word) => {
       const fact = words[word]
@@ -63,7 +63,7 @@ describe("after a person's ruling", () => {
   })
 
   it.each(rulings)(
-    "that a %s is %s, nothing that was said before it brings it back, however often it is repeated",
+    "does not reopen a %s ruled %s for anything that was said before the ruling, however often it is repeated",
     (name, outcome) => {
       for (const [word, fact] of Object.entries(words)) {
         const heard = told({ ...cases[name], needsReview: false }, fact)
@@ -82,7 +82,7 @@ describe("after a person's ruling", () => {
     }
   )
 
-  it("a record that the provider settles by its own word after all is as if nobody had ruled", () => {
+  it("makes a record that the provider settles itself as if nobody had ruled", () => {
     const failed = ruled(cases["pending collection"], "failed")
     const late = told(failed, facts(10_000n).Succeeded).next
     expect(late).toMatchObject({ status: "successful", lateSuccess: true, needsReview: false })
@@ -90,7 +90,7 @@ describe("after a person's ruling", () => {
     expect(told(late, facts(10_000n).Refused).next.needsReview).toBe(true)
   })
 
-  it.each(rulings)("that a %s is %s, no late question is due at once", (name, outcome) => {
+  it.each(rulings)("schedules no late question at once for a %s ruled %s", (name, outcome) => {
     // Five hours after it was closed, one late question was put.
     const at = NOON + 5 * HOUR
     const record = ruled({ ...cases[name], asked: 1 }, outcome, at)
@@ -98,15 +98,15 @@ describe("after a person's ruling", () => {
     expect(next === null || next > at).toBe(true)
   })
 
-  it("a payout that came to be successful by it is asked for as late as any other", () => {
+  it("asks about a payout ruled successful as late as about any other", () => {
     const at = NOON + 5 * HOUR
     const { asked, completedAt } = ruled({ ...cases["failed payout"], asked: 1 }, "successful", at)
     expect([asked, completedAt]).toStrictEqual([0, at])
   })
 })
 
-describe("what contradicts a record", () => {
-  it("keeps no more words than a bound, whatever a provider says", () => {
+describe("the list of answers that contradicted a record", () => {
+  it("is bounded, whatever a provider says", () => {
     let record: Any = payout()
     for (let amount = 1n; amount < 100n; amount++) record = told(record, facts(amount).Succeeded).next
     expect(record.said?.length).toBe(16)
@@ -115,7 +115,7 @@ describe("what contradicts a record", () => {
   })
 
   it.each(["Accepted", "StillPending"] as const)(
-    "opens a review where what was taken for never sent is %s after all, whatever its failure is called",
+    "opens a review when a transaction that counted as never sent is %s after all, whatever its failure code",
     (name) => {
       for (const given of [payout(), collection()]) {
         const { next: unsent } = decide(given, facts(10_000n).NotSent, "reconciler", TOLD_AT)
@@ -133,7 +133,7 @@ describe("what contradicts a record", () => {
   it.each([
     ["payout", payout({ status: "successful" }), 10_000n],
     ["collection", collection({ status: "successful", observedAmount: minor(50_000n), observedCurrency: "UGX" }), 50_000n]
-  ])("brings a successful %s to a person when the provider names other figures later", (_, given, amount) => {
+  ])("opens a review of a successful %s when the provider later names other figures", (_, given, amount) => {
     const says = (fact: Partial<Extract<Fact, { _tag: "Succeeded" }>>) =>
       decide(given, { ...facts(amount).Succeeded, ...fact }, "callback", TOLD_AT).next.needsReview
     expect([

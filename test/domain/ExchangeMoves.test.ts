@@ -91,15 +91,15 @@ const table: { readonly [S in keyof typeof states]: { readonly [F in Fact["_tag"
 const names = ["pending", "successful", "failed", "never sent", "ruled failed", "long failed"] as const
 const given = Object.values(facts)
 
-describe("the table of an exchange's moves", () => {
-  it("has a case for every fact that a provider can tell about an exchange", () => {
+describe("the table of status changes of an exchange", () => {
+  it("has a case for every fact that a provider can report", () => {
     // What belongs to a payer's code, or to a change of providers, never comes near an exchange.
     const others = Object.keys(Fact.cases).filter((name) => !(name in facts))
     expect(others.toSorted()).toStrictEqual(["Charged", "CodeSent", "Rerouted", "WrongCode"])
   })
 
   it.each(names.flatMap((state) => given.map((fact) => [state, fact._tag, fact] as const)))(
-    "a %s exchange that hears %s",
+    "applies to a %s exchange the fact %s",
     (state, name, fact) => {
       const { entry, event, next } = decideExchange(exchange(states[state]), fact, LATER)
       expect([next.status, entry?.phase ?? null, event, next.needsReview]).toStrictEqual(
@@ -121,7 +121,7 @@ describe("the table of an exchange's moves", () => {
     }
   })
 
-  it("opens a review where the provider says later that it brought something else", () => {
+  it("opens a review when the provider later reports another amount bought", () => {
     const made = exchange({ status: "successful" })
     const looksAt = (fact: Fact) => decideExchange(made, fact, LATER).next.needsReview
     expect([looksAt(succeeded), looksAt(brought(174_324n, "1743.24")), looksAt(brought(17_432n, "174.32"))]).toStrictEqual([
@@ -141,7 +141,7 @@ describe("the table of an exchange's moves", () => {
     }
   })
 
-  it("moves the source out and the destination in", () => {
+  it("debits the source currency and credits the destination currency", () => {
     expect(decideExchange(exchange(), brought(174_324n, "1743.2432432"), LATER).entry?.postings).toStrictEqual([
       { currency: "UGX", account: "reserved", amount: -50_000n },
       { currency: "UGX", account: "fx_out", amount: 50_000n },
@@ -150,7 +150,7 @@ describe("the table of an exchange's moves", () => {
     ])
   })
 
-  it("books what the exchange brought and not what was quoted, and keeps the provider's figure", () => {
+  it("books the amount that was really bought, not the quoted one, and keeps the provider's figure", () => {
     const { next } = decideExchange(exchange(), brought(174_000n, "1740.0099"), LATER)
     expect(next).toMatchObject({ status: "successful", destinationAmount: 174_000n, rawDestinationAmount: "1740.0099" })
   })
@@ -158,7 +158,7 @@ describe("the table of an exchange's moves", () => {
   it.each([
     ["one percent above", brought(176_067n, "1760.67")],
     ["one percent below", brought(172_581n, "1725.81")]
-  ])("books what lies within %s the quote", (_, fact) => {
+  ])("books an amount that is up to %s the quote", (_, fact) => {
     expect(decideExchange(exchange(), fact, LATER).next).toMatchObject({
       status: "successful",
       destinationAmount: fact.exchanged.amount,
@@ -166,7 +166,7 @@ describe("the table of an exchange's moves", () => {
     })
   })
 
-  it("books a floor that fell otherwise, however small the exchange is", () => {
+  it("books an amount that the provider rounded otherwise, however small the exchange is", () => {
     const small = exchange({ destinationAmount: minor(3n), rawDestinationAmount: "0.0399" })
     expect(decideExchange(small, brought(2n, "0.0299"), LATER).next).toMatchObject({
       status: "successful",
@@ -174,7 +174,7 @@ describe("the table of an exchange's moves", () => {
     })
   })
 
-  it("lets the quoted amount stand where nobody says what it brought", () => {
+  it("books the quoted amount when the provider does not say what was bought", () => {
     expect(decideExchange(exchange(), succeeded, LATER).next).toMatchObject({ destinationAmount: 174_324n })
   })
 
@@ -187,12 +187,12 @@ describe("the table of an exchange's moves", () => {
     ["a tenth of the quote", brought(17_432n, "174.32")],
     ["more than one percent above the quote", brought(176_068n, "1760.68")],
     ["more than one percent below the quote", brought(172_580n, "1725.80")]
-  ])("books nothing for %s: a person looks", (_, fact) => {
+  ])("books nothing for %s, and opens a review", (_, fact) => {
     const { entry, next } = decideExchange(exchange(), fact, LATER)
     expect([entry, next.status, next.needsReview]).toStrictEqual([null, "pending", true])
   })
 
-  it("never believes 'never sent' of what the provider gave a handle to", () => {
+  it("never believes 'never sent' once the provider has given its own reference", () => {
     const tracked = exchange({ providerReference: "P1" })
     expect(decideExchange(tracked, { _tag: "NotSent", note: "" }, LATER)).toStrictEqual({
       next: tracked,

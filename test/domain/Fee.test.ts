@@ -7,7 +7,7 @@ import { LARGEST_AMOUNT, type MinorUnits, minor, ZERO } from "../../src/domain/M
 
 const flat = (fee: bigint) => (_amount: MinorUnits) => Effect.succeed({ fee: minor(fee) })
 
-describe("a payout that deducts its fee from the amount", () => {
+describe("a payout that deducts the fee from the amount", () => {
   it.effect("nets 9,000 of 10,000 by momo with a fee of 1,000", () =>
     Effect.gen(function* () {
       expect(yield* largestWithin(minor(10_000n), minor(500n), flat(1_000n))).toMatchObject({
@@ -26,7 +26,7 @@ describe("a payout that deducts its fee from the amount", () => {
     })
   )
 
-  it.effect("sends all of the largest budget where nothing is charged", () =>
+  it.effect("sends all of the largest amount when no fee is charged", () =>
     Effect.gen(function* () {
       expect(yield* largestWithin(minor(LARGEST_AMOUNT), ZERO, flat(0n))).toMatchObject({
         amount: LARGEST_AMOUNT,
@@ -35,7 +35,7 @@ describe("a payout that deducts its fee from the amount", () => {
     })
   )
 
-  it("sends the largest amount that fits, for every fee that rises in steps", () => {
+  it("sends the largest amount that fits, for every stepwise fee", () => {
     const steps = fc.array(fc.record({ from: fc.integer({ min: 0, max: 3_000 }), more: fc.integer({ min: 0, max: 400 }) }), {
       maxLength: 4
     })
@@ -64,7 +64,7 @@ describe("a payout that deducts its fee from the amount", () => {
     )
   })
 
-  it.effect("sends nothing when the fee eats it all", () =>
+  it.effect("sends nothing when the fee takes the whole amount", () =>
     Effect.gen(function* () {
       expect(yield* largestWithin(minor(100n), ZERO, flat(100n))).toMatchObject({ reachesFloor: false })
     })

@@ -7,8 +7,8 @@ import { collection, payout } from "../support/SampleTransactions.ts"
 
 const HOUR = 3_600_000
 
-describe("of what a provider says of a record that a person ruled on,", () => {
-  it("a word is known beside all that was known to earlier rulings", () => {
+describe("what a person's ruling already took into account", () => {
+  it("includes everything that earlier rulings took into account", () => {
     const refused = told({ ...cases["successful payout"], needsReview: false }, facts(10_000n).Refused).next
     const once = ruled(refused, "successful")
     const twice = ruled(told(once, facts(9_000n).Succeeded).next, "successful")
@@ -16,7 +16,7 @@ describe("of what a provider says of a record that a person ruled on,", () => {
     expect(told(twice, facts(8_000n).Succeeded).next.needsReview).toBe(true)
   })
 
-  it("the word that closed a record is known to a ruling against it", () => {
+  it("includes the answer that closed the record", () => {
     // It succeeded by its own word, was refused, and was ruled failed.
     const paid = told(payout(), facts(10_000n).Succeeded).next
     const refused = told(paid, facts(10_000n).Refused).next
@@ -24,7 +24,7 @@ describe("of what a provider says of a record that a person ruled on,", () => {
     expect(told(ruled(refused, "failed"), facts(10_000n).Succeeded).next.needsReview).toBe(false)
   })
 
-  it("what contradicts it and came after the case was opened opens it again, once", () => {
+  it("leaves out a contradiction that came after the case was opened: it reopens the case, once", () => {
     const { Returned, StillPending, Succeeded } = facts(10_000n)
     for (const given of [cases["unsent payout"], cases["unsent exchange"]]) {
       let record = told({ ...given, needsReview: false }, StillPending).next
@@ -40,7 +40,7 @@ describe("of what a provider says of a record that a person ruled on,", () => {
     expect(told(ruled(told(refused, Returned).next, "successful"), Returned).next.needsReview).toBe(true)
   })
 
-  it("what was said before nobody could say any more is known to it", () => {
+  it("includes what was said before the questions ended", () => {
     const asked = toBeReviewed(told(payout(), facts(10_000n).StillPending).next, TOLD_AT)
     expect([asked.needsReview, asked.version]).toStrictEqual([true, payout().version + 1])
     expect(told(ruled(asked, "failed"), facts(10_000n).StillPending).next.needsReview).toBe(false)
@@ -49,13 +49,13 @@ describe("of what a provider says of a record that a person ruled on,", () => {
     })
   })
 
-  it("what agrees with it is known to it, with the record's figures and no others", () => {
+  it("includes an answer that agrees with it, with the record's amounts and no others", () => {
     const refused = told({ ...cases["successful payout"], needsReview: false }, facts(10_000n).Refused).next
     const heard = [facts(10_000n).Succeeded, facts(9_000n).Succeeded].reduce((record, fact) => told(record, fact).next, refused)
     expect(ruled(heard, "successful").ruling?.known).toStrictEqual(["failed", "succeeded 10000 UGX"])
   })
 
-  it("a word that agrees with it makes what contradicts it news again", () => {
+  it("makes a contradiction news again after an answer that agrees", () => {
     const { Refused, Succeeded } = facts(10_000n)
     let record = ruled(told({ ...cases["failed payout"], needsReview: false }, Succeeded).next, "failed")
     expect(told(record, Succeeded).next.needsReview).toBe(false)
@@ -70,7 +70,7 @@ describe("of what a provider says of a record that a person ruled on,", () => {
     expect([other.needsReview, other.ruling?.known]).toStrictEqual([true, ["failed"]])
   })
 
-  it("two equal parts of a return at different times are two words, and one without a time is one", () => {
+  it("counts equal partial returns at different times as two answers, and those without a time as one", () => {
     const { Returned } = facts(4_000n)
     const [one, two] = [Returned, { ...Returned, at: TOLD_AT + HOUR }]
     const record = ruled(told({ ...cases["successful collection"], needsReview: false }, one).next, "successful")

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { LONGEST_RAW_BYTES, maskedProviderCall, maskedText } from "../../src/domain/Masking.ts"
 import { masked, maskedDestination } from "../../src/domain/Party.ts"
 
-describe("a mask", () => {
+describe("the mask of a number, name or address", () => {
   it.each([
     ["256772123456", "••••3456"],
     ["janedoe", "••••doe"],
@@ -11,11 +11,11 @@ describe("a mask", () => {
     ["jane.doe@mail.example", "••••.doe"],
     ["jo@mail.example", "••••o"],
     ["j@mail.example", "••••"]
-  ])("of %s is %s", (value, expected) => {
+  ])("shows %s as %s", (value, expected) => {
     expect(masked(value)).toBe(expected)
   })
 
-  it("shows the same of an address wherever it stands", () => {
+  it("shows the same characters of an address wherever it appears", () => {
     const address = "jane.doe@mail.example"
     const shown = "••••.doe"
     expect(maskedText(`pay ${address} now`)).toBe(`pay ${shown} now`)
@@ -25,19 +25,19 @@ describe("a mask", () => {
   })
 })
 
-describe("what is kept of a money call", () => {
-  it("keeps no code by which a payer authorises, in either spelling", () => {
+describe("the stored request and response of a provider call", () => {
+  it("keep no code by which a payer authorises, in either spelling", () => {
     for (const name of ["preAuthorisationCode", "pre_authorization_code", "authorization"])
       expect(maskedProviderCall(JSON.stringify({ [name]: "123456" }), null).request).toBe(JSON.stringify({ [name]: "[removed]" }))
   })
 
-  it("keeps the last four digits of a number, however it is written", () => {
+  it("keep the last four digits of a number, however it is written", () => {
     for (const number of ["256772123456", "+256 772 123 456", "0772-123-456", "(0772) 123456", "0772.123.456"])
       expect(maskedText(`to ${number}!`)).toBe("to ••••3456!")
     expect(maskedText("order 123456 of 2026-11-21T08:00:00.000Z")).toBe("order 123456 of 2026-11-21T08:00:00.000Z")
   })
 
-  it("masks numbers, names and addresses, removes what opens anything, and leaves the money as it was written", () => {
+  it("mask numbers, names and addresses, remove credentials, and leave amounts as they were written", () => {
     const { request } = maskedProviderCall(
       JSON.stringify({
         token: "quote-token-1",
@@ -65,7 +65,7 @@ describe("what is kept of a money call", () => {
     })
   })
 
-  it("masks what the request said about a person wherever the answer repeats it", () => {
+  it("mask a person's data from the request wherever the response repeats it", () => {
     const { response } = maskedProviderCall(
       JSON.stringify({ bankAccountName: "Josephine Akello" }),
       JSON.stringify({ message: "Paid to JOSEPHINE AKELLO on 256772123456", session: "s3cr3t", id: 256772123456 })
@@ -73,12 +73,12 @@ describe("what is kept of a money call", () => {
     expect(JSON.parse(response ?? "")).toEqual({ message: "Paid to ••••ello on ••••3456", session: "[removed]", id: "••••3456" })
   })
 
-  it("masks a text that is not JSON", () => {
+  it("mask a text that is not JSON", () => {
     const { response } = maskedProviderCall("{}", "token=abc.def msisdn: 256772123456 name=Josephine jo@example.test\u0000")
     expect(response).toBe("token=[removed] msisdn: ••••3456 name=••••hine ••••o")
   })
 
-  it("is bounded in bytes", () => {
+  it("are bounded in bytes", () => {
     const { request, response } = maskedProviderCall(JSON.stringify({ note: "é".repeat(20_000) }), "x".repeat(100_000))
     const deep = maskedProviderCall("{}", "[".repeat(30_000) + "]".repeat(30_000)).response
     for (const kept of [request, response ?? "", deep ?? ""]) {

@@ -17,8 +17,8 @@ const currencies = Object.keys(exponents).filter(isCurrency)
 const anyCurrency = fc.constantFrom(...currencies)
 const anyAmount = fc.bigInt({ min: 0n, max: LARGEST_AMOUNT }).map(minor)
 
-describe("money", () => {
-  it("comes back from a provider's decimal exactly as it went out, for every currency and amount", () => {
+describe("an amount of money", () => {
+  it("survives the way to a provider's decimal and back unchanged, for every currency and amount", () => {
     fc.assert(
       fc.property(anyCurrency, anyAmount, (currency, amount) => {
         expect(fromDecimal(toDecimal(amount, currency), currency)).toStrictEqual(Result.succeed(amount))
@@ -26,13 +26,13 @@ describe("money", () => {
     )
   })
 
-  it("never rounds a decimal that is finer than the currency", () => {
+  it("is refused, not rounded, when a decimal is finer than the currency", () => {
     expect(fromDecimal("0.025828573078999998", "USD")).toStrictEqual(Result.fail("inexact"))
     expect(fromDecimal("1.5", "UGX")).toStrictEqual(Result.fail("inexact"))
     expect(fromDecimal("3200.00", "UGX")).toStrictEqual(Result.succeed(minor(3200n)))
   })
 
-  it("holds a finer fee rounded up and books a finer exchange rounded down", () => {
+  it("is rounded up for a fee that is held, and down for an exchange that is booked", () => {
     expect(fromDecimalUp("0.291", "KES")).toStrictEqual(Result.succeed(minor(30n)))
     expect(fromDecimalUp("0.29", "KES")).toStrictEqual(Result.succeed(minor(29n)))
     expect(fromDecimalDown("3.1007201981367", "KES")).toStrictEqual(Result.succeed(minor(310n)))
@@ -45,14 +45,14 @@ describe("money", () => {
     }
   )
 
-  it("knows a decimal that is beyond the largest amount, whatever its exponent", () => {
+  it("is recognised as too large, whatever the exponent of the decimal", () => {
     expect(isBeyond("9007199254740991.999", "UGX")).toBe(false)
     expect(isBeyond("9007199254740992", "UGX")).toBe(true)
     expect(isBeyond("90071992547409.91", "KES")).toBe(false)
     expect(isBeyond("90071992547409.92", "KES")).toBe(true)
   })
 
-  it("is written as a JSON integer, whatever its size", () => {
+  it("is written as a JSON integer of any size", () => {
     fc.assert(
       fc.property(anyAmount, (amount) => {
         expect(json({ amount_minor: amount })).toBe(`{"amount_minor":${amount}}`)
@@ -60,7 +60,7 @@ describe("money", () => {
     )
   })
 
-  it("leaves a tenant's own JSON as it came", () => {
+  it("does not change the numbers in a tenant's metadata", () => {
     const text = '{"order":12345678901234567890,"b":1.10,"a":null}'
     expect(json({ metadata: new RawJson(text) })).toBe(`{"metadata":${text}}`)
   })

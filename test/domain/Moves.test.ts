@@ -95,27 +95,30 @@ const keysOf = <T extends object>(table: T): ReadonlyArray<keyof T & string> =>
 const pairs = <S extends string>(states: ReadonlyArray<S>) =>
   states.flatMap((state) => names.map((name) => [state, name] as const))
 
-describe("the table of moves", () => {
-  it.each(pairs(keysOf(payoutTable)))("a %s payout that hears %s", (state, name) => {
+describe("the table of status changes of a payout and a collection", () => {
+  it.each(pairs(keysOf(payoutTable)))("applies to a %s payout the fact %s", (state, name) => {
     const given = payout(payoutStates[state])
     expect(outcome(given, facts(10_000n)[name])).toStrictEqual(payoutTable[state][name] ?? stays(given.status))
   })
 
-  it.each(pairs(keysOf(collectionTable)))("a %s collection that hears %s", (state, name) => {
+  it.each(pairs(keysOf(collectionTable)))("applies to a %s collection the fact %s", (state, name) => {
     const given = collection(collectionStates[state])
     expect(outcome(given, facts(50_000n)[name])).toStrictEqual(collectionTable[state][name] ?? stays(given.status))
   })
 
   // A tenant tells two answers of one record apart by it.
-  it.each(pairs(keysOf(payoutTable)))("a %s payout that hears %s has another version if it looks otherwise", (state, name) => {
-    for (const needsReview of [false, true]) {
-      for (const fact of [facts(10_000n)[name], facts(9_000n)[name], facts(20_000n)[name]])
-        expect(versionOf(payout({ ...payoutStates[state], needsReview }), fact)).toBe(true)
+  it.each(pairs(keysOf(payoutTable)))(
+    "raises the version of a %s payout on the fact %s if and only if its view changes",
+    (state, name) => {
+      for (const needsReview of [false, true]) {
+        for (const fact of [facts(10_000n)[name], facts(9_000n)[name], facts(20_000n)[name]])
+          expect(versionOf(payout({ ...payoutStates[state], needsReview }), fact)).toBe(true)
+      }
     }
-  })
+  )
 
   it.each(pairs(keysOf(collectionTable)))(
-    "a %s collection that hears %s has another version if it looks otherwise",
+    "raises the version of a %s collection on the fact %s if and only if its view changes",
     (state, name) => {
       for (const needsReview of [false, true]) {
         for (const fact of [facts(50_000n)[name], facts(49_000n)[name], facts(60_000n)[name]])
@@ -150,10 +153,13 @@ describe("the table of moves", () => {
     expect(entry?.postings).toContainEqual({ currency: "UGX", account: "available", amount: 100n })
   })
 
-  it.each([minor(9_999n), minor(10_001n)])("moves nothing on a success of another amount (%d): a person looks", (amount) => {
-    const { entry, event, next } = decide(payout(), { ...facts(10_000n).Succeeded, amount }, "callback", LATER)
-    expect([next.status, next.needsReview, entry, event]).toStrictEqual(["pending", true, null, null])
-  })
+  it.each([minor(9_999n), minor(10_001n)])(
+    "books nothing on a success with another amount (%d), and opens a review",
+    (amount) => {
+      const { entry, event, next } = decide(payout(), { ...facts(10_000n).Succeeded, amount }, "callback", LATER)
+      expect([next.status, next.needsReview, entry, event]).toStrictEqual(["pending", true, null, null])
+    }
+  )
 
   describe("a collection that waits for a code", () => {
     const code = { _tag: "otp", pinId: "VE1", message: "the code", expiresAt: LATER } as const
@@ -167,38 +173,38 @@ describe("the table of moves", () => {
       Expired: ["expired", null, "collection.expired", false],
       Returned: ["requires_action", null, null, true]
     }
-    it.each(names)("that hears %s", (name) => {
+    it.each(names)("applies the fact %s", (name) => {
       expect(outcome(waiting, facts(50_000n)[name])).toStrictEqual(expected[name] ?? stays("requires_action"))
     })
 
-    it("waits on with the same code after a wrong one", () => {
+    it("still waits for the same code after a wrong one", () => {
       expect(decide(waiting, facts(50_000n).WrongCode, "request", LATER).next).toStrictEqual(waiting)
     })
 
-    it("has the window of a charge once it may have been placed", () => {
+    it("gets the expiry of a charge once the charge may have been placed", () => {
       const { next } = decide(waiting, facts(50_000n).Charged, "request", LATER)
       expect(next).toMatchObject({ nextAction: null, expiresAt: LATER + 900_000, version: 2 })
     })
   })
 
-  it("credits a late success once and says that it was late", () => {
+  it("credits a late success once and marks it as late", () => {
     const { next } = decide(collection({ status: "expired" }), facts(50_000n).Succeeded, "reconciler", LATER)
     expect(next.kind === "collection" && next.lateSuccess).toBe(true)
     expect(decide(next, facts(50_000n).Succeeded, "callback", LATER).entry).toBeNull()
   })
 
-  it("never believes 'never sent' of what the provider gave a handle to", () => {
+  it("never believes 'never sent' once the provider has given its own reference", () => {
     const given = payout({ providerReference: "P1" })
     expect(decide(given, facts(10_000n).NotSent, "reconciler", LATER)).toStrictEqual({ next: given, entry: null, event: null })
   })
 
-  it("never believes 'never sent' of a charge whose page the payer may still open", () => {
+  it("never believes 'never sent' while the payer may still open the payment page", () => {
     const nextAction = { _tag: "redirect", redirectUrl: "https://pay.example/1", message: "", expiresAt: LATER } as const
     const given = collection({ status: "requires_action", nextAction })
     expect(decide(given, facts(50_000n).NotSent, "reconciler", LATER)).toStrictEqual({ next: given, entry: null, event: null })
   })
 
-  it("shows what was observed when a charge brought another amount", () => {
+  it("shows the observed amount when a charge brought another amount", () => {
     const { next } = decide(collection(), { ...facts(50_000n).Succeeded, amount: minor(49_000n) }, "callback", LATER)
     expect(next).toMatchObject({ status: "pending", needsReview: true, observedAmount: 49_000n, observedCurrency: "UGX" })
   })

@@ -32,14 +32,14 @@ describe("reconciliation", () => {
     [collection({ status: "failed" }), ["failed", "absent"]],
     [collection({ status: "expired" }), ["failed", "absent"]]
   ]
-  it.each(rows)("agrees on a state only where both say the same: %#", (record, agrees) => {
+  it.each(rows)("finds states equal only where both sides say the same: %#", (record, agrees) => {
     for (const line of [theirs("pending"), theirs("successful"), theirs("failed"), theirs("returned"), absent]) {
       const expected = agrees.includes(line.status) ? [] : [line.status === "absent" ? "missing_there" : "state"]
       expect(differences(record, line).map(({ kind }) => kind)).toEqual(expected)
     }
   })
 
-  it("names amount, currency and fee to the minor unit, and only of what moved", () => {
+  it("compares amount, currency and fee to the minor unit, and only where money moved", () => {
     const same = { amount: minor(10_000n), currency: "UGX", fee: minor(1_000n) }
     expect(found(paid, theirs("successful", same))).toEqual([])
     expect(found(paid, theirs("successful", { ...same, fee: minor(1_001n) }))).toEqual([["fee", "1000", "1001"]])
@@ -50,7 +50,7 @@ describe("reconciliation", () => {
     expect(found(payout({ status: "failed" }), theirs("failed", { ...same, amount: minor(1n) }))).toEqual([])
   })
 
-  it("says what they say of a state that differs", () => {
+  it("reports both states where they differ", () => {
     const line = theirs("successful", { amount: minor(10_000n), currency: "UGX" })
     expect(found(payout(), line)).toEqual([["state", "pending 10000 UGX", "successful 10000 UGX"]])
     expect(found(payout(), absent)).toEqual([["missing_there", "pending 10000 UGX", "absent"]])

@@ -13,8 +13,8 @@ const rerouted = (fee: bigint | null): Fact => ({
 })
 const succeeded: Fact = { _tag: "Succeeded", providerReference: "P1", amount: null, currency: null, fee: null, note: "" }
 
-describe("a transaction that goes to another provider", () => {
-  it("keeps all that was reserved, shows the other's fee, and tells nobody by an event", () => {
+describe("a transaction that fails over to another provider", () => {
+  it("keeps its reservation, shows the new provider's fee, and writes no event", () => {
     const given = payout({ asked: 2, notFound: 1 })
     expect(decide(given, rerouted(900n), "request", LATER)).toStrictEqual({
       next: { ...given, provider: "other", fees: 900n, version: 2, updatedAt: LATER, asked: 0, notFound: 0 },
@@ -23,14 +23,14 @@ describe("a transaction that goes to another provider", () => {
     })
   })
 
-  it("costs its tenant what the other one quoted, also where nobody names a fee in the end", () => {
+  it("costs the fee that the new provider quoted, also where its answer names none", () => {
     const { next } = decide(payout(), rerouted(900n), "request", LATER)
     const { entry, next: settled } = decide(next, succeeded, "callback", LATER)
     expect(settled).toMatchObject({ status: "successful", provider: "other", fees: 900n })
     expect(entry?.postings).toContainEqual({ account: "available", currency: "UGX", amount: 100n })
   })
 
-  it("never costs more than was held", () => {
+  it("never costs more than was reserved", () => {
     expect(decide(payout(), rerouted(1_100n), "request", LATER).next).toMatchObject({ fees: 1_000n })
   })
 
@@ -46,12 +46,12 @@ describe("a transaction that goes to another provider", () => {
       "a charge that waits for a code",
       collection({ status: "requires_action", nextAction: { _tag: "otp", pinId: "V1", message: "", expiresAt: LATER } })
     ]
-  ])("is never %s", (_, given) => {
+  ])("does nothing for %s", (_, given) => {
     expect(decide(given, rerouted(900n), "request", LATER)).toStrictEqual({ next: given, entry: null, event: null })
   })
 
   it.each(["pending", "requires_action"] as const)(
-    "may be a charge that is %s and that nobody was told to go on with",
+    "may be a charge that is %s, as long as its payer was told nothing",
     (status) => {
       const given = collection({ status })
       expect(decide(given, rerouted(null), "request", LATER).next).toStrictEqual({

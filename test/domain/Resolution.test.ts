@@ -55,8 +55,8 @@ const exchange: Exchange = {
   notFound: 0
 }
 
-describe("a person's resolution of a payout", () => {
-  it("settles or releases one that is open", () => {
+describe("a person's ruling on a payout", () => {
+  it("settles or releases an open payout", () => {
     expect(what(resolvePayout(payout(review), say("successful", undefined, 700n), NOON))).toEqual([
       "successful",
       false,
@@ -73,7 +73,7 @@ describe("a person's resolution of a payout", () => {
     ])
   })
 
-  it("pays what was really sent, never more than was held", () => {
+  it("books what was really sent, never more than was reserved", () => {
     const sent = resolvePayout(payout(review), say("successful", 10_500n, 900n), NOON)
     expect(what(sent)).toMatchObject({
       3: { reserved: -11_000n, paid_out: 10_500n, provider_fees: 500n, drift: 400n, pool: -400n }
@@ -82,13 +82,13 @@ describe("a person's resolution of a payout", () => {
     expect(resolvePayout(payout(review), say("successful", 11_001n), NOON)).toContain("no more than that")
   })
 
-  it("never gives back more than was sent: what was returned before counts", () => {
+  it("never gives back more than was sent, earlier returns included", () => {
     const returned = { amount: minor(10_000n), at: NOON, reason: "account closed" }
     const paid = payout({ ...review, status: "successful", returned })
     expect(resolvePayout(paid, say("successful", 5_000n), NOON)).toContain("came back")
   })
 
-  it("corrects one that failed and was delivered after all, and returns one that succeeded and was not", () => {
+  it("corrects a failed payout that was delivered, and returns a successful one that was not", () => {
     const failed = payout({ ...review, status: "failed", fees: minor(0n), completedAt: NOON - 1 })
     expect(what(resolvePayout(failed, say("successful"), NOON))).toEqual([
       "successful",
@@ -111,8 +111,8 @@ describe("a person's resolution of a payout", () => {
   })
 })
 
-describe("a person's resolution of a collection", () => {
-  it("credits what came in, also where it is not what was asked for", () => {
+describe("a person's ruling on a collection", () => {
+  it("credits the amount that came in, also where it is not the requested one", () => {
     const short = collection({ ...review, observedAmount: minor(40_000n), observedCurrency: "UGX" })
     const ruling = resolveCollection(short, say("successful", undefined, 600n), NOON)
     expect(what(ruling)).toEqual([
@@ -126,7 +126,7 @@ describe("a person's resolution of a collection", () => {
     expect(resolveCollection({ ...short, observedCurrency: "KES" }, say("successful"), NOON)).toContain("--amount-minor")
   })
 
-  it("says that a success after the end was late, and fails what never was", () => {
+  it("marks a success after the end as late, and fails a collection that never happened", () => {
     expect(resolveCollection(collection({ ...review, status: "expired" }), say("successful"), NOON)).toMatchObject({
       next: { lateSuccess: true }
     })
@@ -139,7 +139,7 @@ describe("a person's resolution of a collection", () => {
     ])
   })
 
-  it("debits one that was reversed by a correction, and what the float lacks becomes a receivable", () => {
+  it("debits a reversed collection by a correction; what the float cannot cover becomes a receivable", () => {
     const booked = collection({ ...review, status: "successful", observedAmount: minor(50_000n), fees: minor(750n) })
     const ruling = resolveCollection(booked, say("failed"), NOON)
     expect(what(ruling)).toEqual([
@@ -160,8 +160,8 @@ describe("a person's resolution of a collection", () => {
   })
 })
 
-describe("a person's resolution of an exchange", () => {
-  it("books a late one against what is available, and takes one back that was not made", () => {
+describe("a person's ruling on an exchange", () => {
+  it("books a late exchange against the available float, and takes back one that was not made", () => {
     expect(resolveExchange(exchange, say("successful"), NOON)).toMatchObject({
       next: { status: "successful", needsReview: false },
       entry: {
@@ -184,7 +184,7 @@ describe("a person's resolution of an exchange", () => {
     )
   })
 
-  it("puts what the person found in the place of the provider's figure, which was only quoted", () => {
+  it("replaces the amount that was only quoted by the one that the person found", () => {
     const pending: Exchange = { ...exchange, status: "pending" }
     const figures = ({ destinationAmount, rawDestinationAmount }: Exchange) => [destinationAmount, rawDestinationAmount]
     const found = resolveExchange(pending, say("successful", 350n), NOON)
@@ -194,7 +194,7 @@ describe("a person's resolution of an exchange", () => {
   })
 })
 
-it("has a way for every status and outcome, and every entry balances", () => {
+it("has a rule for every status and outcome, and every entry balances", () => {
   const outcomes = ["successful", "failed"] as const
   const rulings = outcomes.flatMap((outcome) => [
     ...Object.keys(ways.payout).map((status) =>

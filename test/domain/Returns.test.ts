@@ -9,14 +9,14 @@ import { NOON, payout } from "../support/SampleTransactions.ts"
 
 const HOUR = 3_600_000
 
-describe("a payout that comes back", () => {
-  it("gives a return back once", () => {
+describe("a payout that is returned", () => {
+  it("gives the amount back once", () => {
     const first = decide(payout({ status: "successful" }), facts(10_000n).Returned, "reconciler", TOLD_AT)
     expect(first.entry?.phase).toBe("return")
     expect(decide(first.next, facts(10_000n).Returned, "callback", TOLD_AT).entry).toBeNull()
   })
 
-  it("gives nothing back in another currency: a person looks", () => {
+  it("gives nothing back in another currency, and opens a review", () => {
     const { entry, next } = decide(
       payout({ status: "successful" }),
       { ...facts(10_000n).Returned, currency: "KES" },
@@ -26,7 +26,7 @@ describe("a payout that comes back", () => {
     expect([entry, next.needsReview]).toStrictEqual([null, true])
   })
 
-  describe("a payout of which a part came back", () => {
+  describe("a payout that is returned in part", () => {
     const returned = (amount: bigint, at = TOLD_AT, fee = 0n) =>
       ({ ...facts(amount).Returned, at, fee: minor(fee) }) as const satisfies Fact
     const { next: partly } = decide(payout({ status: "successful", completedAt: NOON }), returned(4_000n), "reconciler", TOLD_AT)
@@ -35,7 +35,7 @@ describe("a payout that comes back", () => {
       return [entry, next.needsReview]
     }
 
-    it("has that part booked, and nothing for the same news again", () => {
+    it("books that part once, however often it is reported", () => {
       expect(partly).toMatchObject({ returned: { amount: 4_000n }, needsReview: false })
       expect(heard(returned(4_000n))).toStrictEqual([null, false])
     })
@@ -46,11 +46,11 @@ describe("a payout that comes back", () => {
       ["as much once more", returned(4_000n, TOLD_AT + 60_000)],
       ["its fee", returned(4_000n, TOLD_AT, 500n)],
       ["less", returned(3_000n)]
-    ])("goes to a person when the provider then tells of %s", (_, fact) => {
+    ])("opens a review when the provider then reports the return of %s", (_, fact) => {
       expect(heard(fact)).toStrictEqual([null, true])
     })
 
-    it("is asked for until nothing more can come back", () => {
+    it("is asked about until nothing more can come back", () => {
       const at = (given: Transaction, asked: number) => nextPoll({ ...given, asked }, { open: [60_000] }, TOLD_AT)
       const { next: whole } = decide(
         payout({ status: "successful", completedAt: NOON }),
@@ -63,13 +63,7 @@ describe("a payout that comes back", () => {
     })
   })
 
-  it("takes the return of the whole for the same news, at whatever time it is said to have been", () => {
-    const { next: back } = decide(payout({ status: "successful" }), facts(10_000n).Returned, "reconciler", TOLD_AT)
-    const again = { ...facts(10_000n).Returned, at: TOLD_AT + HOUR }
-    expect(decide(back, again, "callback", TOLD_AT + HOUR).next.needsReview).toBe(false)
-  })
-
-  it("is the same news at whatever time it is said to have been, where all of it came back", () => {
+  it("treats a full return as the same news whatever time it names", () => {
     const { next: back } = decide(payout({ status: "successful" }), facts(10_000n).Returned, "reconciler", TOLD_AT)
     const again = { ...facts(10_000n).Returned, at: TOLD_AT + HOUR }
     expect(decide(back, again, "callback", TOLD_AT + HOUR).next.needsReview).toBe(false)

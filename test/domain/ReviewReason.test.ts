@@ -5,8 +5,8 @@ import { collection, payout } from "../support/SampleTransactions.ts"
 const line = (fact: string, note = "", actor = "callback", status = "pending") => ({ actor, fact, note, status })
 const opened = [line("Opened", "", "request"), line("Accepted", "status pending", "request")]
 
-describe("why a person has to look", () => {
-  it("is the news that did not fit what the record was", () => {
+describe("the reason of a review", () => {
+  it("is the answer that contradicted the record", () => {
     // The first of the news closed the record, where it is closed.
     const told = (record: Parameters<typeof reasonOf>[0], ...facts: ReadonlyArray<string>) =>
       reasonOf(record, [...opened, ...facts.map((fact) => line(fact, "", "callback", record.status))])
@@ -23,12 +23,12 @@ describe("why a person has to look", () => {
     expect(told(collection({ status: "requires_action" }), "Returned")).toMatch(/never said that it succeeded$/)
   })
 
-  it("is silence where no news did, whatever a person said before", () => {
+  it("is silence where no answer contradicted the record, whatever a person ruled before", () => {
     const asked = [...opened, line("NotFound", "", "reconciler"), line("Succeeded", "", "review")]
     expect(reasonOf(payout(), asked)).toMatch(/^it was asked for to the end of the schedule/)
   })
 
-  it("stands beside the last words of anybody outside", () => {
+  it("is shown with the last answer from outside", () => {
     expect(lastAnswer([...opened, line("Unknown"), line("Resolved", "successful; a statement", "review")])).toBe("status pending")
     expect(lastAnswer([line("Opened", "", "request")])).toBe(null)
   })

@@ -10,8 +10,8 @@ const method = fc.constantFrom<Method>("momo", "bank", "card")
 const able = fc.subarray([...names]).map((those) => new Set<string>(those))
 const row = fc.record({ providers, method, active: fc.boolean() })
 
-describe("who is tried for a corridor", () => {
-  it("is its own list in its own order, each once, without those that are not able", () =>
+describe("the providers that are tried for a corridor", () => {
+  it("are its list in its order, each once, without those that cannot serve it", () =>
     fc.assert(
       fc.property(row, able, (given, those) => {
         const tried = providersTried(given, null, (one) => those.has(one))
@@ -19,7 +19,7 @@ describe("who is tried for a corridor", () => {
       })
     ))
 
-  it("is the tenant's own provider and nobody else where the list has it, able or not", () =>
+  it("are only the tenant's pinned provider where the list has it, able or not", () =>
     fc.assert(
       fc.property(row, able, name, (given, those, pin) => {
         fc.pre(given.providers.includes(pin))
@@ -27,7 +27,7 @@ describe("who is tried for a corridor", () => {
       })
     ))
 
-  it("is what it would be without a pin where the list has not got the tenant's own provider", () =>
+  it("are the same as without a pin where the list does not have the pinned provider", () =>
     fc.assert(
       fc.property(row, able, name, (given, those, pin) => {
         fc.pre(!given.providers.includes(pin))
@@ -36,7 +36,7 @@ describe("who is tried for a corridor", () => {
       })
     ))
 
-  it("is one provider at most for a wallet, whose tags are somebody else's at another one", () =>
+  it("are at most one for a wallet, because the same tag names somebody else at another provider", () =>
     fc.assert(
       fc.property(providers, able, (list, those) => {
         const isAble = (one: string) => those.has(one)
@@ -46,8 +46,8 @@ describe("who is tried for a corridor", () => {
     ))
 })
 
-describe("all that a tenant is routed to", () => {
-  it("is every provider of every row once, its own first, then those of active rows", () =>
+describe("all providers that a tenant can be routed to", () => {
+  it("are every provider of every row once, the pinned one first, then those of active rows", () =>
     fc.assert(
       fc.property(fc.array(row), fc.option(name), (rows, pin) => {
         const routed = routedProviders(rows, pin)
@@ -65,18 +65,18 @@ describe("all that a tenant is routed to", () => {
     ))
 })
 
-describe("how well a corridor works", () => {
+describe("the availability of a corridor", () => {
   it.each<[tried: number, open: number, expected: Availability]>([
     [1, 0, "operational"],
     [2, 1, "degraded"],
     [2, 2, "down"],
     [1, 1, "down"],
     [0, 0, "operational"]
-  ])("with %i providers of which %i are held back is %s", (tried, open, expected) => {
+  ])("with %i providers, of which %i have an open circuit, is %s", (tried, open, expected) => {
     expect(availabilityOf(tried, open)).toBe(expected)
   })
 
-  it("is the worse of what an operator wrote and what is seen", () => {
+  it("is the worse of what an operator set and what is observed", () => {
     expect(worse("degraded", "operational")).toBe("degraded")
     expect(worse("degraded", "down")).toBe("down")
     expect(worse("down", "degraded")).toBe("down")

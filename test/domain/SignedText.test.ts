@@ -11,19 +11,19 @@ describe("the text to sign", () => {
     expect([-121, -120, 0, 30, 31].map(at)).toEqual([false, true, true, true, false])
   })
 
-  it("takes only Unix seconds for a timestamp", () => {
+  it("accepts only Unix seconds as a timestamp", () => {
     for (const text of ["", "+1795000000", "-1", "1795000000.0", "1e9", " 1795000000", "0x6AFD2A00"])
       expect(inWindow(text, 1_795_000_000_000, window)).toBe(false)
   })
 
-  it("takes exactly three parts for a key", () => {
+  it("accepts a key of exactly three parts", () => {
     expect(parseKeyHeader("acme.k_1.ak_1")).toEqual(Option.some({ appId: "acme", keyId: "k_1", apiKey: "ak_1" }))
     for (const text of ["", "acme", "acme.k_1", "acme.k_1.", ".k_1.ak_1", "acme..ak_1", "acme.k_1.ak_1.x", "ACME.k_1.ak_1"]) {
       expect(parseKeyHeader(text)).toEqual(Option.none())
     }
   })
 
-  it("has no form for a bad escape, half a character, or a target that is a whole address", () => {
+  it("refuses a bad escape, half a character, and an absolute URL as target", () => {
     for (const query of ["q=%", "q=%2", "q=%zz", "q=%ff", "q=%ed%a0%80"]) expect(canonicalQuery(query)).toEqual(Option.none())
     const fields = { appId: "a", keyId: "k", host: "h", method: "GET", timestamp: "1", nonce: "n", bodyHash: "" }
     for (const target of ["http://h/v1/float", "*", "h:80", ""]) expect(signedText({ ...fields, target })).toEqual(Option.none())
@@ -45,7 +45,7 @@ describe("the canonical query", () => {
     )
   })
 
-  it("is its own canonical form", () => {
+  it("is not changed by canonicalising it again", () => {
     fc.assert(
       fc.property(fc.array(pair, { maxLength: 8 }), (pairs) => {
         const once = Option.getOrThrow(canonicalQuery(pairs.map(written).join("&")))
@@ -54,7 +54,7 @@ describe("the canonical query", () => {
     )
   })
 
-  it("keeps every parameter, duplicates included, and loses nothing of it", () => {
+  it("keeps every parameter whole, duplicates included", () => {
     fc.assert(
       fc.property(fc.array(pair, { maxLength: 8 }), (pairs) => {
         const canonical = Option.getOrThrow(canonicalQuery(pairs.map(written).join("&")))

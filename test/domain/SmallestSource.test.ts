@@ -23,7 +23,7 @@ const market = (top: bigint, bottom: bigint, exponent: number, digits = 4) => {
 
 const smallest = (wanted: bigint, top: bigint, bottom: bigint) => (wanted * bottom + top - 1n) / top
 
-describe("a quote by destination", () => {
+describe("the smallest source amount for a quote by destination", () => {
   const markets = [
     ["one for one", 1n, 1n, 2],
     ["shillings to dollars", 10n, 3_700n * 10n, 2],
@@ -34,7 +34,7 @@ describe("a quote by destination", () => {
 
   for (const [name, top, bottom, exponent] of markets) {
     for (const wanted of [1n, 7n, 1_000n, 999_999n]) {
-      it.effect(`${name}: ${wanted} takes the smallest source that reaches it`, () =>
+      it.effect(`${name}: is the smallest that reaches ${wanted}`, () =>
         Effect.gen(function* () {
           const { asked, quoteOf } = market(top, bottom, exponent)
           const found = yield* smallestReaching(minor(wanted), minor(wanted), exponent, quoteOf)
@@ -45,7 +45,7 @@ describe("a quote by destination", () => {
     }
   }
 
-  it.effect("asks four times at most where the rate is the same for every amount", () =>
+  it.effect("is found with at most four questions where the rate is the same for every amount", () =>
     Effect.gen(function* () {
       const { asked, quoteOf } = market(37n, 1n, 0)
       yield* smallestReaching(minor(1_000_000n), minor(1_000_000n), 0, quoteOf)
@@ -54,7 +54,7 @@ describe("a quote by destination", () => {
   )
 
   for (const wanted of [LARGEST_AMOUNT - 36n, 9_007_199_254_740_000n, 1_000_000n]) {
-    it.effect(`finds the smallest source of ${wanted} although the first ones buy more than can be counted`, () =>
+    it.effect(`is found for ${wanted} although the first guesses buy more than the largest amount`, () =>
       Effect.gen(function* () {
         const countable = (source: bigint) =>
           source * 37n > LARGEST_AMOUNT ? Effect.succeed("too_much" as const) : quoteOf(source)
@@ -66,13 +66,13 @@ describe("a quote by destination", () => {
     )
   }
 
-  it.effect("gives up where every source buys more than can be counted", () =>
+  it.effect("is none where every source buys more than the largest amount", () =>
     Effect.gen(function* () {
       expect(yield* smallestReaching(minor(1n), minor(1n), 2, () => Effect.succeed("too_much"))).toBeUndefined()
     })
   )
 
-  it.effect("gives up where nothing is ever bought", () =>
+  it.effect("is none where no source buys anything", () =>
     Effect.gen(function* () {
       const { asked, quoteOf } = market(0n, 1n, 2)
       expect(yield* smallestReaching(minor(1n), minor(1n), 2, quoteOf)).toBeUndefined()

@@ -17,15 +17,15 @@ const hostile = [
   ["a tab", "a\tb", "a\\tb"]
 ] as const
 
-describe("text from outside", () => {
+describe("text from outside, as a terminal shows it", () => {
   for (const [what, given, shown] of hostile) it(`shows ${what}`, () => expect(visible(given)).toBe(shown))
 
-  it("keeps what people write", () => {
+  it("keeps ordinary text of any language", () => {
     const said = "José Ångström, 田中, مرحبا, UGX 1,000 — “ok” \\n 🎉"
     expect(visible(said)).toBe(said)
   })
 
-  it("changes no meaning of a JSON text", () => {
+  it("does not change the meaning of a JSON text", () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: "binary" }), (text) => {
         expect(JSON.parse(visible(text))).toEqual(JSON.parse(text))
@@ -33,7 +33,7 @@ describe("text from outside", () => {
     )
   })
 
-  it("shows what it has shown as it is", () => {
+  it("is not changed by a second pass", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(visible(visible(text))).toBe(visible(text))

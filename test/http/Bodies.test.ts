@@ -43,9 +43,9 @@ const refusals = (target: string, cases: ReadonlyArray<readonly [body: unknown, 
     expect(client.behind.claims.size).toBe(0)
   })
 
-describe("bodies", () => {
+describe("request bodies", () => {
   it(
-    "that cannot be read are 400",
+    "are answered 400 when they cannot be parsed",
     refusals("/v1/payouts", [
       ["", 400, "validation_failed"],
       ["{", 400, "validation_failed"],
@@ -57,7 +57,7 @@ describe("bodies", () => {
   )
 
   it(
-    "of payouts are refused field by field, in the contract's order",
+    "of payouts name every wrong field, in the contract's order",
     refusals("/v1/payouts", [
       ["[]", 422, "validation_failed", ""],
       ["{}", 422, "validation_failed", "amount_minor"],
@@ -127,7 +127,7 @@ describe("bodies", () => {
   )
 
   it(
-    "of collections are refused field by field, card data wherever it stands in a source",
+    "of collections name every wrong field, and card data wherever it stands in a source",
     refusals("/v1/collections", [
       [{ ...collection, source: undefined }, 422, "validation_failed", "source"],
       [{ ...collection, method: "card", redirect_url: "https://a.example" }, 422, "validation_failed", "source.type"],

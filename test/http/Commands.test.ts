@@ -29,9 +29,9 @@ const post = (
   headers: ReadonlyArray<readonly [string, string]> = [["Idempotency-Key", `k${keys++}`]]
 ) => client.signed("POST", target, headers, typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body))
 
-describe("bodies", () => {
+describe("a decoded body", () => {
   it(
-    "never come back in an issue",
+    "never appears in the issues of a refusal",
     onEdge(async (client) => {
       const secret = "s3cr3t-value"
       const wrong = {
@@ -52,7 +52,7 @@ describe("bodies", () => {
   )
 
   it(
-    "become commands with their defaults, and numbers that cannot be printed",
+    "becomes a command with defaults, whose numbers cannot be logged",
     onEdge(async (client) => {
       const { behind } = client
       const answer = await post(
@@ -104,7 +104,7 @@ describe("bodies", () => {
   )
 
   it(
-    "name what was ignored, and only that",
+    "names the ignored members, and only those",
     onEdge(async (client) => {
       const body = {
         ...payout,
@@ -127,7 +127,7 @@ describe("bodies", () => {
   )
 
   it(
-    "may repeat the key's mode and claim no other",
+    "may repeat the key's mode, and claim no other mode",
     onEdge(async (client) => {
       for (const claim of [
         { mode: "test" },
@@ -145,7 +145,7 @@ describe("bodies", () => {
   )
 
   it(
-    "are uncompressed JSON, or say nothing of what they are",
+    "is accepted as uncompressed JSON or without a content type, and not otherwise",
     onEdge(async (client) => {
       const typed = (...headers: ReadonlyArray<readonly [string, string]>) =>
         post(client, "/v1/payouts", payout, [["Idempotency-Key", `k${keys++}`], ...headers])
@@ -170,7 +170,7 @@ describe("bodies", () => {
   )
 
   it(
-    "are refused in the contract's order",
+    "is refused in the contract's order",
     onEdge(async (client) => {
       const { ask, signed } = client
       const large = "x".repeat(65_537)

@@ -38,10 +38,10 @@ const gated = () => {
   return { begun: begun.promise, open: () => gate.resolve(), createPayout }
 }
 
-describe("a request that finds no place", () => {
+describe("a request beyond the number of requests at once", () => {
   const first = gated()
   it(
-    "is shed after its signature and before its JSON, claims nothing, and runs with the same key once there is one",
+    "is refused after its signature and before its JSON, claims no key, and runs with the same key once there is a place",
     onEdge(
       async (client) => {
         const running = pay(client, "first")
@@ -63,7 +63,7 @@ describe("a request that finds no place", () => {
 
   const left = gated()
   it(
-    "finds none while the work of a client that went away goes on",
+    "gets no place while the work of a disconnected client still runs",
     onEdge(
       async (client) => {
         const lines = [...signed("POST", "/v1/payouts", body), ...headers("first"), ["Content-Length", String(body.length)]]
@@ -84,7 +84,7 @@ describe("a request that finds no place", () => {
   )
 })
 
-describe("a request whose answer nobody has read", () => {
+describe("a request whose answer was not read", () => {
   const written = (method: string, target: string, lines: ReadonlyArray<readonly [string, string]>, text = "") =>
     `${method} ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${text}`
   const payoutLines = () =>
@@ -128,7 +128,7 @@ describe("a request whose answer nobody has read", () => {
 
 const refusedAll = (exits: ReadonlyArray<Exit.Exit<unknown, unknown>>) => exits.every((exit) => !Exit.isSuccess(exit))
 
-describe("the places of a process", () => {
+describe("the requests that a process works on at once", () => {
   /** Takes places until one is refused; how many. */
   const filling = (place: ReturnType<typeof makeConcurrencyLimit>) => (holder: string) => {
     let taken = 0
@@ -136,7 +136,7 @@ describe("the places of a process", () => {
     return taken
   }
 
-  it("are fewer for each tenant the more of them want many, and are never all taken by those", () => {
+  it("are divided among the tenants that want many, and always leave some for others", () => {
     const fill = filling(makeConcurrencyLimit({ money: 1024, reads: 1 }))
     expect(fill("alone")).toBe(384)
     const [second, third] = [fill("second"), fill("third")]
@@ -147,7 +147,7 @@ describe("the places of a process", () => {
     expect(fill("a newcomer")).toBe(16)
   })
 
-  it("that grow together are shared alike", () => {
+  it("are shared equally by tenants that grow together", () => {
     const place = makeConcurrencyLimit({ money: 1024, reads: 1 })
     const held = { a: 0, b: 0 }
     const take = (tenant: "a" | "b") => {
@@ -159,7 +159,7 @@ describe("the places of a process", () => {
     expect(held).toEqual({ a: 256, b: 256 })
   })
 
-  it("are given back whole, and are apart for each kind", () => {
+  it("are all freed at the end, and are separate for money and reads", () => {
     const place = makeConcurrencyLimit({ money: 2, reads: 2 })
     const take = (...asked: Parameters<typeof place>) => Effect.runSync(Effect.exit(place(...asked)))
     const given = [take("money", "a"), take("money", "b")]

@@ -16,7 +16,7 @@ const again = async (client: EdgeClient): Promise<Socket> => (await held(client)
 
 describe("connections", () => {
   it(
-    "of one address are bounded, and one that ends makes room",
+    "of one address are bounded, and a closed one makes room",
     onEdge(
       async (client) => {
         const [first, second, third] = [await held(client), await held(client), await held(client)]
@@ -31,7 +31,7 @@ describe("connections", () => {
   )
 
   it(
-    "of a trusted proxy are those of many clients, and bounded in all",
+    "of a trusted proxy are bounded in all only, because they carry many clients",
     onEdge(
       async (client) => {
         const all = [await held(client), await held(client), await held(client), await held(client)]
@@ -43,7 +43,7 @@ describe("connections", () => {
   )
 
   it(
-    "are given back by a client that was told to close and does not",
+    "are closed by the server when a client was told to close and does not",
     onEdge(
       async (client) => {
         const open = connect({ port: client.port, host: "127.0.0.1", allowHalfOpen: true })
@@ -74,7 +74,7 @@ describe("connections", () => {
     expect(taken(["2001:db8:ffff::1", "2001:db8:ffff::1"])).toEqual(["function", "function"])
   })
 
-  it("are given back whole", () => {
+  it("free both their bounds when they end", () => {
     const place = makeConnections({ inAll: 2, anAddress: 1 }, [])
     const first = place("192.0.2.1")
     expect([place("192.0.2.1"), typeof place("192.0.2.2"), place("192.0.2.3")]).toEqual(["an_address", "function", "in_all"])

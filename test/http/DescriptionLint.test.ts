@@ -10,8 +10,8 @@ const meant = new Set([
   "no-unused-components #/components/schemas/Error_method_not_allowed"
 ])
 
-describe("the interface description", () => {
-  it("is clean by a linter that we did not write", async () => {
+describe("the OpenAPI description", () => {
+  it("has no finding of an independent linter", async () => {
     const config = await createConfig({ extends: ["recommended"] })
     const source = JSON.stringify(describeInterface())
     const problems = await lintFromString({ source, absoluteRef: "openapi.json", config })

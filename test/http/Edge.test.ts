@@ -6,7 +6,7 @@ const parsed = (answer: { text: string }) => JSON.parse(answer.text)
 const code = (answer: { text: string }): string => parsed(answer).error?.code ?? parsed(answer).message
 const HOST = ["Host", "api.gateway.example"] as const
 
-describe("the edge", () => {
+describe("the HTTP edge", () => {
   it(
     "answers 401 in the same bytes whatever was wrong",
     onEdge(async ({ ask, bytes, signed: asSigned }) => {
@@ -57,7 +57,7 @@ describe("the edge", () => {
   )
 
   it(
-    "takes only its own public hosts",
+    "accepts only its own public hosts",
     onEdge(
       async ({ ask }) => {
         expect((await ask("GET", "/v1/float", signed("GET", "/v1/float", "", { host: "API.example:8080" }))).status).toBe(200)
@@ -86,7 +86,7 @@ describe("the edge", () => {
   )
 
   it(
-    "matches a path only as it is written",
+    "matches a path only in its exact spelling",
     onEdge(async ({ signed: ask }) => {
       const reference = "00000000000000000000000001"
       for (const target of [
@@ -111,7 +111,7 @@ describe("the edge", () => {
   )
 
   it(
-    "answers the same bytes for a reference that is absent and one that is none",
+    "answers the same bytes for an absent reference and a malformed one",
     onEdge(async ({ signed: ask }) => {
       const answers = await Promise.all(
         ["ZZZZZZZZZZZZZZZZZZZZZZZZZZ", "x", "..", "quote-1"].map((id) => ask("GET", `/v1/transactions/${id}`))
@@ -122,7 +122,7 @@ describe("the edge", () => {
   )
 
   it(
-    "says which methods a path has",
+    "names the methods of a path in its 405",
     onEdge(async ({ ask, signed: asSigned }) => {
       const wrong = [
         await asSigned("PUT", "/v1/payouts"),
@@ -140,7 +140,7 @@ describe("the edge", () => {
   )
 
   it(
-    "serves no other origin, on any path, and never sends an Access-Control header",
+    "refuses requests of another origin on every path, and never sends an Access-Control header",
     onEdge(async ({ ask, signed: asSigned }) => {
       const foreign = [
         "https://evil.example",
@@ -166,7 +166,7 @@ describe("the edge", () => {
   )
 
   it(
-    "echoes a request id that can be printed, and makes one otherwise",
+    "echoes a printable request id, and makes one otherwise",
     onEdge(async ({ ask }) => {
       const id = async (value: string) => (await ask("GET", "/health", [HOST, ["X-Request-Id", value]])).headers["x-request-id"]
       expect(await id("mine-1")).toBe("mine-1")
@@ -177,7 +177,7 @@ describe("the edge", () => {
   )
 
   it(
-    "tells its health, and its details only to those who sign",
+    "tells its health to everybody, and the details only to signed requests",
     onEdge(async ({ ask, signed: asSigned }) => {
       expect(parsed(await ask("GET", "/health"))).toEqual({ code: 200, message: "ok", data: { status: "ok", release: "1.0.0" } })
       expect(parsed(await asSigned("GET", "/health/detail")).data).toEqual({

@@ -88,7 +88,7 @@ describe("the envelope", () => {
     expect({ terminal, retriable, ambiguous }).toEqual({ terminal: false, retriable: false, ambiguous: false, [expected]: true })
   })
 
-  it("shows the fields of a refusal as its details, and an object where there are none", () => {
+  it("shows the fields of a refusal as its details, and an empty object where there are none", () => {
     expect(errorEnvelope(new AmountBelowMinimum({ minimum_minor: minor(9007199254740991n), method: "bank" }))).toEqual({
       status: 422,
       body: '{"code":422,"message":"The amount is below the minimum of this method.","error":{"code":"amount_below_minimum","message":"The amount is below the minimum of this method.","terminal":true,"retriable":false,"ambiguous":false,"details":{"minimum_minor":9007199254740991,"method":"bank"}}}'
@@ -97,7 +97,7 @@ describe("the envelope", () => {
     expect(body(new InternalError({ request_id: "r", reference })).error.details).toEqual({ request_id: "r", reference })
   })
 
-  it("calls malformed text validation_failed with 400, and malformed fields the same with 422", () => {
+  it("answers malformed JSON with validation_failed and 400, and malformed fields with the same code and 422", () => {
     const issues = [{ path: "", message: "x" }]
     expect(body(new MalformedRequest({ issues }))).toMatchObject({
       code: 400,
@@ -109,7 +109,7 @@ describe("the envelope", () => {
     })
   })
 
-  it("puts metadata into an answer as it came", () => {
+  it("puts metadata into a response as it was received", () => {
     const metadata = new RawJson('{"n":1.0}')
     expect(successEnvelope(201, { metadata, amount_minor: 5n }).body).toBe(
       '{"code":201,"message":"ok","data":{"metadata":{"n":1.0},"amount_minor":5}}'

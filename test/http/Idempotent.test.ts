@@ -43,7 +43,7 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "keeps a bounded number of refusals of a tenant: one for which there is no room is not said, and runs again",
+    "keeps a bounded number of refusals of a tenant; beyond it a refusal is not answered, and its key runs again",
     onEdge(
       async (client) => {
         const answers = [await pay(client, "a"), await pay(client, "b"), await pay(client, "c")]
@@ -67,7 +67,7 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "means the same however the same body is written, and nothing else",
+    "stands for the same request however the same body is written, and for no other",
     onEdge(async (client) => {
       expect((await pay(client)).status).toBe(201)
       const { claims } = client.behind
@@ -96,7 +96,7 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "keeps a refusal that came before any transaction, and repeats its bytes",
+    "keeps a refusal that came before any transaction was recorded, and repeats its bytes",
     onEdge(
       async (client) => {
         const first = await pay(client)
@@ -110,7 +110,7 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "leaves a refusal that names a transaction to the commit that made it",
+    "does not store a refusal that names a transaction: the commit that made the refusal stored it",
     onEdge(
       async (client) => {
         expect((await pay(client)).status).toBe(422)
@@ -132,7 +132,7 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "is free again when an earlier charge was found: nothing was made for it",
+    "is free again when an earlier charge was found, because nothing was recorded for it",
     onEdge(
       async (client) => {
         expect((await pay(client)).status).toBe(409)
@@ -156,7 +156,7 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "is held for its lease while the outcome is not known: what was begun may still end",
+    "is held for its lease while the outcome is not known, because the work may still end",
     onEdge(
       async (client) => {
         const answer = await pay(client)
@@ -168,7 +168,7 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "is held for its lease after a bug, which is told with the reference that exists",
+    "is held for its lease after a bug, whose answer names the reference that exists",
     onEdge(
       async (client) => {
         const answer = await pay(client)
@@ -185,7 +185,7 @@ describe("an idempotency key", () => {
   )
 
   it(
-    "answers from the transaction when it is pinned to one",
+    "answers from the transaction when it belongs to one",
     onEdge(async (client) => {
       await pay(client)
       const kept = client.behind.claims.get("k")

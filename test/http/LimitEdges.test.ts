@@ -30,9 +30,9 @@ const metadataOf = (bytes: number, fill: string) => {
 const nested = (levels: number, open: string, close: string) =>
   JSON.stringify({ ...payout, metadata: { x: "@" } }).replace('"@"', `${open.repeat(levels)}1${close.repeat(levels)}`)
 
-describe("the exact edges of what a request may hold", () => {
+describe("the exact limits of a request", () => {
   it(
-    "are 4096 bytes of metadata as compact UTF-8, however it was written",
+    "are 4096 bytes of metadata as compact UTF-8, however it is written",
     onEdge(async (client) => {
       for (const fill of ["a", "é", "€", "😀"]) {
         const fits = { ...payout, metadata: metadataOf(4096, fill) }
@@ -64,7 +64,7 @@ describe("the exact edges of what a request may hold", () => {
   )
 
   it(
-    "are 128 characters in each of a payer's details, and 140 in a narration",
+    "are 128 characters for each of a payer's details, and 140 for a narration",
     onEdge(async (client) => {
       for (const detail of ["first_name", "last_name", "email", "phone", "external_id"]) {
         for (const member of ["payer", "customer"]) {
@@ -94,9 +94,9 @@ describe("the exact edges of what a request may hold", () => {
   )
 })
 
-describe("what a refused field is told", () => {
+describe("the message for a refused field", () => {
   it(
-    "names the types that there are, in words",
+    "names the possible types in words",
     onEdge(async (client) => {
       expect(issues(await post(client, "/v1/payouts", { ...payout, destination: { ...destination, type: "crypto" } }))).toEqual([
         { path: "destination.type", message: "must be one of momo, bank, wallet" }

@@ -11,7 +11,7 @@ const json = ["Content-Type", "application/json"] as const
 
 describe("the listener", () => {
   it(
-    "answers what is no HTTP with the envelope, too",
+    "answers bytes that are not HTTP with the envelope, too",
     onEdge(async ({ bytes }) => {
       for (const text of [
         "nonsense\r\n\r\n",
@@ -50,7 +50,7 @@ describe("the listener", () => {
   )
 
   it(
-    "answers Expect: 100-continue, and ignores what comes with a GET",
+    "answers Expect: 100-continue, and ignores the body of a GET",
     onEdge(async ({ bytes, signed: asSigned }) => {
       const answer = await bytes(
         "POST /webhooks/eversend/secret-1 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n{}"
@@ -61,7 +61,7 @@ describe("the listener", () => {
   )
 
   it(
-    "hands a callback on as its exact bytes and address, whatever its type and whether by POST or PUT, up to 256 KiB",
+    "passes on a callback as its exact bytes and URL, of any content type, by POST or PUT, up to 256 KiB",
     onEdge(async ({ ask, behind }) => {
       const body = Buffer.from([0, 1, 2, 255])
       const answer = await ask(
@@ -90,7 +90,7 @@ describe("the listener", () => {
   )
 
   it(
-    "logs one line for each request, and nothing secret",
+    "logs one line for each request, without secrets",
     onEdge(async ({ behind, signed: asSigned }) => {
       await asSigned("GET", "/v1/float")
       expect(behind.logs.filter((line) => line.includes('"request"')).length).toBe(1)
@@ -101,7 +101,7 @@ describe("the listener", () => {
 
 describe("the server", () => {
   it(
-    "names HOST and PORT when the address is taken",
+    "names HOST and PORT when the address is in use",
     onEdge(async ({ port }) => {
       const error = await Effect.runPromise(Effect.flip(Effect.scoped(Layer.build(edge({ port }).layer))))
       expect(error).toBeInstanceOf(ListenFailed)

@@ -172,13 +172,13 @@ const fields = (route: string) => {
   return fieldsOf(resolved({ operation: own }, "#/operation/requestBody/content/application~1json/schema"))
 }
 
-describe("the message of an issue", () => {
+describe("the message about a refused field", () => {
   for (const route of bodyRoutes) {
-    it(`of ${route} names the field's own path and says what is required, in words`, () => {
+    it(`of ${route} names the field's path and says in words what is required`, () => {
       for (const [body, ...issues] of table[route] ?? []) expect([body, ...issuesOf(route, body)]).toEqual([body, ...issues])
     })
 
-    it(`of ${route} is ours for whatever stands in a field, and never shows it`, () => {
+    it(`of ${route} is our own text whatever the field holds, and never shows the value`, () => {
       expect(fields(route).length).toBeGreaterThan(0)
       for (const { body, name, path, required } of fields(route)) {
         if (required) expect(issuesOf(route, changed(body, path, undefined)), name).toContain(`${name}: is required`)
@@ -192,7 +192,7 @@ describe("the message of an issue", () => {
   }
 
   it(
-    "of a query is ours, too",
+    "of a query is our own text, too",
     onEdge(async ({ ask }) => {
       const said = async (target: string, canonicalQuery: string) => {
         const answer = await ask("GET", target, signed("GET", target, "", { canonicalQuery }))
@@ -213,7 +213,7 @@ describe("the message of an issue", () => {
     })
   )
 
-  it("shows a name that cannot be shown as a question mark, and a long path only in part", () => {
+  it("shows an unprintable name as a question mark, and a long path only in part", () => {
     const long = issuesOf("POST /v1/payouts", { ...payout, metadata: { ["x".repeat(9_000)]: { y: "\u0000" } } })
     expect(long.map((issue) => issue.split(":")[0])).toEqual([`${`metadata.${"x".repeat(100)}`.slice(0, 97)}...`])
     const odd = issuesOf("POST /v1/payouts", {

@@ -17,7 +17,7 @@ const body = {
 const pay = ({ signed }: EdgeClient, key = "k", changes: object = {}) =>
   signed("POST", "/v1/payouts", [["Idempotency-Key", key]], JSON.stringify({ ...body, ...changes }))
 
-describe("a money step", () => {
+describe("a request that moves money", () => {
   const slow = () => {
     const gate = Deferred.makeUnsafe<void>()
     const ended: Array<string> = []
@@ -35,7 +35,7 @@ describe("a money step", () => {
   const written = (headers: ReadonlyArray<readonly [string, string]>, text: string) =>
     `POST /v1/payouts HTTP/1.1\r\n${[...headers, ["Content-Length", String(text.length)]].map((header) => header.join(": ")).join("\r\n")}\r\n\r\n${text}`
 
-  it("goes on when its client goes away, and when the server stops", async () => {
+  it("continues when its client disconnects, and when the server stops", async () => {
     const { createPayout, ended, gate, started } = slow()
     const { layer } = edge({ createPayout })
     const text = JSON.stringify(body)
@@ -63,7 +63,7 @@ describe("a money step", () => {
     expect(ended).toEqual(["done"])
   })
 
-  it("that a lost client or a stopping server cuts short still ends with its own answer", async () => {
+  it("still ends with its own answer after its client disconnected or the server began to stop", async () => {
     const { createPayout, gate, started } = slow()
     const { layer } = edge({ createPayout })
     const text = JSON.stringify(body)
@@ -93,7 +93,7 @@ describe("a money step", () => {
     expect(payouts.map(({ attributes }) => attributes.get("http.response.status_code"))).toEqual([201])
   })
 
-  it("is answered before its lease ends, and goes on", async () => {
+  it("is answered before its lease ends, and continues", async () => {
     const { createPayout, ended, gate } = slow()
     await onEdge(
       async (client) => {
@@ -107,7 +107,7 @@ describe("a money step", () => {
     expect(ended).toEqual(["done"])
   })
 
-  it("under way is answered although the server stops", async () => {
+  it("that is under way is answered while the server stops", async () => {
     const { createPayout, gate, started } = slow()
     const { layer } = edge({ createPayout })
     const text = JSON.stringify(body)

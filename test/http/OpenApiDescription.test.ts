@@ -23,7 +23,7 @@ const all = trees(document["paths"]).flatMap(([path, item]) =>
 const list = (node: unknown): ReadonlyArray<Tree> => (Array.isArray(node) ? node.filter(isTree) : [])
 const contents = (holder: Tree) => trees(holder["content"]).map(([type, media]) => ({ type, media }))
 
-describe("the interface's description", () => {
+describe("the OpenAPI description", () => {
   it("has one operation id each, a summary, a known tag and a response", () => {
     const ids = all.map(({ operation }) => operation["operationId"])
     expect(new Set(ids).size).toBe(ids.length)
@@ -39,7 +39,7 @@ describe("the interface's description", () => {
     expect(all.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(Object.keys(operations).sort())
   })
 
-  it("points only at what exists", () => {
+  it("has no reference to a schema that does not exist", () => {
     const refs = everywhere(document).flatMap((tree) => (typeof tree["$ref"] === "string" ? [tree["$ref"]] : []))
     expect(refs.length).toBeGreaterThan(100)
     expect(refs.filter((ref) => resolved(document, ref) === undefined)).toEqual([])
@@ -94,7 +94,7 @@ describe("the interface's description", () => {
     }
   })
 
-  it("counts amounts in integers and knows no other number", () => {
+  it("describes amounts as integers, and has no other kind of number", () => {
     const minor = everywhere(document).flatMap((tree) =>
       trees(tree["properties"]).filter(([name, schema]) => name.endsWith("_minor") && !isTree(schema["properties"]))
     )
@@ -129,7 +129,7 @@ describe("the interface's description", () => {
   )
 
   it(
-    "is shown by a page that asks nobody else for anything",
+    "is shown by a page that loads nothing from other hosts",
     onEdge(async ({ ask }) => {
       const page = await ask("GET", "/docs")
       expect(page.status).toBe(200)

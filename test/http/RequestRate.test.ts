@@ -12,9 +12,9 @@ const rate = { count: 1, windowMs: 1000, burst: 2 }
 const JSON_BODY = [["Content-Type", "application/json"]] as const
 const error = (answer: { text: string }) => JSON.parse(answer.text).error
 
-describe("the rate of requests", () => {
+describe("the rate limit", () => {
   it(
-    "gives each key its burst of reads and its own of money posts, then says when to come back",
+    "gives each key a burst of reads and one of money requests, then says when to try again",
     onEdge(
       async ({ signed }) => {
         const statuses = async (method: string, target: string) => [
@@ -38,7 +38,7 @@ describe("the rate of requests", () => {
   )
 
   it(
-    "is looked at after the signature, the content type and the origin, and before the body",
+    "is checked after the signature, the content type and the origin, and before the body",
     onEdge(
       async ({ ask, signed }) => {
         for (const _ of [1, 2, 3]) expect((await ask("GET", "/v1/float")).status).toBe(401)
@@ -101,7 +101,7 @@ describe("the rate of requests", () => {
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
-  it.effect("lets all keys of a tenant together order few deliveries, by a test or again", () =>
+  it.effect("bounds the webhook deliveries that all keys of a tenant order, tests and redeliveries together", () =>
     Effect.gen(function* () {
       const deliveries = { count: 10, windowMs: 60_000, burst: 10 }
       const check = yield* makeRequestRate({ rateLimits: { reads: "off", money: "off", deliveries }, trustedProxies: [] })
@@ -120,7 +120,7 @@ describe("the rate of requests", () => {
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
-  it.effect("lets all keys of a tenant together make 200 changes a day, whatever they change, and says when the next", () =>
+  it.effect("bounds the changes that all keys of a tenant make to 200 a day, and says when the next is possible", () =>
     Effect.gen(function* () {
       const rateLimits = { reads: "off", money: "off", deliveries: "off" } as const
       const check = yield* makeRequestRate({ rateLimits, trustedProxies: [] })
@@ -148,7 +148,7 @@ describe("the rate of requests", () => {
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
-  it("believes a forwarded address only from a trusted proxy, and only the last that is none", () => {
+  it("believes X-Forwarded-For only from a trusted proxy, and only its last address that is not a trusted proxy", () => {
     const address = clientAddress(["10.0.0.0/8", "192.0.2.7", "2001:db8::/32"])
     expect(address("203.0.113.9", ["1.1.1.1"])).toBe("203.0.113.9")
     expect(address("10.1.2.3", ["1.1.1.1, 198.51.100.4"])).toBe("198.51.100.4")

@@ -7,9 +7,9 @@ const kept = (answer: { headers: Readonly<Record<string, string>> }) => [
   answer.headers["x-content-type-options"]
 ]
 
-describe("an answer", () => {
+describe("a response", () => {
   it(
-    "is kept by nobody and guessed by nobody, whatever it says and whoever gives it",
+    "is never cached and its type never guessed, whatever its status and whichever part of the server writes it",
     onEdge(
       async ({ ask, bytes, signed }) => {
         const answers = [
@@ -45,7 +45,7 @@ describe("an answer", () => {
 
 describe("the interface description", () => {
   it(
-    "is not sent again to who has it, and compressed for who takes it so",
+    "is answered 304 to a client that has it, and compressed for a client that accepts it",
     onEdge(async ({ ask, port }) => {
       const get = (target: string, headers: Readonly<Record<string, string>> = {}) =>
         ask("GET", target, [HOST, ...Object.entries(headers)])

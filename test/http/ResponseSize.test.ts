@@ -18,7 +18,7 @@ const outcomeResponse = (route: string, body: string): string => {
   return refused === null ? "" : errorEnvelope(refused).body
 }
 
-describe("the answer to a body", () => {
+describe("the response to a body with mistakes", () => {
   it(
     "stays small over a socket, however many mistakes there are and however long their names",
     onEdge(async (client) => {
@@ -50,7 +50,7 @@ describe("the answer to a body", () => {
     )
   })
 
-  it("takes steps that grow no faster than the body", () => {
+  it("takes a number of steps proportional to the body", () => {
     fc.assert(
       fc.property(fc.constantFrom(...bodyRoutes), hostileBody, (route, body) => {
         const steps = stepsOf(() => outcomeResponse(route, body))
@@ -60,7 +60,7 @@ describe("the answer to a body", () => {
     )
   })
 
-  it("is not looked for beyond the bound: a thousand mistakes cost less than none", () => {
+  it("stops looking for mistakes at the bound: a thousand mistakes cost less than none", () => {
     const items = (text: string) => `{"metadata":[${Array(5_000).fill(`{"a":"${text}"}`).join()}]}`
     const card = (name: string) => `{"source":[${Array(5_000).fill(`{"${name}":"a"}`).join()}]}`
     const steps = (body: string) => stepsOf(() => outcomeResponse("POST /v1/collections", body))

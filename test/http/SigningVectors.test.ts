@@ -22,9 +22,9 @@ describe("signing vectors", () => {
   const accepted = file.vectors.filter(({ verdict }) => verdict === "accepted")
   const refused = file.vectors.filter(({ verdict }) => verdict === "401")
 
-  it("are all of them", () => expect([accepted.length, refused.length]).toEqual([36, 31]))
+  it("are 36 accepted and 31 refused requests", () => expect([accepted.length, refused.length]).toEqual([36, 31]))
 
-  it.each(accepted)("make the same text to sign: $name", (vector) => {
+  it.each(accepted)("produce the expected text to sign: $name", (vector) => {
     const { method, target, host, headers, body_base64 } = vector.request
     const [, query = ""] = target.split(/\?(.*)/s)
     expect(canonicalQuery(query)).toEqual(Option.some(vector.canonical_query))
@@ -41,7 +41,7 @@ describe("signing vectors", () => {
     expect(text).toEqual(Option.some(vector.string_to_sign))
   })
 
-  it("hold through the server, each with a fresh nonce store", async () => {
+  it("get the expected verdict from the server, each with a fresh nonce store", async () => {
     const bodies = new Set<string>()
     for (const { name, request, verdict } of file.vectors) {
       const headers = [["Host", request.host] as const, ...Object.entries(request.headers)]

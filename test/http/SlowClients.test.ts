@@ -24,9 +24,9 @@ const closed = (socket: Socket) => {
   return () => isClosed
 }
 
-describe("a client that holds a connection", () => {
+describe("a slow client", () => {
   it(
-    "and sends its body a byte at a time has one deadline for the whole",
+    "has one deadline for its whole body, however many bytes it sends at a time",
     onEdge(async (client) => {
       const socket = await opened(client)
       const isCut = closed(socket)
@@ -43,7 +43,7 @@ describe("a client that holds a connection", () => {
   )
 
   it(
-    "and calls a provider's path without knowing it is answered before its body comes",
+    "that calls an unknown callback path is answered before its body is read",
     onEdge(async (client) => {
       const head = (path: string, method = "POST") => `${method} ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n`
       for (const path of ["/webhooks/eversend/secret-2", "/webhooks/mtn/secret-1", "/webhooks/eversend", "/webhooks/a/b/c"])

@@ -3,7 +3,7 @@ import { expect, it } from "vitest"
 import { edge, port } from "../support/EdgeServer.ts"
 import { send, signed } from "../support/RawHttp.ts"
 
-it("gives each request one root span, named by its route's template", async () => {
+it("gives each request one root span, named after its route's template", async () => {
   const spans: Array<Tracer.Span> = []
   const tracer = Tracer.make({
     span: (options) => {

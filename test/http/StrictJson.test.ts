@@ -9,7 +9,7 @@ const depthOf = (value: unknown): number =>
   typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
 
 describe("strict JSON", () => {
-  it("reads what JSON.parse reads", () => {
+  it("accepts what JSON.parse accepts", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 1, "\t"), (value, indent) => {
         const text = JSON.stringify(value, null, indent)
@@ -72,7 +72,7 @@ describe("strict JSON", () => {
     }
   })
 
-  it("refuses a member that comes twice, however it is spelled", () => {
+  it("refuses a duplicate member, however its name is escaped", () => {
     for (const text of ['{"a":1,"a":1}', '{"a":{"b":1,"\\u0062":2}}', '{"__proto__":1,"__proto__":1}'])
       expect(failure(text)).toMatch("twice")
     expect(JSON.stringify(Result.getOrThrow(parse('{"__proto__":{"x":1},"constructor":2}')))).toBe(
@@ -80,13 +80,13 @@ describe("strict JSON", () => {
     )
   })
 
-  it("refuses more than 32 levels without running out of stack", () => {
+  it("refuses more than 32 levels without a stack overflow", () => {
     const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`
     expect(depthOf(Result.getOrThrow(parse(nested(DEEPEST))))).toBe(DEEPEST)
     for (const text of [nested(DEEPEST + 1), "[".repeat(65_536), '{"a":'.repeat(10_000)]) expect(failure(text)).toMatch("deeper")
   })
 
-  it("refuses bytes that are not UTF-8, a byte order mark, and what comes after the end", () => {
+  it("refuses bytes that are not UTF-8, a byte order mark, and anything after the value", () => {
     expect(failure(Uint8Array.of(0x22, 0xff, 0x22))).toMatch("UTF-8")
     expect(failure(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22))).toMatch("UTF-8")
     for (const text of [
@@ -108,7 +108,7 @@ describe("strict JSON", () => {
       expect(failure(text)).toMatch("not JSON")
   })
 
-  it("stays fast on a text made to be slow", () => {
+  it("stays fast on a text that was made to be slow", () => {
     const hostile = `"${'\\"a'.repeat(21_000)}`
     expect(failure(hostile)).toMatch("not JSON")
     expect(failure(`[${`"${"a".repeat(60_000)}`}`)).toMatch("not JSON")

@@ -57,7 +57,7 @@ const listening = async (answer: (response: ServerResponse) => void) => {
 }
 
 describe("a connection with unanswered requests", () => {
-  it("is cut a while after its first unread answer, however slowly it reads the queued ones", async () => {
+  it("is closed a fixed time after its first unread answer, even if it reads the queued answers slowly", async () => {
     const { alarms, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
     const socket = await opened(port)
     socket.pause().write(GET.repeat(4))
@@ -72,7 +72,7 @@ describe("a connection with unanswered requests", () => {
     stop()
   })
 
-  it("has all its time again once everything was read", async () => {
+  it("gets the full time again once every answer was read", async () => {
     const { alarms, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
     const socket = await opened(port)
     for (const _ of [1, 2]) {
@@ -84,7 +84,7 @@ describe("a connection with unanswered requests", () => {
     stop()
   })
 
-  it("may have eight of them, and is closed by one more before any further is worked on", async () => {
+  it("may have eight of them; a ninth closes it before any further request is processed", async () => {
     const asked: Array<ServerResponse> = []
     const { port, stop } = await listening((response) => void asked.push(response))
     const socket = await opened(port)
@@ -112,16 +112,16 @@ const pipelined = async ({ port }: EdgeClient, count: number) => {
   socket.destroy()
 }
 
-describe("a client that pipelines", () => {
+describe("a client that pipelines requests", () => {
   it(
-    "up to eight requests gets all their answers, again and again",
+    "gets all answers to up to eight requests at a time, again and again",
     onEdge((client) => pipelined(client, 8))
   )
 })
 
-describe("the log of requests that nobody signed", () => {
+describe("the log of unsigned requests", () => {
   it(
-    "has a hundred lines of them and counts the others, and has every signed one",
+    "has a hundred lines and counts the others, and has a line for every signed request",
     onEdge(
       async (client) => {
         const lines = () => client.behind.logs.filter((line) => line.includes('"request"')).length
