@@ -133,7 +133,7 @@ const rules: ReadonlyArray<{
   {
     promise: "prints where what came from outside is made visible",
     where: src,
-    except: /^src\/(commands\/Answer|observability\/Logs)\.ts$/,
+    except: /^src\/(commands\/Output|observability\/Logs)\.ts$/,
     offences: members(
       "Console.log",
       "Console.error",

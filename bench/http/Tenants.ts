@@ -2,7 +2,7 @@ import { Effect, Layer, Logger, Redacted } from "effect"
 import * as App from "../../src/App.ts"
 import { adjustFloat } from "../../src/commands/Float.ts"
 import { issueKey } from "../../src/commands/Key.ts"
-import { audit } from "../../src/commands/Operator.ts"
+import { auditEntry } from "../../src/commands/Operator.ts"
 import { createTenant } from "../../src/commands/Tenant.ts"
 import { defaultSubscription } from "../../src/domain/Event.ts"
 import { AppId } from "../../src/domain/Ids.ts"
@@ -54,7 +54,7 @@ const open = Effect.fnUntraced(function* (appId: AppId) {
   const limits = yield* Limits
   yield* createTenant(appId)
   for (const window of ["hour", "day"] as const) {
-    const entry = yield* audit("limit set", appId, { window, count: String(OFTEN) })
+    const entry = yield* auditEntry("limit set", appId, { window, count: String(OFTEN) })
     yield* limits.set(appId, { mode: "live", direction: "payout", window, count: OFTEN }, entry)
   }
   const terms = {
@@ -73,7 +73,7 @@ const open = Effect.fnUntraced(function* (appId: AppId) {
 const receiveAt = Effect.fnUntraced(function* (appId: AppId, url: string) {
   const endpoints = yield* WebhookEndpoints
   const secret = webhookSecretFrom(yield* (yield* Identifiers).secret(SECRET_BYTES))
-  const entry = yield* audit("webhook endpoint", appId, { url })
+  const entry = yield* auditEntry("webhook endpoint", appId, { url })
   const wish = { appId, mode: "live", url, events: defaultSubscription, enabled: true } as const
   yield* endpoints.put(wish, Redacted.make(secret), null, entry.at, entry)
 })

@@ -1,8 +1,10 @@
-import { Schema, SchemaGetter } from "effect"
+import { Effect, Schema, SchemaGetter } from "effect"
 import { Argument, Flag } from "effect/cli"
+import { providerNames } from "../App.ts"
 import { Currency } from "../domain/Currency.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
 import { LARGEST_AMOUNT, MinorUnits } from "../domain/Money.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 
 /** Of a column of the type bigint. */
 const LARGEST_REVISION = 2n ** 63n - 1n
@@ -63,4 +65,13 @@ export const CommaList = <S extends Schema.Codec<string>>(word: S) =>
 
 const isDistinct = Schema.makeFilter((words: ReadonlyArray<string>) => new Set(words).size === words.length, {
   expected: "no word twice"
+})
+
+/** Refuses the name of a provider that this program does not know; one without an account may get one tomorrow. */
+export const checkProviderNames = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+  const unknown = names.find((name) => !providerNames.includes(name))
+  if (unknown !== undefined)
+    return yield* new CommandRefusal({
+      message: `there is no provider ${unknown}: the providers are ${providerNames.join(", ")}`
+    })
 })

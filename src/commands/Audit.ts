@@ -4,9 +4,9 @@ import { AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { AuditLog } from "../services/ports/AuditLog.ts"
 import { TenantChanges } from "../services/ports/TenantChanges.ts"
-import { answer } from "./Answer.ts"
+import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { Refusal, WrongUsage } from "./Refusal.ts"
+import { printResult } from "./Output.ts"
 
 const ROWS_LISTED = 100
 const MOST_ROWS = 10_000
@@ -42,12 +42,12 @@ const list = Command.make(
     )
   },
   Effect.fn(function* ({ app, limit, mode }) {
-    if (Option.isSome(app)) return yield* answer(yield* ofTenant(app.value, Option.getOrNull(mode), limit))
+    if (Option.isSome(app)) return yield* printResult(yield* ofTenant(app.value, Option.getOrNull(mode), limit))
     if (Option.isSome(mode))
       return yield* new WrongUsage({ message: "--mode is for the changes of one tenant: name it with --app" })
     const log = yield* AuditLog
     const rows = yield* log.list(limit)
-    yield* answer(
+    yield* printResult(
       rows.map(({ action, actor, at, details, hash, sequence, subject }) => ({
         sequence,
         at: iso(at),
@@ -88,7 +88,7 @@ const verify = Command.make(
   Effect.fn(function* ({ head: exported }) {
     const log = yield* AuditLog
     const { brokenAt, head, keyedFrom, rows, why } = yield* log.verify(Option.getOrNull(exported))
-    yield* answer({
+    yield* printResult({
       ok: brokenAt === null,
       rows,
       broken_at: brokenAt,
@@ -96,7 +96,7 @@ const verify = Command.make(
       keyed_from: keyedFrom,
       head: `${head.sequence}:${head.hash}`
     })
-    if (brokenAt !== null) return yield* new Refusal({ message: `the audit log is broken at row ${brokenAt}: ${why}` })
+    if (brokenAt !== null) return yield* new CommandRefusal({ message: `the audit log is broken at row ${brokenAt}: ${why}` })
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(

@@ -4,23 +4,22 @@ import { Availability, type Corridor, type CorridorKey, Country, CustomerAction,
 import { Currency } from "../domain/Currency.ts"
 import { corridorView } from "../domain/View.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
-import { answer } from "./Answer.ts"
-import { Amount, CommaList, currencyArgument, Words } from "./Arguments.ts"
+import { Amount, CommaList, checkProviderNames, currencyArgument, Words } from "./Arguments.ts"
+import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { knownProviders } from "./KnownProviders.ts"
-import { audit } from "./Operator.ts"
-import { Refusal, WrongUsage } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
 const list = Command.make(
   "list",
   {},
   Effect.fn(function* () {
     const corridors = yield* Corridors
-    yield* answer((yield* corridors.list).map(routedView))
+    yield* printResult((yield* corridors.list).map(routedView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Every corridor row, active or not"))
 
-const bound = (name: string, description: string) =>
+const amountFlag = (name: string, description: string) =>
   Flag.String(name).pipe(
     Flag.withSchema(Schema.Union([Schema.Literal("none"), Amount])),
     Flag.withDescription(description),
@@ -29,7 +28,7 @@ const bound = (name: string, description: string) =>
 
 const Network = Schema.String.check(Schema.isPattern(/^[A-Z0-9_]{1,20}$/, { expected: "a network's code in capitals" }))
 
-const switched = (name: string, description: string) =>
+const switchFlag = (name: string, description: string) =>
   Flag.Literals(name, ["true", "false"]).pipe(Flag.withDescription(description), Flag.optional)
 
 const set = Command.make(
@@ -43,20 +42,20 @@ const set = Command.make(
     method: Argument.Literals("METHOD", Method.literals).pipe(
       Argument.withDescription(`how a person pays or is paid: ${Method.literals.join(", ")}`)
     ),
-    active: switched("active", "whether the corridor is open; a closed one refuses everything"),
+    active: switchFlag("active", "whether the corridor is open; a closed one refuses everything"),
     inactiveReason: Flag.String("inactive-reason").pipe(
       Flag.withSchema(Words(200)),
       Flag.withDescription("why it is closed, as tenants read it"),
       Flag.optional
     ),
-    minimum: bound("minimum-minor", "the smallest amount in minor units, or none"),
-    maximum: bound("maximum-minor", "the largest amount in minor units, or none"),
+    minimum: amountFlag("minimum-minor", "the smallest amount in minor units, or none"),
+    maximum: amountFlag("maximum-minor", "the largest amount in minor units, or none"),
     customerAction: Flag.Literals("customer-action", CustomerAction.literals).pipe(
       Flag.withDescription("what a payer has to do; redirect also sets --requires-redirect-url, any other takes it back"),
       Flag.optional
     ),
-    requiresRedirectUrl: switched("requires-redirect-url", "whether a collection has to say where the payer goes on"),
-    requiresMsisdn: switched("requires-msisdn", "whether a bank destination needs a number, too"),
+    requiresRedirectUrl: switchFlag("requires-redirect-url", "whether a collection has to say where the payer goes on"),
+    requiresMsisdn: switchFlag("requires-msisdn", "whether a bank destination needs a number, too"),
     networks: Flag.String("networks").pipe(
       Flag.withSchema(CommaList(Network)),
       Flag.withDescription("the codes of the networks that it reaches, such as MTN,AIRTEL, or none"),
@@ -78,28 +77,28 @@ const set = Command.make(
     )
   },
   Effect.fn(function* ({ country, currency, direction, method, ...changes }) {
-    const asked = wishes(changes)
+    const asked = auditDetails(changes)
     if (Object.keys(asked).length === 0) return yield* new WrongUsage({ message: NOTHING_TO_CHANGE })
     const corridors = yield* Corridors
     const key: CorridorKey = { country, currency, direction, method }
     const found = yield* corridors.find(key)
     const now = yield* Clock.currentTimeMillis
     const before = Option.getOrElse(found, () => newRow(key))
-    const next: Corridor = { ...before, ...changed(before, changes), updatedAt: now }
-    if (next.providers.length === 0) return yield* new Refusal({ message: "a new corridor row needs --provider" })
-    yield* knownProviders(Option.getOrElse(changes.provider, () => []))
+    const next: Corridor = { ...before, ...applyChanges(before, changes), updatedAt: now }
+    if (next.providers.length === 0) return yield* new CommandRefusal({ message: "a new corridor row needs --provider" })
+    yield* checkProviderNames(Option.getOrElse(changes.provider, () => []))
     if (next.minimum !== null && next.maximum !== null && next.minimum > next.maximum) {
-      return yield* new Refusal({ message: "the minimum is larger than the maximum" })
+      return yield* new CommandRefusal({ message: "the minimum is larger than the maximum" })
     }
     if (next.active && Option.isSome(changes.inactiveReason)) {
-      return yield* new Refusal({ message: "an active corridor has no reason for being inactive" })
+      return yield* new CommandRefusal({ message: "an active corridor has no reason for being inactive" })
     }
     if (next.customerAction === "redirect" && !next.requiresRedirectUrl) {
-      return yield* new Refusal({ message: "a payer who is redirected needs a redirect URL" })
+      return yield* new CommandRefusal({ message: "a payer who is redirected needs a redirect URL" })
     }
     const subject = `${country}/${currency}/${direction}/${method}`
-    yield* corridors.put(next, yield* audit("corridor set", subject, asked))
-    yield* answer(routedView(next))
+    yield* corridors.put(next, yield* auditEntry("corridor set", subject, asked))
+    yield* printResult(routedView(next))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Change a corridor row, or add it; every node follows within a second"))
 
@@ -129,7 +128,7 @@ interface Changes {
   readonly provider: Option.Option<Corridor["providers"]>
 }
 
-const changed = (before: Corridor, changes: Changes) => {
+const applyChanges = (before: Corridor, changes: Changes) => {
   const amount = (wish: Changes["minimum"], standing: Corridor["minimum"]) =>
     Option.match(wish, { onNone: () => standing, onSome: (value) => (value === "none" ? null : value) })
   const isOn = (wish: Switch, standing: boolean) =>
@@ -154,7 +153,7 @@ const changed = (before: Corridor, changes: Changes) => {
 }
 
 /** What was asked for, as the audit keeps it. */
-const wishes = (changes: Changes): Readonly<Record<string, string>> =>
+const auditDetails = (changes: Changes): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries<Option.Option<unknown>>({ ...changes }).flatMap(([name, wish]) =>
       Option.isSome(wish) ? [[name, String(wish.value)]] : []

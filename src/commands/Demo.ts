@@ -1,11 +1,11 @@
 import { Effect, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
-import { AsJson, answer, say } from "./Answer.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { openReceiver } from "./DemoReceiver.ts"
 import { openStack } from "./DemoStack.ts"
-import { forDevelopment } from "./Development.ts"
-import { Refusal } from "./Refusal.ts"
+import { onlyForDevelopment } from "./Installation.ts"
+import { AsJson, printLines, printResult } from "./Output.ts"
 import { KeyFile, signingHeaders } from "./Sign.ts"
 
 const WITHIN = "60 seconds"
@@ -27,7 +27,7 @@ const Position = Schema.Struct({
   provider_fees_minor: Schema.Number
 })
 type Position = typeof Position.Type
-const answered = <A>(data: Schema.ConstraintDecoder<A>) =>
+const decodeData = <A>(data: Schema.ConstraintDecoder<A>) =>
   Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Struct({ data })))
 
 export const demo = Command.make(
@@ -39,31 +39,31 @@ export const demo = Command.make(
       const asJson = yield* AsJson
       const step: Step = Effect.fnUntraced(function* (name, result) {
         steps.push({ step: name, result })
-        if (!asJson) yield* say(`✓ ${name}`, ...result.split("\n").map((line) => `    ${line}`))
+        if (!asJson) yield* printLines(`✓ ${name}`, ...result.split("\n").map((line) => `    ${line}`))
       })
       yield* Effect.scoped(play(step)).pipe(
         Effect.timeoutOrElse({
           duration: WITHIN,
-          orElse: () => new Refusal({ message: `the demo did not end within ${WITHIN}` })
+          orElse: () => new CommandRefusal({ message: `the demo did not end within ${WITHIN}` })
         }),
         Effect.catchTag(
           "SchemaError",
-          (error) => new Refusal({ message: `an answer has another form than expected: ${error.message}` })
+          (error) => new CommandRefusal({ message: `an answer has another form than expected: ${error.message}` })
         ),
-        Effect.mapError(({ message }) => new Refusal({ message: `✗ after ${steps.length} steps that held: ${message}` }))
+        Effect.mapError(({ message }) => new CommandRefusal({ message: `✗ after ${steps.length} steps that held: ${message}` }))
       )
-      if (asJson) return yield* answer({ ok: true, steps })
-      yield* say(`All ${steps.length} steps held.`)
+      if (asJson) return yield* printResult({ ok: true, steps })
+      yield* printLines(`All ${steps.length} steps held.`)
     },
     Effect.provide([App.identifiers, App.logs]),
-    forDevelopment("demo")
+    onlyForDevelopment("demo")
   )
 ).pipe(Command.withDescription("Play the main job end to end on free ports, from the first tenant to the last ledger check"))
 
 /** Says that a step held, and what came of it. */
 type Step = (name: string, result: string) => Effect.Effect<void>
 
-const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.fail(new Refusal({ message })))
+const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.fail(new CommandRefusal({ message })))
 
 const play = Effect.fnUntraced(function* (step: Step) {
   const stack = yield* openStack()
@@ -88,7 +88,7 @@ const play = Effect.fnUntraced(function* (step: Step) {
   yield* collect(shop)
   const reference = yield* payOut(shop)
 
-  const executions = yield* fetched(`${stack.simulatorUrl}/__simulator/executions?reference=${reference}`)
+  const executions = yield* fetchText(`${stack.simulatorUrl}/__simulator/executions?reference=${reference}`)
   const rows = yield* decodeRows(executions)
   yield* expect(rows.length === 1, `the provider executed the payout ${rows.length} times`)
   yield* step("The provider's own account has it exactly once", executions)
@@ -98,7 +98,7 @@ const play = Effect.fnUntraced(function* (step: Step) {
   yield* expect(isSame(position, finalPosition), `the float is ${JSON.stringify(position)}, not ${JSON.stringify(finalPosition)}`)
   yield* step("The float is right to the minor unit: 20,000 + 50,000 - 750 - 10,000 - 1,000 = 58,250", JSON.stringify(position))
 
-  const code = yield* stack.stop
+  const code = yield* stack.stopGateway
   yield* expect(code === 0, `the gateway ended with ${code}`)
   yield* step("Everything stops when it is told to", "exit code 0")
 })
@@ -121,7 +121,7 @@ interface Shop {
 
 const collect = Effect.fnUntraced(function* ({ client, receiver, secret, step }: Shop) {
   const body = { amount_minor: 50_000, currency: "UGX", country: "UG", method: "momo", source: PAYER }
-  const made = yield* client("POST", "/v1/collections", body, "demo-collection").pipe(Effect.flatMap(answered(Record)))
+  const made = yield* client("POST", "/v1/collections", body, "demo-collection").pipe(Effect.flatMap(decodeData(Record)))
   yield* expect(made.data.status === "pending", `the collection is ${made.data.status}`)
   yield* step("A payer is charged UGX 50,000", `${made.data.reference} is pending`)
   const event = yield* receiver.event("collection.successful", made.data.reference, secret)
@@ -133,18 +133,18 @@ const collect = Effect.fnUntraced(function* ({ client, receiver, secret, step }:
 
 const payOut = Effect.fnUntraced(function* ({ client, receiver, secret, step }: Shop) {
   const order = { amount_minor: 10_000, currency: "UGX", country: "UG", method: "momo", destination: PAYER }
-  const quote = yield* client("POST", "/v1/payouts/quote", order).pipe(Effect.flatMap(answered(Quote)))
+  const quote = yield* client("POST", "/v1/payouts/quote", order).pipe(Effect.flatMap(decodeData(Quote)))
   yield* expect(quote.data.total_amount_minor === 11_000, `the quoted total is ${quote.data.total_amount_minor}`)
   yield* step("A payout of UGX 10,000 is quoted", JSON.stringify(quote.data))
 
   const body = { ...order, metadata: { invoice: "INV-7" } }
   const text = yield* client("POST", "/v1/payouts", body, "demo-payout")
-  const made = yield* answered(Record)(text)
+  const made = yield* decodeData(Record)(text)
   const { reference } = made.data
   yield* expect(made.data.status === "pending" && made.data.fees_minor === 1_000, `the payout is ${made.data.status}`)
   yield* step("It is sent, with the quoted fee on top", `${reference} is pending`)
   const event = yield* receiver.event("payout.successful", reference, secret)
-  const now = yield* client("GET", `/v1/payouts/${reference}`).pipe(Effect.flatMap(answered(Record)))
+  const now = yield* client("GET", `/v1/payouts/${reference}`).pipe(Effect.flatMap(decodeData(Record)))
   yield* expect(now.data.status === "successful", `the payout is ${now.data.status}`)
   yield* step("It settles, and the tenant's webhook verifies", event)
 
@@ -159,7 +159,7 @@ const tenantOf = (url: string, key: KeyFile) =>
   Effect.fnUntraced(function* (method: "GET" | "POST", path: string, body?: object, idempotencyKey?: string) {
     const bytes = Buffer.from(body === undefined ? "" : JSON.stringify(body))
     const headers = yield* signingHeaders(key, { method, url: url + path, body: bytes })
-    return yield* fetched(url + path, {
+    return yield* fetchText(url + path, {
       method,
       headers: {
         ...headers,
@@ -170,20 +170,20 @@ const tenantOf = (url: string, key: KeyFile) =>
     })
   })
 
-const fetched = (url: string, request: RequestInit = {}) =>
+const fetchText = (url: string, request: RequestInit = {}) =>
   Effect.gen(function* () {
-    const unreachable = (cause: unknown) => new Refusal({ message: `${url} does not answer: ${String(cause)}` })
+    const unreachable = (cause: unknown) => new CommandRefusal({ message: `${url} does not answer: ${String(cause)}` })
     const response = yield* Effect.tryPromise({ try: (signal) => fetch(url, { ...request, signal }), catch: unreachable })
     const text = yield* Effect.tryPromise({ try: () => response.text(), catch: unreachable })
     if (!response.ok)
-      return yield* new Refusal({ message: `${request.method ?? "GET"} ${url} answers ${response.status}: ${text}` })
+      return yield* new CommandRefusal({ message: `${request.method ?? "GET"} ${url} answers ${response.status}: ${text}` })
     return text
   })
 
 const floatOf = Effect.fnUntraced(function* (client: ReturnType<typeof tenantOf>) {
-  const { data } = yield* client("GET", "/v1/float").pipe(Effect.flatMap(answered(Schema.Array(Position))))
+  const { data } = yield* client("GET", "/v1/float").pipe(Effect.flatMap(decodeData(Schema.Array(Position))))
   const [position] = data
-  return position ?? (yield* new Refusal({ message: "the tenant has no float" }))
+  return position ?? (yield* new CommandRefusal({ message: "the tenant has no float" }))
 })
 
 const decodeKey = Schema.decodeUnknownEffect(Schema.fromJsonString(KeyFile))

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { Clock, Effect, Option, Schema } from "effect"
-import { until } from "./Memory.ts"
-import { Refusal } from "./Refusal.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
+import { until } from "./DataFolder.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
 const { createServer } = process.getBuiltinModule("node:http")
@@ -55,9 +55,10 @@ export const openReceiver = Effect.fn("openReceiver")(function* () {
       WAIT_MS
     )
     const delivery = found()
-    if (delivery === undefined) return yield* new Refusal({ message: `no webhook ${type} came within ${WAIT_MS / 1000} s` })
+    if (delivery === undefined)
+      return yield* new CommandRefusal({ message: `no webhook ${type} came within ${WAIT_MS / 1000} s` })
     if (!isSigned(delivery, secret, (yield* Clock.currentTimeMillis) / 1000))
-      return yield* new Refusal({ message: `the signature of ${type} does not verify` })
+      return yield* new CommandRefusal({ message: `the signature of ${type} does not verify` })
     return delivery.body
   })
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os"
 import { basename, dirname, join, resolve } from "node:path"
 import { Effect, Option, Schema } from "effect"
 import { Environment, embeddedPostgres } from "../App.ts"
-import { until } from "./Memory.ts"
-import { Refusal } from "./Refusal.ts"
-import { SimulatorProcess } from "./SimulatorProcess.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
+import { until } from "./DataFolder.ts"
+import { SimulatorProcess } from "./Simulator.ts"
 
 const MAIN = resolve(import.meta.dirname, "..", "gateway.js")
 const UP_WITHIN_MS = 30_000
@@ -31,14 +31,15 @@ export const openStack = Effect.fn("openStack")(function* () {
     UP_WITHIN_MS
   )
   const started = Schema.decodeUnknownOption(Started)(gateway.output())
-  if (Option.isNone(started)) return yield* new Refusal({ message: `the gateway does not start: ${gateway.errors().trim()}` })
+  if (Option.isNone(started))
+    return yield* new CommandRefusal({ message: `the gateway does not start: ${gateway.errors().trim()}` })
 
   /** One operator's command, as a process of its own; its JSON result, and its exit code. */
   const command = Effect.fn("Stack.command")(function* (...args: ReadonlyArray<string>) {
     const running = launch([...args, "--json"], env)
-    yield* Effect.promise(() => ended(running.child))
+    yield* Effect.promise(() => whenEnded(running.child))
     if (running.child.exitCode !== 0) {
-      return yield* new Refusal({
+      return yield* new CommandRefusal({
         message: `gateway ${args.join(" ")} exits ${running.child.exitCode}: ${running.errors().trim()}`
       })
     }
@@ -50,7 +51,7 @@ export const openStack = Effect.fn("openStack")(function* () {
     simulatorUrl: started.value.simulator_url,
     command,
     /** Tells the gateway to stop and answers its exit code. */
-    stop: Effect.andThen(stop(gateway), () => Effect.sync(() => gateway.child.exitCode))
+    stopGateway: Effect.andThen(stop(gateway), () => Effect.sync(() => gateway.child.exitCode))
   }
 })
 
@@ -73,7 +74,7 @@ const launch = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv): Running =>
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
 
 /** Ended, and all that it wrote has come. */
-const ended = (child: ChildProcess): Promise<void> =>
+const whenEnded = (child: ChildProcess): Promise<void> =>
   new Promise((done) => {
     if (hasEnded(child) && child.stdout?.readableEnded === true) done()
     else child.once("close", () => done())

@@ -3,11 +3,11 @@ import { Argument, Command, Flag } from "effect/cli"
 import { type Denial, type DenialKind, maskedDenial } from "../domain/Denial.ts"
 import { iso } from "../domain/Instant.ts"
 import { Denials } from "../services/ports/Denials.ts"
-import { answer } from "./Answer.ts"
 import { Words } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
 const LISTED_AT_MOST = 1_000
 const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
@@ -22,19 +22,19 @@ const view = ({ createdAt, kind, masked, reason }: Denial) => ({ kind, masked, r
 const deny = Effect.fn("deny")(function* (action: string, kind: DenialKind, denied: string, why: string) {
   const denials = yield* Denials
   const masked = maskedDenial(kind, denied)
-  const entry = yield* audit(action, masked, { kind, reason: why })
+  const entry = yield* auditEntry(action, masked, { kind, reason: why })
   if (!(yield* denials.add(kind, Redacted.make(denied), why, entry))) {
-    return yield* new Refusal({ message: `${masked} is denied already` })
+    return yield* new CommandRefusal({ message: `${masked} is denied already` })
   }
-  yield* answer(view({ kind, masked, reason: why, createdAt: entry.at }))
+  yield* printResult(view({ kind, masked, reason: why, createdAt: entry.at }))
 })
 
-const listing = (kinds: ReadonlyArray<DenialKind>, description: string) =>
+const listCommand = (kinds: ReadonlyArray<DenialKind>, description: string) =>
   Command.make(
     "list",
     {},
     Effect.fn(function* () {
-      yield* answer((yield* (yield* Denials).list(kinds, LISTED_AT_MOST)).map(view))
+      yield* printResult((yield* (yield* Denials).list(kinds, LISTED_AT_MOST)).map(view))
     }, Effect.provide(operatorPorts))
   ).pipe(Command.withDescription(description))
 
@@ -46,7 +46,7 @@ export const block = Command.make("block").pipe(
       { value, reason },
       Effect.fn(({ reason, value }) => deny("block add", "destination", value, reason), Effect.provide(operatorPorts))
     ).pipe(Command.withDescription("Block a number, an account or a handle; kept as a keyed HMAC")),
-    listing(["destination"], "The blocked destinations, masked")
+    listCommand(["destination"], "The blocked destinations, masked")
   ])
 )
 
@@ -61,6 +61,6 @@ export const screening = Command.make("screening").pipe(
         Effect.provide(operatorPorts)
       )
     ).pipe(Command.withDescription("Deny a number or a name; kept as a keyed HMAC")),
-    listing(["screened_number", "screened_name"], "What screening denies, masked")
+    listCommand(["screened_number", "screened_name"], "What screening denies, masked")
   ])
 )

@@ -5,11 +5,11 @@ import { toDecimal } from "../domain/Money.ts"
 import { positionView } from "../domain/View.ts"
 import { type Adjustment, FloatLedger } from "../services/ports/FloatLedger.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { answer } from "./Answer.ts"
 import { amountMinor, appId, currency, mode, Words } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
 const adjustmentFlags = {
   appId,
@@ -28,7 +28,7 @@ const adjustCommand = (direction: Adjustment["direction"], description: string) 
     direction,
     adjustmentFlags,
     Effect.fn(function* (wish) {
-      yield* answer(heldView(yield* adjustFloat({ ...wish, direction })))
+      yield* printResult(heldView(yield* adjustFloat({ ...wish, direction })))
     }, Effect.provide(operatorPorts))
   ).pipe(Command.withDescription(description))
 
@@ -38,8 +38,8 @@ const list = Command.make(
   Effect.fn(function* ({ appId, mode }) {
     const tenants = yield* Tenants
     const ledger = yield* FloatLedger
-    if ((yield* tenants.find(appId))._tag === "None") return yield* new Refusal({ message: `there is no tenant ${appId}` })
-    yield* answer((yield* ledger.positions(appId, mode)).map(heldView))
+    if ((yield* tenants.find(appId))._tag === "None") return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+    yield* printResult((yield* ledger.positions(appId, mode)).map(heldView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("The tenant's float, one position a currency"))
 
@@ -63,14 +63,14 @@ type Wish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externa
 /** The position right after the posting, also when this external id was posted before. */
 export const adjustFloat = Effect.fn("adjustFloat")(function* (
   wish: Wish
-): Effect.fn.Return<FloatPosition, Refusal, FloatLedger> {
+): Effect.fn.Return<FloatPosition, CommandRefusal, FloatLedger> {
   const ledger = yield* FloatLedger
   const entry = wish.direction === "credit" ? credit(wish.currency, wish.amount) : debit(wish.currency, wish.amount)
   const adjusted = yield* ledger.adjust({
     ...wish,
     entry,
     at: yield* Clock.currentTimeMillis,
-    audit: yield* audit(`float ${wish.direction}`, wish.appId, {
+    audit: yield* auditEntry(`float ${wish.direction}`, wish.appId, {
       mode: wish.mode,
       currency: wish.currency,
       amount_minor: wish.amount.toString(),
@@ -82,12 +82,12 @@ export const adjustFloat = Effect.fn("adjustFloat")(function* (
     case "Adjusted":
       return adjusted.position
     case "Conflict":
-      return yield* new Refusal({ message: `the external id ${wish.externalId} was used for another adjustment` })
+      return yield* new CommandRefusal({ message: `the external id ${wish.externalId} was used for another adjustment` })
     case "ShortFloat":
-      return yield* new Refusal({
+      return yield* new CommandRefusal({
         message: `only ${wish.currency} ${toDecimal(adjusted.available, wish.currency)} (${adjusted.available} minor) is available`
       })
     case "NoTenant":
-      return yield* new Refusal({ message: `there is no tenant ${wish.appId}` })
+      return yield* new CommandRefusal({ message: `there is no tenant ${wish.appId}` })
   }
 })

@@ -4,11 +4,11 @@ import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { type CallbackRow, CallbackStatus, ProviderInbox } from "../services/ports/ProviderInbox.ts"
-import { answer } from "./Answer.ts"
 import { Words } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
 const callbackId = Argument.String("ID").pipe(Argument.withDescription("the callback, as `inbox list` prints it"))
 
@@ -20,7 +20,7 @@ const list = Command.make(
   { status: Flag.Literals("status", CallbackStatus.literals).pipe(Flag.withDescription("only these"), Flag.optional) },
   Effect.fn(function* ({ status }) {
     const callbacks = yield* ProviderInbox
-    yield* answer((yield* callbacks.list(Option.getOrNull(status), SHOWN)).map(rowView))
+    yield* printResult((yield* callbacks.list(Option.getOrNull(status), SHOWN)).map(rowView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription(`The newest ${SHOWN} callbacks of providers; the parked ones matched nothing`))
 
@@ -30,9 +30,9 @@ const replay = Command.make(
   Effect.fn(function* ({ id }) {
     const callbacks = yield* ProviderInbox
     const at = yield* Clock.currentTimeMillis
-    const replayed = isReference(id) ? yield* callbacks.replay(id, at, yield* audit("inbox replay", id, {})) : Option.none()
-    if (Option.isNone(replayed)) return yield* new Refusal({ message: `there is no callback ${id}` })
-    yield* answer(rowView(replayed.value))
+    const replayed = isReference(id) ? yield* callbacks.replay(id, at, yield* auditEntry("inbox replay", id, {})) : Option.none()
+    if (Option.isNone(replayed)) return yield* new CommandRefusal({ message: `there is no callback ${id}` })
+    yield* printResult(rowView(replayed.value))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Process a callback again: find its transaction and ask the provider about it"))
 
@@ -45,10 +45,10 @@ const close = Command.make(
   Effect.fn(function* ({ id, reason }) {
     const callbacks = yield* ProviderInbox
     const closed = isReference(id)
-      ? yield* callbacks.close(id, yield* audit("inbox close", id, { reason: maskedText(reason) }))
+      ? yield* callbacks.close(id, yield* auditEntry("inbox close", id, { reason: maskedText(reason) }))
       : Option.none()
-    if (Option.isNone(closed)) return yield* new Refusal({ message: `there is no parked callback ${id}` })
-    yield* answer(rowView(closed.value))
+    if (Option.isNone(closed)) return yield* new CommandRefusal({ message: `there is no parked callback ${id}` })
+    yield* printResult(rowView(closed.value))
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(

@@ -3,7 +3,7 @@ import { link, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import * as App from "../App.ts"
-import { Refusal } from "./Refusal.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 
 const MASTER_KEY_BYTES = 32
 const ROOT = resolve(import.meta.dirname, "..", "..")
@@ -13,28 +13,28 @@ const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String })
 /** What is installed here: the data folder, its secrets and its database, and the program itself. */
 export const Installation = {
   /** Settings with the database of one command: the running embedded one, or one that is started for it and stopped after it. */
-  forOnce: Effect.gen(function* () {
+  forOneCommand: Effect.gen(function* () {
     const given = yield* App.settings
     const { databaseUrl, dataDir } = given
-    if (databaseUrl !== null) return yield* ready(given, databaseUrl, null)
+    if (databaseUrl !== null) return yield* withMasterKey(given, databaseUrl, null)
     // An embedded database is a development's. Whether a loopback receiver is dialled is decided again by the gateway that dials it.
     const settings = { ...given, policy: { ...given.policy, webhookAllowLoopback: true } }
     const running = yield* App.embeddedPostgres.running(dataDir)
-    if (Option.isSome(running)) return yield* embedded(settings, running.value)
+    if (Option.isSome(running)) return yield* onEmbedded(settings, running.value)
     const started = yield* App.embeddedPostgres.ensureRunning(dataDir)
     if (started.startedByUs) yield* Effect.addFinalizer(() => Effect.orDie(App.embeddedPostgres.stop(dataDir)))
-    return yield* embedded(settings, started)
+    return yield* onEmbedded(settings, started)
   }),
 
   /** Settings with the database of a gateway: the embedded one is brought back while the scope lives, and stopped with it. */
-  forLong: Effect.gen(function* () {
+  forServer: Effect.gen(function* () {
     const settings = yield* App.settings
     const { databaseUrl, dataDir } = settings
-    if (databaseUrl !== null) return yield* ready(settings, databaseUrl, null)
+    if (databaseUrl !== null) return yield* withMasterKey(settings, databaseUrl, null)
     yield* Effect.addFinalizer(() => Effect.orDie(App.embeddedPostgres.stop(dataDir)))
     const database = yield* App.embeddedPostgres.ensureRunning(dataDir)
     yield* Effect.forkScoped(App.embeddedPostgres.keepRunning(dataDir))
-    return yield* embedded(settings, database)
+    return yield* onEmbedded(settings, database)
   }),
 
   release: Effect.suspend(() => release),
@@ -53,7 +53,7 @@ export const Installation = {
 }
 
 /** What operators' commands work with: every port on the database, and neither providers nor workers. */
-export const operatorPorts = Layer.unwrap(Effect.map(Installation.forOnce, App.ports)).pipe(Layer.provideMerge(App.logs))
+export const operatorPorts = Layer.unwrap(Effect.map(Installation.forOneCommand, App.ports)).pipe(Layer.provideMerge(App.logs))
 
 const read = (file: string): Effect.Effect<string> => Effect.promise(() => readFile(join(ROOT, file), "utf8"))
 
@@ -64,19 +64,19 @@ const release = Effect.suspend(() => read("package.json")).pipe(
 )
 
 /** Its owner brings it up to date; everything else is done as a role that owns nothing. */
-const embedded = (settings: App.Settings, database: App.EmbeddedDatabase) =>
-  ready(settings, App.embeddedPostgres.runtimeUrl(database), App.embeddedPostgres.url(database))
+const onEmbedded = (settings: App.Settings, database: App.EmbeddedDatabase) =>
+  withMasterKey(settings, App.embeddedPostgres.runtimeUrl(database), App.embeddedPostgres.url(database))
 
-const ready = Effect.fnUntraced(function* (
+const withMasterKey = Effect.fnUntraced(function* (
   settings: App.Settings,
   databaseUrl: Redacted.Redacted,
   ownerUrl: Redacted.Redacted | null
-): Effect.fn.Return<App.ReadySettings, Refusal> {
-  return { ...settings, databaseUrl, ownerUrl, masterKey: settings.masterKey ?? (yield* keptMasterKey(settings.dataDir)) }
+): Effect.fn.Return<App.ReadySettings, CommandRefusal> {
+  return { ...settings, databaseUrl, ownerUrl, masterKey: settings.masterKey ?? (yield* ownMasterKey(settings.dataDir)) }
 })
 
 /** A random key that is made once and kept for its owner only. */
-const keptMasterKey = Effect.fnUntraced(function* (dataDir: string) {
+const ownMasterKey = Effect.fnUntraced(function* (dataDir: string) {
   const file = join(dataDir, "master.key")
   return yield* Effect.tryPromise({
     try: async () => {
@@ -88,6 +88,18 @@ const keptMasterKey = Effect.fnUntraced(function* (dataDir: string) {
       await rm(draft)
       return Redacted.make((await readFile(file, "utf8")).trim())
     },
-    catch: (cause) => new Refusal({ message: `cannot keep the master key in ${file}: ${String(cause)}` })
+    catch: (cause) => new CommandRefusal({ message: `cannot keep the master key in ${file}: ${String(cause)}` })
   })
 })
+
+/** Refuses, before anything is read or begun, to run a command that makes a tenant with unbacked float beside anything real. */
+export const onlyForDevelopment =
+  (command: string) =>
+  <A, E, R>(run: Effect.Effect<A, E, R>): Effect.Effect<A, E | CommandRefusal, R> =>
+    Effect.gen(function* () {
+      const parts = yield* App.realParts
+      if (parts.length === 0) return yield* run
+      return yield* new CommandRefusal({
+        message: `gateway ${command} is for development and makes a tenant with unbacked float, but ${parts.join(", ")} is set: run gateway serve, or unset it`
+      })
+    })

@@ -5,11 +5,11 @@ import { Role } from "../domain/Tenant.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { answer } from "./Answer.ts"
 import { appId, mode } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
 const API_KEY_BYTES = 16
 const SIGNING_SECRET_BYTES = 32
@@ -27,7 +27,7 @@ const issue = Command.make(
     )
   },
   Effect.fn(function* ({ appId, mode, role }) {
-    yield* answer(yield* issueKey(appId, mode, role))
+    yield* printResult(yield* issueKey(appId, mode, role))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Make a key; its two secrets are shown only once"))
 
@@ -37,9 +37,9 @@ const revoke = Command.make(
   Effect.fn(function* ({ appId, keyId }) {
     const tenants = yield* Tenants
     const at = yield* Clock.currentTimeMillis
-    const revoked = yield* tenants.revokeKey(appId, keyId, at, yield* audit("key revoke", `${appId}/${keyId}`, {}))
-    if (!revoked) return yield* new Refusal({ message: `the tenant ${appId} has no key ${keyId} that could be revoked` })
-    yield* answer({ revoked: true })
+    const revoked = yield* tenants.revokeKey(appId, keyId, at, yield* auditEntry("key revoke", `${appId}/${keyId}`, {}))
+    if (!revoked) return yield* new CommandRefusal({ message: `the tenant ${appId} has no key ${keyId} that could be revoked` })
+    yield* printResult({ revoked: true })
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Revoke a key; every node refuses it within a second"))
 
@@ -64,8 +64,8 @@ export const issueKey = Effect.fn("issueKey")(function* (appId: AppId, mode: Mod
       signingSecret: Redacted.make(signingSecret),
       createdAt: yield* Clock.currentTimeMillis
     },
-    yield* audit("key issue", `${appId}/${keyId}`, { mode, role })
+    yield* auditEntry("key issue", `${appId}/${keyId}`, { mode, role })
   )
-  if (!issued) return yield* new Refusal({ message: `there is no tenant ${appId}` })
+  if (!issued) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
   return { app_id: appId, key_id: keyId, api_key: apiKey, signing_secret: signingSecret, mode, role }
 })

@@ -2,9 +2,9 @@ import { Clock, Effect } from "effect"
 import { Command } from "effect/cli"
 import { LedgerAudit } from "../services/ports/LedgerAudit.ts"
 import { Standing } from "../services/ports/Standing.ts"
-import { answer } from "./Answer.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { Refusal } from "./Refusal.ts"
+import { printResult } from "./Output.ts"
 
 const verify = Command.make(
   "verify",
@@ -15,8 +15,8 @@ const verify = Command.make(
     const at = yield* Clock.currentTimeMillis
     const report = yield* audit.verify
     yield* checked({ name: "ledger verify", subject: "", at, differences: report.differences.length })
-    yield* answer(report)
-    if (!report.ok) return yield* new Refusal({ message: `the ledger has ${report.differences.length} differences` })
+    yield* printResult(report)
+    if (!report.ok) return yield* new CommandRefusal({ message: `the ledger has ${report.differences.length} differences` })
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Recompute every position and record from the postings; exit 1 on any difference"))
 

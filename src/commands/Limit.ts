@@ -6,11 +6,11 @@ import { type Limit, LimitDirection, limitsFor, Window, windowsOf } from "../dom
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Limits } from "../services/ports/Limits.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { answer } from "./Answer.ts"
 import { amountMinor, appId, currencyArgument, mode, providerName } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
 const LARGEST_COUNT = 1_000_000_000
 // Digits and nothing else: an empty text would be read as 0, which refuses all.
@@ -47,12 +47,12 @@ const set = Command.make(
     const limits = yield* Limits
     const windows = windowsOf(limit.direction)
     if (!windows.includes(limit.window))
-      return yield* new Refusal({
+      return yield* new CommandRefusal({
         message: `a ${limit.direction} is counted in ${windows.join(" and ")}, not in ${limit.window}`
       })
-    const entry = yield* audit("limit set", appId, { ...limit, count: String(limit.count) })
-    if (!(yield* limits.set(appId, limit, entry))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
-    yield* answer(yield* limitsOf(appId))
+    const entry = yield* auditEntry("limit set", appId, { ...limit, count: String(limit.count) })
+    if (!(yield* limits.set(appId, limit, entry))) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+    yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Set one of a tenant's limits; every node counts by it within a second"))
 
@@ -60,8 +60,9 @@ const list = Command.make(
   "list",
   { appId },
   Effect.fn(function* ({ appId }) {
-    if (Option.isNone(yield* (yield* Tenants).find(appId))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
-    yield* answer(yield* limitsOf(appId))
+    if (Option.isNone(yield* (yield* Tenants).find(appId)))
+      return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+    yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("The limits that hold for a tenant, its own and the defaults"))
 
@@ -76,14 +77,14 @@ const setCeiling = Command.make(
   Effect.fn(function* ({ amount, currency, provider }) {
     const limits = yield* Limits
     const routed = (yield* (yield* Corridors).list).some((row) => row.providers.includes(provider))
-    if (!routed) return yield* new Refusal({ message: `no corridor goes through a provider ${provider}` })
+    if (!routed) return yield* new CommandRefusal({ message: `no corridor goes through a provider ${provider}` })
     yield* limits.setCeiling(
       provider,
       currency,
       amount,
-      yield* audit("ceiling set", `${provider}/${currency}`, { amount_minor: amount.toString() })
+      yield* auditEntry("ceiling set", `${provider}/${currency}`, { amount_minor: amount.toString() })
     )
-    yield* answer({ provider, currency, amount_minor: amount })
+    yield* printResult({ provider, currency, amount_minor: amount })
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Set what a provider's account may pay out on one UTC day, fees included"))
 

@@ -1,15 +1,15 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
-import { answer } from "./Answer.ts"
 import { Installation } from "./Installation.ts"
+import { printResult } from "./Output.ts"
 
 export const migrate = Command.make(
   "migrate",
   {},
   Effect.fn(
     function* () {
-      yield* answer({ applied: yield* App.migrate(yield* Installation.forOnce) })
+      yield* printResult({ applied: yield* App.migrate(yield* Installation.forOneCommand) })
     },
     Effect.scoped,
     Effect.provide(App.logs)

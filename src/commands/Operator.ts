@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 
 /** The audit row of a change made from the command line. */
-export const audit = Effect.fnUntraced(function* (
+export const auditEntry = Effect.fnUntraced(function* (
   action: string,
   subject: string,
   details: Readonly<Record<string, string>>

@@ -1,6 +1,5 @@
 import { Cause, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
-import { AsJson, complain } from "./Answer.ts"
 import { audit } from "./Audit.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
@@ -12,6 +11,7 @@ import { key } from "./Key.ts"
 import { ledger } from "./Ledger.ts"
 import { ceiling, limit } from "./Limit.ts"
 import { migrate } from "./Migrate.ts"
+import { AsJson, printErrors } from "./Output.ts"
 import { provider } from "./Provider.ts"
 import { reconcile } from "./Reconcile.ts"
 import { review } from "./Review.ts"
@@ -66,13 +66,13 @@ export const program = (args: ReadonlyArray<string>): Effect.Effect<number, neve
     Effect.flatMap((version) => Command.runWith(gateway, { version })(isKnown(gateway, args) ? args : withoutHelp(args))),
     Effect.as<number>(exitCodes.done),
     Effect.catchTag("ShowHelp", () => Effect.succeed(exitCodes.wrongUsage)),
-    Effect.catchTag("WrongUsage", ({ message }) => Effect.as(complain(message), exitCodes.wrongUsage)),
-    Effect.catchTag("InvalidSettings", ({ mistakes }) => Effect.as(complain(...mistakes), exitCodes.refused)),
-    Effect.catch(({ message }) => Effect.as(complain(message), exitCodes.refused)),
+    Effect.catchTag("WrongUsage", ({ message }) => Effect.as(printErrors(message), exitCodes.wrongUsage)),
+    Effect.catchTag("InvalidSettings", ({ mistakes }) => Effect.as(printErrors(...mistakes), exitCodes.refused)),
+    Effect.catch(({ message }) => Effect.as(printErrors(message), exitCodes.refused)),
     Effect.catchCause((cause) =>
       Cause.hasInterrupts(cause)
         ? Effect.failCause(cause)
-        : Effect.as(complain(...indented(Cause.pretty(cause))), exitCodes.refused)
+        : Effect.as(printErrors(...indentFurther(Cause.pretty(cause))), exitCodes.refused)
     ),
     Effect.provideService(CliOutput.Presenter, presenter),
     Effect.provideService(CliConfig.CliConfig, CliConfig.make({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
@@ -95,10 +95,10 @@ const presenter: CliOutput.Presenter = {
       return yield* CliOutput.defaultPresenter.present(event)
     }
     const formatter = CliOutput.defaultFormatter({ colors: false })
-    if (event._tag === "Help") return yield* complain(...formatter.formatHelpDoc(event.helpDoc).split("\n"))
+    if (event._tag === "Help") return yield* printErrors(...formatter.formatHelpDoc(event.helpDoc).split("\n"))
     const [first] = event.errors
-    yield* complain(...messagesOf(event.errors, first))
-    yield* complain(`See: ${event.commandPath.join(" ")} --help`)
+    yield* printErrors(...messagesOf(event.errors, first))
+    yield* printErrors(`See: ${event.commandPath.join(" ")} --help`)
   })
 }
 
@@ -108,7 +108,7 @@ const messagesOf = (
 ): ReadonlyArray<string> => (first === undefined ? ["wrong usage"] : errors.map(({ message }) => oneLine(message)))
 
 /** What an unforeseen error says on further lines is set in under its first. */
-const indented = (text: string): ReadonlyArray<string> => text.split("\n").map((line, at) => (at === 0 ? line : `  ${line}`))
+const indentFurther = (text: string): ReadonlyArray<string> => text.split("\n").map((line, at) => (at === 0 ? line : `  ${line}`))
 
 const oneLine = (message: string): string =>
   message.replace("Expected: Schema validation failed: Expected", "Expected:").replace(/\s*\n\s*/g, " ")

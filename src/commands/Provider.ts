@@ -3,18 +3,18 @@ import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { Mode } from "../domain/Ids.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
-import { answer } from "./Answer.ts"
 import { Installation } from "./Installation.ts"
-import { SimulatorProcess } from "./SimulatorProcess.ts"
+import { printResult } from "./Output.ts"
+import { SimulatorProcess } from "./Simulator.ts"
 
 /** Settings with the providers as the gateway of this data folder reaches them: as they are set, or the simulator that runs beside it. */
 export const settingsWithProviders = Effect.gen(function* () {
-  const settings = yield* Installation.forOnce
+  const settings = yield* Installation.forOneCommand
   if (settings.providers.length > 0) return settings
-  return yield* SimulatorProcess.behind(settings)
+  return yield* SimulatorProcess.withRunningSimulator(settings)
 })
 
-const registered = Layer.unwrap(Effect.map(settingsWithProviders, App.providers)).pipe(Layer.provideMerge(App.logs))
+const registryLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.providers)).pipe(Layer.provideMerge(App.logs))
 
 const list = Command.make(
   "list",
@@ -29,8 +29,8 @@ const list = Command.make(
         callback_path: `/webhooks/${provider}/${registry.routeKey(provider, mode)}`
       }))
     )
-    yield* answer(rows)
-  }, Effect.provide(registered))
+    yield* printResult(rows)
+  }, Effect.provide(registryLayer))
 ).pipe(
   Command.withDescription(
     "Every provider and mode, whether it has an account here, and the path that it is to send its callbacks to"

@@ -4,10 +4,10 @@ import * as App from "../App.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
 import { Standing } from "../services/ports/Standing.ts"
 import { Reconciliation } from "../services/settlement/Reconciliation.ts"
-import { answer } from "./Answer.ts"
 import { providerName } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
+import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
-import { Refusal } from "./Refusal.ts"
 
 const DAY_LENGTH = "2026-01-31".length
 const startOf = (day: string) => instantOf(`${day}T00:00:00Z`)
@@ -15,7 +15,7 @@ const Day = Schema.String.check(
   Schema.makeFilter((day: string) => Option.isSome(startOf(day)) || "is a UTC day such as 2026-01-31")
 )
 
-const reconciliation = Layer.unwrap(Effect.map(settingsWithProviders, App.reconciliation)).pipe(Layer.provideMerge(App.logs))
+const reconciliationLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.reconciliation)).pipe(Layer.provideMerge(App.logs))
 
 export const reconcile = Command.make(
   "reconcile",
@@ -35,8 +35,10 @@ export const reconcile = Command.make(
     const { checked } = yield* Standing
     const report = yield* of(provider, start, wanted)
     yield* checked({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
-    yield* answer(report)
+    yield* printResult(report)
     if (!report.ok)
-      return yield* new Refusal({ message: `the account at ${provider} and ours have ${report.differences.length} differences` })
-  }, Effect.provide(reconciliation))
+      return yield* new CommandRefusal({
+        message: `the account at ${provider} and ours have ${report.differences.length} differences`
+      })
+  }, Effect.provide(reconciliationLayer))
 ).pipe(Command.withDescription("Compare the provider's own account with ours, to the minor unit; exit 1 on any difference"))

@@ -4,11 +4,11 @@ import { isReference } from "../domain/Ids.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { recordView } from "../domain/View.ts"
 import { Review } from "../services/settlement/Review.ts"
-import { answer } from "./Answer.ts"
 import { Amount, AmountOrNothing, Revision, reference, Words } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 import { caseView, toDo } from "./ReviewCase.ts"
 
 const CASES_LISTED = 1000
@@ -20,9 +20,9 @@ const list = Command.make(
   {},
   Effect.fn(function* () {
     const review = yield* Review
-    const reading = yield* audit("transaction raw read", "", { reason: "review list" })
+    const reading = yield* auditEntry("transaction raw read", "", { reason: "review list" })
     const cases = yield* review.cases(CASES_LISTED, reading)
-    yield* answer(cases.map(caseView), toDo(cases, reading.at))
+    yield* printResult(cases.map(caseView), toDo(cases, reading.at))
   }, Effect.provide(reviewPorts))
 ).pipe(
   Command.withDescription(
@@ -52,9 +52,9 @@ const resolve = Command.make(
   },
   Effect.fn(function* ({ amount, evidence, fee, outcome, reference, seen }) {
     const review = yield* Review
-    if (!isReference(reference)) return yield* new Refusal({ message: `there is no transaction ${reference}` })
+    if (!isReference(reference)) return yield* new CommandRefusal({ message: `there is no transaction ${reference}` })
     const resolution = { outcome, evidence, amount: Option.getOrNull(amount), fee: Option.getOrNull(fee) }
-    const entry = yield* audit("review resolve", reference, {
+    const entry = yield* auditEntry("review resolve", reference, {
       outcome,
       evidence: maskedText(evidence),
       ...(resolution.amount === null ? {} : { amount_minor: resolution.amount.toString() }),
@@ -62,8 +62,8 @@ const resolve = Command.make(
     })
     const record = yield* review
       .resolve(reference, resolution, entry, Option.getOrNull(seen))
-      .pipe(Effect.catchTag("NotResolved", ({ message }) => Effect.fail(new Refusal({ message }))))
-    yield* answer({ app_id: record.appId, ...recordView(record) })
+      .pipe(Effect.catchTag("NotResolved", ({ message }) => Effect.fail(new CommandRefusal({ message }))))
+    yield* printResult({ app_id: record.appId, ...recordView(record) })
   }, Effect.provide(reviewPorts))
 ).pipe(
   Command.withDescription(

@@ -2,7 +2,7 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { type Resolution, type Way, waysOf } from "../domain/Resolution.ts"
 import { lastAnswer, reasonOf } from "../domain/ReviewReason.ts"
 import type { Case } from "../services/settlement/Review.ts"
-import { plain } from "./Plain.ts"
+import { asText } from "./Output.ts"
 
 /** A case for programs. */
 export const caseView = ({ call, history, record, revision }: Case) => ({
@@ -68,7 +68,7 @@ const block = ({ call, history, record, revision }: Case, place: number, now: In
   }
   return [
     `${place}. ${reference}, a ${status} ${kind}`,
-    ...plain(view).split("\n"),
+    ...asText(view).split("\n"),
     "to end it, one of",
     ...commands(record, revision)
   ]

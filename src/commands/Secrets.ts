@@ -3,12 +3,12 @@ import { Effect, Layer, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { KeyRotation } from "../services/ports/KeyRotation.ts"
-import { answer } from "./Answer.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
-const rotationPorts = Layer.unwrap(Effect.map(Installation.forOnce, App.keyRotation)).pipe(Layer.provideMerge(App.logs))
+const rotationPorts = Layer.unwrap(Effect.map(Installation.forOneCommand, App.keyRotation)).pipe(Layer.provideMerge(App.logs))
 
 const rotate = Command.make(
   "rotate",
@@ -22,12 +22,12 @@ const rotate = Command.make(
     const rotation = yield* KeyRotation
     const old = yield* Effect.tryPromise({
       try: async () => Redacted.make((await readFile(from, "utf8")).trim()),
-      catch: () => new Refusal({ message: `${from} cannot be read` })
+      catch: () => new CommandRefusal({ message: `${from} cannot be read` })
     })
     const rewrapped = yield* rotation
-      .rotate(old, yield* audit("secrets rotate", "master key", {}))
-      .pipe(Effect.catchTag("NotRotated", ({ message }) => Effect.fail(new Refusal({ message }))))
-    yield* answer({ rewrapped })
+      .rotate(old, yield* auditEntry("secrets rotate", "master key", {}))
+      .pipe(Effect.catchTag("NotRotated", ({ message }) => Effect.fail(new CommandRefusal({ message }))))
+    yield* printResult({ rewrapped })
   }, Effect.provide(rotationPorts))
 ).pipe(
   Command.withDescription(

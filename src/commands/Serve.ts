@@ -3,18 +3,18 @@ import { Context, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { HttpServer } from "effect/http"
 import * as App from "../App.ts"
-import { answer } from "./Answer.ts"
+import { DataFolder } from "./DataFolder.ts"
 import { Installation } from "./Installation.ts"
-import { Memory } from "./Memory.ts"
+import { printResult } from "./Output.ts"
 
 export const serve = Command.make(
   "serve",
   {},
   Effect.fn(
     function* () {
-      const settings = yield* Installation.forLong
+      const settings = yield* Installation.forServer
       const { url } = yield* openGateway(settings)
-      yield* answer({ url }, [`The gateway listens on ${url}`])
+      yield* printResult({ url }, [`The gateway listens on ${url}`])
       return yield* untilStopped
     },
     Effect.scoped,
@@ -31,7 +31,7 @@ export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySetti
   const { address } = Context.get(context, HttpServer.HttpServer)
   const port = "port" in address ? address.port : settings.port
   const management = Context.get(context, App.ManagementAddress)
-  yield* remembered(settings.dataDir, `http://${reachable(management.host)}:${management.port}`)
+  yield* rememberManagementPort(settings.dataDir, `http://${reachable(management.host)}:${management.port}`)
   return { context, url: `http://${reachable(settings.host)}:${port}` }
 })
 
@@ -39,12 +39,12 @@ export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySetti
 export const managementFile = (dataDir: string): string => join(dataDir, "management.json")
 
 /** A gateway serves payments also where it may write no file: then `status` has to be told the port. */
-const remembered = Effect.fnUntraced(function* (dataDir: string, url: string) {
+const rememberManagementPort = Effect.fnUntraced(function* (dataDir: string, url: string) {
   const file = managementFile(dataDir)
-  yield* Effect.andThen(Memory.folder(dataDir), Memory.rememberSelf(file, url)).pipe(
-    Effect.catchTag("Refusal", ({ message }) => Effect.logWarning(message))
+  yield* Effect.andThen(DataFolder.make(dataDir), DataFolder.writeProcess(file, url)).pipe(
+    Effect.catchTag("CommandRefusal", ({ message }) => Effect.logWarning(message))
   )
-  yield* Effect.addFinalizer(() => Memory.forgetSelf(file))
+  yield* Effect.addFinalizer(() => DataFolder.removeOwnProcess(file))
 })
 
 /** Never ends by itself: the signal that ends it is how it is meant to end. */

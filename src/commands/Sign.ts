@@ -5,8 +5,8 @@ import { identifiers } from "../App.ts"
 import { signedText } from "../domain/SignedText.ts"
 import { bodyHash, signature } from "../services/admission/Signature.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
-import { answer } from "./Answer.ts"
-import { Refusal } from "./Refusal.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
+import { printResult } from "./Output.ts"
 
 /** What `key issue --json` prints, as far as signing needs it. */
 export const KeyFile = Schema.Struct({
@@ -31,10 +31,13 @@ export const sign = Command.make(
     const bytes = Option.isSome(body) ? yield* read(body.value) : new Uint8Array()
     const keyFile = yield* read(key).pipe(
       Effect.flatMap((text) => decodeKeyFile(text.toString("utf8"))),
-      Effect.catchTag("SchemaError", () => new Refusal({ message: `${key} does not hold what \`key issue --json\` prints` }))
+      Effect.catchTag(
+        "SchemaError",
+        () => new CommandRefusal({ message: `${key} does not hold what \`key issue --json\` prints` })
+      )
     )
     const headers = yield* signingHeaders(keyFile, { method, url, body: bytes })
-    yield* answer(headers, headerLines(headers))
+    yield* printResult(headers, headerLines(headers))
   }, Effect.provide(identifiers))
 ).pipe(
   Command.withDescription("The four signing headers of one request, as `curl -H @-` takes them; good for two minutes"),
@@ -70,7 +73,8 @@ export const signingHeaders = Effect.fn("signingHeaders")(function* (key: KeyFil
     nonce,
     bodyHash: bodyHash(hasBody ? body : new Uint8Array())
   })
-  if (Option.isNone(text)) return yield* new Refusal({ message: `the query of ${url} cannot be signed: it has a bad escape` })
+  if (Option.isNone(text))
+    return yield* new CommandRefusal({ message: `the query of ${url} cannot be signed: it has a bad escape` })
   return {
     "X-Gateway-Key": `${key.app_id}.${key.key_id}.${key.api_key}`,
     "X-Gateway-Timestamp": timestamp,
@@ -85,12 +89,13 @@ export const headerLines = (headers: Readonly<Record<string, string>>): Readonly
 /** `URL` would rewrite the path; only its host is as clients send it. */
 const address = (url: string) => {
   const [, target] = /^https?:\/\/[^/?#]+([^#]*)/i.exec(url) ?? []
-  if (target === undefined || !URL.canParse(url)) return Effect.fail(new Refusal({ message: `${url} is not an http address` }))
+  if (target === undefined || !URL.canParse(url))
+    return Effect.fail(new CommandRefusal({ message: `${url} is not an http address` }))
   return Effect.succeed({ host: new URL(url).host, target: target.startsWith("/") ? target : `/${target}` })
 }
 
 const read = (file: string) =>
   Effect.tryPromise({
     try: () => readFile(file),
-    catch: () => new Refusal({ message: `cannot read ${file}` })
+    catch: () => new CommandRefusal({ message: `cannot read ${file}` })
   })

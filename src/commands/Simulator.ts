@@ -1,10 +1,12 @@
-import { join } from "node:path"
-import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import { open } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
-import { answer } from "./Answer.ts"
-import { Memory } from "./Memory.ts"
-import { Refusal } from "./Refusal.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
+import { DataFolder, type ProcessRecord, until } from "./DataFolder.ts"
+import { printResult } from "./Output.ts"
 import { untilStopped } from "./Serve.ts"
 
 /** Where a data folder remembers its simulator. */
@@ -16,10 +18,10 @@ export const simulator = Command.make(
   Effect.fn(
     function* () {
       const settings = yield* App.settings
-      yield* Memory.folder(settings.dataDir)
+      yield* DataFolder.make(settings.dataDir)
       const { baseUrls, controlUrl } = yield* openSimulator(settings)
-      yield* Memory.rememberSelf(simulatorFile(settings.dataDir), controlUrl)
-      yield* answer({ control_url: controlUrl, base_urls: baseUrls })
+      yield* DataFolder.writeProcess(simulatorFile(settings.dataDir), controlUrl)
+      yield* printResult({ control_url: controlUrl, base_urls: baseUrls })
       return yield* untilStopped
     },
     Effect.scoped,
@@ -42,5 +44,133 @@ const openSimulator = Effect.fnUntraced(
       providers: simulatedProviders(settings)
     })
   },
-  Effect.catchDefect((defect) => new Refusal({ message: defect instanceof Error ? defect.message : String(defect) }))
+  Effect.catchDefect((defect) => new CommandRefusal({ message: defect instanceof Error ? defect.message : String(defect) }))
 )
+
+/** Where the simulator is: its control address, and each provider's own by its name. */
+export interface SimulatorPlace {
+  readonly controlUrl: string
+  readonly baseUrls: Readonly<Record<string, string>>
+}
+
+const MAIN = resolve(import.meta.dirname, "..", "gateway.js")
+const READY_WITHIN_MS = 15_000
+const ANSWERS_WITHIN = "2 seconds"
+const STOP_WITHIN_MS = 5_000
+const WATCH_EVERY = "1 second"
+
+const Ready = Schema.Struct({
+  ok: Schema.Literal(true),
+  providers: Schema.Record(Schema.String, Schema.Struct({ base_url: Schema.String }))
+})
+const decodeReady = Schema.decodeUnknownEffect(Ready)
+
+/** The simulator of a data folder, as a process of its own that lives on when we do not. */
+export const SimulatorProcess = {
+  /** Adopts the one that runs and answers where the settings want it; else starts one, in place of one that does not answer. */
+  ensureRunning: Effect.fn("SimulatorProcess.ensureRunning")(function* (settings: App.Settings) {
+    const file = simulatorFile(settings.dataDir)
+    const living = yield* DataFolder.findProcess(file)
+    if (Option.isSome(living)) {
+      const place = isWanted(settings, living.value) ? yield* placeOf(living.value) : Option.none()
+      // One of an older program may lack a provider that this one knows.
+      if (Option.isSome(place) && hasEveryProvider(place.value)) return place.value
+      yield* DataFolder.endProcess(living.value, STOP_WITHIN_MS)
+    }
+    yield* DataFolder.remove(file)
+    return yield* launch(settings, file)
+  }),
+
+  /** The settings with the accounts that open the one that runs; as they are where none does. */
+  withRunningSimulator: Effect.fn("SimulatorProcess.behind")(function* (settings: App.ReadySettings) {
+    const living = yield* DataFolder.findProcess(simulatorFile(settings.dataDir))
+    const place = Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+    if (Option.isNone(place)) return settings
+    const { baseUrls } = place.value
+    const { withSimulators } = yield* Effect.promise(() => import("../simulator/Registry.ts"))
+    return withSimulators(settings, (provider) => baseUrls[provider] ?? "")
+  }),
+
+  /** Never ends: brings the simulator back whenever it has gone. */
+  keepRunning: Effect.fn("SimulatorProcess.keepRunning")(function* (settings: App.Settings): Effect.fn.Return<never> {
+    return yield* Effect.forever(Effect.delay(revive(settings), WATCH_EVERY))
+  }),
+
+  /** Does nothing when none runs. */
+  stop: Effect.fn("SimulatorProcess.stop")(function* (dataDir: string) {
+    const file = simulatorFile(dataDir)
+    const living = yield* DataFolder.findProcess(file)
+    if (Option.isSome(living)) yield* DataFolder.endProcess(living.value, STOP_WITHIN_MS)
+    yield* DataFolder.remove(file)
+  })
+}
+
+const revive = (settings: App.Settings): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (Option.isSome(yield* DataFolder.findProcess(simulatorFile(settings.dataDir)))) return
+    yield* Effect.logWarning("the simulator has gone; starting it again")
+    yield* SimulatorProcess.ensureRunning(settings)
+  }).pipe(Effect.catchTag("CommandRefusal", (refusal) => Effect.logError(refusal.message)))
+
+const launch = Effect.fnUntraced(function* (settings: App.Settings, file: string) {
+  const log = join(settings.dataDir, "simulator.log")
+  const variables = yield* App.Environment
+  const hasEnded = yield* Effect.tryPromise({
+    try: () => spawnDetached(variables, log),
+    catch: (cause) => new CommandRefusal({ message: `cannot start the simulator: ${String(cause)}` })
+  })
+  const isUp = Effect.map(DataFolder.findProcess(file), Option.isSome)
+  yield* until(
+    Effect.map(isUp, (up) => up || hasEnded()),
+    READY_WITHIN_MS
+  )
+  const living = yield* DataFolder.findProcess(file)
+  const place = Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+  if (Option.isSome(place)) return place.value
+  return yield* new CommandRefusal({ message: `the simulator does not start: ${yield* lastWords(log)}` })
+})
+
+const spawnDetached = async (variables: Readonly<Record<string, string | undefined>>, log: string) => {
+  const output = await open(log, "w", 0o600)
+  try {
+    const child = spawn(process.execPath, [MAIN, "simulator"], {
+      detached: true,
+      env: { ...variables },
+      stdio: ["ignore", output.fd, output.fd]
+    })
+    await new Promise<void>((started, failed) => child.once("spawn", started).once("error", failed))
+    child.unref()
+    return () => child.exitCode !== null || child.signalCode !== null
+  } finally {
+    await output.close()
+  }
+}
+
+const hasEveryProvider = ({ baseUrls }: SimulatorPlace): boolean =>
+  App.providerNames.every((name) => Object.hasOwn(baseUrls, name))
+
+/** Settings that name a port want that one. */
+const isWanted = ({ simulatorPort }: App.Settings, { url }: ProcessRecord): boolean =>
+  simulatorPort === 0 || new URL(url).port === String(simulatorPort)
+
+/** None when it does not answer as a simulator does. */
+const placeOf = ({ url }: ProcessRecord): Effect.Effect<Option.Option<SimulatorPlace>> =>
+  Effect.tryPromise((signal) => fetch(`${url}/__simulator/ready`, { signal }).then((answer) => answer.json())).pipe(
+    Effect.flatMap(decodeReady),
+    Effect.timeout(ANSWERS_WITHIN),
+    Effect.map(({ providers }) => ({
+      controlUrl: url,
+      baseUrls: Object.fromEntries(Object.entries(providers).map(([name, { base_url }]) => [name, base_url]))
+    })),
+    Effect.option
+  )
+
+const lastWords = (log: string): Effect.Effect<string> =>
+  Effect.map(
+    DataFolder.read(log),
+    (text) =>
+      Option.getOrElse(text, () => "")
+        .trim()
+        .split("\n")
+        .at(-1) ?? "it said nothing"
+  )

@@ -5,19 +5,18 @@ import * as App from "../App.ts"
 import type { Mode } from "../domain/Ids.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import type { KnownSimulator } from "../simulator/SimulatorModule.ts"
-import { answer } from "./Answer.ts"
-import { forDevelopment } from "./Development.ts"
-import { Installation } from "./Installation.ts"
-import { Memory } from "./Memory.ts"
-import { Refusal } from "./Refusal.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
+import { DataFolder } from "./DataFolder.ts"
+import { Installation, onlyForDevelopment } from "./Installation.ts"
+import { printResult } from "./Output.ts"
 import { openGateway, untilStopped } from "./Serve.ts"
 import { headerLines, signingHeaders } from "./Sign.ts"
-import { type SimulatorPlace, SimulatorProcess } from "./SimulatorProcess.ts"
+import { type SimulatorPlace, SimulatorProcess } from "./Simulator.ts"
 import { demoTenant } from "./StartTenant.ts"
 
 /** An earlier gateway of the same data folder gets this long to drain: as long as its requests may take, and a little more. */
 const REPLACE_WITHIN_MS = 25_000
-const TELL_WITHIN = "5 seconds"
+const REGISTER_WITHIN = "5 seconds"
 
 export const start = Command.make(
   "start",
@@ -25,22 +24,22 @@ export const start = Command.make(
   Effect.fn(
     function* () {
       const { dataDir } = yield* App.settings
-      yield* takeOver(dataDir)
-      const installed = yield* Installation.forLong
-      const simulator = yield* simulatorOf(installed)
+      yield* replaceOlderGateway(dataDir)
+      const installed = yield* Installation.forServer
+      const simulator = yield* startSimulator(installed)
       // Only who simulates reads the simulators.
       const { knownSimulators, withSimulators } = yield* Effect.promise(() => import("../simulator/Registry.ts"))
       const settings = withSimulators(installed, (provider) => simulator.baseUrls[provider] ?? "")
       const { context, url } = yield* openGateway(settings)
-      yield* Effect.provide(tellCallbacks(wishesOf(knownSimulators, settings.providers), simulator, url), context)
-      yield* Memory.rememberSelf(gatewayFile(dataDir), url)
-      yield* introduce(dataDir, url, simulator.controlUrl, context)
+      yield* Effect.provide(registerCallbacks(callbacksOf(knownSimulators, settings.providers), simulator, url), context)
+      yield* DataFolder.writeProcess(gatewayFile(dataDir), url)
+      yield* printIntroduction(dataDir, url, simulator.controlUrl, context)
       return yield* untilStopped
     },
     Effect.scoped,
     Effect.provide(App.logs),
     Effect.updateService(App.Environment, withLoopback),
-    forDevelopment("start")
+    onlyForDevelopment("start")
   )
 ).pipe(
   Command.withDescription("Run the gateway, PostgreSQL and the provider simulator until stopped, with a tenant to try it with")
@@ -54,41 +53,41 @@ function withLoopback(variables: Readonly<Record<string, string | undefined>>) {
 }
 
 /** One gateway a data folder: an older one is asked to end, and this process takes its place. */
-const takeOver = Effect.fnUntraced(function* (dataDir: string) {
+const replaceOlderGateway = Effect.fnUntraced(function* (dataDir: string) {
   const file = gatewayFile(dataDir)
   const exchange = Effect.gen(function* () {
-    const older = yield* Memory.living(file)
+    const older = yield* DataFolder.findProcess(file)
     if (Option.isSome(older) && older.value.pid !== process.pid) {
       yield* Effect.logInfo("an older gateway of this data folder still runs: it is asked to end")
-      yield* Memory.end(older.value, REPLACE_WITHIN_MS)
+      yield* DataFolder.endProcess(older.value, REPLACE_WITHIN_MS)
     }
-    yield* Memory.rememberSelf(file, "")
+    yield* DataFolder.writeProcess(file, "")
   })
-  yield* Memory.folder(dataDir)
+  yield* DataFolder.make(dataDir)
   // Two that start together take their turns.
   yield* Effect.flatten(App.folderLock(join(dataDir, "start.lock"))(Effect.exit(exchange)))
-  yield* Effect.addFinalizer(() => Memory.forgetSelf(file))
+  yield* Effect.addFinalizer(() => DataFolder.removeOwnProcess(file))
 })
 
 /** Brought back while the scope lives, and stopped with it. */
-const simulatorOf = Effect.fnUntraced(function* (settings: App.ReadySettings) {
+const startSimulator = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   yield* Effect.addFinalizer(() => SimulatorProcess.stop(settings.dataDir))
-  const place = yield* SimulatorProcess.ensure(settings)
+  const place = yield* SimulatorProcess.ensureRunning(settings)
   yield* Effect.forkScoped(SimulatorProcess.keepRunning(settings))
   return place
 })
 
-interface CallbackWish {
+interface CallbackAddress {
   readonly provider: string
   readonly mode: Mode
   readonly client_id: string
 }
 
 /** Whose callbacks the simulator has to send to this gateway. */
-const wishesOf = (
+const callbacksOf = (
   simulators: ReadonlyArray<Pick<KnownSimulator, "name" | "accountName">>,
   providers: App.Settings["providers"]
-): ReadonlyArray<CallbackWish> => {
+): ReadonlyArray<CallbackAddress> => {
   const modes: ReadonlyArray<Mode> = ["live", "test"]
   return simulators.flatMap(({ accountName, name }) =>
     providers
@@ -103,8 +102,8 @@ const wishesOf = (
 }
 
 /** In reality a field of the provider's dashboard. */
-const tellCallbacks = Effect.fnUntraced(function* (
-  wishes: ReadonlyArray<CallbackWish>,
+const registerCallbacks = Effect.fnUntraced(function* (
+  wishes: ReadonlyArray<CallbackAddress>,
   { controlUrl }: SimulatorPlace,
   gatewayUrl: string
 ) {
@@ -117,15 +116,17 @@ const tellCallbacks = Effect.fnUntraced(function* (
         ({ ok, status }) => (ok ? undefined : Promise.reject(new Error(`it answered ${status}`)))
       )
     ).pipe(
-      Effect.timeout(TELL_WITHIN),
-      Effect.mapError((error) => new Refusal({ message: `the simulator cannot be told where callbacks go: ${error.message}` }))
+      Effect.timeout(REGISTER_WITHIN),
+      Effect.mapError(
+        (error) => new CommandRefusal({ message: `the simulator cannot be told where callbacks go: ${error.message}` })
+      )
     )
   }
 })
 
 type OperatorPorts = typeof demoTenant extends (dataDir: string) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
-const introduce = Effect.fnUntraced(function* (
+const printIntroduction = Effect.fnUntraced(function* (
   dataDir: string,
   url: string,
   simulatorUrl: string,
@@ -139,10 +140,10 @@ const introduce = Effect.fnUntraced(function* (
     url,
     simulator_url: simulatorUrl,
     tenant: key,
-    sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${quoted(join(dataDir, "tenant.json"))} | curl -sS -H @- ${target}`,
+    sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${shellQuoted(join(dataDir, "tenant.json"))} | curl -sS -H @- ${target}`,
     curl: `curl -sS ${lines.map((line) => `-H '${line}'`).join(" ")} ${target}`
   }
-  yield* answer(view, [
+  yield* printResult(view, [
     `The gateway answers at ${url}`,
     `The provider simulator's control port is ${simulatorUrl}/__simulator/executions`,
     "",
@@ -160,4 +161,5 @@ const introduce = Effect.fnUntraced(function* (
 })
 
 /** One word of a POSIX shell, whatever is in it. */
-const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+const shellQuoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -4,9 +4,9 @@ import { AppId, Mode } from "../domain/Ids.ts"
 import { minor } from "../domain/Money.ts"
 import { Role } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
+import { DataFolder } from "./DataFolder.ts"
 import { adjustFloat } from "./Float.ts"
 import { issueKey } from "./Key.ts"
-import { Memory } from "./Memory.ts"
 import { KeyFile } from "./Sign.ts"
 import { createTenant } from "./Tenant.ts"
 
@@ -20,11 +20,11 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(IssuedKey))
 export const demoTenant = Effect.fn("demoTenant")(function* (dataDir: string) {
   const file = join(dataDir, "tenant.json")
   const tenants = yield* Tenants
-  const kept = Option.flatMap(yield* Memory.read(file), decode)
+  const kept = Option.flatMap(yield* DataFolder.read(file), decode)
   if (Option.isSome(kept) && Option.isSome(yield* tenants.signingKey(kept.value.app_id, kept.value.key_id))) return kept.value
   if (Option.isNone(yield* tenants.find(NAME))) yield* createTenant(NAME)
   const key = yield* issueKey(NAME, "live", "tenant")
-  yield* Memory.write(file, `${JSON.stringify(key, null, 2)}\n`)
+  yield* DataFolder.write(file, `${JSON.stringify(key, null, 2)}\n`)
   yield* adjustFloat({
     appId: NAME,
     mode: "live",

@@ -5,15 +5,15 @@ import { Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { type Check, type Picture, type Protection, Standing, type Unanswered } from "../services/ports/Standing.ts"
-import { answer } from "./Answer.ts"
-import { Memory } from "./Memory.ts"
+import { DataFolder } from "./DataFolder.ts"
+import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
 import { managementFile, reachable } from "./Serve.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 5
 
-const standing = Layer.unwrap(Effect.map(settingsWithProviders, App.standing)).pipe(Layer.provideMerge(App.logs))
+const standingLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.standing)).pipe(Layer.provideMerge(App.logs))
 
 export const status = Command.make(
   "status",
@@ -28,7 +28,7 @@ export const status = Command.make(
     const registered = registry.known.flatMap((provider) =>
       Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
     )
-    yield* answer({
+    yield* printResult({
       at: iso(picture.at),
       needs_attention: attention(picture, node, databaseRole),
       database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
@@ -36,15 +36,20 @@ export const status = Command.make(
       open_by_age: openView(picture),
       node_here: node,
       oldest_unknown: (yield* unanswered(NAMED)).map((row) => unansweredView(row, picture.at)),
-      reviews: { open: picture.reviews.count, oldest: since(picture.at, picture.reviews.oldestAt) },
+      reviews: { open: picture.reviews.count, oldest: elapsed(picture.at, picture.reviews.oldestAt) },
       queues: [
         {
           queue: "outbox",
           due: picture.outbox.due,
           parked: picture.outbox.parked,
-          late: since(picture.at, picture.outbox.oldestAt)
+          late: elapsed(picture.at, picture.outbox.oldestAt)
         },
-        { queue: "inbox", due: picture.inbox.due, parked: picture.inbox.parked, late: since(picture.at, picture.inbox.oldestAt) }
+        {
+          queue: "inbox",
+          due: picture.inbox.due,
+          parked: picture.inbox.parked,
+          late: elapsed(picture.at, picture.inbox.oldestAt)
+        }
       ],
       floats: picture.floats.map(({ available, currency, mode, receivable, reserved }) => ({
         mode,
@@ -62,7 +67,7 @@ export const status = Command.make(
       })),
       checks: picture.checks.map((check) => checkView(check, picture.at))
     })
-  }, Effect.provide(standing))
+  }, Effect.provide(standingLayer))
 ).pipe(
   Command.withDescription(
     "One screen of how things stand: what is open, unknown, waiting or owed, and what the last checks found"
@@ -114,7 +119,7 @@ const UNREACHABLE = "unreachable"
  * process's own: those of other nodes are on their pages and in the alert.
  */
 const nodeHere = Effect.fnUntraced(function* ({ dataDir, managementHost, managementPort }: App.Settings) {
-  const running = yield* Memory.living(managementFile(dataDir))
+  const running = yield* DataFolder.findProcess(managementFile(dataDir))
   const address = Option.match(running, {
     onNone: () => `http://${reachable(managementHost)}:${managementPort}`,
     onSome: ({ url }) => url
@@ -152,7 +157,7 @@ const providersView = ({ at, open }: Picture, registered: ReadonlyArray<{ readon
       registered: isRegistered(account),
       open: sum(own, ({ count }) => count),
       unknown: sum(own, ({ unknown }) => unknown),
-      oldest: since(at, oldest ?? null)
+      oldest: elapsed(at, oldest ?? null)
     }
   })
 }
@@ -177,8 +182,8 @@ const unansweredView = ({ appId, createdAt, heardAt, kind, mode, note, provider,
   kind,
   mode,
   provider,
-  age: since(at, createdAt),
-  last_asked: since(at, heardAt),
+  age: elapsed(at, createdAt),
+  last_asked: elapsed(at, heardAt),
   note
 })
 
@@ -186,12 +191,12 @@ const checkView = ({ at, differences, name, subject }: Check, now: Instant) => (
   check: name,
   subject: subject === "" ? null : subject,
   at: iso(at),
-  ago: since(now, at),
+  ago: elapsed(now, at),
   differences
 })
 
 /** How long ago, in the two largest units; null for never, "0s" for what is still to come. */
-const since = (now: Instant, at: Instant | null): string | null => {
+const elapsed = (now: Instant, at: Instant | null): string | null => {
   if (at === null) return null
   const seconds = Math.max(0, Math.floor((now - at) / 1000))
   const parts = [

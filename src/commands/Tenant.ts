@@ -3,18 +3,17 @@ import { Argument, Command, Flag } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
 import { Capability, defaultCapabilities, inOrder, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { answer } from "./Answer.ts"
-import { appId, providerName, Words } from "./Arguments.ts"
+import { appId, checkProviderNames, providerName, Words } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { knownProviders } from "./KnownProviders.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
 const create = Command.make(
   "create",
   { appId },
   Effect.fn(function* ({ appId }) {
-    yield* answer(tenantView(yield* createTenant(appId)))
+    yield* printResult(tenantView(yield* createTenant(appId)))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Make a tenant with the capabilities that a new one gets"))
 
@@ -23,7 +22,7 @@ const list = Command.make(
   {},
   Effect.fn(function* () {
     const tenants = yield* Tenants
-    yield* answer((yield* tenants.list).map(treatedView))
+    yield* printResult((yield* tenants.list).map(treatedView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Every tenant, by name"))
 
@@ -35,7 +34,7 @@ const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], de
     { appId, reason },
     Effect.fn(function* ({ appId, reason }) {
       const tenants = yield* Tenants
-      const changed = yield* tenants.setStatus(appId, status, yield* audit(`tenant ${name}`, appId, { reason }))
+      const changed = yield* tenants.setStatus(appId, status, yield* auditEntry(`tenant ${name}`, appId, { reason }))
       yield* answerTenant(appId, changed)
     }, Effect.provide(operatorPorts))
   ).pipe(Command.withDescription(description))
@@ -51,7 +50,7 @@ const capabilityCommand = (name: "grant" | "deny", description: string) =>
     },
     Effect.fn(function* ({ appId, capability }) {
       const tenants = yield* Tenants
-      const entry = yield* audit(`tenant ${name}`, appId, { capability })
+      const entry = yield* auditEntry(`tenant ${name}`, appId, { capability })
       yield* answerTenant(appId, yield* tenants.setCapability(appId, capability, name === "grant", entry))
     }, Effect.provide(operatorPorts))
   ).pipe(Command.withDescription(description))
@@ -60,9 +59,9 @@ const pin = Command.make(
   "pin",
   { appId, provider: providerName.pipe(Argument.withSchema(Words(40))), reason },
   Effect.fn(function* ({ appId, provider, reason }) {
-    yield* knownProviders([provider])
+    yield* checkProviderNames([provider])
     const tenants = yield* Tenants
-    const entry = yield* audit("tenant pin", appId, { provider, reason })
+    const entry = yield* auditEntry("tenant pin", appId, { provider, reason })
     yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -74,7 +73,7 @@ const unpin = Command.make(
   { appId, reason },
   Effect.fn(function* ({ appId, reason }) {
     const tenants = yield* Tenants
-    const entry = yield* audit("tenant unpin", appId, { reason })
+    const entry = yield* auditEntry("tenant unpin", appId, { reason })
     yield* answerTenant(appId, yield* tenants.pin(appId, null, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Undo a pin: the corridors decide again"))
@@ -90,7 +89,7 @@ const guard = Command.make(
   },
   Effect.fn(function* ({ appId, reason, repeatSales }) {
     const tenants = yield* Tenants
-    const entry = yield* audit("tenant guard", appId, { repeat_sales: repeatSales, reason })
+    const entry = yield* auditEntry("tenant guard", appId, { repeat_sales: repeatSales, reason })
     yield* answerTenant(appId, yield* tenants.setRepeatSales(appId, repeatSales === "allow", entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -128,9 +127,9 @@ export const createTenant = Effect.fn("createTenant")(function* (appId: AppId) {
   }
   const created = yield* tenants.create(
     tenant,
-    yield* audit("tenant create", appId, { capabilities: tenant.capabilities.join(",") })
+    yield* auditEntry("tenant create", appId, { capabilities: tenant.capabilities.join(",") })
   )
-  if (!created) return yield* new Refusal({ message: `the tenant ${appId} exists already` })
+  if (!created) return yield* new CommandRefusal({ message: `the tenant ${appId} exists already` })
   return tenant
 })
 
@@ -139,8 +138,8 @@ const answerTenant = Effect.fnUntraced(function* (
   changed: Option.Option<Tenant>,
   view: (tenant: Tenant) => unknown = tenantView
 ) {
-  if (Option.isNone(changed)) return yield* new Refusal({ message: `there is no tenant ${appId}` })
-  yield* answer(view(changed.value))
+  if (Option.isNone(changed)) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+  yield* printResult(view(changed.value))
 })
 
 const tenantView = ({ appId, capabilities, status }: Tenant) => ({

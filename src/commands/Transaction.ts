@@ -4,10 +4,10 @@ import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { recordView } from "../domain/View.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
-import { answer } from "./Answer.ts"
 import { reference } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { Refusal } from "./Refusal.ts"
+import { printResult } from "./Output.ts"
 
 const show = Command.make(
   "show",
@@ -15,10 +15,10 @@ const show = Command.make(
   Effect.fn(function* ({ reference }) {
     const transactions = yield* Transactions
     const found = isReference(reference) ? yield* transactions.byReference(reference) : Option.none()
-    if (Option.isNone(found)) return yield* new Refusal({ message: `there is no transaction ${reference}` })
+    if (Option.isNone(found)) return yield* new CommandRefusal({ message: `there is no transaction ${reference}` })
     const { revision, transaction } = found.value
     const history = yield* transactions.history(transaction.reference)
-    yield* answer({
+    yield* printResult({
       app_id: transaction.appId,
       ...recordView(transaction),
       revision,

@@ -13,11 +13,11 @@ import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../services/ports/WebhookEndpoints.ts"
 import { endpointUrlProblem } from "../services/webhooks/EndpointAddress.ts"
 import { EVENTS_KEPT_MS, makeRecovery } from "../services/webhooks/WebhookRecovery.ts"
-import { answer } from "./Answer.ts"
 import { appId, mode } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { audit } from "./Operator.ts"
-import { Refusal } from "./Refusal.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
 
 /** The newest so many are shown. */
 const SHOWN = 200
@@ -26,7 +26,7 @@ const endpoint = Command.make(
   "endpoint",
   { appId, mode, url: Flag.String("url").pipe(Flag.withDescription("where the tenant wants its events")) },
   Effect.fn(function* ({ appId, mode, url }) {
-    yield* answer(yield* setEndpoint(appId, mode, url))
+    yield* printResult(yield* setEndpoint(appId, mode, url))
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
@@ -44,9 +44,9 @@ const deliveries = Command.make(
   Effect.fn(function* ({ appId, mode, status }) {
     const outgoing = yield* WebhookDeliveries
     const tenants = yield* Tenants
-    if (Option.isNone(yield* tenants.find(appId))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
+    if (Option.isNone(yield* tenants.find(appId))) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
     const { items } = yield* outgoing.list(appId, mode, Option.getOrNull(status), SHOWN, null)
-    yield* answer(items.map(deliveryView))
+    yield* printResult(items.map(deliveryView))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription(`A tenant's newest ${SHOWN} deliveries with their attempts`))
 
@@ -54,7 +54,7 @@ const redeliver = Command.make(
   "redeliver",
   { id: Argument.String("DELIVERY_ID").pipe(Argument.withDescription("the delivery, as `webhook deliveries` prints it")) },
   Effect.fn(function* ({ id }) {
-    yield* answer(deliveryView(yield* redeliverById(id)))
+    yield* printResult(deliveryView(yield* redeliverById(id)))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Send one event again: the same bytes under the same id"))
 
@@ -66,7 +66,7 @@ const recover = Command.make(
     since: Flag.String("since").pipe(Flag.withDescription("as 2026-01-31T12:00:00.000Z, at most 30 days ago"))
   },
   Effect.fn(function* ({ appId, mode, since }) {
-    yield* answer(yield* recoverSince(appId, mode, since))
+    yield* printResult(yield* recoverSince(appId, mode, since))
   }, Effect.provide(operatorPorts))
 ).pipe(Command.withDescription("Send every event since then again, as its tenant could: the same bytes under the same ids"))
 
@@ -81,26 +81,26 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
   const endpoints = yield* WebhookEndpoints
   const identifiers = yield* Identifiers
   const problem = endpointUrlProblem(url, webhookAllowLoopback)
-  if (problem !== undefined) return yield* new Refusal({ message: `${url}: ${problem}` })
-  if (Option.isNone(yield* tenants.find(appId))) return yield* new Refusal({ message: `there is no tenant ${appId}` })
+  if (problem !== undefined) return yield* new CommandRefusal({ message: `${url}: ${problem}` })
+  if (Option.isNone(yield* tenants.find(appId))) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
   const standing = yield* endpoints.find(appId, mode)
   const events = Option.match(standing, { onNone: () => defaultSubscription, onSome: (found) => found.events })
   const secret = webhookSecretFrom(yield* identifiers.secret(SECRET_BYTES))
   const at = yield* Clock.currentTimeMillis
   const wish = { appId, mode, url, events, enabled: true }
-  const entry = yield* audit("webhook endpoint", appId, { mode, url })
+  const entry = yield* auditEntry("webhook endpoint", appId, { mode, url })
   yield* endpoints.put(wish, Redacted.make(secret), at + ROTATION_MS, at, entry)
   return { url, secret }
 })
 
 const redeliverById = Effect.fn("redeliverById")(function* (id: string) {
   const outgoing = yield* WebhookDeliveries
-  const unknown = new Refusal({ message: `there is no delivery ${id}` })
+  const unknown = new CommandRefusal({ message: `there is no delivery ${id}` })
   const owner = isReference(id) ? yield* outgoing.owner(id) : Option.none()
   if (!isReference(id) || Option.isNone(owner)) return yield* unknown
   const { appId, mode } = owner.value
   yield* enabledEndpoint(appId, mode)
-  const entry = yield* audit("webhook redeliver", appId, { mode, delivery: id })
+  const entry = yield* auditEntry("webhook redeliver", appId, { mode, delivery: id })
   if (!(yield* outgoing.redeliver(appId, mode, id, entry.at, entry))) return yield* unknown
   return yield* Effect.flatMap(outgoing.find(appId, mode, id), (found) =>
     Option.isNone(found) ? unknown : Effect.succeed(found.value)
@@ -111,14 +111,14 @@ const enabledEndpoint = Effect.fn("enabledEndpoint")(function* (appId: AppId, mo
   const endpoints = yield* WebhookEndpoints
   const standing = yield* endpoints.find(appId, mode)
   if (!Option.exists(standing, ({ enabled }) => enabled))
-    return yield* new Refusal({ message: `the tenant ${appId} has no enabled endpoint in ${mode} mode` })
+    return yield* new CommandRefusal({ message: `the tenant ${appId} has no enabled endpoint in ${mode} mode` })
 })
 
 const recoverSince = Effect.fn("recoverSince")(function* (appId: AppId, mode: Mode, text: string) {
   const since = Option.getOrUndefined(instantOf(text))
   const until = yield* Clock.currentTimeMillis
   if (since === undefined || since > until || since < until - EVENTS_KEPT_MS)
-    return yield* new Refusal({ message: "--since: expected a moment of the last 30 days, as 2026-01-31T12:00:00.000Z" })
+    return yield* new CommandRefusal({ message: "--since: expected a moment of the last 30 days, as 2026-01-31T12:00:00.000Z" })
   yield* enabledEndpoint(appId, mode)
   const recovery = yield* makeRecovery(Effect.void)
   const { deliveries, resumeAt } = yield* recovery({
@@ -126,7 +126,7 @@ const recoverSince = Effect.fn("recoverSince")(function* (appId: AppId, mode: Mo
     mode,
     since,
     until,
-    change: yield* audit("webhook recover", appId, { mode, since: iso(since) })
+    change: yield* auditEntry("webhook recover", appId, { mode, since: iso(since) })
   })
   return { deliveries, resume_since: resumeAt === null ? null : iso(resumeAt) }
 })

@@ -153,7 +153,7 @@ export const imports: ReadonlyArray<{
     ]
   },
   {
-    from: /^commands\/(Start|Simulator|SimulatorProcess)\.ts$/,
+    from: /^commands\/(Start|Simulator)\.ts$/,
     files: ["domain/", "services/", "commands/", "simulator/", "App.ts"],
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },

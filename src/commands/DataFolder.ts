@@ -2,74 +2,74 @@ import { randomBytes } from "node:crypto"
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { Effect, Option, Schema } from "effect"
 import { localProcess } from "../App.ts"
-import { Refusal } from "./Refusal.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 
 /** A process of a data folder, remembered in a file, and where it answers. */
-const Remembered = Schema.Struct({
+const ProcessRecord = Schema.Struct({
   pid: Schema.Int,
   /** Tells it from a later process that was given the same number. */
   identity: Schema.String,
   url: Schema.String
 })
-export type Remembered = typeof Remembered.Type
+export type ProcessRecord = typeof ProcessRecord.Type
 
-const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Remembered))
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(ProcessRecord))
 
 const POLL = "50 millis"
 
 /** Files that only their owner may read, replaced as a whole. */
-export const Memory = {
+export const DataFolder = {
   /** None when there is no such file. */
   read: (file: string): Effect.Effect<Option.Option<string>> => Effect.option(Effect.tryPromise(() => readFile(file, "utf8"))),
 
-  write: (file: string, text: string): Effect.Effect<void, Refusal> =>
+  write: (file: string, text: string): Effect.Effect<void, CommandRefusal> =>
     Effect.tryPromise({
       try: async () => {
         const draft = `${file}.${randomBytes(6).toString("hex")}`
         await writeFile(draft, text, { mode: 0o600, flag: "wx" })
         await rename(draft, file)
       },
-      catch: (cause) => new Refusal({ message: `cannot write ${file}: ${String(cause)}` })
+      catch: (cause) => new CommandRefusal({ message: `cannot write ${file}: ${String(cause)}` })
     }),
 
   /** Passable for everybody: the account of PostgreSQL has to reach its own part of it. */
-  folder: (path: string): Effect.Effect<void, Refusal> =>
+  make: (path: string): Effect.Effect<void, CommandRefusal> =>
     Effect.tryPromise({
       try: () => mkdir(path, { recursive: true, mode: 0o711 }),
-      catch: (cause) => new Refusal({ message: `cannot make the folder ${path}: ${String(cause)}` })
+      catch: (cause) => new CommandRefusal({ message: `cannot make the folder ${path}: ${String(cause)}` })
     }),
 
-  forget: (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true })),
+  remove: (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true })),
 
   /** Writes down this very process. */
-  rememberSelf: Effect.fnUntraced(function* (file: string, url: string): Effect.fn.Return<void, Refusal> {
+  writeProcess: Effect.fnUntraced(function* (file: string, url: string): Effect.fn.Return<void, CommandRefusal> {
     const identity = Option.getOrElse(yield* localProcess.identity(process.pid), () => "")
-    yield* Memory.write(file, JSON.stringify({ pid: process.pid, identity, url }))
+    yield* DataFolder.write(file, JSON.stringify({ pid: process.pid, identity, url }))
   }),
 
   /** Forgets this very process, and no other that has been written down since. */
-  forgetSelf: Effect.fnUntraced(function* (file: string): Effect.fn.Return<void> {
-    const found = yield* Memory.living(file)
-    if (Option.exists(found, ({ pid }) => pid === process.pid)) yield* Memory.forget(file)
+  removeOwnProcess: Effect.fnUntraced(function* (file: string): Effect.fn.Return<void> {
+    const found = yield* DataFolder.findProcess(file)
+    if (Option.exists(found, ({ pid }) => pid === process.pid)) yield* DataFolder.remove(file)
   }),
 
   /** The remembered process, if it still lives. */
-  living: Effect.fnUntraced(function* (file: string): Effect.fn.Return<Option.Option<Remembered>> {
-    const found = Option.flatMap(yield* Memory.read(file), decode)
-    return Option.isSome(found) && (yield* isLiving(found.value)) ? found : Option.none()
+  findProcess: Effect.fnUntraced(function* (file: string): Effect.fn.Return<Option.Option<ProcessRecord>> {
+    const found = Option.flatMap(yield* DataFolder.read(file), decode)
+    return Option.isSome(found) && (yield* isAlive(found.value)) ? found : Option.none()
   }),
 
   /** Asks a process to end, waits, and kills it when the wait was for nothing. */
-  end: Effect.fnUntraced(function* (remembered: Remembered, waitMs: number) {
+  endProcess: Effect.fnUntraced(function* (remembered: ProcessRecord, waitMs: number) {
     yield* signal(remembered.pid, "SIGTERM")
     const gone = yield* until(
-      Effect.map(isLiving(remembered), (lives) => !lives),
+      Effect.map(isAlive(remembered), (lives) => !lives),
       waitMs
     )
     if (gone) return
     yield* signal(remembered.pid, "SIGKILL")
     yield* until(
-      Effect.map(isLiving(remembered), (lives) => !lives),
+      Effect.map(isAlive(remembered), (lives) => !lives),
       waitMs
     )
   })
@@ -86,7 +86,7 @@ export const until = (question: Effect.Effect<boolean>, waitMs: number): Effect.
     Effect.timeoutOrElse({ duration: waitMs, orElse: () => Effect.succeed(false) })
   )
 
-const isLiving = ({ identity, pid }: Remembered): Effect.Effect<boolean> =>
+const isAlive = ({ identity, pid }: ProcessRecord): Effect.Effect<boolean> =>
   Effect.map(localProcess.identity(pid), (now) => Option.isSome(now) && now.value === identity)
 
 /** A process that ended meanwhile is what was wanted. */

@@ -1,7 +1,31 @@
+import { Console, Effect } from "effect"
+import { Flag, GlobalFlag } from "effect/cli"
 import { isCurrency } from "../domain/Currency.ts"
 import { json } from "../domain/Json.ts"
 import { minor, toDecimal } from "../domain/Money.ts"
 import { visible } from "../domain/VisibleText.ts"
+
+/** `--json`: one JSON document on standard output, for programs. */
+export const AsJson = GlobalFlag.Setting("json")({
+  flag: Flag.Boolean("json").pipe(Flag.withDefault(false), Flag.withDescription("print one JSON document on standard output"))
+})
+
+/**
+ * Prints a command's result: its view as JSON, or for people: the same members, unless there are lines of its own. What came from outside
+ * is in it to be seen and nothing else: no character of it steers the terminal, ends a line or turns the order of what is read.
+ */
+export const printResult = Effect.fnUntraced(function* (view: unknown, forPeople?: ReadonlyArray<string>) {
+  const asJson = yield* AsJson
+  yield* Console.log(asJson ? visible(json(view)) : forPeople === undefined ? asText(view) : visibleLines(forPeople))
+})
+
+/** Says something to people, on standard output; each text is one line. */
+export const printLines = (...lines: ReadonlyArray<string>): Effect.Effect<void> => Console.log(visibleLines(lines))
+
+/** Says on standard error what went wrong; each text is one line. */
+export const printErrors = (...lines: ReadonlyArray<string>): Effect.Effect<void> => Console.error(visibleLines(lines))
+
+const visibleLines = (lines: ReadonlyArray<string>): string => lines.map(visible).join("\n")
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -9,7 +33,7 @@ type Members = Readonly<Record<string, unknown>>
  * A view for people: a member a line, a row a line for lists, amounts in major units with the minor units beside them. Rows that hold
  * lists of their own stand one below the other. No text in it, name or value, can break its line or steer the terminal.
  */
-export const plain = (view: unknown): string => {
+export const asText = (view: unknown): string => {
   if (!Array.isArray(view)) return isMembers(view) ? lines(view).join("\n") : scalar(view)
   if (view.length === 0) return "none"
   const rows = view.filter(isMembers)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest"
-import { plain } from "../../src/commands/Plain.ts"
+import { asText } from "../../src/commands/Output.ts"
 
 describe("a result for people", () => {
   it("is a member a line, and says where there is nothing", () => {
-    expect(plain({ ok: true, differences: [], broken_at: null, total: { amount_minor: 1050n, currency: "KES" } })).toBe(
+    expect(asText({ ok: true, differences: [], broken_at: null, total: { amount_minor: 1050n, currency: "KES" } })).toBe(
       [
         "ok           true",
         "differences  none",
@@ -13,12 +13,12 @@ describe("a result for people", () => {
         "  currency      KES"
       ].join("\n")
     )
-    expect(plain([])).toBe("none")
+    expect(asText([])).toBe("none")
   })
 
   it("is a row a line for a list", () => {
     expect(
-      plain([
+      asText([
         { app_id: "acme", capabilities: [] },
         { app_id: "b", capabilities: ["fx", "payouts"] }
       ])
@@ -27,7 +27,7 @@ describe("a result for people", () => {
 
   it("is one case below the other where each has a list of its own", () => {
     expect(
-      plain([
+      asText([
         { reference: "R1", history: [{ fact: "Opened" }, { fact: "Unknown" }] },
         { reference: "R2", history: [] }
       ])
