@@ -2,9 +2,9 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { pathOf } from "../domain/SignedText.ts"
 import type { Identifiers } from "../services/ports/Identifiers.ts"
-import { valuesOf } from "./BodyGuard.ts"
 import { type Match, matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"
+import { valuesOf } from "./RequestHeaders.ts"
 
 /** What one request is about, known before anything is decided. */
 export interface Arrival {

@@ -11,8 +11,7 @@ import {
 import type { Mode } from "../domain/Ids.ts"
 import { json } from "../domain/Json.ts"
 import { MAXIMUM_METADATA_BYTES } from "./api/Wire.ts"
-import { fieldIssues } from "./FieldIssues.ts"
-import { bounded, inside, issueAt, type Place, pathOf } from "./Issues.ts"
+import { bounded, fieldIssues, inside, issueAt, type Place, pathOf } from "./Issues.ts"
 import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict, withNumbers } from "./StrictJson.ts"
 
 /** A body that follows its endpoint's schema. */

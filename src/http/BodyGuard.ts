@@ -1,6 +1,7 @@
 import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
 import { CrossOriginDenied, PayloadTooLarge, UnsupportedMediaType } from "../domain/errors/Terminal.ts"
+import { valuesOf } from "./RequestHeaders.ts"
 
 const KIBIBYTE = 1024
 export const REQUEST_BYTES = 64 * KIBIBYTE
@@ -53,7 +54,3 @@ const isOwn = (sent: string, host: string): boolean => {
   const [theirs, ours] = [URL.parse(sent), URL.parse(`${scheme}${host}`)]
   return theirs !== null && ours !== null && theirs.origin === ours.origin
 }
-
-/** Every value of a header, in the order in which they were sent. */
-export const valuesOf = (rawHeaders: ReadonlyArray<string>, name: string): ReadonlyArray<string> =>
-  rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name)

@@ -9,21 +9,19 @@ import { inSpan } from "../runtime/TraceLinks.ts"
 import { Authentication } from "../services/admission/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Ingress } from "../services/settlement/Ingress.ts"
-import { withSafeHeaders } from "./AnswerHeaders.ts"
 import { type Arrival, arrivalOf } from "./Arrival.ts"
-import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody, valuesOf } from "./BodyGuard.ts"
-import { callersTrace } from "./CallersTrace.ts"
+import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import { type Leave, makeConcurrencyLimit } from "./ConcurrencyLimit.ts"
 import { clientOf } from "./ConnectionLimit.ts"
-import { CurrentRequest, type EdgeRequest } from "./CurrentRequest.ts"
-import { fieldIssues } from "./FieldIssues.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
-import { bounded } from "./Issues.ts"
+import { bounded, fieldIssues } from "./Issues.ts"
 import { afterAnswer } from "./NodeListener.ts"
-import { makeRequestLog } from "./RequestLog.ts"
+import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
-import { errorResponse } from "./Response.ts"
+import { makeRequestLog } from "./RequestTelemetry.ts"
+import { errorResponse, withSafeHeaders } from "./Response.ts"
+import { CurrentRequest, type EdgeRequest } from "./SignedRequest.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 /** The endpoints, once the edge let a request through. */
@@ -133,7 +131,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
         inSpan(`${method} ${route}`, {
           root: true,
           kind: "server",
-          links: callersTrace(arrival.rawHeaders),
+          links: callerTraceLinks(arrival.rawHeaders),
           attributes: { "http.request.method": method, "gateway.request_id": requestId }
         })
       )

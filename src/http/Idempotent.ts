@@ -17,11 +17,9 @@ import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { Records } from "../services/Records.ts"
 import { type Body, checkMode, readTree } from "./Body.ts"
-import { valuesOf } from "./BodyGuard.ts"
 import { classOf, errorEnvelope, successEnvelope } from "./Envelope.ts"
-import { idempotencyKey } from "./IdempotencyKey.ts"
-import { ignoredHeader } from "./Ignored.ts"
-import { errorResponse, httpResponse } from "./Response.ts"
+import { idempotencyKey, valuesOf } from "./RequestHeaders.ts"
+import { errorResponse, httpResponse, withIgnoredHeader } from "./Response.ts"
 import { Signed } from "./SignedRequest.ts"
 import type { JsonTree } from "./StrictJson.ts"
 
@@ -167,7 +165,7 @@ export class Idempotent extends Context.Service<
               request,
               step.about
             ),
-            ignoredHeader(body.ignored)
+            withIgnoredHeader(body.ignored)
           )
         })
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
 import { HttpServerResponse } from "effect/http"
-import { valuesOf } from "./BodyGuard.ts"
+import { valuesOf } from "./RequestHeaders.ts"
 
 /** A text that stays the same while the process lives: it is tagged and compressed once. */
 export interface LastingText {

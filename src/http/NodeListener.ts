@@ -6,9 +6,9 @@ import type { HttpServerRequest } from "effect/http"
 import { MalformedRequest, MethodNotAllowed } from "../domain/errors/Terminal.ts"
 import type { Alarm } from "../runtime/Alarm.ts"
 import type { ApiError } from "../services/ports/ResponseEncoder.ts"
-import { safeHeaders } from "./AnswerHeaders.ts"
 import type { makeConnections, NoPlace } from "./ConnectionLimit.ts"
 import { errorEnvelope } from "./Envelope.ts"
+import { safeHeaders } from "./Response.ts"
 import { makeUnreadLimit } from "./UnreadResponses.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.

@@ -6,10 +6,9 @@ import { TerminalError } from "../domain/errors/Terminal.ts"
 import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import { Api } from "./Api.ts"
 import { type ErrorClass, statuses } from "./Envelope.ts"
-import { examples } from "./Examples.ts"
 import { isCallbackPath, isSignedPath } from "./HttpRoutes.ts"
 import { closed, isNever, isTree, opened, type Tree } from "./OpenApiSchemas.ts"
-import { type Operation, operations } from "./Operations.ts"
+import { examples, type Operation, operations } from "./Operations.ts"
 
 type Code = ApiError["_tag"]
 

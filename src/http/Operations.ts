@@ -1,4 +1,5 @@
 import type { ApiError } from "../services/ports/ResponseEncoder.ts"
+import executed from "./examples.json" with { type: "json" }
 
 type Code = ApiError["_tag"]
 
@@ -164,3 +165,12 @@ export const operations: Readonly<Record<string, Operation>> = {
   "GET /openapi.json": { summary: "This description", errors: [] },
   "GET /docs": { summary: "This description as a page", errors: [] }
 }
+
+/** A request's body and what was answered to it; of a list only the first row. */
+export interface Example {
+  readonly request?: unknown
+  readonly answer: unknown
+}
+
+/** By method and route template. The file holds what was said when test/scenarios/Examples.test.ts did it, which does it again each time. */
+export const examples: Readonly<Record<string, Example>> = executed

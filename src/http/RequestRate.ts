@@ -3,10 +3,10 @@ import { RateLimited } from "../domain/errors/Retriable.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import { TENANT_CHANGES_A_DAY } from "../services/ports/TenantChanges.ts"
-import { valuesOf } from "./BodyGuard.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import type { RequestPlaces } from "./ConcurrencyLimit.ts"
 import type { Match } from "./HttpRoutes.ts"
+import { valuesOf } from "./RequestHeaders.ts"
 
 export interface RateSettings {
   readonly rateLimits: {

@@ -1,5 +1,5 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer, Metric } from "effect"
+import { Effect, Layer, Metric, Schema } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { makeAlarm } from "../runtime/Alarm.ts"
@@ -22,7 +22,6 @@ import { RefundsHandlers } from "./handlers/Refunds.ts"
 import { TransactionsHandlers } from "./handlers/Transactions.ts"
 import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
-import { ListenFailed } from "./ListenFailed.ts"
 import { makeListener } from "./NodeListener.ts"
 import type { RateSettings } from "./RequestRate.ts"
 import { measured, watched } from "./RequestTelemetry.ts"
@@ -37,6 +36,17 @@ export interface ServerSettings extends RateSettings {
   readonly host: string
   /** 0 for any free one. */
   readonly port: number
+}
+
+/** The API's address cannot be listened on, mostly because another process has it. */
+export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
+  host: Schema.String,
+  port: Schema.Number,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `cannot listen on ${this.host}:${this.port} (${this.reason}); set HOST or PORT to a free address`
+  }
 }
 
 const Endpoints = HttpApiBuilder.layer(Api).pipe(

@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { describe, expect, it } from "vitest"
-import { ListenFailed } from "../../src/http/ListenFailed.ts"
+import { ListenFailed } from "../../src/http/Server.ts"
 import { onEdge } from "../support/EdgeClient.ts"
 import { edge } from "../support/EdgeServer.ts"
 

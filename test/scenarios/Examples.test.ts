@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { examples } from "../../src/http/Examples.ts"
+import { examples } from "../../src/http/Operations.ts"
 import { executeExamples, lasting } from "../support/ExecutedExamples.ts"
 import { Stack } from "../support/Stack.ts"
 

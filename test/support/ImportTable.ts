@@ -51,7 +51,7 @@ export const imports: ReadonlyArray<{
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
   { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Alarm.ts"], packages: [/^node:(http|net)$/] },
-  { from: /^http\/LastingText\.ts$/, files: ["http/BodyGuard.ts"], packages: [http, /^node:(crypto|zlib)$/] },
+  { from: /^http\/LastingText\.ts$/, files: ["http/RequestHeaders.ts"], packages: [http, /^node:(crypto|zlib)$/] },
   { from: /^http\//, files: ["domain/", "runtime/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   {
     from: /^providers\/Registry\.ts$/,

@@ -4,8 +4,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { pathOf } from "../../domain/SignedText.ts"
 import { Ingress } from "../../services/settlement/Ingress.ts"
 import { Api } from "../Api.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
 import { respond } from "../Response.ts"
+import { CurrentRequest } from "../SignedRequest.ts"
 
 export const CallbacksHandlers = HttpApiBuilder.group(
   Api,

@@ -10,8 +10,7 @@ import { authorizeBody, codeBody, deprecating } from "../AuthorizeBody.ts"
 import { checkMode, readTree } from "../Body.ts"
 import { collectionBody } from "../CollectionBody.ts"
 import { Idempotent } from "../Idempotent.ts"
-import { ignoredHeader } from "../Ignored.ts"
-import { respond } from "../Response.ts"
+import { respond, withIgnoredHeader } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const CollectionsHandlers = HttpApiBuilder.group(
@@ -49,7 +48,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
           return Effect.fromResult(asked).pipe(
             Effect.flatMap(({ command }) => codeRequests.send(caller, command)),
             respond(201),
-            Effect.map(ignoredHeader(ignored))
+            Effect.map(withIgnoredHeader(ignored))
           )
         })
       )

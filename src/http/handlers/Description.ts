@@ -3,10 +3,10 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { json } from "../../domain/Json.ts"
 import { Api } from "../Api.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
 import { docsPage, docsScript, docsStyle } from "../DocsPage.ts"
 import { lastingAnswer, lastingText } from "../LastingText.ts"
 import { describeInterface } from "../OpenApiDescription.ts"
+import { CurrentRequest } from "../SignedRequest.ts"
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 

@@ -7,8 +7,7 @@ import { Api } from "../Api.ts"
 import { checkMode, readTree } from "../Body.ts"
 import { fxExchangeBody, fxQuoteBody } from "../FxBody.ts"
 import { Idempotent } from "../Idempotent.ts"
-import { ignoredHeader } from "../Ignored.ts"
-import { respond } from "../Response.ts"
+import { respond, withIgnoredHeader } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const FxHandlers = HttpApiBuilder.group(
@@ -29,7 +28,7 @@ export const FxHandlers = HttpApiBuilder.group(
             Effect.flatMap(({ command }) => exchanges.quote(caller, command)),
             Effect.map(quoteView),
             respond(200),
-            Effect.map(ignoredHeader(ignored))
+            Effect.map(withIgnoredHeader(ignored))
           )
         })
       )

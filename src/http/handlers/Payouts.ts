@@ -6,9 +6,8 @@ import { Records } from "../../services/Records.ts"
 import { Api } from "../Api.ts"
 import { checkMode, readTree } from "../Body.ts"
 import { Idempotent } from "../Idempotent.ts"
-import { ignoredHeader } from "../Ignored.ts"
 import { payoutBody, quoteBody } from "../PayoutBody.ts"
-import { respond } from "../Response.ts"
+import { respond, withIgnoredHeader } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const PayoutsHandlers = HttpApiBuilder.group(
@@ -30,7 +29,7 @@ export const PayoutsHandlers = HttpApiBuilder.group(
           return Effect.fromResult(asked).pipe(
             Effect.flatMap(({ command }) => payouts.quote(caller, command)),
             respond(200),
-            Effect.map(ignoredHeader(ignored))
+            Effect.map(withIgnoredHeader(ignored))
           )
         })
       )

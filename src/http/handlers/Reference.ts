@@ -5,9 +5,8 @@ import { corridorView } from "../../domain/View.ts"
 import { Reference, type ServedCountry } from "../../services/reference/Reference.ts"
 import { Api } from "../Api.ts"
 import { checkMode, readTree } from "../Body.ts"
-import { ignoredHeader } from "../Ignored.ts"
 import { resolveBody } from "../ReferenceBody.ts"
-import { respond } from "../Response.ts"
+import { respond, withIgnoredHeader } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 export const ReferenceHandlers = HttpApiBuilder.group(
@@ -31,7 +30,7 @@ export const ReferenceHandlers = HttpApiBuilder.group(
               Effect.map(reference.resolve(caller, command), (holder) => resolvedView(command, holder))
             ),
             respond(200),
-            Effect.map(ignoredHeader(ignored))
+            Effect.map(withIgnoredHeader(ignored))
           )
         })
       )

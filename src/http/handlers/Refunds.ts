@@ -3,9 +3,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { ProviderCapabilityUnsupported } from "../../domain/errors/Terminal.ts"
 import { Api } from "../Api.ts"
 import { checkMode, readTree } from "../Body.ts"
-import { ignoredHeader } from "../Ignored.ts"
 import { refundBody } from "../RefundBody.ts"
-import { respond } from "../Response.ts"
+import { respond, withIgnoredHeader } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 
 /** No service stands behind it: no adapter is called, no transaction is loaded and no float moves (contract COL-15). */
@@ -21,7 +20,7 @@ export const RefundsHandlers = HttpApiBuilder.group(Api, "refunds", (handlers) =
         return Effect.fromResult(asked).pipe(
           Effect.flatMap(() => Effect.fail(unsupported)),
           respond(501),
-          Effect.map(ignoredHeader(ignored))
+          Effect.map(withIgnoredHeader(ignored))
         )
       })
     )

@@ -4,7 +4,7 @@ import { transactionView } from "../../domain/View.ts"
 import type { RawTransaction } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
 import { Api } from "../Api.ts"
-import { auditReason } from "../AuditReason.ts"
+import { auditReason } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 

@@ -8,9 +8,8 @@ import type { ApiError } from "../../services/ports/ResponseEncoder.ts"
 import { Webhooks } from "../../services/webhooks/Webhooks.ts"
 import { Api } from "../Api.ts"
 import { type Body, type BodyError, checkMode, readTree } from "../Body.ts"
-import { ignoredHeader } from "../Ignored.ts"
 import { cursorOf, readCursor, USUAL_PAGE } from "../Page.ts"
-import { respond } from "../Response.ts"
+import { respond, withIgnoredHeader } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
 import { endpointBody, recoverBody } from "../WebhookBody.ts"
@@ -70,7 +69,7 @@ const withBody = <C, E extends ApiError>(
     return Effect.fromResult(asked).pipe(
       Effect.flatMap(({ command }) => run(caller, command)),
       respond(200),
-      Effect.map(ignoredHeader(ignored))
+      Effect.map(withIgnoredHeader(ignored))
     )
   })
 
