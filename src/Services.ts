@@ -7,8 +7,8 @@ import { Authentication } from "./services/admission/Authentication.ts"
 import { PartyChecks } from "./services/admission/PartyChecks.ts"
 import { Velocity } from "./services/admission/Velocity.ts"
 import { BeneficiaryBook } from "./services/BeneficiaryBook.ts"
+import { ChargeDispatch } from "./services/collections/ChargeDispatch.ts"
 import { ChargeGuard } from "./services/collections/ChargeGuard.ts"
-import { Charging } from "./services/collections/Charging.ts"
 import { CodeFlow } from "./services/collections/CodeFlow.ts"
 import { CodeRequests } from "./services/collections/CodeRequests.ts"
 import { Collections } from "./services/collections/Collections.ts"
@@ -26,6 +26,7 @@ import { BankAccounts } from "./services/reference/BankAccounts.ts"
 import { Capabilities } from "./services/reference/Capabilities.ts"
 import { Reference } from "./services/reference/Reference.ts"
 import { Circuits } from "./services/routing/Circuits.ts"
+import { Failover } from "./services/routing/Failover.ts"
 import { guardedProviders } from "./services/routing/GuardedProviders.ts"
 import { Routes } from "./services/routing/Routes.ts"
 import { Ingress } from "./services/settlement/Ingress.ts"
@@ -62,8 +63,8 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
     Ingress.layer,
     Webhooks.layer
   ).pipe(
-    Layer.provideMerge(Layer.mergeAll(PayoutDispatch.layer, ChargeGuard.layer, Charging.layer, Records.layer)),
-    Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer)),
+    Layer.provideMerge(Layer.mergeAll(PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer, Records.layer)),
+    Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer, Failover.layer)),
     Layer.provideMerge(
       Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyChecks.layer, Routes.layer, Velocity.layer, Settlement.layer)
     ),

@@ -10,12 +10,6 @@ const HOUR = 60 * MINUTE
 /** An open transaction is asked for until it is this old; then a person has to look. */
 export const ASKED_FOR_MS = 24 * HOUR
 
-/** What is said in place of an answer of what came too late to be sent. */
-export const tooLateToSend = {
-  outcome: { _tag: "NotSent", note: "the process stood still: too late to send" },
-  raw: null
-} as const
-
 /** When the provider is asked for a transaction that nobody else settles. Durations are milliseconds. */
 export interface PollSchedule {
   /** Ages at which an open transaction is asked for; the last one repeats. */

@@ -58,7 +58,7 @@ const providerBugs: ReadonlyArray<Bug> = [
     breaks: "only what provably never left goes to the next provider",
     edits: [
       {
-        file: "src/services/payouts/PayoutDispatch.ts",
+        file: "src/services/routing/Failover.ts",
         text: 'outcome._tag === "NotSent" && !isLate ?',
         instead: '(outcome._tag === "NotSent" || outcome._tag === "Unknown") && !isLate ?'
       }
@@ -171,13 +171,13 @@ const codeBugs: ReadonlyArray<Bug> = [
     breaks: "a transaction hears five wrong codes",
     test: "test/scenarios/CodeFlow.test.ts",
     edits: [
-      { file: "src/services/collections/Charging.ts", text: "WRONG_CODES_AT_MOST = 5", instead: "WRONG_CODES_AT_MOST = 50" }
+      { file: "src/services/collections/ChargeDispatch.ts", text: "WRONG_CODES_AT_MOST = 5", instead: "WRONG_CODES_AT_MOST = 50" }
     ]
   },
   {
     name: "text a number without end",
     breaks: "a number is sent three codes in ten minutes",
-    edits: [{ file: "src/services/collections/CodeSending.ts", text: "perNumber: 3", instead: "perNumber: 30" }]
+    edits: [{ file: "src/services/collections/CodeSender.ts", text: "perNumber: 3", instead: "perNumber: 30" }]
   },
   {
     name: "take anybody's code",

@@ -33,6 +33,8 @@ export const imports: ReadonlyArray<{
     packages: [core, crypto, /^node:net$/, /^@effect\/platform-node\/Undici$/]
   },
   { from: /^services\/webhooks\/TenantNames\.ts$/, files: ["runtime/"], packages: [core, /^node:(dns|fs\/promises)$/] },
+  // Whoever takes over has to be written down before it is sent there.
+  { from: /^services\/routing\/Failover\.ts$/, files: inServices("settlement"), packages: [core] },
   { from: /^services\/(webhooks|admission|routing)\//, files: inServices("$1"), packages: [core, crypto] },
   { from: /^services\/reference\//, files: inServices("reference", "admission", "routing"), packages: [core, crypto] },
   { from: /^services\/settlement\//, files: inServices("settlement", "webhooks"), packages: [core, crypto] },

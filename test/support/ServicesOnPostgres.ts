@@ -20,8 +20,8 @@ import { providerRegistry } from "../../src/providers/Registry.ts"
 import { Admission } from "../../src/services/admission/Admission.ts"
 import { PartyChecks } from "../../src/services/admission/PartyChecks.ts"
 import { Velocity } from "../../src/services/admission/Velocity.ts"
+import { ChargeDispatch } from "../../src/services/collections/ChargeDispatch.ts"
 import { ChargeGuard } from "../../src/services/collections/ChargeGuard.ts"
-import { Charging } from "../../src/services/collections/Charging.ts"
 import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
 import { Collections } from "../../src/services/collections/Collections.ts"
 import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
@@ -39,6 +39,7 @@ import { BankAccounts } from "../../src/services/reference/BankAccounts.ts"
 import { Capabilities } from "../../src/services/reference/Capabilities.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
+import { Failover } from "../../src/services/routing/Failover.ts"
 import { guardedProviders } from "../../src/services/routing/GuardedProviders.ts"
 import { Routes } from "../../src/services/routing/Routes.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
@@ -133,8 +134,8 @@ export const servicesOn = (
   const registry = Layer.provideMerge(Layer.provide(guardedProviders, interfered), Circuits.layer)
   return Layer.build(
     Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer, Reference.layer, Capabilities.layer).pipe(
-      Layer.provideMerge(Layer.mergeAll(Records.layer, PayoutDispatch.layer, ChargeGuard.layer, Charging.layer)),
-      Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer)),
+      Layer.provideMerge(Layer.mergeAll(Records.layer, PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer)),
+      Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer, Failover.layer)),
       Layer.provideMerge(
         Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyChecks.layer, Routes.layer, Velocity.layer, Settlement.layer)
       ),

@@ -28,7 +28,7 @@ export interface Payer {
 }
 
 /** The charge that was found last for a number: whoever places another one compares with it in his commit. */
-export interface Guarded {
+export interface LastCharge {
   readonly holder: Reference | null
 }
 
@@ -44,9 +44,9 @@ export class ChargeGuard extends Context.Service<
      * the way. A tenant that makes repeat sales is not stopped by those that were known as successful when its request came. `place`
      * answers none when another charge was faster: then everything is looked at again.
      */
-    readonly guarded: <A, E>(
+    readonly placeWhenFree: <A, E>(
       payer: Payer,
-      place: (guarded: Guarded) => Effect.Effect<Option.Option<A>, E>
+      place: (last: LastCharge) => Effect.Effect<Option.Option<A>, E>
     ) => Effect.Effect<A, E | DuplicateChargeInFlight | RequestInProgress>
   }
 >()("gateway/services/ChargeGuard") {
@@ -82,9 +82,9 @@ export class ChargeGuard extends Context.Service<
         return Option.filter(yield* read(reference), ({ status }) => status !== "failed" && status !== "expired")
       })
 
-      const guarded = Effect.fn("ChargeGuard.behind")(function* <A, E>(
+      const placeWhenFree = Effect.fn("ChargeGuard.placeWhenFree")(function* <A, E>(
         { appId, mode, own, partyHash }: Payer,
-        place: (guarded: Guarded) => Effect.Effect<Option.Option<A>, E>
+        place: (last: LastCharge) => Effect.Effect<Option.Option<A>, E>
       ) {
         const since = yield* Clock.currentTimeMillis
         const repeats = yield* tenants.repeatSales(appId)
@@ -94,7 +94,7 @@ export class ChargeGuard extends Context.Service<
           for (const { at, reference } of charges.placed) {
             if (reference === own || at <= since - LOOK_BACK_MS) continue
             const earlier = yield* inTheWay(reference, isOtherSale)
-            if (Option.isSome(earlier)) return yield* duplicate(earlier.value)
+            if (Option.isSome(earlier)) return yield* duplicateOf(earlier.value)
           }
           const placed = yield* place({ holder: charges.holder })
           if (Option.isSome(placed)) return placed.value
@@ -102,7 +102,7 @@ export class ChargeGuard extends Context.Service<
         return yield* new RequestInProgress({})
       })
 
-      return ChargeGuard.of({ guarded })
+      return ChargeGuard.of({ placeWhenFree })
     })
   )
 }
@@ -111,7 +111,7 @@ export class ChargeGuard extends Context.Service<
 const settledBefore = ({ completedAt, status }: LedgerRecord, since: Instant): boolean =>
   status === "successful" && completedAt !== null && completedAt < since
 
-const duplicate = (earlier: LedgerRecord): DuplicateChargeInFlight =>
+const duplicateOf = (earlier: LedgerRecord): DuplicateChargeInFlight =>
   new DuplicateChargeInFlight({
     reference: earlier.reference,
     status: earlier.status,

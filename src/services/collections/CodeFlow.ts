@@ -29,8 +29,8 @@ import { Routes } from "../routing/Routes.ts"
 import { OutcomePoller } from "../settlement/OutcomePoller.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
+import { ChargeDispatch, WRONG_CODES_AT_MOST } from "./ChargeDispatch.ts"
 import { ChargeGuard } from "./ChargeGuard.ts"
-import { Charging, WRONG_CODES_AT_MOST } from "./Charging.ts"
 
 export interface AuthorizeCommand {
   readonly reference: string
@@ -88,7 +88,7 @@ export class CodeFlow extends Context.Service<
       const poller = yield* OutcomePoller
       const settlement = yield* Settlement
       const guard = yield* ChargeGuard
-      const charging = yield* Charging
+      const charging = yield* ChargeDispatch
       const codes = yield* Codes
       const vault = yield* Vault
       const policy = yield* Policy
@@ -159,7 +159,7 @@ export class CodeFlow extends Context.Service<
           wrongAtMost: WRONG_CODES_AT_MOST
         }
         // The guard may have asked the provider about earlier charges: the clock is read when the code is about to leave.
-        const attempted = yield* guard.guarded({ appId, mode, partyHash, own: reference }, ({ holder }) =>
+        const attempted = yield* guard.placeWhenFree({ appId, mode, partyHash, own: reference }, ({ holder }) =>
           Effect.gen(function* (): Effect.fn.Return<Option.Option<Begun>> {
             const now = yield* Clock.currentTimeMillis
             if (now >= action.expiresAt) return Option.some({ _tag: "Expired" })

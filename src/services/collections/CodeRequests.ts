@@ -17,8 +17,8 @@ import { PartyChecks } from "../admission/PartyChecks.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Routes } from "../routing/Routes.ts"
-import { reaching } from "./Charging.ts"
-import { codeSending } from "./CodeSending.ts"
+import { chargersFor } from "./ChargeDispatch.ts"
+import { codeSender } from "./CodeSender.ts"
 
 export interface CodeCommand {
   readonly country: string
@@ -58,7 +58,7 @@ export class CodeRequests extends Context.Service<
       const checks = yield* PartyChecks
       const corridors = yield* Corridors
       const routes = yield* Routes
-      const sendCode = yield* codeSending
+      const sendCode = yield* codeSender
       const vault = yield* Vault
 
       /** A country's momo collections: the active row, or the refusal that names the one which is not. */
@@ -83,7 +83,7 @@ export class CodeRequests extends Context.Service<
         const network = yield* knownNetwork(corridor, country, source.network, "source.network")
         yield* checks.payer(source, null)
         const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
-        const [first] = reaching(able, { ...source, network }, corridor.currency)
+        const [first] = chargersFor(able, { ...source, network }, corridor.currency)
         if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
         const port = first.part
         if (port.sendCode === undefined)

@@ -38,9 +38,9 @@ import { Vault } from "../ports/Vault.ts"
 import { Routes } from "../routing/Routes.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
-import { ChargeGuard, type Guarded } from "./ChargeGuard.ts"
-import { type Charger, Charging, reaching } from "./Charging.ts"
-import { codeSending } from "./CodeSending.ts"
+import { ChargeDispatch, type Charger, chargersFor } from "./ChargeDispatch.ts"
+import { ChargeGuard, type LastCharge } from "./ChargeGuard.ts"
+import { codeSender } from "./CodeSender.ts"
 
 export interface CollectionCommand {
   readonly amount: MinorUnits
@@ -93,10 +93,10 @@ export class Collections extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const guard = yield* ChargeGuard
-      const charging = yield* Charging
+      const charging = yield* ChargeDispatch
       const velocity = yield* Velocity
       const checks = yield* PartyChecks
-      const sendCode = yield* codeSending
+      const sendCode = yield* codeSender
 
       const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
         const { country, currency, method, source } = command
@@ -110,7 +110,7 @@ export class Collections extends Context.Service<
             issues: [{ path: "source.country", message: "must be the charge's own country" }]
           })
         const network = yield* knownNetwork(corridor, source.country, source.network, "source.network")
-        const chargers = reaching(able, { ...source, network }, command.currency)
+        const chargers = chargersFor(able, { ...source, network }, command.currency)
         // A code that the payer has belongs to the provider that is asked for codes: the first.
         const [first, ...others] = command.otp === null ? yield* byReadiness(chargers) : chargers
         if (first === undefined) return yield* new CorridorUnsupported(key)
@@ -130,13 +130,13 @@ export class Collections extends Context.Service<
         const code =
           corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, number, source) : null
         const draft = { caller, command, claim, corridor, provider: first.provider.name, network, code, partyHash, counters }
-        const placed = (payer: Guarded) =>
+        const placed = (payer: LastCharge) =>
           // Nothing is recorded while nobody would take it.
           Effect.andThen(routes.ready(first.provider, "charge"), open(draft, payer)).pipe(
             Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
           )
         const { collection, opened } = yield* code === null
-          ? guard.guarded({ ...number, own: claim.reference }, placed)
+          ? guard.placeWhenFree({ ...number, own: claim.reference }, placed)
           : open(draft, null)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
@@ -155,7 +155,7 @@ export class Collections extends Context.Service<
         return ready.length > 0 ? ready : chargers
       })
 
-      const open = Effect.fnUntraced(function* (draft: Draft, payer: Guarded | null) {
+      const open = Effect.fnUntraced(function* (draft: Draft, payer: LastCharge | null) {
         const now = yield* Clock.currentTimeMillis
         const { claim, code, corridor, counters, partyHash } = draft
         const window = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs

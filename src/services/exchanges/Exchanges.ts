@@ -17,13 +17,9 @@ import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
 import { type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts"
-import { tooLateToSend } from "../../domain/PollSchedule.ts"
 import type { Quote } from "../../domain/Quote.ts"
 import { smallestReaching } from "../../domain/SmallestSource.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { isTooLateToSend } from "../../domain/TimeLimits.ts"
-import { withCapturedCall } from "../../runtime/CapturedCall.ts"
-import { latestTime } from "../../runtime/LatestTime.ts"
 import { Admission } from "../admission/Admission.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -33,6 +29,7 @@ import type { ExchangeQuote, ExchangeOperations as Port } from "../ports/Provide
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
 import { Transactions } from "../ports/Transactions.ts"
+import { sendInTime } from "../routing/Failover.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
@@ -125,9 +122,8 @@ export class Exchanges extends Context.Service<
           Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
         )
         const { amount, currency, destinationCurrency, token } = quoted
-        const isLate = isTooLateToSend(now, yield* latestTime)
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
-        const { outcome, raw } = isLate ? tooLateToSend : yield* withCapturedCall(port.execute(order))
+        const { outcome, raw } = yield* sendInTime(now, port.execute(order))
         const settled = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
         return yield* Effect.fromResult(outcomeResponse(settled, outcome))
       })

@@ -7,7 +7,7 @@ import { LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { PayoutOperations, PayoutQuote, QuoteRefused } from "../ports/Provider.ts"
-import type { Able } from "../routing/Routes.ts"
+import type { RoutedProvider } from "../routing/Routes.ts"
 
 /** What decides the price of a payout. */
 export interface PayoutTerms {
@@ -30,7 +30,7 @@ export interface PayoutRoute {
   readonly network: string | null
 }
 
-export type PayoutProvider = Able<PayoutOperations>
+export type PayoutProvider = RoutedProvider<PayoutOperations>
 
 /** `reachesFloor` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
 export interface Priced {

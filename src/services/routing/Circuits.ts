@@ -90,11 +90,11 @@ export class Circuits extends Context.Service<
         const { after, before } = yield* changed(line, (circuits) => {
           const shared = CircuitBreaker.ended(circuits.shared, { how, tenant: blamed, isTrial: begun.isTrial, at }, policy)
           const own = CircuitBreaker.ended(ownOf(circuits, tenant), { how, tenant: null, isTrial: begun.isOwnTrial, at }, policy)
-          return [null, forgetting(withOwn({ ...circuits, shared }, tenant, own), at)]
+          return [null, forgetOld(withOwn({ ...circuits, shared }, tenant, own), at)]
         })
         yield* logChange(line, null, before.shared, after.shared)
         if (tenant !== null) yield* logChange(line, tenant, ownOf(before, tenant), ownOf(after, tenant))
-        if (isHeldBack(before) !== isHeldBack(after)) yield* showing(line, isHeldBack(after))
+        if (isHeldBack(before) !== isHeldBack(after)) yield* showGauge(line, isHeldBack(after))
       })
 
       const through = <A, E>(line: Line, { call, instead, verdict }: Through<A, E>): Effect.Effect<A, E> =>
@@ -147,7 +147,7 @@ const withOwn = (circuits: LineCircuits, tenant: AppId | null, own: CircuitBreak
   return { ...circuits, tenants }
 }
 
-const forgetting = (circuits: LineCircuits, now: Instant): LineCircuits => {
+const forgetOld = (circuits: LineCircuits, now: Instant): LineCircuits => {
   const isOver = (own: CircuitBreaker.Circuit) => own._tag === "Open" && now >= own.until + FORGOTTEN_AFTER_MS
   const kept = [...circuits.tenants].filter(([, own]) => !isOver(own))
   return kept.length === circuits.tenants.size ? circuits : { ...circuits, tenants: new Map(kept) }
@@ -158,7 +158,7 @@ const isHeldBack = ({ shared, tenants }: LineCircuits): boolean =>
 
 const nameOf = ({ mode, operation, provider }: Line): string => `${provider}:${mode}:${operation}`
 
-const showing = ({ mode, operation, provider }: Line, isOpen: boolean) =>
+const showGauge = ({ mode, operation, provider }: Line, isOpen: boolean) =>
   Metric.update(Metric.withAttributes(openCircuits, { provider, mode, operation }), isOpen ? 1 : 0)
 
 const logChange = (

@@ -11,17 +11,17 @@ type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 export const guardedProviders = Layer.effect(
   ProviderRegistry,
   Effect.gen(function* () {
-    return around(yield* ProviderRegistry, guarding(yield* Circuits))
+    return around(yield* ProviderRegistry, guard(yield* Circuits))
   })
 )
 
-const guarding =
+const guard =
   (circuits: Circuits["Service"]) =>
   (provider: Provider): Provider => {
     const line = (operation: Operation) => ({ provider: provider.name, mode: provider.mode, operation })
     const read = <A>(operation: Operation, call: Effect.Effect<A, ProviderError>): Effect.Effect<A, ProviderError> =>
       circuits.through(line(operation), { call, verdict: ofRead, instead: unreadable })
-    const moving = <Order, Outcome extends { readonly _tag: string }>(
+    const guardMove = <Order, Outcome extends { readonly _tag: string }>(
       operation: Operation,
       move: (order: Order) => Effect.Effect<Outcome | NotSent>
     ) => {
@@ -36,13 +36,13 @@ const guarding =
         payouts: {
           ...payouts,
           quote: (order) => read("quote", payouts.quote(order)),
-          send: moving("send", payouts.send)
+          send: guardMove("send", payouts.send)
         }
       }),
       ...(collections && {
         collections: {
           ...collections,
-          charge: moving("charge", collections.charge),
+          charge: guardMove("charge", collections.charge),
           ...(sendCode && {
             sendCode: (source) =>
               circuits.through(line("charge"), { call: sendCode(source), verdict: ofCode, instead: unreadable })
@@ -53,7 +53,7 @@ const guarding =
         exchange: {
           ...exchange,
           quote: (order) => read("exchange", exchange.quote(order)),
-          execute: moving("exchange", exchange.execute)
+          execute: guardMove("exchange", exchange.execute)
         }
       }),
       ...(reference && { reference: guardedReads(reference, (call) => read("reads", call)) })

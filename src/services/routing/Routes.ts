@@ -9,7 +9,7 @@ import { Tenants } from "../ports/Tenants.ts"
 import { Circuits, type Operation } from "./Circuits.ts"
 
 /** A provider with an account in the caller's mode, and the part of it that is wanted. */
-export interface Able<Part> {
+export interface RoutedProvider<Part> {
   readonly provider: Provider
   readonly part: Part
 }
@@ -21,15 +21,19 @@ export class Routes extends Context.Service<
   Routes,
   {
     /** Those that are tried for a corridor, in order; empty where none has an account and the part: such a route does not exist. */
-    readonly along: <Part>(caller: Caller, row: Corridor, part: PartOf<Part>) => Effect.Effect<ReadonlyArray<Able<Part>>>
+    readonly along: <Part>(
+      caller: Caller,
+      row: Corridor,
+      part: PartOf<Part>
+    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
     /** Those that any of the rows leads to, each once. */
     readonly through: <Part>(
       caller: Caller,
       rows: ReadonlyArray<Corridor>,
       part: PartOf<Part>
-    ) => Effect.Effect<ReadonlyArray<Able<Part>>>
+    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
     /** All that have the part, its own first: for what no corridor leads to. */
-    readonly anywhere: <Part>(caller: Caller, part: PartOf<Part>) => Effect.Effect<ReadonlyArray<Able<Part>>>
+    readonly anywhere: <Part>(caller: Caller, part: PartOf<Part>) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
     /** Fails where a call would be held back: the next one is asked then. */
     readonly ready: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
     /** The first provider that the tenant routes to; the row's first where none is able. */
@@ -47,7 +51,7 @@ export class Routes extends Context.Service<
 
       const able =
         <Part>({ mode }: Caller, part: PartOf<Part>) =>
-        (name: string): ReadonlyArray<Able<Part>> => {
+        (name: string): ReadonlyArray<RoutedProvider<Part>> => {
           const provider = Option.getOrUndefined(registry.find(name, mode))
           const found = provider === undefined ? undefined : part(provider)
           return provider === undefined || found === undefined ? [] : [{ provider, part: found }]

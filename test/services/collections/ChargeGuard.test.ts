@@ -3,7 +3,7 @@ import { Effect, Exit, Layer, Option, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { Reference } from "../../../src/domain/Ids.ts"
 import type { CollectionStatus } from "../../../src/domain/Transaction.ts"
-import { ChargeGuard, type Guarded } from "../../../src/services/collections/ChargeGuard.ts"
+import { ChargeGuard, type LastCharge } from "../../../src/services/collections/ChargeGuard.ts"
 import { PayerLocks } from "../../../src/services/ports/PayerLocks.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
@@ -72,13 +72,13 @@ const guarded = (world: World, own = payer.own) =>
         })
       ])
     )
-    const place = (guard: Guarded) =>
+    const place = (guard: LastCharge) =>
       Effect.map(
         Ref.getAndUpdate(left, (n) => n - 1),
         (n) => (n > 0 ? Option.none() : Option.some(guard.holder))
       )
     const ended = yield* ChargeGuard.pipe(
-      Effect.flatMap(({ guarded }) => guarded({ ...payer, own }, place)),
+      Effect.flatMap(({ placeWhenFree }) => placeWhenFree({ ...payer, own }, place)),
       Effect.map(Option.some),
       Effect.catchTag("duplicate_charge_in_flight", ({ already_succeeded = "no" }) => Effect.succeed(already_succeeded)),
       Effect.provide(layer),

@@ -6,7 +6,7 @@ import { Codes, type TextedNumber } from "../ports/Codes.ts"
 import { Limits } from "../ports/Limits.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { CollectionOperations } from "../ports/Provider.ts"
-import { codeAction } from "./Charging.ts"
+import { codeAction } from "./ChargeDispatch.ts"
 
 /** Codes that one number of a tenant may be sent within the window, whatever they are for (contract LIM-8). */
 const BOUNDS = { perNumber: 3, windowMs: 10 * 60_000 } as const
@@ -15,12 +15,12 @@ const BOUNDS = { perNumber: 3, windowMs: 10 * 60_000 } as const
  * Sends a code to a payer, and answers what the payer does with it; every code of the gateway goes out here. It is counted before it is sent, so that several at once
  * are counted too. One that was provably not sent is not counted; one that was cut off, or that the provider said nothing about, is, because it may have arrived.
  */
-export const codeSending = Effect.gen(function* () {
+export const codeSender = Effect.gen(function* () {
   const codes = yield* Codes
   const limits = yield* Limits
   const policy = yield* Policy
 
-  const counted = Effect.fnUntraced(function* (number: TextedNumber) {
+  const countFirst = Effect.fnUntraced(function* (number: TextedNumber) {
     const at = yield* Clock.currentTimeMillis
     const own = yield* limits.own(number.appId)
     const counters = limitsFor(number.mode, "code", own).map((limit) => counterOf(number.appId, limit, "", at))
@@ -38,13 +38,13 @@ export const codeSending = Effect.gen(function* () {
     }
   })
 
-  return Effect.fn("CodeSending.send")(function* (
+  return Effect.fn("CodeSender.send")(function* (
     port: Pick<CollectionOperations, "sendCode">,
     number: TextedNumber,
     source: MomoParty
   ) {
     if (port.sendCode === undefined) return yield* new ProviderError({})
-    const code = yield* counted(number)
+    const code = yield* countFirst(number)
     const texted = yield* Effect.tapError(port.sendCode(source), () => codes.unsent(code))
     if (texted === "unknown") return yield* new ProviderError({})
     const { pinId } = texted

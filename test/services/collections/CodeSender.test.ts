@@ -4,7 +4,7 @@ import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { CodesPg } from "../../../src/persistence/CodesPg.ts"
 import { Database } from "../../../src/persistence/Database.ts"
-import { codeSending } from "../../../src/services/collections/CodeSending.ts"
+import { codeSender } from "../../../src/services/collections/CodeSender.ts"
 import { Limits } from "../../../src/services/ports/Limits.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
@@ -22,7 +22,7 @@ const given = Effect.gen(function* () {
     Layer.mock(Limits, { own: () => Effect.succeed([]) }),
     Layer.succeed(Policy, policy)
   )
-  return yield* Effect.provideContext(codeSending, yield* Layer.build(Layer.fresh(ports)))
+  return yield* Effect.provideContext(codeSender, yield* Layer.build(Layer.fresh(ports)))
 })
 
 /** Sends by each of these in turn, and says what came of each. */

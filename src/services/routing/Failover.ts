@@ -1,0 +1,115 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { Fact } from "../../domain/Fact.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import { isTooLateToSend } from "../../domain/TimeLimits.ts"
+import { isTerminal } from "../../domain/Transaction.ts"
+import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.ts"
+import { latestTime } from "../../runtime/LatestTime.ts"
+import { Settlement } from "../settlement/Settlement.ts"
+
+type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
+
+/** A provider that can take a payout or charge over as the tenant was told of it; `fee` is what it quoted, null for a charge. */
+export interface NextProvider<Offer> {
+  readonly provider: string
+  readonly fee: MinorUnits | null
+  readonly offer: Offer
+}
+
+/** A payout or charge that is ready to be sent, and who else could send it. */
+export interface FailoverPlan<Offer, Outcome> {
+  /** As it is stored: its provider is the first that is tried. */
+  readonly record: LedgerRecord
+  /** When the record was written, or taken for its code. */
+  readonly recordedAt: Instant
+  readonly first: Offer
+  /** One call to a provider, made once. */
+  readonly send: (offer: Offer) => Effect.Effect<Outcome>
+  /** Who comes after this one; none where nobody is left that could take it over. */
+  readonly nextAfter: (offer: Offer) => Effect.Effect<Option.Option<NextProvider<Offer>>>
+}
+
+/** What the last provider answered, and what was sent and received for it. */
+export interface Sent<Outcome> {
+  readonly outcome: Outcome | NotSent
+  readonly raw: CapturedCall | null
+  /** The record was moved to another provider on the way. */
+  readonly isRerouted: boolean
+}
+
+/**
+ * When a payout or charge goes to the next provider, and when never.
+ *
+ * It goes on after `NotSent` alone: no byte of it left the process, because the connection was refused or a circuit is open. Then the record
+ * is moved to the next provider in a commit of its own, and only after that it is sent there. Whoever dies in between leaves a record that
+ * is asked for at exactly the one provider that may have it.
+ *
+ * It never goes on
+ * - after silence (`Unknown`) or any answer, a refusal among them: it may have been executed, or the tenant has to know;
+ * - after the process stood still: others may have moved or failed the record meanwhile, and what came too late is not sent at all;
+ * - once the record has moved on, is closed, or its provider has a handle of it (the table of moves in `domain` leaves it there);
+ * - where the use case names nobody: the next provider would cost more than was held or deliver another amount, its account has a daily
+ *   ceiling, the recipient is a wallet of the first, or the payer's code belongs to the first.
+ */
+export class Failover extends Context.Service<
+  Failover,
+  {
+    /** Sends once to each provider whose turn comes, and answers what the last one said. The outcome is not applied yet. */
+    readonly send: <Offer, Outcome extends { readonly _tag: string; readonly note: string }>(
+      plan: FailoverPlan<Offer, Outcome>
+    ) => Effect.Effect<Sent<Outcome>>
+  }
+>()("gateway/services/Failover") {
+  static readonly layer = Layer.effect(
+    Failover,
+    Effect.gen(function* () {
+      const settlement = yield* Settlement
+
+      const send = Effect.fnUntraced(function* <Offer, Outcome extends { readonly _tag: string; readonly note: string }>(
+        plan: FailoverPlan<Offer, Outcome>
+      ): Effect.fn.Return<Sent<Outcome>> {
+        const { nextAfter, record } = plan
+        let turn = { provider: record.provider, offer: plan.first, recordedAt: plan.recordedAt }
+        for (let isRerouted = false; ; isRerouted = true) {
+          const { isLate, outcome, raw } = yield* sendInTime(turn.recordedAt, plan.send(turn.offer))
+          const next = outcome._tag === "NotSent" && !isLate ? yield* nextAfter(turn.offer) : Option.none()
+          const recordedAt = yield* Clock.currentTimeMillis
+          const isMoved = Option.isSome(next) && (yield* moveRecord(record, turn.provider, next.value, outcome.note))
+          if (!isMoved) return { outcome, raw, isRerouted }
+          turn = { ...next.value, recordedAt }
+        }
+      })
+
+      /** False where the record has moved on meanwhile: somebody else knows what became of it. */
+      const moveRecord = Effect.fnUntraced(function* (
+        { reference }: LedgerRecord,
+        from: string,
+        { fee, provider }: NextProvider<unknown>,
+        why: string
+      ) {
+        const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
+        const fact = { _tag: "Rerouted", provider, fee, note } as const
+        const moved = yield* settlement.applyFromProvider(from, { reference, fact, actor: "request" })
+        return moved.provider === provider && !isTerminal(moved)
+      })
+
+      return Failover.of({ send })
+    })
+  )
+}
+
+/**
+ * One money call, made once. What was recorded too long ago is not sent: the process stood still and cannot know whether the record was taken
+ * for never sent meanwhile. Also for what has one provider only.
+ */
+export const sendInTime = Effect.fnUntraced(function* <Outcome>(
+  recordedAt: Instant,
+  call: Effect.Effect<Outcome>
+): Effect.fn.Return<{ readonly outcome: Outcome | NotSent; readonly raw: CapturedCall | null; readonly isLate: boolean }> {
+  if (isTooLateToSend(recordedAt, yield* latestTime)) return { outcome: tooLateToSend, raw: null, isLate: true }
+  return { ...(yield* withCapturedCall(call)), isLate: false }
+})
+
+const tooLateToSend: NotSent = { _tag: "NotSent", note: "the process stood still: too late to send" }
