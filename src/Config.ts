@@ -20,7 +20,7 @@ import {
 } from "./ConfigRules.ts"
 import type { Currency } from "./domain/Currency.ts"
 import { type MinorUnits, minor } from "./domain/Money.ts"
-import { longestOnItsWay, shortestLease } from "./domain/TimeLimits.ts"
+import { longestInFlightMs, shortestLeaseMs } from "./domain/TimeLimits.ts"
 import { knownProviders } from "./providers/Registry.ts"
 
 /** Every setting (contract OPS-4). Durations are milliseconds unless the name says otherwise. */
@@ -152,7 +152,7 @@ const rateLimitsOf = (read: Parameters<typeof policyOf>[0]) => ({
 
 /** What would end before that which it has to outlast. */
 const tooShort = ({ idempotencyLeaseMs, notFoundGraceMs, providerTimeoutMs }: ReturnType<typeof policyOf>) => {
-  const [onItsWay, lease] = [longestOnItsWay(providerTimeoutMs), shortestLease(providerTimeoutMs)]
+  const [onItsWay, lease] = [longestInFlightMs(providerTimeoutMs), shortestLeaseMs(providerTimeoutMs)]
   const because = "with this PROVIDER_TIMEOUT_MS"
   return [
     ...(notFoundGraceMs > onItsWay

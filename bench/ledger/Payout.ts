@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from "node:crypto"
 import { Effect } from "effect"
-import { freeze } from "../../src/domain/Event.ts"
+import { encodeEvent } from "../../src/domain/Event.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { AppId, Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import { reserve } from "../../src/domain/Ledger.ts"
-import { type Counter, counterOf, limitsFor } from "../../src/domain/Limits.ts"
 import { add, minor, ZERO } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import type { Payout } from "../../src/domain/Transaction.ts"
+import { effectiveLimits, type VelocityCounter, velocityCounter } from "../../src/domain/VelocityLimits.ts"
 import { transactionView } from "../../src/domain/View.ts"
 import { successEnvelope } from "../../src/http/Envelope.ts"
 import type { ApplyStep, OpenStep } from "../../src/services/ports/FloatLedger.ts"
@@ -107,7 +107,7 @@ const now = async ({ query }: Bench): Promise<number> => {
 }
 
 /** As `Limits.prepare` does. */
-const prepare = async ({ query }: Bench, counters: ReadonlyArray<Counter>): Promise<void> => {
+const prepare = async ({ query }: Bench, counters: ReadonlyArray<VelocityCounter>): Promise<void> => {
   const rows = counters.map((one) => ({ ...one, startsAt: new Date(one.startsAt).toISOString(), amount: "0", bound: "0" }))
   await query(
     `INSERT INTO counters (app_id, mode, name, subject, starts_at)
@@ -155,14 +155,14 @@ const stepsOf = (tenant: number, recipient: number, at: number): Steps => {
 }
 
 const eventOf = (record: Payout | ReturnType<typeof decide>["next"], type: "payout.pending" | "payout.successful", at: number) =>
-  freeze(
+  encodeEvent(
     { id: reference(), appId: record.appId, mode: record.mode, type, reference: record.reference, at },
     transactionView(record)
   )
 
 const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => {
   const { appId } = payout
-  const limits = limitsFor("live", "payout", [])
+  const limits = effectiveLimits("live", "payout", [])
   return {
     claim: { scope: { appId, mode: "live", endpoint: ENDPOINT, key: payout.reference }, fence: 0n, reference: payout.reference },
     transaction: payout,
@@ -186,7 +186,9 @@ const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => 
       createdAt: at,
       lastUsedAt: at
     },
-    counters: limits.map((limit) => counterOf(appId, { ...limit, count: BOUND }, Buffer.from(partyHash).toString("hex"), at)),
+    counters: limits.map((limit) =>
+      velocityCounter(appId, { ...limit, count: BOUND }, Buffer.from(partyHash).toString("hex"), at)
+    ),
     partyHash
   }
 }

@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type Denial, type DenialKind, maskedDenial } from "../domain/Denial.ts"
+import { type DenylistEntry, type DenylistKind, maskedEntry } from "../domain/Denylist.ts"
 import { iso } from "../domain/Instant.ts"
 import { Denials } from "../services/ports/Denials.ts"
 import { Words } from "./Arguments.ts"
@@ -16,12 +16,12 @@ const value = Argument.String("VALUE").pipe(
   Argument.withDescription("what is denied, as a payout or a charge would name it")
 )
 
-const view = ({ createdAt, kind, masked, reason }: Denial) => ({ kind, masked, reason, created_at: iso(createdAt) })
+const view = ({ createdAt, kind, masked, reason }: DenylistEntry) => ({ kind, masked, reason, created_at: iso(createdAt) })
 
 /** The value is kept as a keyed HMAC and its last characters: nobody can read the list back. */
-const deny = Effect.fn("deny")(function* (action: string, kind: DenialKind, denied: string, why: string) {
+const deny = Effect.fn("deny")(function* (action: string, kind: DenylistKind, denied: string, why: string) {
   const denials = yield* Denials
-  const masked = maskedDenial(kind, denied)
+  const masked = maskedEntry(kind, denied)
   const entry = yield* auditEntry(action, masked, { kind, reason: why })
   if (!(yield* denials.add(kind, Redacted.make(denied), why, entry))) {
     return yield* new CommandRefusal({ message: `${masked} is denied already` })
@@ -29,7 +29,7 @@ const deny = Effect.fn("deny")(function* (action: string, kind: DenialKind, deni
   yield* printResult(view({ kind, masked, reason: why, createdAt: entry.at }))
 })
 
-const listCommand = (kinds: ReadonlyArray<DenialKind>, description: string) =>
+const listCommand = (kinds: ReadonlyArray<DenylistKind>, description: string) =>
   Command.make(
     "list",
     {},

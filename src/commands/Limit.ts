@@ -2,7 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
 import { Mode } from "../domain/Ids.ts"
-import { type Limit, LimitDirection, limitsFor, Window, windowsOf } from "../domain/Limits.ts"
+import { effectiveLimits, LimitDirection, LimitWindow, type VelocityLimit, windowsOf } from "../domain/VelocityLimits.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Limits } from "../services/ports/Limits.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
@@ -18,14 +18,14 @@ const Count = Schema.String.check(Schema.isPattern(/^[0-9]{1,10}$/, { expected: 
   Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween({ minimum: 0, maximum: LARGEST_COUNT })))
 )
 
-const view = ({ count, direction, mode, window }: Limit) => ({ mode, direction, window, count })
+const view = ({ count, direction, mode, window }: VelocityLimit) => ({ mode, direction, window, count })
 
 /** Every limit that holds for a tenant: its own, and the defaults where it has none. */
 const limitsOf = Effect.fnUntraced(function* (tenant: AppId) {
   const limits = yield* Limits
   const own = yield* limits.own(tenant)
   return Mode.literals
-    .flatMap((mode) => LimitDirection.literals.flatMap((direction) => limitsFor(mode, direction, own)))
+    .flatMap((mode) => LimitDirection.literals.flatMap((direction) => effectiveLimits(mode, direction, own)))
     .map(view)
 })
 
@@ -38,7 +38,7 @@ const set = Command.make(
       Flag.withDefault("payout"),
       Flag.withDescription("which way; code counts the codes that are texted to payers, in hour and day")
     ),
-    window: Flag.Literals("window", Window.literals).pipe(
+    window: Flag.Literals("window", LimitWindow.literals).pipe(
       Flag.withDescription("destination counts one recipient's (or payer's) hour, destination_day its day")
     ),
     count: Flag.String("count").pipe(Flag.withSchema(Count), Flag.withDescription("how many in one window; 0 refuses all"))

@@ -3,7 +3,7 @@ import { Flag, GlobalFlag } from "effect/cli"
 import { isCurrency } from "../domain/Currency.ts"
 import { json } from "../domain/Json.ts"
 import { minor, toDecimal } from "../domain/Money.ts"
-import { visible } from "../domain/VisibleText.ts"
+import { visibleText } from "../domain/VisibleText.ts"
 
 /** `--json`: one JSON document on standard output, for programs. */
 export const AsJson = GlobalFlag.Setting("json")({
@@ -16,7 +16,7 @@ export const AsJson = GlobalFlag.Setting("json")({
  */
 export const printResult = Effect.fnUntraced(function* (view: unknown, forPeople?: ReadonlyArray<string>) {
   const asJson = yield* AsJson
-  yield* Console.log(asJson ? visible(json(view)) : forPeople === undefined ? asText(view) : visibleLines(forPeople))
+  yield* Console.log(asJson ? visibleText(json(view)) : forPeople === undefined ? asText(view) : visibleLines(forPeople))
 })
 
 /** Says something to people, on standard output; each text is one line. */
@@ -25,7 +25,7 @@ export const printLines = (...lines: ReadonlyArray<string>): Effect.Effect<void>
 /** Says on standard error what went wrong; each text is one line. */
 export const printErrors = (...lines: ReadonlyArray<string>): Effect.Effect<void> => Console.error(visibleLines(lines))
 
-const visibleLines = (lines: ReadonlyArray<string>): string => lines.map(visible).join("\n")
+const visibleLines = (lines: ReadonlyArray<string>): string => lines.map(visibleText).join("\n")
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -43,9 +43,9 @@ export const asText = (view: unknown): string => {
 }
 
 const lines = (members: Members, indent = ""): ReadonlyArray<string> => {
-  const width = Math.max(...Object.keys(members).map((name) => visible(name).length))
+  const width = Math.max(...Object.keys(members).map((name) => visibleText(name).length))
   return Object.entries(members).flatMap(([key, value]) => {
-    const name = visible(key)
+    const name = visibleText(key)
     if (isRows(value)) {
       return [
         `${indent}${name}`,
@@ -66,14 +66,14 @@ const table = (rows: ReadonlyArray<Members>): string => {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const columns = names.map((name) => ({
     name,
-    width: Math.max(visible(name).length, ...rows.map((row) => scalar(row[name] ?? "").length))
+    width: Math.max(visibleText(name).length, ...rows.map((row) => scalar(row[name] ?? "").length))
   }))
   const line = (text: (name: string) => string): string =>
     columns
       .map(({ name, width }) => text(name).padEnd(width))
       .join("  ")
       .trimEnd()
-  return [line(visible), ...rows.map((row) => line((name) => scalar(row[name] ?? "")))].join("\n")
+  return [line(visibleText), ...rows.map((row) => line((name) => scalar(row[name] ?? "")))].join("\n")
 }
 
 const cell = (members: Members, name: string): string => {
@@ -96,7 +96,7 @@ const isMembers = (value: unknown): value is Members =>
 
 const isRows = (value: unknown): value is ReadonlyArray<unknown> => Array.isArray(value) && value.some(isMembers)
 
-const scalar = (value: unknown): string => visible(written(value))
+const scalar = (value: unknown): string => visibleText(written(value))
 
 const written = (value: unknown): string => {
   if (value === null || value === undefined) return "-"

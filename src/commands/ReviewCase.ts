@@ -1,6 +1,6 @@
 import { type Instant, iso } from "../domain/Instant.ts"
-import { type Resolution, type Way, waysOf } from "../domain/Resolution.ts"
-import { lastAnswer, reasonOf } from "../domain/ReviewReason.ts"
+import { actionsFor, type Resolution, type ResolutionAction } from "../domain/Resolution.ts"
+import { lastReport, reviewReason } from "../domain/ReviewReason.ts"
 import type { Case } from "../services/settlement/Review.ts"
 import { asText } from "./Output.ts"
 
@@ -19,8 +19,8 @@ export const caseView = ({ call, history, record, revision }: Case) => ({
   provider_reference: record.providerReference,
   sent_at: iso(record.createdAt),
   asked: record.asked,
-  provider_said: lastAnswer(history),
-  reason: reasonOf(record, history),
+  provider_said: lastReport(history),
+  reason: reviewReason(record, history),
   raw_request: call.rawRequest,
   raw_response: call.rawResponse,
   history: history.map(({ actor, at, fact, note, status }) => ({ at: iso(at), actor, fact, status, note }))
@@ -52,7 +52,7 @@ export const toDo = (cases: ReadonlyArray<Case>, now: Instant): ReadonlyArray<st
 const block = ({ call, history, record, revision }: Case, place: number, now: Instant): ReadonlyArray<string> => {
   const { appId, asked, createdAt, currency, kind, mode, provider, providerReference, reference, status } = record
   const view = {
-    why: reasonOf(record, history),
+    why: reviewReason(record, history),
     tenant: `${appId}, ${mode}`,
     provider: providerReference === null ? provider : `${provider}, where it is ${providerReference}`,
     currency,
@@ -62,7 +62,7 @@ const block = ({ call, history, record, revision }: Case, place: number, now: In
     sent: call.rawRequest,
     answered: call.rawResponse,
     asked: `${asked} times since its last news`,
-    last_answer: lastAnswer(history),
+    last_answer: lastReport(history),
     revision,
     history: history.map(({ actor, at, fact, note }) => ({ at: iso(at), actor, fact, note }))
   }
@@ -75,16 +75,17 @@ const block = ({ call, history, record, revision }: Case, place: number, now: In
 }
 
 const commands = (record: Case["record"], revision: bigint): ReadonlyArray<string> => {
-  const to = waysOf(record)
+  const to = actionsFor(record)
   return (["successful", "failed"] as const).flatMap((outcome) => [
     `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])} [--seen ${revision}]`,
     `    ${meaning(outcome, to[outcome])}`
   ])
 }
 
-const meaning = (outcome: Resolution["outcome"], way: Way): string => (way === "correct" ? corrections[outcome] : meanings[way])
+const meaning = (outcome: Resolution["outcome"], way: ResolutionAction): string =>
+  way === "correct" ? corrections[outcome] : meanings[way]
 
-const figures = ({ kind }: Case["record"], outcome: Resolution["outcome"], way: Way): string => {
+const figures = ({ kind }: Case["record"], outcome: Resolution["outcome"], way: ResolutionAction): string => {
   if (outcome === "failed" || way === "keep") return ""
   return kind === "exchange" ? " [--amount-minor N]" : " [--amount-minor N] [--fee-minor N]"
 }
@@ -95,7 +96,7 @@ const corrections: { readonly [O in Resolution["outcome"]]: string } = {
   failed: "no money moved, or it went back: what was booked is taken back, once"
 }
 
-const meanings: { readonly [W in Exclude<Way, "correct">]: string } = {
+const meanings: { readonly [W in Exclude<ResolutionAction, "correct">]: string } = {
   settle: "money moved: what is reserved is paid",
   release: "nothing moved: what is reserved returns to the float",
   collect: "money came in: it is credited to the float",

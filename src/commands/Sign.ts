@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises"
 import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { identifiers } from "../App.ts"
-import { signedText } from "../domain/SignedText.ts"
+import { canonicalText } from "../domain/CanonicalText.ts"
 import { bodyHash, signature } from "../services/admission/Signature.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -63,7 +63,7 @@ export const signingHeaders = Effect.fn("signingHeaders")(function* (key: KeyFil
   const timestamp = String(Math.floor((yield* Clock.currentTimeMillis) / 1000))
   const { host, target } = yield* address(url)
   const hasBody = method.toUpperCase() !== "GET" && method.toUpperCase() !== "DELETE"
-  const text = signedText({
+  const text = canonicalText({
     appId: key.app_id,
     keyId: key.key_id,
     host,

@@ -1,7 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
-import { Capability, defaultCapabilities, inOrder, type Tenant } from "../domain/Tenant.ts"
+import { Capability, defaultCapabilities, sortedCapabilities, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { appId, checkProviderNames, providerName, Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -145,7 +145,7 @@ const answerTenant = Effect.fnUntraced(function* (
 const tenantView = ({ appId, capabilities, status }: Tenant) => ({
   app_id: appId,
   status,
-  capabilities: inOrder(capabilities)
+  capabilities: sortedCapabilities(capabilities)
 })
 
 const treatedView = (tenant: Tenant) => ({

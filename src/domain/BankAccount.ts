@@ -12,7 +12,7 @@ export interface BankAccount {
 export const isSameHolder = (a: Redacted.Redacted, b: Redacted.Redacted): boolean => words(a) === words(b)
 
 /** A resolved account as its asker sees it (contract REF-2). */
-export const resolvedView = ({ accountNumber, bankCode, country }: BankAccount, holder: Redacted.Redacted) => ({
+export const bankAccountView = ({ accountNumber, bankCode, country }: BankAccount, holder: Redacted.Redacted) => ({
   account_name: Redacted.value(holder),
   bank_code: bankCode,
   country,

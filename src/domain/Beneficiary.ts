@@ -1,6 +1,6 @@
 import { Redacted, Schema } from "effect"
 import { Currency } from "./Currency.ts"
-import { maskedName } from "./Denial.ts"
+import { maskedName } from "./Denylist.ts"
 import { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { type Destination, maskedDestination } from "./Party.ts"

@@ -13,11 +13,11 @@ export type Circuit =
 type Failures = ReadonlyMap<AppId | null, number>
 
 /** `abandoned` says nothing about the provider: whoever waited went away. */
-export type CallEnd = "answered" | "failed" | "abandoned"
+export type CallResult = "answered" | "failed" | "abandoned"
 
 /** How one call ended. `tenant` is whose request it was, null where it counts whoever asked. */
-export interface Ended {
-  readonly how: CallEnd
+export interface EndedCall {
+  readonly how: CallResult
   readonly tenant: AppId | null
   /** Of the call that a half-open circuit let through. */
   readonly isTrial: boolean
@@ -36,21 +36,22 @@ export const LONGEST_OPEN_MS = 5_000
 
 export const closedCircuit: Circuit = { _tag: "Closed", failures: new Map() }
 
-export const letsThrough = (circuit: Circuit, now: Instant): boolean =>
+export const allowsCall = (circuit: Circuit, now: Instant): boolean =>
   circuit._tag === "Closed" || (circuit._tag === "Open" && now >= circuit.until)
 
 /**
  * Whether a tenant's call passes the circuit that all share and its own. Whose own calls fail leaves the shared one's trial to the others for a
  * while: it would hold them back by what it chooses.
  */
-export const letsBothThrough = ({ own, shared }: { readonly shared: Circuit; readonly own: Circuit }, now: Instant): boolean =>
-  letsThrough(own, now) && letsThrough(shared, own._tag === "Closed" ? now : now - LONGEST_OPEN_MS)
+export const allowsTenantCall = ({ own, shared }: { readonly shared: Circuit; readonly own: Circuit }, now: Instant): boolean =>
+  allowsCall(own, now) && allowsCall(shared, own._tag === "Closed" ? now : now - LONGEST_OPEN_MS)
 
 /** What a call that is let through makes of it. */
-export const begun = (circuit: Circuit): Circuit => (circuit._tag === "Open" ? { _tag: "Trial", forMs: circuit.forMs } : circuit)
+export const onCallStart = (circuit: Circuit): Circuit =>
+  circuit._tag === "Open" ? { _tag: "Trial", forMs: circuit.forMs } : circuit
 
 /** A call that began while it was closed says nothing about one that has opened since: only its trial does. */
-export const ended = (circuit: Circuit, { at, how, isTrial, tenant }: Ended, policy: CircuitPolicy): Circuit => {
+export const onCallEnd = (circuit: Circuit, { at, how, isTrial, tenant }: EndedCall, policy: CircuitPolicy): Circuit => {
   if (isTrial !== (circuit._tag === "Trial")) return circuit
   switch (circuit._tag) {
     case "Closed": {

@@ -9,10 +9,10 @@ import { isTerminal } from "./Transaction.ts"
 // on it, and brings the record back no more, however often the provider repeats it. A word that came later, or is new since the ruling, does.
 
 /** Words that are remembered of one record. An honest provider has four at most. */
-const WORDS_AT_MOST = 16
+const REPORTS_AT_MOST = 16
 
 /** What the provider says of the money, as far as two answers can differ in it; null for what says nothing of it. */
-export const wordOf = (fact: Fact): string | null => {
+export const reportOf = (fact: Fact): string | null => {
   switch (fact._tag) {
     case "Accepted":
     case "StillPending":
@@ -32,8 +32,8 @@ export const wordOf = (fact: Fact): string | null => {
 }
 
 /** The record with what was just said of it. What closed it or made it another kind of ending begins anew, and leaves no ruling in force. */
-export const remembering = <R extends LedgerRecord>(before: R, next: R, fact: Fact): R => {
-  const word = wordOf(fact)
+export const withReport = <R extends LedgerRecord>(before: R, next: R, fact: Fact): R => {
+  const word = reportOf(fact)
   if (next.status !== before.status && isTerminal(next)) {
     const isNew = before.said === undefined && before.ruling === undefined && word === null
     return isNew ? next : { ...next, said: word === null ? [] : [word], saidAtOpening: [], ruling: null }
@@ -42,7 +42,7 @@ export const remembering = <R extends LedgerRecord>(before: R, next: R, fact: Fa
   const heard =
     word === null
       ? next
-      : { ...agreedWith(next, word), ...(said.includes(word) ? {} : { said: [...said, word].slice(-WORDS_AT_MOST) }) }
+      : { ...agreedWith(next, word), ...(said.includes(word) ? {} : { said: [...said, word].slice(-REPORTS_AT_MOST) }) }
   return !before.needsReview && next.needsReview ? { ...heard, saidAtOpening: heard.said ?? [] } : heard
 }
 
@@ -87,15 +87,15 @@ const movedBy = (record: LedgerRecord, found: MinorUnits | null): MinorUnits => 
  * What a person's ruling leaves. Known to it is what was said until the case was opened, what was known to earlier rulings, and what agrees
  * with it. What contradicts it and came later the person may not have seen: the next time that it is said, it opens the case again.
  */
-export const ruledOn = (record: LedgerRecord, outcome: "successful" | "failed", found: MinorUnits | null) => {
+export const afterRuling = (record: LedgerRecord, outcome: "successful" | "failed", found: MinorUnits | null) => {
   const agreeing = agreeingWith(record, outcome, found)
   const agreed = (record.said ?? []).filter((word) => agreeing.includes(word))
   const known = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...agreed])
-  return { said: [], saidAtOpening: [], ruling: { outcome, known: [...known].slice(-WORDS_AT_MOST) } }
+  return { said: [], saidAtOpening: [], ruling: { outcome, known: [...known].slice(-REPORTS_AT_MOST) } }
 }
 
 /** A person has to look at it because nobody could say what became of it. */
-export const toBeReviewed = <R extends LedgerRecord>(record: R, at: Instant): R => ({
+export const sentToReview = <R extends LedgerRecord>(record: R, at: Instant): R => ({
   ...record,
   needsReview: true,
   saidAtOpening: record.said ?? [],
@@ -104,8 +104,8 @@ export const toBeReviewed = <R extends LedgerRecord>(record: R, at: Instant): R 
 })
 
 /** A person has to look, unless this very word was known when the record was ruled on. `shown` is the record with what the tenant sees of it. */
-export const reviewed = <R extends LedgerRecord>(record: R, fact: Fact, at: Instant, shown: R = record): Decision<R> => {
-  const word = wordOf(fact)
+export const flagged = <R extends LedgerRecord>(record: R, fact: Fact, at: Instant, shown: R = record): Decision<R> => {
+  const word = reportOf(fact)
   if (word !== null && record.ruling?.known.includes(word) === true) return unchanged(record)
   return record.needsReview && shown === record
     ? unchanged(record)
@@ -113,7 +113,7 @@ export const reviewed = <R extends LedgerRecord>(record: R, fact: Fact, at: Inst
 }
 
 /** Its float was given back, or its payer let go, without the provider's word: whoever has it under way after all contradicts that. */
-export const isFailedUnsaid = ({ failedBy }: LedgerRecord): boolean => failedBy !== "provider"
+export const failedUnreported = ({ failedBy }: LedgerRecord): boolean => failedBy !== "provider"
 
 /** A person ruled that it came to nothing, or that all of it came back. */
 export const isRuledFailed = ({ ruling }: LedgerRecord): boolean => ruling?.outcome === "failed"

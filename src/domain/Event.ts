@@ -45,7 +45,7 @@ export interface OutboxEvent {
 }
 
 /** Freezes an event. `data` is the tenant-safe record as `View` gives it. */
-export const freeze = (event: Omit<OutboxEvent, "body">, data: unknown): OutboxEvent => ({
+export const encodeEvent = (event: Omit<OutboxEvent, "body">, data: unknown): OutboxEvent => ({
   ...event,
   body: json({
     id: event.id,

@@ -4,7 +4,7 @@ import { AppId, Mode, Reference } from "./Ids.ts"
 import { Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import { MinorUnits, ZERO } from "./Money.ts"
-import { Collection, Failure, Payout, remembered } from "./Transaction.ts"
+import { Collection, Failure, Payout, reviewMemory } from "./Transaction.ts"
 
 export const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"])
 export type ExchangeStatus = typeof ExchangeStatus.Type
@@ -39,7 +39,7 @@ export const Exchange = Schema.Struct({
   completedAt: Schema.NullOr(Instant),
   asked: Schema.Number.check(Schema.isInt()),
   notFound: Schema.Number.check(Schema.isInt()),
-  ...remembered
+  ...reviewMemory
 })
 export type Exchange = typeof Exchange.Type
 

@@ -1,4 +1,4 @@
-import { isFailedUnsaid, remembering, reviewed } from "./Contradiction.ts"
+import { failedUnreported, flagged, withReport } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Exchange, ExchangeStatus } from "./Exchange.ts"
 import type { Fact } from "./Fact.ts"
@@ -37,7 +37,7 @@ const FLOORS = 2n
 /** What one fact does to one exchange. */
 export const decideExchange = (exchange: Exchange, fact: Fact, at: Instant): Decision<Exchange> => {
   const decision = decided(exchange, fact, at)
-  return { ...decision, next: remembering(exchange, decision.next, fact) }
+  return { ...decision, next: withReport(exchange, decision.next, fact) }
 }
 
 const decided = (exchange: Exchange, fact: Fact, at: Instant): Decision<Exchange> => {
@@ -46,7 +46,7 @@ const decided = (exchange: Exchange, fact: Fact, at: Instant): Decision<Exchange
   if (move === "track" && "providerReference" in fact) return unchanged(tracked(exchange, fact.providerReference))
   if (move === "succeed" && fact._tag === "Succeeded") {
     const booked = bookedBy(exchange, fact)
-    if (booked === undefined) return reviewed(exchange, fact, at)
+    if (booked === undefined) return flagged(exchange, fact, at)
     const next: Exchange = {
       ...tracked(exchange, fact.providerReference),
       ...changed,
@@ -69,12 +69,12 @@ const decided = (exchange: Exchange, fact: Fact, at: Instant): Decision<Exchange
     }
     return { next, entry: release(exchange.currency, exchange.amount), event: "fx.failed" }
   }
-  return isContradiction(exchange, fact, move) ? reviewed(exchange, fact, at) : unchanged(exchange)
+  return isContradiction(exchange, fact, move) ? flagged(exchange, fact, at) : unchanged(exchange)
 }
 
 const isContradiction = (exchange: Exchange, fact: Fact, move: Move | undefined): boolean =>
   move === "review" ||
-  (move === "doubt" && isFailedUnsaid(exchange)) ||
+  (move === "doubt" && failedUnreported(exchange)) ||
   (move === "compare" && fact._tag === "Succeeded" && bookedBy(exchange, fact) === undefined)
 
 /**

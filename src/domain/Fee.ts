@@ -4,11 +4,11 @@ import { type MinorUnits, minor, minusOrZero, ZERO } from "./Money.ts"
 /** Each step is a free call to the provider: a bisection over one fee step of 2^20 minor units ends well within it. */
 export const QUOTES_AT_MOST = 24
 
-/** What a budget buys: the amount to send and its fee. `reachesFloor` is false when even the floor and its fee do not fit. */
-export interface Reduced<Q> {
+/** What a budget buys: the amount to send and its fee. `reachesMinimum` is false when even the floor and its fee do not fit. */
+export interface ReducedAmount<Q> {
   readonly amount: MinorUnits
   readonly quote: Q
-  readonly reachesFloor: boolean
+  readonly reachesMinimum: boolean
 }
 
 /**
@@ -16,7 +16,7 @@ export interface Reduced<Q> {
  * one fee step, stays in the float). `quoteOf` asks the provider, and its fee must not fall as the amount rises.
  * Amounts under the floor are never asked for, because a provider refuses to quote them.
  */
-export const largestWithin = Effect.fnUntraced(function* <Q extends { readonly fee: MinorUnits }, E, R>(
+export const largestAmountWithin = Effect.fnUntraced(function* <Q extends { readonly fee: MinorUnits }, E, R>(
   budget: MinorUnits,
   floor: MinorUnits,
   quoteOf: (amount: MinorUnits) => Effect.Effect<Q, E, R>
@@ -27,7 +27,7 @@ export const largestWithin = Effect.fnUntraced(function* <Q extends { readonly f
   const least = floor > ZERO ? floor : minor(1n)
   let fits = net > least ? net : least
   let quote = yield* quoteOf(fits)
-  if (fits + quote.fee > budget) return { amount: net, quote: whole, reachesFloor: false } satisfies Reduced<Q>
+  if (fits + quote.fee > budget) return { amount: net, quote: whole, reachesMinimum: false } satisfies ReducedAmount<Q>
   let tooMuch: bigint = budget + 1n
   for (let quotes = 2; quotes < QUOTES_AT_MOST; quotes++) {
     const reach = minusOrZero(budget, quote.fee)
@@ -39,5 +39,5 @@ export const largestWithin = Effect.fnUntraced(function* <Q extends { readonly f
       quote = next
     } else tooMuch = candidate
   }
-  return { amount: fits, quote, reachesFloor: true } satisfies Reduced<Q>
+  return { amount: fits, quote, reachesMinimum: true } satisfies ReducedAmount<Q>
 })

@@ -29,7 +29,7 @@ export const Posting = Schema.Struct({ currency: Currency, account: Account, amo
 export type Posting = typeof Posting.Type
 
 /** `settle`, `exchange` and `release` share the slot `close`, so that only one of them can ever exist for a transaction. */
-export const slots = {
+export const entrySlots = {
   credit: "open",
   debit: "open",
   reserve: "open",
@@ -123,7 +123,7 @@ export const collect = (currency: Currency, amount: MinorUnits, fee: MinorUnits)
   ])
 
 /** The principal that came back; the fee too where the provider returned it. */
-export const giveBack = (currency: Currency, amount: MinorUnits, fee: MinorUnits): Entry =>
+export const returnFunds = (currency: Currency, amount: MinorUnits, fee: MinorUnits): Entry =>
   entry("return", currency, [
     ["available", amount + fee],
     ["returned", -(amount + fee)]
@@ -157,7 +157,7 @@ export const correct = (
  * The entry as it is posted against what is there: what `available` cannot cover becomes the tenant's receivable, and what comes in
  * covers the receivable first.
  */
-export const against = (
+export const coveringReceivable = (
   { phase, postings }: Entry,
   held: (currency: Currency) => { readonly available: bigint; readonly receivable: bigint }
 ): Entry => ({

@@ -1,10 +1,10 @@
 import { charged, waiting, waitsForCode } from "./CodeMoves.ts"
-import { differs, isFailedUnsaid, isRuledFailed, remembering, reviewed } from "./Contradiction.ts"
+import { differs, failedUnreported, flagged, isRuledFailed, withReport } from "./Contradiction.ts"
 import type { Currency } from "./Currency.ts"
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
-import { collect, giveBack, release, settle } from "./Ledger.ts"
+import { collect, release, returnFunds, settle } from "./Ledger.ts"
 import { add, type MinorUnits, smaller, ZERO } from "./Money.ts"
 import type { Collection, CollectionStatus, FailedBy, Payout, PayoutStatus, Transaction } from "./Transaction.ts"
 
@@ -65,7 +65,7 @@ export const decide = (transaction: Transaction, fact: Fact, actor: Actor, at: I
   if (isDisproved(transaction, fact, actor)) return unchanged(transaction)
   const decision: Decision =
     transaction.kind === "payout" ? decidePayout(transaction, fact, at) : decideCollection(transaction, fact, actor, at)
-  return { ...decision, next: remembering(transaction, decision.next, fact) }
+  return { ...decision, next: withReport(transaction, decision.next, fact) }
 }
 
 /** What the provider gave a handle to, or a page to pay on, was sent, whatever a later query does not find. */
@@ -80,7 +80,7 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
   if (move === "track" && "providerReference" in fact) return unchanged(tracked(payout, fact.providerReference))
   if (move === "reroute" && fact._tag === "Rerouted") return unchanged(rerouted(payout, fact, at))
   if (move === "succeed" && fact._tag === "Succeeded") {
-    if (differs(fact, payout.principal, payout.currency)) return reviewed<Transaction>(payout, fact, at)
+    if (differs(fact, payout.principal, payout.currency)) return flagged<Transaction>(payout, fact, at)
     const actualFee = fact.fee ?? payout.fees ?? payout.heldFee
     const next: Payout = {
       ...tracked(payout, fact.providerReference),
@@ -109,15 +109,15 @@ const decidePayout = (payout: Payout, fact: Fact, at: Instant): Decision => {
     const foreign = fact.currency !== null && fact.currency !== payout.currency
     // A return is booked once: what comes back in parts, a person puts together.
     if (payout.returned !== null || foreign || fact.amount > payout.principal || fact.fee > (payout.fees ?? ZERO))
-      return reviewed<Transaction>(payout, fact, at)
+      return flagged<Transaction>(payout, fact, at)
     const next: Payout = {
       ...payout,
       ...changed,
       returned: { amount: add(fact.amount, fact.fee), at: fact.at ?? at, reason: fact.note }
     }
-    return { next, entry: giveBack(payout.currency, fact.amount, fact.fee), event: "payout.returned" }
+    return { next, entry: returnFunds(payout.currency, fact.amount, fact.fee), event: "payout.returned" }
   }
-  return isContradiction(payout, fact, move, payout.principal) ? reviewed<Transaction>(payout, fact, at) : unchanged(payout)
+  return isContradiction(payout, fact, move, payout.principal) ? flagged<Transaction>(payout, fact, at) : unchanged(payout)
 }
 
 const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: Instant): Decision => {
@@ -152,7 +152,7 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
   if (move === "succeed" && fact._tag === "Succeeded") {
     const fee = fact.fee ?? ZERO
     if (differs(fact, collection.amount, collection.currency) || fee > collection.amount) {
-      return reviewed<Transaction>(collection, fact, at, showing(collection, fact.amount, fact.currency ?? collection.currency))
+      return flagged<Transaction>(collection, fact, at, showing(collection, fact.amount, fact.currency ?? collection.currency))
     }
     const next: Collection = {
       ...tracked(collection, fact.providerReference),
@@ -175,7 +175,7 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
   if (move === "expire")
     return { next: { ...closed, status: "expired", failure: timedOut }, entry: null, event: "collection.expired" }
   return isContradiction(collection, fact, move, collection.observedAmount ?? collection.amount)
-    ? reviewed<Transaction>(collection, fact, at)
+    ? flagged<Transaction>(collection, fact, at)
     : unchanged(collection)
 }
 
@@ -183,7 +183,7 @@ const decideCollection = (collection: Collection, fact: Fact, actor: Actor, at: 
 const isContradiction = (record: Transaction, fact: Fact, move: Move | undefined, booked: MinorUnits): boolean =>
   move === "review" ||
   (move === "deny" && !isRuledFailed(record)) ||
-  (move === "doubt" && isFailedUnsaid(record)) ||
+  (move === "doubt" && failedUnreported(record)) ||
   (move === "compare" && fact._tag === "Succeeded" && (isRuledFailed(record) || differs(fact, booked, record.currency)))
 
 /**

@@ -64,7 +64,7 @@ const numberOf = (destination: Destination): Redacted.Redacted => {
 }
 
 /** What makes two destinations the same recipient: only ever the input of a keyed HMAC. */
-export const identityOf = (destination: Destination): Redacted.Redacted =>
+export const recipientIdentity = (destination: Destination): Redacted.Redacted =>
   Redacted.make(
     [
       destination._tag,

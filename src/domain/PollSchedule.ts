@@ -8,7 +8,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 /** An open transaction is asked for until it is this old; then a person has to look. */
-export const ASKED_FOR_MS = 24 * HOUR
+export const POLLED_FOR_MS = 24 * HOUR
 
 /** When the provider is asked for a transaction that nobody else settles. Durations are milliseconds. */
 export interface PollSchedule {
@@ -22,8 +22,8 @@ const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 
 /** When to ask next, null for never. `now` bounds it: a schedule that was missed is asked for at once, not for each missed time. */
 export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now: Instant): Instant | null => {
-  if (isTerminal(transaction)) return lateAsk(transaction)
-  if (now - transaction.createdAt >= ASKED_FOR_MS) return null
+  if (isTerminal(transaction)) return latePoll(transaction)
+  if (now - transaction.createdAt >= POLLED_FOR_MS) return null
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
   const expiry = transaction.kind === "exchange" ? null : transaction.expiresAt
   // Nothing was charged that could be asked for; a charge whose answer was lost is found when its code expires.
@@ -33,9 +33,9 @@ export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now:
 
 /** Asked to the end of the schedule, and nobody knows: from then on a person has to look. */
 export const isOverdue = (transaction: LedgerRecord, now: Instant): boolean =>
-  !isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= ASKED_FOR_MS
+  !isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= POLLED_FOR_MS
 
-const lateAsk = (transaction: LedgerRecord): Instant | null => {
+const latePoll = (transaction: LedgerRecord): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
   if (transaction.kind === "payout" && transaction.status === "successful")
     // Where only a part came back, the rest still may.

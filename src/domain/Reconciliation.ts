@@ -20,7 +20,7 @@ export interface StatementLine {
 type Direction = LedgerRecord["kind"]
 
 /** What the provider says of one of our records; null in place of what it did not say. */
-export type Theirs =
+export type ProviderRecord =
   | {
       readonly status: StatementLine["status"]
       readonly amount: MinorUnits | null
@@ -52,7 +52,7 @@ export const missingHere = (line: StatementLine): Difference => ({
 })
 
 /** What is wrong with one record of ours as a whole. */
-export const differenceIn = (record: LedgerRecord, kind: Difference["kind"], theirs: string | null): Difference => ({
+export const differenceOf = (record: LedgerRecord, kind: Difference["kind"], theirs: string | null): Difference => ({
   kind,
   direction: record.kind,
   reference: record.reference,
@@ -62,13 +62,13 @@ export const differenceIn = (record: LedgerRecord, kind: Difference["kind"], the
 })
 
 /** To the minor unit; amounts, currency and fee only of what moved. */
-export const differences = (record: LedgerRecord, theirs: Theirs): ReadonlyArray<Difference> => {
+export const differences = (record: LedgerRecord, theirs: ProviderRecord): ReadonlyArray<Difference> => {
   const ours = standingOf(record)
   if (!agreeing[ours].includes(theirs.status))
-    return [differenceIn(record, theirs.status === "absent" ? "missing_there" : "state", toldBy(theirs))]
+    return [differenceOf(record, theirs.status === "absent" ? "missing_there" : "state", describedRecord(theirs))]
   if (theirs.status === "absent" || ours === "failed" || ours === "expired") return []
   const row = (kind: Difference["kind"], own: unknown, their: unknown) => ({
-    ...differenceIn(record, kind, String(their)),
+    ...differenceOf(record, kind, String(their)),
     ours: String(own)
   })
   const fee = feeOf(record)
@@ -83,7 +83,7 @@ export const differences = (record: LedgerRecord, theirs: Theirs): ReadonlyArray
   ]
 }
 
-const toldBy = (theirs: Theirs): string =>
+const describedRecord = (theirs: ProviderRecord): string =>
   theirs.status === "absent" || theirs.amount === null
     ? theirs.status
     : `${theirs.status} ${theirs.amount} ${theirs.currency ?? ""}`.trimEnd()
@@ -91,7 +91,7 @@ const toldBy = (theirs: Theirs): string =>
 type Standing = LedgerRecord["status"] | "returned"
 
 // Which of their statuses says the same as ours. What failed here may never have reached them.
-const agreeing: Readonly<Record<Standing, ReadonlyArray<Theirs["status"]>>> = {
+const agreeing: Readonly<Record<Standing, ReadonlyArray<ProviderRecord["status"]>>> = {
   requires_action: ["pending", "absent"],
   pending: ["pending"],
   successful: ["successful"],

@@ -1,4 +1,4 @@
-import { ruledOn } from "./Contradiction.ts"
+import { afterRuling } from "./Contradiction.ts"
 import { type Decision } from "./Decision.ts"
 import type { Exchange, LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
@@ -18,13 +18,13 @@ export interface Resolution {
 /** What a resolution does, or one line on why it cannot. */
 export type Ruling<R> = Decision<R> | string
 
-export type Way = "settle" | "release" | "collect" | "close" | "correct" | "keep"
-type Ways<S extends string> = { readonly [K in S]: { readonly [O in Resolution["outcome"]]: Way } }
+export type ResolutionAction = "settle" | "release" | "collect" | "close" | "correct" | "keep"
+type ActionTable<S extends string> = { readonly [K in S]: { readonly [O in Resolution["outcome"]]: ResolutionAction } }
 
 // Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. What is
 // closed is changed by a correction, at most one a record. A success stays a success (contract MOVE-8, MOVE-9): a payout that came to
 // nothing is returned in full, and of a collection that was reversed nothing was observed.
-export const ways = {
+export const resolutionActions = {
   payout: {
     pending: { successful: "settle", failed: "release" },
     failed: { successful: "correct", failed: "keep" },
@@ -43,20 +43,22 @@ export const ways = {
     successful: { successful: "keep", failed: "correct" }
   }
 } as const satisfies {
-  readonly payout: Ways<Payout["status"]>
-  readonly collection: Ways<Collection["status"]>
-  readonly exchange: Ways<Exchange["status"]>
+  readonly payout: ActionTable<Payout["status"]>
+  readonly collection: ActionTable<Collection["status"]>
+  readonly exchange: ActionTable<Exchange["status"]>
 }
 
 /** What each outcome would do to the record as it now is. */
-export const waysOf = (record: Payout | Collection | Exchange): { readonly [O in Resolution["outcome"]]: Way } => {
+export const actionsFor = (
+  record: Payout | Collection | Exchange
+): { readonly [O in Resolution["outcome"]]: ResolutionAction } => {
   switch (record.kind) {
     case "payout":
-      return ways.payout[record.status]
+      return resolutionActions.payout[record.status]
     case "collection":
-      return ways.collection[record.status]
+      return resolutionActions.collection[record.status]
     case "exchange":
-      return ways.exchange[record.status]
+      return resolutionActions.exchange[record.status]
   }
 }
 
@@ -74,9 +76,9 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
  * What every ruling leaves. What was closed before goes on being asked for where it was: the schedule's late questions are for news, and
  * would all be due at once if they were counted anew.
  */
-const settledBy = <R extends LedgerRecord>(record: R, { amount, outcome }: Resolution, at: Instant) => ({
+const afterResolution = <R extends LedgerRecord>(record: R, { amount, outcome }: Resolution, at: Instant) => ({
   ...record,
-  ...ruledOn(record, outcome, amount),
+  ...afterRuling(record, outcome, amount),
   needsReview: false,
   version: record.version + 1,
   updatedAt: at
@@ -89,16 +91,16 @@ const closedAs = <S extends "successful" | "failed">(record: LedgerRecord, statu
     : { status, completedAt: at, asked: 0, notFound: 0, ...(status === "failed" ? { failedBy: "person" as const } : {}) }
 
 export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instant): Ruling<Payout> => {
-  const way = ways.payout[payout.status][resolution.outcome]
+  const way = resolutionActions.payout[payout.status][resolution.outcome]
   const held = add(payout.principal, payout.heldFee)
-  const settled = settledBy(payout, resolution, at)
+  const settled = afterResolution(payout, resolution, at)
   const { currency } = payout
   if (way === "keep") return ruled(settled, null, null)
   if (way === "release") {
     const next: Payout = { ...settled, ...closedAs(payout, "failed", at), fees: ZERO, failure }
     return ruled(next, release(currency, held), "payout.failed")
   }
-  if (resolution.outcome === "failed") return givenBack(payout, settled, at)
+  if (resolution.outcome === "failed") return reversedPayout(payout, settled, at)
   const principal = resolution.amount ?? payout.principal
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
   const back = payout.returned?.amount ?? ZERO
@@ -119,7 +121,7 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
 }
 
 /** All that a payout took and that did not come back before comes back. */
-const givenBack = (payout: Payout, settled: Payout, at: Instant): Ruling<Payout> => {
+const reversedPayout = (payout: Payout, settled: Payout, at: Instant): Ruling<Payout> => {
   const whole = add(payout.principal, payout.fees ?? ZERO)
   const missing = minusOrZero(whole, payout.returned?.amount ?? ZERO)
   if (missing === ZERO) return ruled(settled, null, null)
@@ -128,8 +130,8 @@ const givenBack = (payout: Payout, settled: Payout, at: Instant): Ruling<Payout>
 }
 
 export const resolveCollection = (collection: Collection, resolution: Resolution, at: Instant): Ruling<Collection> => {
-  const way = ways.collection[collection.status][resolution.outcome]
-  const settled = settledBy(collection, resolution, at)
+  const way = resolutionActions.collection[collection.status][resolution.outcome]
+  const settled = afterResolution(collection, resolution, at)
   const closed = { ...settled, nextAction: null }
   const { currency } = collection
   if (way === "keep") return ruled(settled, null, null)
@@ -162,8 +164,8 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
 const amountOf = ({ amount, observedAmount }: Collection): MinorUnits => observedAmount ?? amount
 
 export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: Instant): Ruling<Exchange> => {
-  const way = ways.exchange[exchange.status][resolution.outcome]
-  const settled = settledBy(exchange, resolution, at)
+  const way = resolutionActions.exchange[exchange.status][resolution.outcome]
+  const settled = afterResolution(exchange, resolution, at)
   if (resolution.fee !== null) return "an exchange has no fee beside its rate"
   if (way === "keep") return resolution.amount === null ? ruled(settled, null, null) : isBooked
   if (resolution.outcome === "failed") {

@@ -41,7 +41,7 @@ const weakerReasons: Reasons = {
 const unanswered = "it was asked for to the end of the schedule, and nobody could say what became of it"
 
 /** Why a person has to look, in one line. A collection that was reversed is among what "does not fit". */
-export const reasonOf = ({ kind, status }: LedgerRecord, history: ReadonlyArray<Line>): string => {
+export const reviewReason = ({ kind, status }: LedgerRecord, history: ReadonlyArray<Line>): string => {
   const standing = standingOf(status)
   // What closed it, and what was said before that, is no news.
   const closing = history.findLastIndex(
@@ -60,5 +60,5 @@ const standingOf = (status: string): Standing =>
   status === "successful" || status === "failed" || status === "expired" ? status : "open"
 
 /** The last thing that anybody outside said; null while nobody said anything. */
-export const lastAnswer = (history: ReadonlyArray<Line>): string | null =>
+export const lastReport = (history: ReadonlyArray<Line>): string | null =>
   history.findLast(({ actor, note }) => actor !== "review" && note !== "")?.note ?? null

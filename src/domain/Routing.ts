@@ -14,7 +14,7 @@ export const routeOrder = ({ providers }: Pick<RoutedRow, "providers">, pin: Pin
  * The providers that are tried for a row, in order. A wallet belongs to its provider: the same tag is somebody else's elsewhere, so that
  * nobody takes the place of the first that is able.
  */
-export const providersTried = (row: RoutedRow, pin: Pin, isAble: (provider: string) => boolean): ReadonlyArray<string> => {
+export const failoverOrder = (row: RoutedRow, pin: Pin, isAble: (provider: string) => boolean): ReadonlyArray<string> => {
   const able = routeOrder(row, pin).filter(isAble)
   return row.method === "wallet" ? able.slice(0, 1) : able
 }
@@ -22,9 +22,9 @@ export const providersTried = (row: RoutedRow, pin: Pin, isAble: (provider: stri
 /** The providers that these rows route a tenant to, each once: its own, then those of active rows, then all others. */
 export const routedProviders = (rows: ReadonlyArray<RoutedRow>, pin: Pin): ReadonlyArray<string> => {
   const names = (active: boolean) => rows.filter((row) => row.active === active).flatMap((row) => routeOrder(row, pin))
-  return [...new Set(ownFirst([...names(true), ...names(false)], pin))]
+  return [...new Set(pinnedFirst([...names(true), ...names(false)], pin))]
 }
 
 /** A tenant's own provider before all others, where it is among them. */
-export const ownFirst = (providers: ReadonlyArray<string>, pin: Pin): ReadonlyArray<string> =>
+export const pinnedFirst = (providers: ReadonlyArray<string>, pin: Pin): ReadonlyArray<string> =>
   pin !== null && providers.includes(pin) ? [pin, ...providers.filter((name) => name !== pin)] : providers

@@ -14,7 +14,7 @@ export interface WebhookMessage {
 }
 
 /** "id.timestamp.body", the text that is signed. */
-export const webhookText = (message: WebhookMessage): string => `${message.id}.${timestamp(message.at)}.${message.body}`
+export const webhookSigningText = (message: WebhookMessage): string => `${message.id}.${timestamp(message.at)}.${message.body}`
 
 /** The headers of an attempt. The id stays over all attempts, the timestamp is the attempt's; more than one signature while a secret is rotated. */
 export const webhookHeaders = (message: WebhookMessage, signatures: ReadonlyArray<string>): Readonly<Record<string, string>> => ({
@@ -30,7 +30,7 @@ export const SECRET_BYTES = 32
 export const webhookSecretFrom = (bytes: Uint8Array): string => `${SECRET_PREFIX}${Buffer.from(bytes).toString("base64")}`
 
 /** The base64 of the key that a secret stands for. */
-export const webhookKey = (secret: string): string =>
+export const webhookHmacKey = (secret: string): string =>
   secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret
 
 /** Whole seconds since 1970-01-01 UTC. */

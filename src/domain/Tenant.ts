@@ -15,7 +15,7 @@ export const Capability = Schema.Literals([
 export type Capability = typeof Capability.Type
 
 /** Capabilities in the order in which they are always shown. */
-export const inOrder = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<Capability> =>
+export const sortedCapabilities = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<Capability> =>
   Capability.literals.filter((capability) => capabilities.includes(capability))
 
 /** What a new tenant may do. */

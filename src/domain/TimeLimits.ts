@@ -17,17 +17,17 @@ const SHORT_LEASE_SHARE = 0.8
 export const isTooLateToSend = (recordedAt: Instant, now: Instant): boolean => now - recordedAt > SEND_WITHIN_MS
 
 /** So long after it was recorded a payout, a charge or an exchange may still be on its way to the provider. */
-export const longestOnItsWay = (providerTimeoutMs: number): number =>
+export const longestInFlightMs = (providerTimeoutMs: number): number =>
   SEND_WITHIN_MS + providerTimeoutMs * CALLS_A_STEP + MARGIN_MS
 
 /** How long one question to a provider, whatever caused it, belongs to the node that asks. */
-export const questionLease = (providerTimeoutMs: number): number => providerTimeoutMs * CALLS_A_STEP + MARGIN_MS
+export const pollLeaseMs = (providerTimeoutMs: number): number => providerTimeoutMs * CALLS_A_STEP + MARGIN_MS
 
 /** A request is answered this long after its key was claimed, the checking of its signature included, so that nobody else can have the key meanwhile. */
-export const requestDeadline = (leaseMs: number): number => Math.max(leaseMs - MARGIN_MS, leaseMs * SHORT_LEASE_SHARE)
+export const requestDeadlineMs = (leaseMs: number): number => Math.max(leaseMs - MARGIN_MS, leaseMs * SHORT_LEASE_SHARE)
 
 /** The shortest lease whose deadline leaves a request the time for its provider's calls. */
-export const shortestLease = (providerTimeoutMs: number): number => {
+export const shortestLeaseMs = (providerTimeoutMs: number): number => {
   const calls = providerTimeoutMs * CALLS_A_STEP
   return Math.min(calls + MARGIN_MS, calls / SHORT_LEASE_SHARE)
 }

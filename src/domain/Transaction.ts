@@ -41,20 +41,20 @@ export const FailedBy = Schema.Literals(["provider", "gateway", "person"])
 export type FailedBy = typeof FailedBy.Type
 
 /** A person's last ruling, and the words of the provider that were known to it (`Contradiction`). */
-export const PersonsRuling = Schema.Struct({
+export const ReviewRuling = Schema.Struct({
   outcome: Schema.Literals(["successful", "failed"]),
   known: Schema.Array(Schema.String)
 })
 
 /** What no tenant sees, and only a review needs; absent in records of an older release, and where there is nothing to remember. */
-export const remembered = {
+export const reviewMemory = {
   failedBy: Schema.optionalKey(FailedBy),
   /** The provider's words since the record was ruled on, or was closed, the word that closed it included; each once. */
   said: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Those of them that had been said when the open case was opened, the word that opened it included; empty where none is open. */
   saidAtOpening: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Null where it was closed by the provider's word since. */
-  ruling: Schema.optionalKey(Schema.NullOr(PersonsRuling))
+  ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling))
 }
 
 const common = {
@@ -86,7 +86,7 @@ const common = {
   /** How often the provider was asked for it since its status last changed, and how often in a row it knew nothing. */
   asked: Schema.Number.check(Schema.isInt()),
   notFound: Schema.Number.check(Schema.isInt()),
-  ...remembered
+  ...reviewMemory
 }
 
 /** Money in. The payer's number is not here: only its last four digits, masked. */

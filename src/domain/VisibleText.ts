@@ -16,7 +16,7 @@ const short = new Map([
  * The text on one line, with everything in it to be seen: each such character as an escape of JSON. A JSON text keeps its meaning, for there
  * they stand in strings only.
  */
-export const visible = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, escaped))
+export const visibleText = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, escaped))
 
 const escaped = (character: string): string =>
   short.get(character) ??

@@ -4,8 +4,8 @@ import { HttpApiError } from "effect/http-api"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
-import { makeAlarm, within } from "../runtime/Alarm.ts"
-import { inSpan } from "../runtime/TraceLinks.ts"
+import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
+import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication } from "../services/admission/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Ingress } from "../services/settlement/Ingress.ts"
@@ -38,7 +38,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const identifiers = yield* Identifiers
   const ingress = yield* Ingress
   const place = makeConcurrencyLimit(settings.requestPlaces)
-  const inTime = within(yield* makeAlarm)
+  const inTime = timeoutWith(yield* makeTimer)
   const logged = yield* makeRequestLog
   const addressOf = clientAddress(settings.trustedProxies)
 

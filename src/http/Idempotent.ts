@@ -4,12 +4,12 @@ import type { LedgerRecord } from "../domain/Exchange.ts"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited, RequestInProgress } from "../domain/errors/Retriable.ts"
 import { IdempotencyKeyRequired, IdempotencyKeyReused } from "../domain/errors/Terminal.ts"
-import { fingerprintText } from "../domain/Fingerprint.ts"
 import { isReference } from "../domain/Ids.ts"
+import { fingerprintText } from "../domain/RequestFingerprint.ts"
 import type { Caller } from "../domain/Tenant.ts"
-import { requestDeadline } from "../domain/TimeLimits.ts"
+import { requestDeadlineMs } from "../domain/TimeLimits.ts"
 import { recordView } from "../domain/View.ts"
-import { makeAlarm } from "../runtime/Alarm.ts"
+import { makeTimer } from "../runtime/Timer.ts"
 import { type Claim, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { RateLimits } from "../services/ports/RateLimits.ts"
@@ -62,7 +62,7 @@ export class Idempotent extends Context.Service<
       const policy = yield* Policy
       const rates = yield* RateLimits
       const steps = yield* Effect.scope
-      const alarm = yield* makeAlarm
+      const alarm = yield* makeTimer
 
       const claimed = Effect.fnUntraced(function* <C>(
         step: MoneyStep<C>,
@@ -183,7 +183,7 @@ export class Idempotent extends Context.Service<
           return httpResponse(yield* broken(request, about ?? made))
         })
         const ended = Effect.callback<HttpServerResponse.HttpServerResponse>((resume) => {
-          const stop = alarm(requestDeadline(policy.idempotencyLeaseMs), () => resume(late))
+          const stop = alarm(requestDeadlineMs(policy.idempotencyLeaseMs), () => resume(late))
           fiber.addObserver((exit) => {
             stop()
             resume(exit)

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http"
 import { MalformedRequest, MethodNotAllowed } from "../domain/errors/Terminal.ts"
-import type { Alarm } from "../runtime/Alarm.ts"
+import type { Timer } from "../runtime/Timer.ts"
 import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import type { makeConnections, NoPlace } from "./ConnectionLimit.ts"
 import { errorEnvelope } from "./Envelope.ts"
@@ -26,7 +26,7 @@ const LOOK_MS = 5_000
 const CLOSE_MS = 2_000
 
 export interface ListenerParts {
-  readonly alarm: Alarm
+  readonly alarm: Timer
   readonly placeFor: ReturnType<typeof makeConnections>
   /** Told of each connection that found no place. */
   readonly turnedAway: (why: NoPlace) => void
@@ -65,7 +65,7 @@ export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Se
 }
 
 /** No listener can keep a request from those after it: one too many must not even become a fiber. */
-const boundUnanswered = (server: Server, alarm: Alarm): void => {
+const boundUnanswered = (server: Server, alarm: Timer): void => {
   const isAdmitted = makeUnreadLimit(alarm)
   const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
   const emit = emitter.emit.bind(server)

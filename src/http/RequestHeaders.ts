@@ -1,6 +1,6 @@
 import { Option, Result, type Tracer } from "effect"
 import { IdempotencyKeyRequired, MalformedRequest } from "../domain/errors/Terminal.ts"
-import { linkTo } from "../runtime/TraceLinks.ts"
+import { spanLink } from "../runtime/Tracing.ts"
 
 // Headers as they came: names and values in turn, duplicates included. Effect's own headers would hide a header that was sent twice.
 
@@ -37,7 +37,7 @@ export const auditReason = (rawHeaders: RawHeaders): Result.Result<string, Malfo
 /** The caller's own trace, as a link and never as a parent: nobody outside decides what our traces hold. */
 export const callerTraceLinks = (rawHeaders: RawHeaders): Array<Tracer.SpanLink> => {
   const traceparent = singleValue(rawHeaders, "traceparent")
-  return traceparent === undefined ? [] : Option.toArray(linkTo(traceparent))
+  return traceparent === undefined ? [] : Option.toArray(spanLink(traceparent))
 }
 
 const malformed = (path: string, message: string): Result.Result<never, MalformedRequest> =>

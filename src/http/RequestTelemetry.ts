@@ -1,24 +1,24 @@
 import { Clock, Effect, Metric, Option, Schema } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { pathOf } from "../domain/SignedText.ts"
-import { labelled } from "../runtime/Labelled.ts"
+import { pathOf } from "../domain/CanonicalText.ts"
+import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import type { Arrival } from "./Arrival.ts"
 import { matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"
 
 // Labels are templates, codes and classes: nothing that a caller can make more of.
 
-const requests = labelled((attributes: { readonly route: string; readonly status: string }) =>
+const requests = labelledMetric((attributes: { readonly route: string; readonly status: string }) =>
   Metric.counter("gateway_http_requests_total", { description: "Requests, by route and status.", incremental: true, attributes })
 )
-const errors = labelled((attributes: { readonly code: string; readonly class: string }) =>
+const errors = labelledMetric((attributes: { readonly code: string; readonly class: string }) =>
   Metric.counter("gateway_http_errors_total", {
     description: "Refused requests, by the error's code and class.",
     incremental: true,
     attributes
   })
 )
-const durations = labelled((attributes: { readonly route: string }) =>
+const durations = labelledMetric((attributes: { readonly route: string }) =>
   Metric.histogram("gateway_http_request_duration_seconds", {
     description: "How long requests took, by route.",
     boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],

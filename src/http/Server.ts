@@ -2,8 +2,8 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, Metric, Schema } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { makeAlarm } from "../runtime/Alarm.ts"
-import { labelled } from "../runtime/Labelled.ts"
+import { labelledMetric } from "../runtime/LabelledMetric.ts"
+import { makeTimer } from "../runtime/Timer.ts"
 import { Api } from "./Api.ts"
 import { type ConnectionPlaces, makeConnections, type NoPlace } from "./ConnectionLimit.ts"
 import { makeEdge } from "./Edge.ts"
@@ -84,7 +84,7 @@ const serving = (settings: RateSettings) =>
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
   )
 
-const turnedAway = labelled((attributes: { readonly why: NoPlace }) =>
+const turnedAway = labelledMetric((attributes: { readonly why: NoPlace }) =>
   Metric.counter("gateway_connections_refused_total", {
     description: "Connections that were closed at once, by which bound they were over.",
     incremental: true,
@@ -99,7 +99,7 @@ const listening = ({ connectionPlaces, host, port, trustedProxies }: ServerSetti
       const run = Effect.runForkWith(yield* Effect.context<never>())
       for (const why of ["in_all", "an_address"] as const) yield* turnedAway({ why }, 0)
       const node = makeListener({
-        alarm: yield* makeAlarm,
+        alarm: yield* makeTimer,
         placeFor: makeConnections(connectionPlaces, trustedProxies),
         turnedAway: (why) => void run(turnedAway({ why }, 1))
       })

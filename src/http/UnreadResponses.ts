@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import type { Alarm } from "../runtime/Alarm.ts"
+import type { Timer } from "../runtime/Timer.ts"
 
 /** So many requests of one connection may wait for their answers: each of them holds memory until its client reads. */
 const UNANSWERED_AT_ONCE = 8
@@ -19,7 +19,7 @@ interface Owed {
  * Bounds what a connection may leave unread. A connection with more unanswered requests than are allowed is closed. The time for reading
  * runs from the first answer that waits until none does, so that reading one of them gives no time for the next.
  */
-export const makeUnreadLimit = (alarm: Alarm) => {
+export const makeUnreadLimit = (alarm: Timer) => {
   const connections = new WeakMap<Socket, Owed>()
 
   const owedOn = (socket: Socket): Owed => {

@@ -1,5 +1,5 @@
 import { Cause, Console, Effect, type Fiber, Layer, Logger, type LogLevel, Redactable, References } from "effect"
-import { visible } from "../domain/VisibleText.ts"
+import { visibleText } from "../domain/VisibleText.ts"
 import { isListed } from "./Attributes.ts"
 
 export interface LogsOptions {
@@ -54,7 +54,7 @@ const gathered = (lines: Logger.Logger<unknown, string>) =>
 /** The log, on standard error: standard output belongs to the results of commands. */
 export const Logs = { layer }
 
-const jsonLines = Logger.make<unknown, string>((entry) => visible(JSON.stringify(lineOf(entry))))
+const jsonLines = Logger.make<unknown, string>((entry) => visibleText(JSON.stringify(lineOf(entry))))
 
 const prettyLines = Logger.make<unknown, string>((entry) => {
   const { annotations, error, level, message, time, trace_id } = lineOf(entry)
@@ -62,7 +62,7 @@ const prettyLines = Logger.make<unknown, string>((entry) => {
   const head = [time.slice(11, 23), level.padEnd(5), message, ...named, ...(trace_id === undefined ? [] : [`trace=${trace_id}`])]
   const further = error === undefined ? [] : error.split("\n").map((line) => `  ${line}`)
   // No text of an annotation or an error can make one line look like two, or steer a terminal.
-  return [head.join(" "), ...further].map(visible).join("\n")
+  return [head.join(" "), ...further].map(visibleText).join("\n")
 })
 
 const lineOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknown>): Line => {

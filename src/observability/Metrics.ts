@@ -1,5 +1,5 @@
 import { Clock, Effect, Layer, Metric } from "effect"
-import { labelled } from "../runtime/Labelled.ts"
+import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import type { PayoutOperations, Provider } from "../services/ports/Provider.ts"
 import { around, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
@@ -7,21 +7,22 @@ import { annotations } from "./Attributes.ts"
 
 // Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
-const providerCalls = labelled((attributes: { readonly provider: string; readonly call: string; readonly outcome: string }) =>
-  Metric.counter("gateway_provider_calls_total", {
-    description: "Calls to providers, by how they ended.",
-    incremental: true,
-    attributes
-  })
+const providerCalls = labelledMetric(
+  (attributes: { readonly provider: string; readonly call: string; readonly outcome: string }) =>
+    Metric.counter("gateway_provider_calls_total", {
+      description: "Calls to providers, by how they ended.",
+      incremental: true,
+      attributes
+    })
 )
-const providerSeconds = labelled((attributes: { readonly provider: string; readonly call: string }) =>
+const providerSeconds = labelledMetric((attributes: { readonly provider: string; readonly call: string }) =>
   Metric.histogram("gateway_provider_call_duration_seconds", {
     description: "How long calls to providers took.",
     boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30],
     attributes
   })
 )
-const deliveries = labelled((attributes: { readonly verdict: string }) =>
+const deliveries = labelledMetric((attributes: { readonly verdict: string }) =>
   Metric.counter("gateway_webhook_attempts_total", {
     description: "Webhook attempts, by what followed.",
     incremental: true,

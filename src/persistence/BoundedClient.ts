@@ -3,7 +3,7 @@ import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
-import { makeAlarm, within } from "../runtime/Alarm.ts"
+import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
 
 export interface Bounds {
   /** How long a statement waits for a connection. */
@@ -22,7 +22,7 @@ export const AnswerBoundMs = Context.Reference<number | null>("gateway/persisten
  */
 export const makeBoundedClient = Effect.fnUntraced(function* (config: PgPool.Config, { answerMs, connectionMs }: Bounds) {
   const pool = yield* PgPool.make(config)
-  const inTime = within(yield* makeAlarm)
+  const inTime = timeoutWith(yield* makeTimer)
 
   const answered =
     (connection: PgConnection.PgConnection) =>

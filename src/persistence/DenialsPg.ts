@@ -1,6 +1,6 @@
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Denial, type DenialKind, maskedDenial, nameKey, numberKey } from "../domain/Denial.ts"
+import { DenylistEntry, type DenylistKind, maskedEntry, normalizedName, normalizedNumber } from "../domain/Denylist.ts"
 import { iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Denials } from "../services/ports/Denials.ts"
@@ -10,12 +10,12 @@ import { auditTrail } from "./AuditTrail.ts"
 import { readTogether } from "./ReadsTogether.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-const denials = rowsOf(Schema.Struct({ ...Denial.fields, createdAt: Moment }))
+const denials = rowsOf(Schema.Struct({ ...DenylistEntry.fields, createdAt: Moment }))
 
 const decodeMatches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ ord: Schema.Number })))
 
 interface Question {
-  readonly kind: DenialKind
+  readonly kind: DenylistKind
   readonly hashes: ReadonlyArray<string>
 }
 
@@ -30,8 +30,8 @@ export const DenialsPg = Layer.effect(
     const vault = yield* Vault
     const trail = auditTrail(sql, vault.hash)
 
-    const hashOf = (kind: DenialKind, value: Redacted.Redacted): Uint8Array => {
-      const spelled = kind === "screened_name" ? nameKey(Redacted.value(value)) : numberKey(Redacted.value(value))
+    const hashOf = (kind: DenylistKind, value: Redacted.Redacted): Uint8Array => {
+      const spelled = kind === "screened_name" ? normalizedName(Redacted.value(value)) : normalizedNumber(Redacted.value(value))
       return vault.hash(`denial ${kind}`, Redacted.make(spelled))
     }
 
@@ -44,13 +44,13 @@ export const DenialsPg = Layer.effect(
       )
     })
 
-    const matches = (kind: DenialKind, values: ReadonlyArray<Redacted.Redacted>): Effect.Effect<boolean> =>
+    const matches = (kind: DenylistKind, values: ReadonlyArray<Redacted.Redacted>): Effect.Effect<boolean> =>
       values.length === 0
         ? Effect.succeed(false)
         : isListed({ kind, hashes: values.map((value) => Buffer.from(hashOf(kind, value)).toString("hex")) })
 
     const add = Effect.fn("Denials.add")(function* (
-      kind: DenialKind,
+      kind: DenylistKind,
       value: Redacted.Redacted,
       reason: string,
       audit: AuditEntry
@@ -58,14 +58,14 @@ export const DenialsPg = Layer.effect(
       const rows = yield* trail.withKept(
         sql`
           INSERT INTO denials (kind, hash, masked, reason, created_at)
-          VALUES (${kind}, ${hashOf(kind, value)}, ${maskedDenial(kind, Redacted.value(value))}, ${reason}, ${iso(audit.at)}::timestamptz)
+          VALUES (${kind}, ${hashOf(kind, value)}, ${maskedEntry(kind, Redacted.value(value))}, ${reason}, ${iso(audit.at)}::timestamptz)
           ON CONFLICT (kind, hash) DO NOTHING RETURNING kind`,
         audit
       )
       return rows.length === 1
     })
 
-    const list = Effect.fn("Denials.list")((kinds: ReadonlyArray<DenialKind>, limit: number) =>
+    const list = Effect.fn("Denials.list")((kinds: ReadonlyArray<DenylistKind>, limit: number) =>
       denials(sql`SELECT kind, masked, reason, created_at AS "createdAt" FROM denials WHERE kind = ANY (${kinds})
         ORDER BY created_at DESC, masked LIMIT ${limit}`)
     )

@@ -1,9 +1,9 @@
 import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { KeyScope } from "../domain/Fingerprint.ts"
 import { Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import { inSpan } from "../runtime/TraceLinks.ts"
+import type { IdempotencyScope } from "../domain/RequestFingerprint.ts"
+import { inSpan } from "../runtime/Tracing.ts"
 import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
@@ -34,7 +34,7 @@ const heldAs = (row: typeof KeyRow.Type): Claimed => {
 }
 
 interface Taking {
-  readonly scope: KeyScope
+  readonly scope: IdempotencyScope
   readonly fingerprint: Uint8Array
   readonly now: Instant
   readonly leaseUntil: Instant
@@ -96,7 +96,11 @@ export const IdempotencyPg = Layer.effect(
       wasHeld
     })
 
-    const held = Effect.fnUntraced(function* ({ appId, endpoint, key, mode }: KeyScope, fingerprint: Uint8Array, now: number) {
+    const held = Effect.fnUntraced(function* (
+      { appId, endpoint, key, mode }: IdempotencyScope,
+      fingerprint: Uint8Array,
+      now: number
+    ) {
       const rows =
         yield* sql`SELECT fingerprint = ${fingerprint} AS same, state, lease_until > ${iso(now)}::timestamptz AS leased, reference,
           answer_status, convert_from(answer_body, 'UTF8') AS answer_body
@@ -105,7 +109,7 @@ export const IdempotencyPg = Layer.effect(
     })
 
     const claim = Effect.fnUntraced(
-      function* (scope: KeyScope, fingerprint: Uint8Array) {
+      function* (scope: IdempotencyScope, fingerprint: Uint8Array) {
         for (let attempt = 0; attempt < CLAIMS_AT_MOST; attempt++) {
           const now = yield* Clock.currentTimeMillis
           const fence = yield* take({ scope, fingerprint, now, leaseUntil: now + policy.idempotencyLeaseMs })

@@ -3,8 +3,8 @@ import { SqlClient } from "effect/sql"
 import type { Currency } from "../domain/Currency.ts"
 import { type AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
-import { type Counter, type Limit, LimitDirection, Window } from "../domain/Limits.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
+import { LimitDirection, LimitWindow, type VelocityCounter, type VelocityLimit } from "../domain/VelocityLimits.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Limits } from "../services/ports/Limits.ts"
 import { Vault } from "../services/ports/Vault.ts"
@@ -17,12 +17,18 @@ import { unchangedRows } from "./UnchangedRows.ts"
 const KEPT_AT_MOST = 10_000
 
 const limits = rowsOf(
-  Schema.Struct({ app_id: Schema.String, mode: Mode, direction: LimitDirection, window: Window, count: Schema.NumberFromString })
+  Schema.Struct({
+    app_id: Schema.String,
+    mode: Mode,
+    direction: LimitDirection,
+    window: LimitWindow,
+    count: Schema.NumberFromString
+  })
 )
 const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
 const decodeUsed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ used: Schema.BigInt })))
 
-const columns = ({ appId, mode, name, startsAt, subject }: Counter) => ({
+const columns = ({ appId, mode, name, startsAt, subject }: VelocityCounter) => ({
   app_id: appId,
   mode,
   name,
@@ -65,7 +71,7 @@ export const LimitsPg = Layer.effect(
         ),
         (rows) => {
           const byTenant = Map.groupBy(rows, ({ app_id }) => app_id)
-          return appIds.map((appId): ReadonlyArray<Limit> => byTenant.get(appId) ?? [])
+          return appIds.map((appId): ReadonlyArray<VelocityLimit> => byTenant.get(appId) ?? [])
         }
       )
     const own = yield* unchanged.keep({ read: readOwn, atMost: KEPT_AT_MOST })
@@ -77,7 +83,7 @@ export const LimitsPg = Layer.effect(
     const ceilingOf = yield* unchanged.keep({ read: readCeilings, atMost: KEPT_AT_MOST })
 
     const prepareOne = yield* batched({
-      statement: (questions: ReadonlyArray<ReadonlyArray<Counter>>) =>
+      statement: (questions: ReadonlyArray<ReadonlyArray<VelocityCounter>>) =>
         sql.unsafe(prepareStatement, [JSON.stringify(questions.flat().map(columns))]).pipe(
           Effect.flatMap(decodeUsed),
           Effect.map((rows) => {
@@ -94,11 +100,11 @@ export const LimitsPg = Layer.effect(
       laneOf: ([counter]) => counter?.appId ?? "",
       wasHeld
     })
-    const prepare = (counters: ReadonlyArray<Counter>): Effect.Effect<ReadonlyArray<bigint>> =>
+    const prepare = (counters: ReadonlyArray<VelocityCounter>): Effect.Effect<ReadonlyArray<bigint>> =>
       counters.length === 0 ? Effect.succeed([]) : prepareOne(counters)
 
     const set = Effect.fn("Limits.set")(
-      function* (appId: AppId, { count, direction, mode, window }: Limit, audit: AuditEntry) {
+      function* (appId: AppId, { count, direction, mode, window }: VelocityLimit, audit: AuditEntry) {
         const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${appId} FOR SHARE`
         if (tenants.length === 0) return false
         yield* sql`INSERT INTO limits (app_id, mode, direction, window_name, count) VALUES (${appId}, ${mode}, ${direction}, ${window}, ${BigInt(count)})

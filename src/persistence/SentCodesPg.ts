@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { iso } from "../domain/Instant.ts"
-import type { Counter } from "../domain/Limits.ts"
+import type { VelocityCounter } from "../domain/VelocityLimits.ts"
 import type { CodeRequested, Codes, CountedCode } from "../services/ports/Codes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
@@ -27,7 +27,7 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
     return row.granted ? null : row.oldest + windowMs
   })
 
-  const countWindow = Effect.fnUntraced(function* (counter: Counter) {
+  const countWindow = Effect.fnUntraced(function* (counter: VelocityCounter) {
     const { amount, appId, bound, mode, name, startsAt, subject } = counter
     const counted = yield* sql`INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
       SELECT ${appId}, ${mode}, ${name}, ${subject}, ${iso(startsAt)}::timestamptz, ${amount}::bigint
@@ -86,5 +86,5 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
 }
 
 /** As every statement locks windows. */
-const inOrder = (counters: ReadonlyArray<Counter>): ReadonlyArray<Counter> =>
+const inOrder = (counters: ReadonlyArray<VelocityCounter>): ReadonlyArray<VelocityCounter> =>
   counters.toSorted((one, other) => (one.name < other.name ? -1 : 1))

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
-import { type Alarm, makeAlarm } from "../runtime/Alarm.ts"
+import { makeTimer, type Timer } from "../runtime/Timer.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
 export interface ProviderCall {
@@ -43,7 +43,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
     Effect.sync(() => new Agent(connections)),
     (agent) => Effect.promise(() => agent.destroy())
   )
-  const alarm = yield* makeAlarm
+  const alarm = yield* makeTimer
   const annotated: Transport["call"] = Effect.fnUntraced(function* (call) {
     const response = yield* once(agent, alarm, call)
     yield* Effect.annotateCurrentSpan({
@@ -96,7 +96,7 @@ interface Progress {
   givenUp: boolean
 }
 
-const once = (agent: Agent, alarm: Alarm, call: ProviderCall): Effect.Effect<ProviderResponse> =>
+const once = (agent: Agent, alarm: Timer, call: ProviderCall): Effect.Effect<ProviderResponse> =>
   Effect.suspend(() => {
     if (call.timeoutMs <= 0) return Effect.succeed<ProviderResponse>({ _tag: "NotSent", note: "no time left" })
     return Effect.callback<ProviderResponse>((resume) => {

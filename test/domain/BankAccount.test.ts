@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
-import { isSameHolder, resolvedView } from "../../src/domain/BankAccount.ts"
+import { bankAccountView, isSameHolder } from "../../src/domain/BankAccount.ts"
 
 const same = (a: string, b: string) => isSameHolder(Redacted.make(a), Redacted.make(b))
 
@@ -20,7 +20,7 @@ describe("comparing the holder of a bank account with the recipient's name", () 
 
   it("shows the name beside the masked number", () => {
     const account = { country: "UG", bankCode: "01", accountNumber: Redacted.make("9030001234") }
-    expect(resolvedView(account, Redacted.make("JOHN DOE"))).toStrictEqual({
+    expect(bankAccountView(account, Redacted.make("JOHN DOE"))).toStrictEqual({
       account_name: "JOHN DOE",
       bank_code: "01",
       country: "UG",

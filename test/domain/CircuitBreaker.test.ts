@@ -1,53 +1,59 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import {
-  begun,
-  type CallEnd,
+  allowsCall,
+  allowsTenantCall,
+  type CallResult,
   type Circuit,
   closedCircuit,
-  type Ended,
-  ended,
+  type EndedCall,
   LONGEST_OPEN_MS,
-  letsBothThrough,
-  letsThrough
+  onCallEnd,
+  onCallStart
 } from "../../src/domain/CircuitBreaker.ts"
 import { AppId } from "../../src/domain/Ids.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 
 const policy = { failures: 3, openMs: 1_000 }
 const open: Circuit = { _tag: "Open", until: NOON + 1_000, forMs: 1_000 }
-const call = (how: CallEnd, over: Partial<Ended> = {}): Ended => ({ how, tenant: null, isTrial: false, at: NOON, ...over })
-const trial = (how: CallEnd, at = NOON): Ended => call(how, { isTrial: true, at })
+const call = (how: CallResult, over: Partial<EndedCall> = {}): EndedCall => ({
+  how,
+  tenant: null,
+  isTrial: false,
+  at: NOON,
+  ...over
+})
+const trial = (how: CallResult, at = NOON): EndedCall => call(how, { isTrial: true, at })
 const failing = (circuit: Circuit, times: number, tenant: AppId | null = null): Circuit =>
-  Array.from({ length: times }).reduce<Circuit>((before) => ended(before, call("failed", { tenant }), policy), circuit)
+  Array.from({ length: times }).reduce<Circuit>((before) => onCallEnd(before, call("failed", { tenant }), policy), circuit)
 
 describe("a circuit breaker", () => {
   it("opens after the configured number of failures in a row", () => {
-    expect(letsThrough(failing(closedCircuit, 2), NOON)).toBe(true)
+    expect(allowsCall(failing(closedCircuit, 2), NOON)).toBe(true)
     expect(failing(closedCircuit, 3)).toStrictEqual(open)
-    expect(letsThrough(open, NOON)).toBe(false)
+    expect(allowsCall(open, NOON)).toBe(false)
   })
 
   it("starts counting again after a success", () => {
-    const recovered = ended(failing(closedCircuit, 2), call("answered"), policy)
+    const recovered = onCallEnd(failing(closedCircuit, 2), call("answered"), policy)
     expect(failing(recovered, 2)._tag).toBe("Closed")
   })
 
   it("lets one trial call through after the waiting time, and no other until that one has ended", () => {
-    expect(letsThrough(open, NOON + 999)).toBe(false)
-    expect(letsThrough(open, NOON + 1_000)).toBe(true)
-    expect(letsThrough(begun(open), NOON + 60_000)).toBe(false)
+    expect(allowsCall(open, NOON + 999)).toBe(false)
+    expect(allowsCall(open, NOON + 1_000)).toBe(true)
+    expect(allowsCall(onCallStart(open), NOON + 60_000)).toBe(false)
   })
 
   it("closes when the trial call is answered", () => {
-    expect(ended(begun(open), trial("answered"), policy)).toStrictEqual(closedCircuit)
+    expect(onCallEnd(onCallStart(open), trial("answered"), policy)).toStrictEqual(closedCircuit)
   })
 
   it("doubles the waiting time after each failed trial, up to a bound", () => {
     let circuit: Circuit = open
     const lengths: Array<number> = []
     for (let tries = 0; tries < 7; tries++) {
-      circuit = ended(begun(circuit), trial("failed"), policy)
+      circuit = onCallEnd(onCallStart(circuit), trial("failed"), policy)
       if (circuit._tag === "Open") lengths.push(circuit.forMs)
     }
     expect(lengths).toStrictEqual([2_000, 4_000, ...Array<number>(5).fill(LONGEST_OPEN_MS)])
@@ -55,26 +61,29 @@ describe("a circuit breaker", () => {
 
   it("never waits less than the configured time, even where that is more than the bound", () => {
     const long = { failures: 1, openMs: 60_000 }
-    const first = ended(closedCircuit, call("failed"), long)
-    expect(ended(begun(first), trial("failed"), long)).toStrictEqual(first)
+    const first = onCallEnd(closedCircuit, call("failed"), long)
+    expect(onCallEnd(onCallStart(first), trial("failed"), long)).toStrictEqual(first)
   })
 
   it("allows the next trial at once when the caller of the last one went away", () => {
-    expect(letsThrough(ended(begun(open), trial("abandoned", NOON + 2_000), policy), NOON + 2_000)).toBe(true)
+    expect(allowsCall(onCallEnd(onCallStart(open), trial("abandoned", NOON + 2_000), policy), NOON + 2_000)).toBe(true)
   })
 
-  it.each<CallEnd>(["answered", "failed", "abandoned"])("ignores the end (%s) of a call that began before it opened", (end) => {
-    expect(ended(open, call(end), policy)).toBe(open)
-    const halfOpen = begun(open)
-    expect(ended(halfOpen, call(end), policy)).toBe(halfOpen)
-  })
+  it.each<CallResult>(["answered", "failed", "abandoned"])(
+    "ignores the end (%s) of a call that began before it opened",
+    (end) => {
+      expect(onCallEnd(open, call(end), policy)).toBe(open)
+      const halfOpen = onCallStart(open)
+      expect(onCallEnd(halfOpen, call(end), policy)).toBe(halfOpen)
+    }
+  )
 
   it("is not opened by the failures of one tenant, and is opened by those of two", () => {
     const [one, two] = [AppId.make("one"), AppId.make("two")]
     const half = failing(closedCircuit, 1_000, one)
     expect(half._tag).toBe("Closed")
     expect(failing(half, 1, two)).toStrictEqual(open)
-    expect(failing(ended(half, call("answered", { tenant: two }), policy), 1, two)._tag).toBe("Closed")
+    expect(failing(onCallEnd(half, call("answered", { tenant: two }), policy), 1, two)._tag).toBe("Closed")
   })
 
   it("is never opened by one tenant alone, whatever the settings", () =>
@@ -82,29 +91,29 @@ describe("a circuit breaker", () => {
       fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 200 }), (failures, times) => {
         const set = { failures, openMs: 1_000 }
         const failed = call("failed", { tenant: AppId.make("one") })
-        const circuit = Array.from({ length: times }).reduce<Circuit>((before) => ended(before, failed, set), closedCircuit)
+        const circuit = Array.from({ length: times }).reduce<Circuit>((before) => onCallEnd(before, failed, set), closedCircuit)
         expect(circuit._tag).toBe("Closed")
       })
     ))
 
   it("prefers a tenant without failures for the trial, and takes another one where none comes", () => {
     const own: Circuit = { _tag: "Open", until: NOON, forMs: 1_000 }
-    const isLet = (mine: Circuit, at: number) => letsBothThrough({ shared: open, own: mine }, at)
+    const isLet = (mine: Circuit, at: number) => allowsTenantCall({ shared: open, own: mine }, at)
     expect(isLet(closedCircuit, NOON + 1_000)).toBe(true)
     expect(isLet(own, NOON + 1_000)).toBe(false)
     expect(isLet(own, NOON + 1_000 + LONGEST_OPEN_MS)).toBe(true)
-    expect(letsBothThrough({ shared: closedCircuit, own }, NOON - 1)).toBe(false)
-    expect(letsBothThrough({ shared: closedCircuit, own }, NOON)).toBe(true)
+    expect(allowsTenantCall({ shared: closedCircuit, own }, NOON - 1)).toBe(false)
+    expect(allowsTenantCall({ shared: closedCircuit, own }, NOON)).toBe(true)
   })
 
   it("opens if and only if the configured number of failures came in a row", () =>
     fc.assert(
-      fc.property(fc.array(fc.constantFrom<CallEnd>("answered", "failed", "abandoned")), (ends) => {
+      fc.property(fc.array(fc.constantFrom<CallResult>("answered", "failed", "abandoned")), (ends) => {
         let circuit: Circuit = closedCircuit
         let row = 0
         let opened = false
         for (const end of ends) {
-          circuit = ended(circuit, call(end), policy)
+          circuit = onCallEnd(circuit, call(end), policy)
           row = end === "answered" ? 0 : row + (end === "failed" ? 1 : 0)
           opened ||= row >= policy.failures
         }

@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { describe, expect } from "vitest"
-import { largestWithin, QUOTES_AT_MOST } from "../../src/domain/Fee.ts"
+import { largestAmountWithin, QUOTES_AT_MOST } from "../../src/domain/Fee.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor, ZERO } from "../../src/domain/Money.ts"
 
 const flat = (fee: bigint) => (_amount: MinorUnits) => Effect.succeed({ fee: minor(fee) })
@@ -10,27 +10,27 @@ const flat = (fee: bigint) => (_amount: MinorUnits) => Effect.succeed({ fee: min
 describe("a payout that deducts the fee from the amount", () => {
   it.effect("nets 9,000 of 10,000 by momo with a fee of 1,000", () =>
     Effect.gen(function* () {
-      expect(yield* largestWithin(minor(10_000n), minor(500n), flat(1_000n))).toMatchObject({
+      expect(yield* largestAmountWithin(minor(10_000n), minor(500n), flat(1_000n))).toMatchObject({
         amount: 9_000n,
-        reachesFloor: true
+        reachesMinimum: true
       })
     })
   )
 
   it.effect("nets 4,600 of 10,000 by bank with a fee of 5,400, which is under the bank floor", () =>
     Effect.gen(function* () {
-      expect(yield* largestWithin(minor(10_000n), minor(10_000n), flat(5_400n))).toMatchObject({
+      expect(yield* largestAmountWithin(minor(10_000n), minor(10_000n), flat(5_400n))).toMatchObject({
         amount: 4_600n,
-        reachesFloor: false
+        reachesMinimum: false
       })
     })
   )
 
   it.effect("sends all of the largest amount when no fee is charged", () =>
     Effect.gen(function* () {
-      expect(yield* largestWithin(minor(LARGEST_AMOUNT), ZERO, flat(0n))).toMatchObject({
+      expect(yield* largestAmountWithin(minor(LARGEST_AMOUNT), ZERO, flat(0n))).toMatchObject({
         amount: LARGEST_AMOUNT,
-        reachesFloor: true
+        reachesMinimum: true
       })
     })
   )
@@ -49,7 +49,7 @@ describe("a payout that deducts the fee from the amount", () => {
           const feeOf = (amount: number) => rises.reduce((fee, { from, more }) => (amount >= from ? fee + more : fee), base)
           let asked = 0
           const result = Effect.runSync(
-            largestWithin(minor(BigInt(budget)), minor(BigInt(floor)), (amount) => {
+            largestAmountWithin(minor(BigInt(budget)), minor(BigInt(floor)), (amount) => {
               asked++
               return Effect.succeed({ fee: minor(BigInt(feeOf(Number(amount)))) })
             })
@@ -57,7 +57,7 @@ describe("a payout that deducts the fee from the amount", () => {
           let best = -1
           for (let amount = Math.max(floor, 1); amount <= budget; amount++) if (amount + feeOf(amount) <= budget) best = amount
           expect(asked).toBeLessThanOrEqual(QUOTES_AT_MOST)
-          expect(result.reachesFloor).toBe(best >= 0)
+          expect(result.reachesMinimum).toBe(best >= 0)
           if (best >= 0) expect(result.amount).toBe(BigInt(best))
         }
       )
@@ -66,7 +66,7 @@ describe("a payout that deducts the fee from the amount", () => {
 
   it.effect("sends nothing when the fee takes the whole amount", () =>
     Effect.gen(function* () {
-      expect(yield* largestWithin(minor(100n), ZERO, flat(100n))).toMatchObject({ reachesFloor: false })
+      expect(yield* largestAmountWithin(minor(100n), ZERO, flat(100n))).toMatchObject({ reachesMinimum: false })
     })
   )
 })

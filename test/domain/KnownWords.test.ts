@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { toBeReviewed } from "../../src/domain/Contradiction.ts"
+import { sentToReview } from "../../src/domain/Contradiction.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { cases, ruled, told } from "../support/ReviewCases.ts"
 import { facts, TOLD_AT } from "../support/SampleFacts.ts"
@@ -41,7 +41,7 @@ describe("what a person's ruling already took into account", () => {
   })
 
   it("includes what was said before the questions ended", () => {
-    const asked = toBeReviewed(told(payout(), facts(10_000n).StillPending).next, TOLD_AT)
+    const asked = sentToReview(told(payout(), facts(10_000n).StillPending).next, TOLD_AT)
     expect([asked.needsReview, asked.version]).toStrictEqual([true, payout().version + 1])
     expect(told(ruled(asked, "failed"), facts(10_000n).StillPending).next.needsReview).toBe(false)
     expect(told(ruled(told(asked, facts(10_000n).Succeeded).next, "failed"), facts(10_000n).Succeeded).next).toMatchObject({

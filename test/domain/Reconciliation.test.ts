@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { differences, type Theirs } from "../../src/domain/Reconciliation.ts"
+import { differences, type ProviderRecord } from "../../src/domain/Reconciliation.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
-const theirs = (status: "pending" | "successful" | "failed" | "returned", change: object = {}): Theirs => ({
+const theirs = (status: "pending" | "successful" | "failed" | "returned", change: object = {}): ProviderRecord => ({
   status,
   amount: null,
   currency: null,
   fee: null,
   ...change
 })
-const absent: Theirs = { status: "absent" }
+const absent: ProviderRecord = { status: "absent" }
 
-const found = (record: LedgerRecord, line: Theirs) =>
+const found = (record: LedgerRecord, line: ProviderRecord) =>
   differences(record, line).map(({ kind, ours, theirs: said }) => [kind, ours, said])
 
 const paid = payout({ status: "successful" })
@@ -21,7 +21,7 @@ const returned = payout({ status: "successful", returned: { amount: minor(10_000
 
 describe("reconciliation", () => {
   // Each standing of ours beside each of theirs: what is not in the first list of a row is a difference of the state.
-  const rows: ReadonlyArray<readonly [record: LedgerRecord, agrees: ReadonlyArray<Theirs["status"]>]> = [
+  const rows: ReadonlyArray<readonly [record: LedgerRecord, agrees: ReadonlyArray<ProviderRecord["status"]>]> = [
     [payout({ status: "pending" }), ["pending"]],
     [paid, ["successful"]],
     [returned, ["returned"]],

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest"
 import type { Exchange } from "../../src/domain/Exchange.ts"
 import { Reference } from "../../src/domain/Ids.ts"
-import { against, type Entry } from "../../src/domain/Ledger.ts"
+import { coveringReceivable, type Entry } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import {
   type Resolution,
   type Ruling,
+  resolutionActions,
   resolveCollection,
   resolveExchange,
-  resolvePayout,
-  ways
+  resolvePayout
 } from "../../src/domain/Resolution.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
@@ -151,7 +151,7 @@ describe("a person's ruling on a collection", () => {
     ])
     expect(ruling).toMatchObject({ next: { observedAmount: 0n, fees: 0n, failure: { code: "unknown" } } })
     if (typeof ruling === "string" || ruling.entry === null) throw new Error("no entry")
-    expect(lines(against(ruling.entry, () => ({ available: 9_250n, receivable: 0n })))).toEqual({
+    expect(lines(coveringReceivable(ruling.entry, () => ({ available: 9_250n, receivable: 0n })))).toEqual({
       available: -9_250n,
       receivable: -40_000n,
       collected: 50_000n,
@@ -197,13 +197,15 @@ describe("a person's ruling on an exchange", () => {
 it("has a rule for every status and outcome, and every entry balances", () => {
   const outcomes = ["successful", "failed"] as const
   const rulings = outcomes.flatMap((outcome) => [
-    ...Object.keys(ways.payout).map((status) =>
+    ...Object.keys(resolutionActions.payout).map((status) =>
       resolvePayout(payout({ ...review, status: status as never }), say(outcome), NOON)
     ),
-    ...Object.keys(ways.collection).map((status) =>
+    ...Object.keys(resolutionActions.collection).map((status) =>
       resolveCollection(collection({ ...review, status: status as never }), say(outcome), NOON)
     ),
-    ...Object.keys(ways.exchange).map((status) => resolveExchange({ ...exchange, status: status as never }, say(outcome), NOON))
+    ...Object.keys(resolutionActions.exchange).map((status) =>
+      resolveExchange({ ...exchange, status: status as never }, say(outcome), NOON)
+    )
   ])
   expect(rulings.length).toBe(22)
   for (const ruling of rulings) {

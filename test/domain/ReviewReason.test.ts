@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { lastAnswer, reasonOf } from "../../src/domain/ReviewReason.ts"
+import { lastReport, reviewReason } from "../../src/domain/ReviewReason.ts"
 import { collection, payout } from "../support/SampleTransactions.ts"
 
 const line = (fact: string, note = "", actor = "callback", status = "pending") => ({ actor, fact, note, status })
@@ -8,8 +8,8 @@ const opened = [line("Opened", "", "request"), line("Accepted", "status pending"
 describe("the reason of a review", () => {
   it("is the answer that contradicted the record", () => {
     // The first of the news closed the record, where it is closed.
-    const told = (record: Parameters<typeof reasonOf>[0], ...facts: ReadonlyArray<string>) =>
-      reasonOf(record, [...opened, ...facts.map((fact) => line(fact, "", "callback", record.status))])
+    const told = (record: Parameters<typeof reviewReason>[0], ...facts: ReadonlyArray<string>) =>
+      reviewReason(record, [...opened, ...facts.map((fact) => line(fact, "", "callback", record.status))])
     expect(told(payout(), "Succeeded", "StillPending")).toMatch(/^the provider says that it succeeded, with another/)
     expect(told(payout({ status: "failed" }), "Refused", "Succeeded")).toMatch(/^it is closed as failed, and later/)
     expect(told(payout({ status: "successful" }), "Succeeded", "Refused")).toMatch(/^it is booked as successful, and later/)
@@ -25,11 +25,11 @@ describe("the reason of a review", () => {
 
   it("is silence where no answer contradicted the record, whatever a person ruled before", () => {
     const asked = [...opened, line("NotFound", "", "reconciler"), line("Succeeded", "", "review")]
-    expect(reasonOf(payout(), asked)).toMatch(/^it was asked for to the end of the schedule/)
+    expect(reviewReason(payout(), asked)).toMatch(/^it was asked for to the end of the schedule/)
   })
 
   it("is shown with the last answer from outside", () => {
-    expect(lastAnswer([...opened, line("Unknown"), line("Resolved", "successful; a statement", "review")])).toBe("status pending")
-    expect(lastAnswer([line("Opened", "", "request")])).toBe(null)
+    expect(lastReport([...opened, line("Unknown"), line("Resolved", "successful; a statement", "review")])).toBe("status pending")
+    expect(lastReport([line("Opened", "", "request")])).toBe(null)
   })
 })

@@ -1,7 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { type Availability, availabilityOf, type Method, worse } from "../../src/domain/Corridor.ts"
-import { providersTried, routedProviders } from "../../src/domain/Routing.ts"
+import { failoverOrder, routedProviders } from "../../src/domain/Routing.ts"
 
 const names = ["alpha", "beta", "gamma", "delta"] as const
 const name = fc.constantFrom(...names)
@@ -14,7 +14,7 @@ describe("the providers that are tried for a corridor", () => {
   it("are its list in its order, each once, without those that cannot serve it", () =>
     fc.assert(
       fc.property(row, able, (given, those) => {
-        const tried = providersTried(given, null, (one) => those.has(one))
+        const tried = failoverOrder(given, null, (one) => those.has(one))
         expect(tried).toStrictEqual([...new Set(given.providers)].filter((one) => those.has(one)))
       })
     ))
@@ -23,7 +23,7 @@ describe("the providers that are tried for a corridor", () => {
     fc.assert(
       fc.property(row, able, name, (given, those, pin) => {
         fc.pre(given.providers.includes(pin))
-        expect(providersTried(given, pin, (one) => those.has(one))).toStrictEqual(those.has(pin) ? [pin] : [])
+        expect(failoverOrder(given, pin, (one) => those.has(one))).toStrictEqual(those.has(pin) ? [pin] : [])
       })
     ))
 
@@ -32,7 +32,7 @@ describe("the providers that are tried for a corridor", () => {
       fc.property(row, able, name, (given, those, pin) => {
         fc.pre(!given.providers.includes(pin))
         const isAble = (one: string) => those.has(one)
-        expect(providersTried(given, pin, isAble)).toStrictEqual(providersTried(given, null, isAble))
+        expect(failoverOrder(given, pin, isAble)).toStrictEqual(failoverOrder(given, null, isAble))
       })
     ))
 
@@ -40,7 +40,7 @@ describe("the providers that are tried for a corridor", () => {
     fc.assert(
       fc.property(providers, able, (list, those) => {
         const isAble = (one: string) => those.has(one)
-        const tried = providersTried({ providers: list, method: "wallet", active: true }, null, isAble)
+        const tried = failoverOrder({ providers: list, method: "wallet", active: true }, null, isAble)
         expect(tried).toStrictEqual(list.filter(isAble).slice(0, 1))
       })
     ))
@@ -52,9 +52,7 @@ describe("all providers that a tenant can be routed to", () => {
       fc.property(fc.array(row), fc.option(name), (rows, pin) => {
         const routed = routedProviders(rows, pin)
         const of = (active: boolean) =>
-          rows
-            .filter((one) => one.active === active)
-            .flatMap((one) => providersTried({ ...one, method: "momo" }, pin, () => true))
+          rows.filter((one) => one.active === active).flatMap((one) => failoverOrder({ ...one, method: "momo" }, pin, () => true))
         expect(new Set(routed)).toStrictEqual(new Set([...of(true), ...of(false)]))
         expect(routed).toHaveLength(new Set(routed).size)
         if (pin !== null && routed.includes(pin)) expect(routed[0]).toBe(pin)

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { visible } from "../../src/domain/VisibleText.ts"
+import { visibleText } from "../../src/domain/VisibleText.ts"
 
 /** A title that is set, a line that is forged, text that runs backwards, and what nobody sees. */
 const hostile = [
@@ -18,17 +18,17 @@ const hostile = [
 ] as const
 
 describe("text from outside, as a terminal shows it", () => {
-  for (const [what, given, shown] of hostile) it(`shows ${what}`, () => expect(visible(given)).toBe(shown))
+  for (const [what, given, shown] of hostile) it(`shows ${what}`, () => expect(visibleText(given)).toBe(shown))
 
   it("keeps ordinary text of any language", () => {
     const said = "José Ångström, 田中, مرحبا, UGX 1,000 — “ok” \\n 🎉"
-    expect(visible(said)).toBe(said)
+    expect(visibleText(said)).toBe(said)
   })
 
   it("does not change the meaning of a JSON text", () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: "binary" }), (text) => {
-        expect(JSON.parse(visible(text))).toEqual(JSON.parse(text))
+        expect(JSON.parse(visibleText(text))).toEqual(JSON.parse(text))
       })
     )
   })
@@ -36,7 +36,7 @@ describe("text from outside, as a terminal shows it", () => {
   it("is not changed by a second pass", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
-        expect(visible(visible(text))).toBe(visible(text))
+        expect(visibleText(visibleText(text))).toBe(visibleText(text))
       })
     )
   })

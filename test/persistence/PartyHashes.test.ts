@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
-import { counterOf, limitsFor } from "../../src/domain/Limits.ts"
+import { effectiveLimits, velocityCounter } from "../../src/domain/VelocityLimits.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
@@ -22,7 +22,7 @@ import { givenClaim } from "../support/TestLedger.ts"
 const DAY = 24 * 3_600_000
 const partyHash = new Uint8Array(Buffer.from("c0ffee".repeat(11).slice(0, 64), "hex"))
 const hex = Buffer.from(partyHash).toString("hex")
-const windows = limitsFor("live", "payout", []).map((limit) => counterOf(appId, limit, hex, NOON))
+const windows = effectiveLimits("live", "payout", []).map((limit) => velocityCounter(appId, limit, hex, NOON))
 
 const ports = Layer.fresh(Layer.mergeAll(PartyHashesPg, LimitsPg, PayerLocksPg, CodesPg, BeneficiariesPg))
 

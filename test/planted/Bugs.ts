@@ -28,7 +28,7 @@ const providerBugs: ReadonlyArray<Bug> = [
   {
     name: "believe not found at once",
     breaks: "not found proves nothing before the grace is over and it was heard often enough",
-    edits: [{ file: "src/domain/Question.ts", text: "return isDocumented && enough ?", instead: "return isDocumented ?" }]
+    edits: [{ file: "src/domain/StatusPoll.ts", text: "return isDocumented && enough ?", instead: "return isDocumented ?" }]
   },
   {
     name: "open a case again for what a person knew",
@@ -40,7 +40,9 @@ const providerBugs: ReadonlyArray<Bug> = [
     name: "count one answer twice",
     breaks: "a question counts once, however often its answer is written",
     test: "test/services/settlement/NotFoundAnswers.test.ts",
-    edits: [{ file: "src/domain/Question.ts", text: "record.asked === asked && record.version === version", instead: "true" }]
+    edits: [
+      { file: "src/domain/StatusPoll.ts", text: "record.asked === pollCount && record.version === version", instead: "true" }
+    ]
   },
   {
     name: "trust the machine's clock",

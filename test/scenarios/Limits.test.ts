@@ -1,9 +1,9 @@
 import { layer } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
 import { expect } from "vitest"
-import type { DenialKind } from "../../src/domain/Denial.ts"
-import type { Limit } from "../../src/domain/Limits.ts"
+import type { DenylistKind } from "../../src/domain/Denylist.ts"
 import { minor } from "../../src/domain/Money.ts"
+import type { VelocityLimit } from "../../src/domain/VelocityLimits.ts"
 import { Denials } from "../../src/services/ports/Denials.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { bankPayout, momoCharge, momoPayout } from "../support/RequestBodies.ts"
@@ -11,7 +11,7 @@ import { said } from "../support/SignedClient.ts"
 import { callsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
 
-const limited = Effect.fnUntraced(function* (limit: Partial<Limit>, float = 1_000_000n) {
+const limited = Effect.fnUntraced(function* (limit: Partial<VelocityLimit>, float = 1_000_000n) {
   const { gateway } = yield* Stack
   const tenant = yield* tenantOn(gateway, float)
   const limits = Context.get(gateway.context, Limits)
@@ -99,7 +99,7 @@ const kenya = (ending: string) => ({
   destination: { type: "momo", msisdn: `+25471234${ending}`, network: "MPESA", country: "KE" }
 })
 
-const denied = Effect.fnUntraced(function* (kind: DenialKind, value: string) {
+const denied = Effect.fnUntraced(function* (kind: DenylistKind, value: string) {
   const { gateway } = yield* Stack
   yield* Context.get(gateway.context, Denials).add(kind, Redacted.make(value), "a test", auditEntry())
 })

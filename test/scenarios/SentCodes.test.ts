@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
-import type { Limit } from "../../src/domain/Limits.ts"
+import type { VelocityLimit } from "../../src/domain/VelocityLimits.ts"
 import { Limits } from "../../src/services/ports/Limits.ts"
 import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, waiting, wrapped } from "../support/OtpRequests.ts"
 import { momoCharge } from "../support/RequestBodies.ts"
@@ -21,7 +21,7 @@ const limited = (scope: "code" | "number") => ({
   details: { scope, retry_after_seconds: expect.any(Number) }
 })
 
-const given = Effect.fnUntraced(function* (...own: ReadonlyArray<Partial<Limit>>) {
+const given = Effect.fnUntraced(function* (...own: ReadonlyArray<Partial<VelocityLimit>>) {
   const { gateway } = yield* Stack
   yield* demandCodes(gateway, "UG")
   const tenant = yield* tenantOn(gateway, 0n)

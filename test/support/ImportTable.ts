@@ -52,7 +52,7 @@ export const imports: ReadonlyArray<{
   },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
-  { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Alarm.ts"], packages: [/^node:(http|net)$/] },
+  { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Timer.ts"], packages: [/^node:(http|net)$/] },
   { from: /^http\/LastingText\.ts$/, files: ["http/RequestHeaders.ts"], packages: [http, /^node:(crypto|zlib)$/] },
   { from: /^http\//, files: ["domain/", "runtime/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   {
@@ -74,7 +74,7 @@ export const imports: ReadonlyArray<{
   // What left the process and what did not is known to the connection only.
   {
     from: /^providers\/Transport\.ts$/,
-    files: ["runtime/Alarm.ts"],
+    files: ["runtime/Timer.ts"],
     packages: [core, /^@effect\/platform-node\/Undici$/]
   },
   {

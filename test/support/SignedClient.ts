@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto"
 import { inspect } from "node:util"
 import { Clock, Effect, Option } from "effect"
-import { signedText } from "../../src/domain/SignedText.ts"
+import { canonicalText } from "../../src/domain/CanonicalText.ts"
 import { breachesOfDescription } from "./InterfaceDescription.ts"
 
 export interface Key {
@@ -96,7 +96,7 @@ export const signingHeaders = (
   { body, method, nonce = randomBytes(12).toString("hex"), target }: ToSign
 ) => {
   const timestamp = String(Math.floor(Date.now() / 1000))
-  const text = signedText({
+  const text = canonicalText({
     appId: key.appId,
     keyId: key.keyId,
     host,

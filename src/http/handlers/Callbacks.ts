@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { pathOf } from "../../domain/SignedText.ts"
+import { pathOf } from "../../domain/CanonicalText.ts"
 import { Ingress } from "../../services/settlement/Ingress.ts"
 import { Api } from "../Api.ts"
 import { respond } from "../Response.ts"

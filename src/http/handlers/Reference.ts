@@ -1,6 +1,6 @@
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { resolvedView } from "../../domain/BankAccount.ts"
+import { bankAccountView } from "../../domain/BankAccount.ts"
 import { corridorView } from "../../domain/View.ts"
 import { Reference, type ServedCountry } from "../../services/reference/Reference.ts"
 import { Api } from "../Api.ts"
@@ -27,7 +27,7 @@ export const ReferenceHandlers = HttpApiBuilder.group(
           const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
           return Effect.fromResult(asked).pipe(
             Effect.flatMap(({ command }) =>
-              Effect.map(reference.resolve(caller, command), (holder) => resolvedView(command, holder))
+              Effect.map(reference.resolve(caller, command), (holder) => bankAccountView(command, holder))
             ),
             respond(200),
             Effect.map(withIgnoredHeader(ignored))

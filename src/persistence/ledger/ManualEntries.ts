@@ -3,9 +3,9 @@ import type { SqlClient } from "effect/sql"
 import { Currency } from "../../domain/Currency.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
-import { type Account, against, type Entry, FloatPosition, slots } from "../../domain/Ledger.ts"
+import { type Account, coveringReceivable, type Entry, entrySlots, FloatPosition } from "../../domain/Ledger.ts"
 import { minor, minusOrZero } from "../../domain/Money.ts"
-import { currentTraceparent } from "../../runtime/TraceLinks.ts"
+import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjusted, Adjustment, Applied, ApplyStep, Resolved } from "../../services/ports/FloatLedger.ts"
 import type { Identifiers } from "../../services/ports/Identifiers.ts"
@@ -91,10 +91,10 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
     yield* sql`UPDATE float_positions SET available_minor = available_minor + ${available}, credited_minor = credited_minor + ${credited},
       debited_minor = debited_minor + ${debited}, receivable_minor = receivable_minor + ${owed} WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency}`
     yield* sql`INSERT INTO journal (app_id, reference, slot, mode, phase, at)
-      VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${mode}, ${entry.phase}, ${at}::timestamptz)`
+      VALUES (${appId}, ${reference}, ${entrySlots[entry.phase]}, ${mode}, ${entry.phase}, ${at}::timestamptz)`
     for (const line of entry.postings) {
       yield* sql`INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
-        VALUES (${appId}, ${reference}, ${slots[entry.phase]}, ${line.currency}, ${line.account}, ${mode}, ${line.amount}, ${at}::timestamptz)`
+        VALUES (${appId}, ${reference}, ${entrySlots[entry.phase]}, ${line.currency}, ${line.account}, ${mode}, ${line.amount}, ${at}::timestamptz)`
     }
     yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)
       VALUES (${appId}, ${mode}, ${externalId}, ${reference}, ${direction}, ${currency}, ${amount}, ${note}, ${at}::timestamptz,
@@ -120,7 +120,7 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
       }
       if (adjustment.direction === "debit" && adjustment.amount > before.available)
         return { _tag: "ShortFloat", available: before.available } satisfies Adjusted
-      const entry = against(adjustment.entry, () => balancesOf(row))
+      const entry = coveringReceivable(adjustment.entry, () => balancesOf(row))
       const after = positionOf({
         ...row,
         available_minor: row.available_minor + amountPosted(entry, "available"),
@@ -139,7 +139,7 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
     const rows = yield* Effect.forEach(currencies, (currency) => lockPosition({ appId, mode, currency }))
     const nothing = { available: 0n, receivable: 0n }
     const held = new Map(rows.map((row) => [row.currency, balancesOf(row)]))
-    return against(entry, (currency) => held.get(currency) ?? nothing)
+    return coveringReceivable(entry, (currency) => held.get(currency) ?? nothing)
   })
 
   const resolve = Effect.fn("FloatLedger.resolve")(
@@ -149,7 +149,7 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
       yield* sql`SELECT 1 FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`
       if (step.entry?.phase === "correct") {
         const earlier = yield* sql`SELECT 1 FROM journal
-          WHERE app_id = ${appId} AND reference = ${reference} AND slot = ${slots.correct}`
+          WHERE app_id = ${appId} AND reference = ${reference} AND slot = ${entrySlots.correct}`
         if (earlier.length > 0) return { _tag: "Corrected" } satisfies Resolved
       }
       const entry = step.entry?.phase === "correct" ? yield* coverFromFloat(step.entry, appId, mode) : step.entry
@@ -176,7 +176,7 @@ const adjustmentEntry = (adjustment: Adjustment, reference: Reference): AuditEnt
 
 /** The audit row of a resolution: the entry that it posted, or none where no money moved. */
 const resolutionEntry = (audit: AuditEntry, reference: Reference, entry: Entry | null): AuditEntry => {
-  const posted = entry === null ? {} : { slot: slots[entry.phase], postings: textOf(entry) }
+  const posted = entry === null ? {} : { slot: entrySlots[entry.phase], postings: textOf(entry) }
   return { ...audit, details: { ...audit.details, resolved: reference, ...posted } }
 }
 

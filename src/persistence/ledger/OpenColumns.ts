@@ -1,6 +1,6 @@
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { iso } from "../../domain/Instant.ts"
-import type { Counter } from "../../domain/Limits.ts"
+import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
 import { columnsOf, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
 import type { Traced } from "./TracedStep.ts"
@@ -22,10 +22,10 @@ const heldBy = (record: LedgerRecord): bigint => {
 const creditedBy = (record: LedgerRecord): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
-const countersOf = ({ counters }: Step): ReadonlyArray<Counter> => counters
+const countersOf = ({ counters }: Step): ReadonlyArray<VelocityCounter> => counters
 
 /** A window as its transaction keeps it, so that it can be given back. */
-const kept = ({ amount, appId, mode, name, startsAt, subject }: Counter) => ({
+const kept = ({ amount, appId, mode, name, startsAt, subject }: VelocityCounter) => ({
   app_id: appId,
   mode,
   name,
@@ -58,7 +58,7 @@ export const steps = columnsOf<Step>(
 
 export const lines = columnsOf(lineColumns, steps.next)
 
-export const windows = columnsOf<Counter>(
+export const windows = columnsOf<VelocityCounter>(
   {
     app_id: { type: "text", of: ({ appId }) => appId },
     mode: { type: "text", of: ({ mode }) => mode },
@@ -92,7 +92,7 @@ export const needs = columnsOf<Need>(
 /** The windows of a batch, each once, and what is needed of them. */
 const windowsOf = (all: ReadonlyArray<Step>) => {
   const numbers = new Map<string, number>()
-  const found: Array<Counter> = []
+  const found: Array<VelocityCounter> = []
   const needed = all.flatMap((step, index) =>
     countersOf(step).map((counter, place): Need => {
       const { amount, appId, bound, mode, name, startsAt, subject } = counter

@@ -1,7 +1,7 @@
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Result, Schema } from "effect"
 import { LedgerRecord } from "../../domain/Exchange.ts"
-import { type Posting, slots } from "../../domain/Ledger.ts"
+import { entrySlots, type Posting } from "../../domain/Ledger.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
 import type { Traced } from "./TracedStep.ts"
 
@@ -71,7 +71,7 @@ export const keyColumns = {
   app_id: { type: "text", of: (step) => recordOf(step).appId },
   mode: { type: "text", of: (step) => recordOf(step).mode },
   reference: { type: "text", of: (step) => recordOf(step).reference },
-  slot: { type: "text", of: ({ entry }) => (entry === null ? null : slots[entry.phase]) },
+  slot: { type: "text", of: ({ entry }) => (entry === null ? null : entrySlots[entry.phase]) },
   phase: { type: "text", of: ({ entry }) => entry?.phase ?? null },
   event_id: { type: "text", of: ({ event }) => event?.id ?? null },
   at: { type: "timestamptz", of: ({ line }) => line.at }

@@ -1,14 +1,14 @@
 import { Effect, Metric } from "effect"
 import type { CorridorKey } from "../../domain/Corridor.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
-import { labelled } from "../../runtime/Labelled.ts"
-import { currentTraceparent, inSpan, linked } from "../../runtime/TraceLinks.ts"
+import { labelledMetric } from "../../runtime/LabelledMetric.ts"
+import { currentTraceparent, inSpan, linkCurrentSpan } from "../../runtime/Tracing.ts"
 import type { Opened, OpenStep } from "../../services/ports/FloatLedger.ts"
 
 /** A money step that knows the span that it was made in. */
 export type Traced<Step> = Step & { readonly traceparent: string | null }
 
-const batchSizes = labelled((attributes: { readonly step: string }) =>
+const batchSizes = labelledMetric((attributes: { readonly step: string }) =>
   Metric.histogram("gateway_money_step_batch_size", {
     description: "How many money steps one statement held.",
     boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256],
@@ -42,7 +42,7 @@ export const asBatch =
   (step: "open" | "apply", steps: ReadonlyArray<{ readonly traceparent: string | null }>) =>
   <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     batchSizes({ step }, steps.length).pipe(
-      Effect.andThen(linked(steps.map(({ traceparent }) => traceparent))),
+      Effect.andThen(linkCurrentSpan(steps.map(({ traceparent }) => traceparent))),
       Effect.andThen(statement),
       inSpan(`FloatLedger.${step}.batch`, { root: true, attributes: { "gateway.batch_size": steps.length } })
     )

@@ -1,4 +1,4 @@
-import { FAILING_MS } from "../../domain/Endpoint.ts"
+import { FAILING_MS } from "../../domain/WebhookEndpoint.ts"
 import type { Attempt, Verdict } from "../../services/ports/WebhookOutbox.ts"
 import { columnsOf } from "../ledger/StepColumns.ts"
 

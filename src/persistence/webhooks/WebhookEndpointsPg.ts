@@ -1,9 +1,9 @@
 import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { DisabledReason, type StandingEndpoint } from "../../domain/Endpoint.ts"
 import { EventType } from "../../domain/Event.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { DisabledReason, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { Change } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { type EndpointWish, WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
@@ -104,7 +104,7 @@ export const WebhookEndpointsPg = Layer.effect(
   })
 )
 
-const isSame = (standing: StandingEndpoint, { enabled, events, url }: EndpointWish): boolean =>
+const isSame = (standing: WebhookEndpoint, { enabled, events, url }: EndpointWish): boolean =>
   standing.disabledReason === null &&
   standing.url === url &&
   standing.enabled === enabled &&

@@ -20,7 +20,7 @@ export const exchangeQuotationBody = ({ amount, currency, destinationCurrency }:
   amount: new RawJson(toDecimal(amount, currency))
 })
 
-/** The answer to it. `askedAt` is before it was asked for, so that the quote expires early rather than late. */
+/** The answer to it. `polledAt` is before it was asked for, so that the quote expires early rather than late. */
 export const exchangeQuoteOf = (
   response: ProviderResponse,
   order: ExchangeOrder,

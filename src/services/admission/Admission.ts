@@ -11,7 +11,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller, Capability } from "../../domain/Tenant.ts"
-import { inSpan } from "../../runtime/TraceLinks.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Metric, Option, Redacted } from "effect"
+import { canonicalText, isInSignatureWindow, isNonce, parseKeyHeader, parseSignature } from "../../domain/CanonicalText.ts"
 import { Unauthorized } from "../../domain/errors/Retriable.ts"
-import { inWindow, isNonce, parseKeyHeader, parseSignature, signedText } from "../../domain/SignedText.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { inSpan } from "../../runtime/TraceLinks.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import { Nonces } from "../ports/Nonces.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -59,7 +59,7 @@ export class Authentication extends Context.Service<
         const { key, host, timestamp, nonce, sent, text } = claims.value
         if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* refused("host")
         const now = yield* Clock.currentTimeMillis
-        if (!inWindow(timestamp, now, window)) return yield* refused("timestamp")
+        if (!isInSignatureWindow(timestamp, now, window)) return yield* refused("timestamp")
         const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
         const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
         const keyed = timingSafeEqual(vault.hash("api_key", Redacted.make(key.apiKey)), found?.apiKeyHash ?? noHash)
@@ -93,7 +93,7 @@ const claimsOf = (request: RawRequest) =>
     const timestamp = yield* only("x-gateway-timestamp")
     const nonce = yield* Option.filter(only("x-gateway-nonce"), isNonce)
     const sent = yield* Option.flatMap(only("x-gateway-signature"), parseSignature)
-    const text = yield* signedText({
+    const text = yield* canonicalText({
       appId: key.appId,
       keyId: key.keyId,
       host,

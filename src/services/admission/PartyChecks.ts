@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
-import { inSpan } from "../../runtime/TraceLinks.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import { Denials } from "../ports/Denials.ts"
 import { Screening } from "../ports/Screening.ts"
 

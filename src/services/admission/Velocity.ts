@@ -3,10 +3,16 @@ import type { Direction } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { GlobalCeilingReached, VelocityLimitExceeded } from "../../domain/errors/Retriable.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { type Counter, ceilingCounter, counterOf, limitsFor, retryAfterSeconds } from "../../domain/Limits.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { inSpan } from "../../runtime/TraceLinks.ts"
+import {
+  ceilingCounter,
+  effectiveLimits,
+  retryAfterSeconds,
+  type VelocityCounter,
+  velocityCounter
+} from "../../domain/VelocityLimits.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import { Limits } from "../ports/Limits.ts"
 
 /** How much a tenant, a number and a provider's account may move in a window. FloatLedger.open decides; this prepares and refuses early. */
@@ -18,17 +24,17 @@ export class Velocity extends Context.Service<
       caller: Caller,
       direction: Direction,
       partyHash: Uint8Array
-    ) => Effect.Effect<ReadonlyArray<Counter>, VelocityLimitExceeded>
+    ) => Effect.Effect<ReadonlyArray<VelocityCounter>, VelocityLimitExceeded>
     /** The same windows and, where the provider's account has a ceiling, that of today. */
     readonly withCeiling: (
-      counters: ReadonlyArray<Counter>,
+      counters: ReadonlyArray<VelocityCounter>,
       caller: Caller,
       provider: string,
       currency: Currency,
       total: MinorUnits
-    ) => Effect.Effect<ReadonlyArray<Counter>>
+    ) => Effect.Effect<ReadonlyArray<VelocityCounter>>
     /** What an OverCap of FloatLedger.open is refused with. */
-    readonly refusal: (counter: Counter | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
+    readonly refusal: (counter: VelocityCounter | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
   }
 >()("gateway/services/Velocity") {
   static readonly layer = Layer.effect(
@@ -40,7 +46,9 @@ export class Velocity extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const own = yield* limits.own(caller.appId)
         const subject = Buffer.from(partyHash).toString("hex")
-        const counters = limitsFor(caller.mode, direction, own).map((limit) => counterOf(caller.appId, limit, subject, now))
+        const counters = effectiveLimits(caller.mode, direction, own).map((limit) =>
+          velocityCounter(caller.appId, limit, subject, now)
+        )
         const used = yield* limits.prepare(counters)
         const full = counters.find(({ amount, bound }, index) => (used[index] ?? 0n) + amount > bound)
         if (full !== undefined) return yield* exceeded(full, now)
@@ -48,7 +56,7 @@ export class Velocity extends Context.Service<
       }, inSpan("Velocity.lookAhead"))
 
       const withCeiling = Effect.fnUntraced(function* (
-        counters: ReadonlyArray<Counter>,
+        counters: ReadonlyArray<VelocityCounter>,
         caller: Caller,
         provider: string,
         currency: Currency,
@@ -62,7 +70,7 @@ export class Velocity extends Context.Service<
         return [...counters, counter]
       })
 
-      const refusal = Effect.fnUntraced(function* (counter: Counter | undefined) {
+      const refusal = Effect.fnUntraced(function* (counter: VelocityCounter | undefined) {
         if (counter === undefined || counter.window === null) return yield* new GlobalCeilingReached({})
         return yield* exceeded(counter, yield* Clock.currentTimeMillis)
       })
@@ -72,5 +80,5 @@ export class Velocity extends Context.Service<
   )
 }
 
-const exceeded = (counter: Counter, now: Instant) =>
+const exceeded = (counter: VelocityCounter, now: Instant) =>
   new VelocityLimitExceeded({ window: counter.window ?? "day", retry_after_seconds: retryAfterSeconds(counter, now) })

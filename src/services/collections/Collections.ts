@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { type Corridor, type CorridorKey, corridorKeyOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
-import { freeze } from "../../domain/Event.ts"
+import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import {
@@ -176,7 +176,7 @@ export class Collections extends Context.Service<
         // A charge that the payer has to go on with is told of when it is known how.
         const event =
           status === "pending" || collection.nextAction !== null
-            ? freeze(
+            ? encodeEvent(
                 { id: yield* identifiers.reference, appId, mode, type: `collection.${status}` as const, reference, at },
                 transactionView(collection)
               )

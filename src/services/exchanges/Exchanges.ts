@@ -18,7 +18,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
 import { type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts"
 import type { Quote } from "../../domain/Quote.ts"
-import { smallestReaching } from "../../domain/SmallestSource.ts"
+import { smallestSourceFor } from "../../domain/SourceAmount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
@@ -189,7 +189,7 @@ const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
     return answer.kind === "amount" ? ("too_much" as const) : yield* refusedQuote
   })
   const reaching = (wanted: MinorUnits, first: MinorUnits) =>
-    smallestReaching(wanted, first, exponents[destinationCurrency], quoteOf)
+    smallestSourceFor(wanted, first, exponents[destinationCurrency], quoteOf)
   if (fixed === "destination") {
     const found: ExchangeQuote | undefined = yield* reaching(amount, amount)
     return found ?? (yield* refusedQuote)

@@ -32,7 +32,7 @@ export const estimateView = (
     minimum_minor: corridor.minimum,
     maximum_minor: corridor.maximum,
     meets_minimum:
-      priced?.reachesFloor ?? (!query.deductFeeFromAmount && (corridor.minimum === null || query.amount >= corridor.minimum)),
+      priced?.reachesMinimum ?? (!query.deductFeeFromAmount && (corridor.minimum === null || query.amount >= corridor.minimum)),
     affordable: total !== null && total <= available,
     available_minor: available,
     shortfall_minor: total === null ? null : minusOrZero(total, available),

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
-import { largestWithin } from "../../domain/Fee.ts"
+import { largestAmountWithin } from "../../domain/Fee.ts"
 import { LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
@@ -32,10 +32,10 @@ export interface PayoutRoute {
 
 export type PayoutProvider = RoutedProvider<PayoutOperations>
 
-/** `reachesFloor` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
+/** `reachesMinimum` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
 export interface Priced {
   readonly quote: PayoutQuote
-  readonly reachesFloor: boolean
+  readonly reachesMinimum: boolean
 }
 
 /** A price, and who sends for it; `others` come after it in the route's order. */
@@ -63,19 +63,19 @@ export const priceOf = (
     return Effect.flatMap(quoteOf(terms.amount), (quote) =>
       quote.principal + quote.fee > LARGEST_AMOUNT
         ? Effect.fail(uncountable)
-        : Effect.succeed({ quote, reachesFloor: reachesFloor(route, quote) })
+        : Effect.succeed({ quote, reachesMinimum: reachesMinimum(route, quote) })
     )
   return Effect.map(
-    largestWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf),
-    ({ amount, quote, reachesFloor: reaches }) => ({
+    largestAmountWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf),
+    ({ amount, quote, reachesMinimum: reaches }) => ({
       // Below the floor the figures are what the fee of the whole budget leaves.
       quote: reaches ? quote : { ...quote, principal: amount, destinationAmount: amount },
-      reachesFloor: reaches
+      reachesMinimum: reaches
     })
   )
 }
 
-const reachesFloor = ({ corridor }: PayoutRoute, quote: PayoutQuote): boolean =>
+const reachesMinimum = ({ corridor }: PayoutRoute, quote: PayoutQuote): boolean =>
   corridor.minimum === null || quote.principal >= corridor.minimum
 
 export const quoteFor = (route: PayoutRoute, { part: payouts }: PayoutProvider, terms: PayoutTerms, amount: MinorUnits) =>

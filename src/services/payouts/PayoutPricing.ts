@@ -5,7 +5,7 @@ import { type BankAccountUnresolvable, CorridorUnsupported, type Issue, Validati
 import { add, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { inSpan } from "../../runtime/TraceLinks.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, knownNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../ports/Provider.ts"

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { beneficiaryOf } from "../../domain/Beneficiary.ts"
 import { corridorKeyOf } from "../../domain/Corridor.ts"
-import { freeze } from "../../domain/Event.ts"
+import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import {
   type GlobalCeilingReached,
@@ -23,13 +23,13 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
-import type { Counter } from "../../domain/Limits.ts"
 import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
-import { type Destination, identityOf, maskedDestination } from "../../domain/Party.ts"
+import { type Destination, maskedDestination, recipientIdentity } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Payout } from "../../domain/Transaction.ts"
+import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
 import { transactionView } from "../../domain/View.ts"
-import { inSpan } from "../../runtime/TraceLinks.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, withinWindow } from "../admission/Admission.ts"
 import { PartyChecks } from "../admission/PartyChecks.ts"
 import { Velocity } from "../admission/Velocity.ts"
@@ -92,7 +92,7 @@ export class Payouts extends Context.Service<
       const checks = yield* PartyChecks
 
       const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
-        const partyHash = vault.hash("party", identityOf(command.destination))
+        const partyHash = vault.hash("party", recipientIdentity(command.destination))
         // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
         const found = yield* Effect.all(
           {
@@ -113,7 +113,7 @@ export class Payouts extends Context.Service<
         const counters = yield* found.counters
 
         const priced = yield* pricing.price(route, command)
-        if (!priced.reachesFloor) {
+        if (!priced.reachesMinimum) {
           return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
         }
         yield* withinWindow(route.corridor, priced.quote.principal)
@@ -136,7 +136,7 @@ export class Payouts extends Context.Service<
         payout: Payout,
         destination: Destination,
         claim: Claim,
-        counters: ReadonlyArray<Counter>,
+        counters: ReadonlyArray<VelocityCounter>,
         note: string,
         partyHash: Uint8Array
       ) {
@@ -146,7 +146,7 @@ export class Payouts extends Context.Service<
           transaction: payout,
           entry: reserve(payout.currency, add(principal, heldFee)),
           line: { at, actor: "request", fact: "Opened", note, status },
-          event: freeze(
+          event: encodeEvent(
             { id: yield* identifiers.reference, appId, mode, type: "payout.pending", reference, at },
             transactionView(payout)
           ),

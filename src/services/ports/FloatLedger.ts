@@ -7,8 +7,8 @@ import type { Actor } from "../../domain/Fact.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry, FloatPosition } from "../../domain/Ledger.ts"
-import type { Counter } from "../../domain/Limits.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { Claim, StoredResponse } from "./Idempotency.ts"
@@ -38,7 +38,7 @@ export interface OpenStep {
   /** The recipient of a payout, masked; kept as a beneficiary once the provider accepts. */
   readonly beneficiary: Beneficiary | null
   /** The windows that it is counted in, in the order of their refusals; `Limits.prepare` has made their rows. */
-  readonly counters: ReadonlyArray<Counter>
+  readonly counters: ReadonlyArray<VelocityCounter>
   /** The keyed HMAC of the payer's or recipient's number. */
   readonly partyHash: Uint8Array | null
   /** Where a payer's number is charged: the charge that the guard found last for it. It must still be the last one. */

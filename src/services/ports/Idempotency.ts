@@ -1,11 +1,11 @@
 import { Context, type Effect } from "effect"
-import type { KeyScope } from "../../domain/Fingerprint.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { IdempotencyScope } from "../../domain/RequestFingerprint.ts"
 
 /** The right to run one request once. The fence grows with each claim of the key; only the newest claimant can commit anything. */
 export interface Claim {
-  readonly scope: KeyScope
+  readonly scope: IdempotencyScope
   readonly fence: bigint
   /** The reference that the transaction will have, should one be made. */
   readonly reference: Reference
@@ -33,7 +33,7 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /** Takes the key for one lease, or says why not. Asking twice inside the lease answers Busy the second time. */
-    readonly claim: (scope: KeyScope, fingerprint: Uint8Array) => Effect.Effect<Claimed>
+    readonly claim: (scope: IdempotencyScope, fingerprint: Uint8Array) => Effect.Effect<Claimed>
     /** Keeps a refusal that came before any transaction. False when the claim is no longer the newest, or a transaction exists. */
     readonly complete: (claim: Claim, response: StoredResponse) => Effect.Effect<boolean>
     /** Forgets the claim, so that the key can run again. False, and nothing is done, when the claim was lost or a transaction exists. */

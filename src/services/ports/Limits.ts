@@ -1,8 +1,8 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import type { AppId } from "../../domain/Ids.ts"
-import type { Counter, Limit } from "../../domain/Limits.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import type { VelocityCounter, VelocityLimit } from "../../domain/VelocityLimits.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** Limits of tenants, ceilings of provider accounts, and how much of their windows is used. FloatLedger counts; here it is prepared and read. */
@@ -10,12 +10,12 @@ export class Limits extends Context.Service<
   Limits,
   {
     /** A tenant's own limits; the defaults are not among them. Seen by every node within a second. */
-    readonly own: (appId: AppId) => Effect.Effect<ReadonlyArray<Limit>>
+    readonly own: (appId: AppId) => Effect.Effect<ReadonlyArray<VelocityLimit>>
     readonly ceiling: (provider: string, currency: Currency) => Effect.Effect<Option.Option<MinorUnits>>
     /** Makes the windows' rows, so that they can be locked, and answers how much of each is used, in the order asked. */
-    readonly prepare: (counters: ReadonlyArray<Counter>) => Effect.Effect<ReadonlyArray<bigint>>
+    readonly prepare: (counters: ReadonlyArray<VelocityCounter>) => Effect.Effect<ReadonlyArray<bigint>>
     /** False when there is no such tenant. */
-    readonly set: (appId: AppId, limit: Limit, audit: AuditEntry) => Effect.Effect<boolean>
+    readonly set: (appId: AppId, limit: VelocityLimit, audit: AuditEntry) => Effect.Effect<boolean>
     readonly setCeiling: (provider: string, currency: Currency, amount: MinorUnits, audit: AuditEntry) => Effect.Effect<void>
     /** Removes up to `limit` windows that ended before; answers how many. */
     readonly sweep: (before: number, limit: number) => Effect.Effect<number>

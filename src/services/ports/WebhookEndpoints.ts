@@ -1,8 +1,8 @@
 import { Context, type Effect, type Option, type Redacted } from "effect"
-import type { StandingEndpoint } from "../../domain/Endpoint.ts"
 import type { EventType } from "../../domain/Event.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { Change } from "./AuditLog.ts"
 
 export interface EndpointWish {
@@ -14,7 +14,7 @@ export interface EndpointWish {
 }
 
 export interface PutEndpoint {
-  readonly endpoint: StandingEndpoint
+  readonly endpoint: WebhookEndpoint
   /** False where one stood before. */
   readonly created: boolean
 }
@@ -23,7 +23,7 @@ export interface PutEndpoint {
 export class WebhookEndpoints extends Context.Service<
   WebhookEndpoints,
   {
-    readonly find: (appId: AppId, mode: Mode) => Effect.Effect<Option.Option<StandingEndpoint>>
+    readonly find: (appId: AppId, mode: Mode) => Effect.Effect<Option.Option<WebhookEndpoint>>
     /**
      * Creates it with this secret, or changes the one that stands and forgets its failures. That one keeps its own secret, unless
      * `rotatesUntil` says until when the old one signs beside the given one. The same again changes nothing but its time, and nothing is written down.
@@ -45,6 +45,6 @@ export class WebhookEndpoints extends Context.Service<
       change: Change
     ) => Effect.Effect<boolean>
     /** Its events are kept. Answers what was removed; none when there was nothing. */
-    readonly remove: (appId: AppId, mode: Mode, change: Change) => Effect.Effect<Option.Option<StandingEndpoint>>
+    readonly remove: (appId: AppId, mode: Mode, change: Change) => Effect.Effect<Option.Option<WebhookEndpoint>>
   }
 >()("gateway/services/ports/WebhookEndpoints") {}

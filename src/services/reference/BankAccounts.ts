@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { type BankAccount, isSameHolder } from "../../domain/BankAccount.ts"
-import { maskedName } from "../../domain/Denial.ts"
+import { maskedName } from "../../domain/Denylist.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { BankAccountUnresolvable } from "../../domain/errors/Terminal.ts"
 import type { Destination } from "../../domain/Party.ts"

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Mode } from "../../domain/Ids.ts"
-import { ownFirst, type Pin, routedProviders } from "../../domain/Routing.ts"
+import { type Pin, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import { type Caller, Capability } from "../../domain/Tenant.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { Provider } from "../ports/Provider.ts"
@@ -48,7 +48,7 @@ export class Capabilities extends Context.Service<
       const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, pin: Pin, mode: Mode) => {
         const { by, offers } = offerings[capability]
         // What no row leads to is done by whoever can.
-        const names = by === null ? ownFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)
+        const names = by === null ? pinnedFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)
         const able = names.find((name) => Option.exists(registry.find(name, mode), offers))
         return { provider: able ?? names[0] ?? "", offered: able !== undefined }
       }

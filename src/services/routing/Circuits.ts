@@ -65,9 +65,9 @@ export class Circuits extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const { answer } = yield* changed(line, (circuits) => {
           const own = ownOf(circuits, tenant)
-          if (!CircuitBreaker.letsBothThrough({ shared: circuits.shared, own }, now))
+          if (!CircuitBreaker.allowsTenantCall({ shared: circuits.shared, own }, now))
             return [{ isLet: false, isTrial: false, isOwnTrial: false }, circuits]
-          const [shared, ownBegun] = [CircuitBreaker.begun(circuits.shared), CircuitBreaker.begun(own)]
+          const [shared, ownBegun] = [CircuitBreaker.onCallStart(circuits.shared), CircuitBreaker.onCallStart(own)]
           const begun: Begun & { readonly isLet: boolean } = {
             isLet: true,
             isTrial: shared._tag === "Trial",
@@ -88,8 +88,12 @@ export class Circuits extends Context.Service<
         const how = verdict === "unreachable" ? "failed" : verdict
         const blamed = verdict === "unreachable" ? null : tenant
         const { after, before } = yield* changed(line, (circuits) => {
-          const shared = CircuitBreaker.ended(circuits.shared, { how, tenant: blamed, isTrial: begun.isTrial, at }, policy)
-          const own = CircuitBreaker.ended(ownOf(circuits, tenant), { how, tenant: null, isTrial: begun.isOwnTrial, at }, policy)
+          const shared = CircuitBreaker.onCallEnd(circuits.shared, { how, tenant: blamed, isTrial: begun.isTrial, at }, policy)
+          const own = CircuitBreaker.onCallEnd(
+            ownOf(circuits, tenant),
+            { how, tenant: null, isTrial: begun.isOwnTrial, at },
+            policy
+          )
           return [null, forgetOld(withOwn({ ...circuits, shared }, tenant, own), at)]
         })
         yield* logChange(line, null, before.shared, after.shared)
@@ -115,7 +119,7 @@ export class Circuits extends Context.Service<
         const circuits = (yield* Ref.get(all)).get(nameOf(line)) ?? noCircuits
         const now = yield* Clock.currentTimeMillis
         const own = ownOf(circuits, yield* ActingTenant)
-        return !CircuitBreaker.letsBothThrough({ shared: circuits.shared, own }, now)
+        return !CircuitBreaker.allowsTenantCall({ shared: circuits.shared, own }, now)
       })
 
       return Circuits.of({ isOpen, through })

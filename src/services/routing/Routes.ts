@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
 import { availabilityOf, type Corridor, worse } from "../../domain/Corridor.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
-import { ownFirst, providersTried, routedProviders } from "../../domain/Routing.ts"
+import { failoverOrder, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -60,7 +60,7 @@ export class Routes extends Context.Service<
       const along = Effect.fnUntraced(function* <Part>(caller: Caller, row: Corridor, part: PartOf<Part>) {
         const pin = yield* tenants.pinned(caller.appId)
         const find = able(caller, part)
-        return providersTried(row, pin, (name) => find(name).length > 0).flatMap(find)
+        return failoverOrder(row, pin, (name) => find(name).length > 0).flatMap(find)
       })
 
       const through = Effect.fnUntraced(function* <Part>(caller: Caller, rows: ReadonlyArray<Corridor>, part: PartOf<Part>) {
@@ -68,7 +68,7 @@ export class Routes extends Context.Service<
       })
 
       const anywhere = Effect.fnUntraced(function* <Part>(caller: Caller, part: PartOf<Part>) {
-        return ownFirst(registry.known, yield* tenants.pinned(caller.appId)).flatMap(able(caller, part))
+        return pinnedFirst(registry.known, yield* tenants.pinned(caller.appId)).flatMap(able(caller, part))
       })
 
       const ready = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {

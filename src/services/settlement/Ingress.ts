@@ -4,8 +4,8 @@ import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { questionLease } from "../../domain/TimeLimits.ts"
-import { currentTraceparent, linked } from "../../runtime/TraceLinks.ts"
+import { pollLeaseMs } from "../../domain/TimeLimits.ts"
+import { currentTraceparent, linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -74,7 +74,7 @@ export class Ingress extends Context.Service<
       })
 
       const claim = Effect.fnUntraced(function* (free: number) {
-        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, questionLease(policy.providerTimeoutMs))
+        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, pollLeaseMs(policy.providerTimeoutMs))
       })
 
       const find = Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
@@ -87,7 +87,7 @@ export class Ingress extends Context.Service<
 
       const look = Effect.fn("Ingress.look")(
         function* (callback: Callback) {
-          yield* linked([arrivals.get(callback.id) ?? null])
+          yield* linkCurrentSpan([arrivals.get(callback.id) ?? null])
           arrivals.delete(callback.id)
           const found = Option.getOrUndefined(yield* find(callback))
           const learnt = found === undefined ? false : yield* ask(found)

@@ -2,10 +2,10 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import { waitsForCode } from "../../domain/CodeMoves.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
-import type { Question } from "../../domain/Question.ts"
-import { questionLease } from "../../domain/TimeLimits.ts"
+import type { StatusPoll } from "../../domain/StatusPoll.ts"
+import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
-import { linked } from "../../runtime/TraceLinks.ts"
+import { linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Codes } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -46,15 +46,15 @@ export class OutcomePoller extends Context.Service<
       const ask = Effect.fn("OutcomePoller.ask")(function* ({ traceparent, transaction }: StoredTransaction, actor: Actor) {
         const { reference } = transaction
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
-        yield* linked([traceparent ?? null])
+        yield* linkCurrentSpan([traceparent ?? null])
         const provider = registry.find(transaction.provider, transaction.mode)
         const guarantees = Option.getOrNull(Option.map(provider, (one) => one.guarantees))
         const question = {
           ...proofOf(guarantees, policy),
           provider: transaction.provider,
           actor,
-          askedAt: yield* Clock.currentTimeMillis,
-          asked: transaction.asked,
+          polledAt: yield* Clock.currentTimeMillis,
+          pollCount: transaction.asked,
           version: transaction.version
         }
         if (Option.isNone(provider)) {
@@ -103,7 +103,7 @@ export class OutcomePoller extends Context.Service<
 
       const claim = Effect.fnUntraced(function* (free: number) {
         // It outlives the calls that one question may need; a node that dies holds nothing longer than this.
-        const lease = questionLease(policy.providerTimeoutMs)
+        const lease = pollLeaseMs(policy.providerTimeoutMs)
         return yield* transactions.claimDue(yield* Clock.currentTimeMillis, free, lease)
       })
 
@@ -121,7 +121,7 @@ export class OutcomePoller extends Context.Service<
 const proofOf = (
   guarantees: ProviderGuarantees | null,
   { notFoundCount, notFoundGraceMs }: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">
-): Pick<Question, "isDocumented" | "graceMs" | "notFoundAtLeast"> => ({
+): Pick<StatusPoll, "isDocumented" | "graceMs" | "notFoundAtLeast"> => ({
   isDocumented: guarantees?.lookup === "by_client_ref",
   graceMs: Math.max(notFoundGraceMs, guarantees?.notFoundGraceMs ?? 0),
   notFoundAtLeast: notFoundCount

@@ -4,11 +4,11 @@ import { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import {
   type Difference,
-  differenceIn,
+  differenceOf,
   differences,
   missingHere,
-  type StatementLine,
-  type Theirs
+  type ProviderRecord,
+  type StatementLine
 } from "../../domain/Reconciliation.ts"
 import type { Provider, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -108,7 +108,7 @@ export class Reconciliation extends Context.Service<
           (record) =>
             Effect.map(answerOf(provider, record), (answer) => {
               const theirs = theirsIn(answer)
-              return theirs === undefined ? [differenceIn(record, "unanswered", null)] : differences(record, theirs)
+              return theirs === undefined ? [differenceOf(record, "unanswered", null)] : differences(record, theirs)
             }),
           { concurrency: QUESTIONS_AT_ONCE }
         ).pipe(Effect.map((all): ReadonlyArray<Difference> => all.flat()))
@@ -164,12 +164,12 @@ const comparedWith = (record: LedgerRecord, [first, ...more]: ReadonlyArray<Stat
   if (first === undefined) return []
   const moved = [first, ...more].filter(({ status }) => status !== "failed")
   if (moved.length > 1)
-    return [differenceIn(record, "doubled", moved.map(({ providerReference }) => providerReference).join(", "))]
+    return [differenceOf(record, "doubled", moved.map(({ providerReference }) => providerReference).join(", "))]
   return differences(record, moved[0] ?? first)
 }
 
 /** Undefined where the answer says nothing. */
-const theirsIn = (answer: StatusOutcome): Theirs | undefined => {
+const theirsIn = (answer: StatusOutcome): ProviderRecord | undefined => {
   const unsaid = { amount: null, currency: null, fee: null }
   switch (answer._tag) {
     case "Succeeded":

@@ -1,5 +1,5 @@
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
-import { freeze } from "../../domain/Event.ts"
+import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -76,7 +76,9 @@ export class Review extends Context.Service<
         const { entry, event: type, next } = ruling
         const { appId, mode, reference, status } = next
         const event =
-          type === null ? null : freeze({ id: yield* identifiers.reference, appId, mode, type, reference, at }, recordView(next))
+          type === null
+            ? null
+            : encodeEvent({ id: yield* identifiers.reference, appId, mode, type, reference, at }, recordView(next))
         return {
           expectedRevision: revision,
           next,

@@ -1,18 +1,18 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
-import { toBeReviewed } from "../../domain/Contradiction.ts"
+import { sentToReview } from "../../domain/Contradiction.ts"
 import type { Decision } from "../../domain/Decision.ts"
-import { freeze } from "../../domain/Event.ts"
+import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { decideExchange } from "../../domain/ExchangeMoves.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { decide } from "../../domain/Moves.ts"
 import { isOverdue, nextPoll } from "../../domain/PollSchedule.ts"
-import { believed, counted, type Question } from "../../domain/Question.ts"
+import { countPoll, provenFact, type StatusPoll } from "../../domain/StatusPoll.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
-import { inSpan } from "../../runtime/TraceLinks.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import { type ApplyStep, FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim, StoredResponse } from "../ports/Idempotency.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
@@ -42,7 +42,7 @@ interface Source {
   /** The provider that said it; null for what is true wherever the record is. */
   readonly provider?: string
   /** The question that it answers. */
-  readonly question?: Question
+  readonly question?: StatusPoll
 }
 
 /** Each time means that somebody else moved the same transaction between our read and our commit. */
@@ -72,7 +72,7 @@ export class Settlement extends Context.Service<
      * As `applyFromProvider`, for the answer to a question. What "not found" proves is decided by the record as it is when the answer is
      * written, and a question counts once, however often its answer is applied.
      */
-    readonly applyAnswer: (question: Question, reference: Reference, answer: Fact) => Effect.Effect<LedgerRecord>
+    readonly applyAnswer: (question: StatusPoll, reference: Reference, answer: Fact) => Effect.Effect<LedgerRecord>
   }
 >()("gateway/services/Settlement") {
   static readonly layer = Layer.effect(
@@ -88,19 +88,19 @@ export class Settlement extends Context.Service<
       const stepOf = Effect.fnUntraced(function* (
         { revision, transaction }: StoredTransaction,
         { actor, claim = null, fact, raw = null, successStatus = CREATED }: News,
-        question: Question | null
+        question: StatusPoll | null
       ) {
         const at = yield* Clock.currentTimeMillis
         const decision: Decision<LedgerRecord> =
           transaction.kind === "exchange" ? decideExchange(transaction, fact, at) : decide(transaction, fact, actor, at)
-        const decided = counted(transaction, decision.next, fact, question)
+        const decided = countPoll(transaction, decision.next, fact, question)
         // In the same commit as the last question: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)
-        const next = overdue ? toBeReviewed(decided, at) : decided
+        const next = overdue ? sentToReview(decided, at) : decided
         const event =
           decision.event === null
             ? null
-            : freeze(
+            : encodeEvent(
                 {
                   id: yield* identifiers.reference,
                   appId: next.appId,
@@ -144,7 +144,7 @@ export class Settlement extends Context.Service<
             )
             return stored.value.transaction
           }
-          const fact = question === undefined ? news.fact : believed(stored.value.transaction, news.fact, question)
+          const fact = question === undefined ? news.fact : provenFact(stored.value.transaction, news.fact, question)
           const step = yield* stepOf(stored.value, { ...news, fact }, question ?? null)
           const result = yield* ledger.apply(step)
           if (result._tag === "Stale") continue

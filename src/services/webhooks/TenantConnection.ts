@@ -1,7 +1,7 @@
 import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer } from "effect"
-import { type Alarm, makeAlarm } from "../../runtime/Alarm.ts"
+import { makeTimer, type Timer } from "../../runtime/Timer.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type EndpointAnswer, type SignedDelivery, WebhookSender } from "../ports/WebhookSender.ts"
 import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddress.ts"
@@ -39,7 +39,7 @@ export const tenantConnection = (
     WebhookSender,
     Effect.gen(function* () {
       const { webhookAllowLoopback } = yield* Policy
-      const alarm = yield* makeAlarm
+      const alarm = yield* makeTimer
       const names = yield* Effect.acquireRelease(
         Effect.sync(() => tenantNames({ alarm, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
         ({ close }) => Effect.sync(close)
@@ -91,7 +91,7 @@ interface Heard {
 
 interface Line {
   readonly agent: Agent
-  readonly alarm: Alarm
+  readonly alarm: Timer
   readonly wholeMs: number
 }
 

@@ -1,9 +1,9 @@
 import { type LookupAddress, Resolver } from "node:dns"
 import { readFile } from "node:fs/promises"
-import type { Alarm } from "../../runtime/Alarm.ts"
+import type { Timer } from "../../runtime/Timer.ts"
 
 export interface NameOptions {
-  readonly alarm: Alarm
+  readonly alarm: Timer
   /** For one name, whatever its servers do. */
   readonly withinMs: number
   /** `address` or `address:port`; none: those of the machine. */

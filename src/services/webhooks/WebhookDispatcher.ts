@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Random, Redacted } from "effect"
-import { nextAttempt } from "../../domain/DeliverySchedule.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { type WebhookMessage, webhookHeaders, webhookKey, webhookText } from "../../domain/StandardWebhook.ts"
-import { linkTo } from "../../runtime/TraceLinks.ts"
+import { nextAttempt } from "../../domain/RetrySchedule.ts"
+import { type WebhookMessage, webhookHeaders, webhookHmacKey, webhookSigningText } from "../../domain/StandardWebhook.ts"
+import { spanLink } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type DueDelivery, type Endpoint, type Verdict, WebhookOutbox } from "../ports/WebhookOutbox.ts"
@@ -56,8 +56,8 @@ export class WebhookDispatcher extends Context.Service<
       })
 
       const postponed = (delivery: DueDelivery, at: Instant, { retryAfter }: EndpointAnswer) =>
-        Effect.map(Random.next, (dice) =>
-          followUp(nextAttempt(webhookScheduleMs, { at, attempts: delivery.attempts + 1, retryAfter, dice }))
+        Effect.map(Random.next, (random) =>
+          followUp(nextAttempt(webhookScheduleMs, { at, attempts: delivery.attempts + 1, retryAfter, random }))
         )
 
       const sent = (delivery: DueDelivery) =>
@@ -94,7 +94,7 @@ const namesOf = ({ endpoint, eventId, eventType, id }: DueDelivery) => ({
   event_type: eventType
 })
 
-const linksTo = ({ traceparent }: DueDelivery) => Option.toArray(Option.flatMap(Option.fromNullishOr(traceparent), linkTo))
+const linksTo = ({ traceparent }: DueDelivery) => Option.toArray(Option.flatMap(Option.fromNullishOr(traceparent), spanLink))
 
 const signed = (delivery: DueDelivery, at: Instant) => {
   const { body, endpoint, eventId } = delivery
@@ -108,12 +108,12 @@ const secretsOf = ({ previousSecret, secret }: Endpoint): ReadonlyArray<Redacted
   previousSecret === undefined ? [secret] : [secret, previousSecret]
 
 const signature = (message: WebhookMessage, secret: Redacted.Redacted): string =>
-  createHmac("sha256", keyOf(secret)).update(webhookText(message)).digest("base64")
+  createHmac("sha256", keyOf(secret)).update(webhookSigningText(message)).digest("base64")
 
 /** The outbox gives one endpoint's deliveries the same secret, as long as it is the same. */
 const keys = new WeakMap<Redacted.Redacted, KeyObject>()
 const keyOf = (secret: Redacted.Redacted): KeyObject => {
-  const key = keys.get(secret) ?? createSecretKey(webhookKey(Redacted.value(secret)), "base64")
+  const key = keys.get(secret) ?? createSecretKey(webhookHmacKey(Redacted.value(secret)), "base64")
   keys.set(secret, key)
   return key
 }

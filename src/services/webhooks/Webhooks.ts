@@ -1,12 +1,12 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
-import { ROTATION_MS, type StandingEndpoint } from "../../domain/Endpoint.ts"
-import { type EventType, freeze } from "../../domain/Event.ts"
+import { type EventType, encodeEvent } from "../../domain/Event.ts"
 import { NotFound, ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { isReference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../../domain/StandardWebhook.ts"
 import type { Caller } from "../../domain/Tenant.ts"
+import { ROTATION_MS, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { TenantChange } from "../ports/AuditLog.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -32,13 +32,13 @@ export interface DeliveriesQuery {
 export class Webhooks extends Context.Service<
   Webhooks,
   {
-    readonly endpoint: (caller: Caller) => Effect.Effect<StandingEndpoint, NotFound>
+    readonly endpoint: (caller: Caller) => Effect.Effect<WebhookEndpoint, NotFound>
     /** The secret is there when the endpoint was created by this, and never again. */
     readonly setEndpoint: (
       caller: Caller,
       command: EndpointCommand
-    ) => Effect.Effect<{ readonly endpoint: StandingEndpoint; readonly secret: Redacted.Redacted | null }, ValidationFailed>
-    readonly removeEndpoint: (caller: Caller) => Effect.Effect<StandingEndpoint, NotFound>
+    ) => Effect.Effect<{ readonly endpoint: WebhookEndpoint; readonly secret: Redacted.Redacted | null }, ValidationFailed>
+    readonly removeEndpoint: (caller: Caller) => Effect.Effect<WebhookEndpoint, NotFound>
     /** The new secret, shown this once, and until when the old one signs as well. */
     readonly rotateSecret: (
       caller: Caller
@@ -112,7 +112,7 @@ export class Webhooks extends Context.Service<
         const id = yield* identifiers.reference
         const at = yield* Clock.currentTimeMillis
         const head = { id, appId, mode, type: "webhook.test", reference: null, at } as const
-        yield* outgoing.deliver(freeze(head, { message: "This event is a test.", metadata: {} }))
+        yield* outgoing.deliver(encodeEvent(head, { message: "This event is a test.", metadata: {} }))
         yield* dispatcher.nudge
         return yield* present(yield* outgoing.find(appId, mode, id))
       })

@@ -1,4 +1,4 @@
-import { type Account, type Phase, slots } from "../../../domain/Ledger.ts"
+import { type Account, entrySlots, type Phase } from "../../../domain/Ledger.ts"
 import { amountsOf, type LedgerRule } from "../LedgerRule.ts"
 
 /** Every entry has its cause, and moves what its record says. */
@@ -148,7 +148,7 @@ export const accountRules: ReadonlyArray<LedgerRule> = [
     counted: "SELECT count(*) FROM journal",
     broken: `
       SELECT j.app_id || '/' || j.reference || '/' || j.slot AS subject, 'a ' || j.phase || ' that stands where a second one could follow it' AS found
-      FROM journal j LEFT JOIN (VALUES ${Object.entries(slots).map((one) => `('${one.join("', '")}')`)}) AS s(phase, slot)
+      FROM journal j LEFT JOIN (VALUES ${Object.entries(entrySlots).map((one) => `('${one.join("', '")}')`)}) AS s(phase, slot)
         ON s.phase = j.phase AND s.slot = j.slot
       WHERE s.phase IS NULL`
   },

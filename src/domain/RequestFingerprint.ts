@@ -2,7 +2,7 @@ import type { AppId, Mode } from "./Ids.ts"
 import { json } from "./Json.ts"
 
 /** Where an idempotency key counts (contract IDEM-4): the same key elsewhere is another key. */
-export interface KeyScope {
+export interface IdempotencyScope {
   readonly appId: AppId
   readonly mode: Mode
   /** The route's method and template, as "POST /v1/payouts". */

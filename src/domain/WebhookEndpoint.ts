@@ -14,7 +14,7 @@ export const FAILING_MS = 120 * HOUR_MS
 export const ROTATION_MS = 24 * HOUR_MS
 
 /** Where a tenant wants its events of one mode, without its secret. */
-export interface StandingEndpoint {
+export interface WebhookEndpoint {
   readonly appId: AppId
   readonly mode: Mode
   readonly url: string
@@ -27,7 +27,7 @@ export interface StandingEndpoint {
 }
 
 /** An endpoint as its tenant sees it. */
-export const endpointView = (endpoint: StandingEndpoint) => ({
+export const endpointView = (endpoint: WebhookEndpoint) => ({
   url: endpoint.url,
   events: endpoint.events,
   enabled: endpoint.enabled,

@@ -1,7 +1,7 @@
 import { Clock, type Context, Effect, Exit, Fiber, type Scope } from "effect"
 
 /** Calls `ring` once after `ms`, unless the answered function is called before. */
-export type Alarm = (ms: number, ring: () => void) => () => void
+export type Timer = (ms: number, ring: () => void) => () => void
 
 const NANOS_A_MS = 1_000_000
 
@@ -14,7 +14,7 @@ interface Waiting {
  * Alarms while the scope lives. All of one length share a fiber that sleeps: they ring in the order in which they were set, and most are put off long
  * before, so that a fiber for each would cost more than what it watches over.
  */
-export const makeAlarm: Effect.Effect<Alarm, never, Scope.Scope> = Effect.gen(function* () {
+export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
   const run = Effect.runForkWith(yield* Effect.context<never>())
@@ -48,8 +48,8 @@ export const makeAlarm: Effect.Effect<Alarm, never, Scope.Scope> = Effect.gen(fu
 })
 
 /** As `Effect.timeoutOrElse`: what is late is interrupted, and `late` comes in its place. */
-export const within =
-  (alarm: Alarm) =>
+export const timeoutWith =
+  (alarm: Timer) =>
   <A, E, R, B, E2, R2>(effect: Effect.Effect<A, E, R>, ms: number, late: () => Effect.Effect<B, E2, R2>) =>
     Effect.contextWith((context: Context.Context<R | R2>) =>
       Effect.callback<A | B, E | E2, R2>((resume) => {

@@ -15,12 +15,12 @@ export const currentTraceparent: Effect.Effect<string | null> = Effect.map(Effec
   Option.match(span, { onNone: () => null, onSome: traceparentOf })
 )
 
-export const linkTo = (traceparent: string): Option.Option<Tracer.SpanLink> =>
+export const spanLink = (traceparent: string): Option.Option<Tracer.SpanLink> =>
   Option.map(spanIdsOf(traceparent), (ids) => ({ span: Tracer.externalSpan(ids), attributes: {} }))
 
 /** Links the current span to those where its work began; what is null, or no trace context, links to nothing. */
-export const linked = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
+export const linkCurrentSpan = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
   Effect.map(Effect.option(Effect.currentSpan), (span) => {
-    const links = traceparents.flatMap((traceparent) => (traceparent === null ? [] : Option.toArray(linkTo(traceparent))))
+    const links = traceparents.flatMap((traceparent) => (traceparent === null ? [] : Option.toArray(spanLink(traceparent))))
     if (Option.isSome(span) && links.length > 0) span.value.addLinks(links)
   })

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { makeAlarm, within } from "../../src/runtime/Alarm.ts"
+import { makeTimer, timeoutWith } from "../../src/runtime/Timer.ts"
 
 describe("an alarm", () => {
   it.effect("rings once, at its time, unless it was put off", () =>
     Effect.gen(function* () {
-      const alarm = yield* makeAlarm
+      const alarm = yield* makeTimer
       const rung: Array<string> = []
       const set = (name: string, ms: number) => alarm(ms, () => void rung.push(name))
       const putOff = set("put off", 1000)
@@ -33,7 +33,7 @@ describe("an alarm", () => {
 
   it.effect("ends what is late, and lets what is in time be", () =>
     Effect.gen(function* () {
-      const inTime = within(yield* makeAlarm)
+      const inTime = timeoutWith(yield* makeTimer)
       const late = () => Effect.succeed("late")
       let ended = false
       const slow = Effect.onInterrupt(Effect.as(Effect.sleep(2000), "done"), () => Effect.sync(() => void (ended = true)))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
-import { nextAttempt } from "../../src/domain/DeliverySchedule.ts"
+import { nextAttempt } from "../../src/domain/RetrySchedule.ts"
 
 const schedule = [0, 5_000, 30_000]
-const failed = { at: 1_000_000, attempts: 1, retryAfter: null, dice: 0.5 }
+const failed = { at: 1_000_000, attempts: 1, retryAfter: null, random: 0.5 }
 
 describe("the next attempt of a webhook delivery", () => {
   it("waits as long as the schedule says", () => {
@@ -15,12 +15,12 @@ describe("the next attempt of a webhook delivery", () => {
   })
 
   it("is moved by at most a fifth at random", () => {
-    expect(nextAttempt(schedule, { ...failed, dice: 0 })).toBe(1_004_000)
-    expect(nextAttempt(schedule, { ...failed, dice: 1 })).toBe(1_006_000)
+    expect(nextAttempt(schedule, { ...failed, random: 0 })).toBe(1_004_000)
+    expect(nextAttempt(schedule, { ...failed, random: 1 })).toBe(1_006_000)
   })
 
   it("follows Retry-After between one and two times the delay, and never comes earlier", () => {
-    const after = (retryAfter: string, dice = 0.5) => nextAttempt(schedule, { ...failed, retryAfter, dice })
+    const after = (retryAfter: string, random = 0.5) => nextAttempt(schedule, { ...failed, retryAfter, random })
     expect(after("7", 0)).toBe(1_007_000)
     expect(after("3600")).toBe(1_010_000)
     expect(after("1", 0)).toBe(1_005_000)
@@ -29,7 +29,7 @@ describe("the next attempt of a webhook delivery", () => {
   })
 
   it("ignores a Retry-After that cannot be read", () => {
-    expect(nextAttempt(schedule, { ...failed, retryAfter: "soon", dice: 0 })).toBe(1_004_000)
-    expect(nextAttempt(schedule, { ...failed, retryAfter: "-1", dice: 0 })).toBe(1_004_000)
+    expect(nextAttempt(schedule, { ...failed, retryAfter: "soon", random: 0 })).toBe(1_004_000)
+    expect(nextAttempt(schedule, { ...failed, retryAfter: "-1", random: 0 })).toBe(1_004_000)
   })
 })

@@ -9,23 +9,23 @@ const SECOND = 1000
 const HTTP_DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 /** Milliseconds before each attempt, counted from the one before it; the first usually 0. */
-export type DeliverySchedule = ReadonlyArray<number>
+export type RetrySchedule = ReadonlyArray<number>
 
-export interface Failed {
+export interface FailedAttempt {
   readonly at: Instant
   /** Attempts made so far, this one included. */
   readonly attempts: number
   /** The endpoint's own `Retry-After`, as it was sent. */
   readonly retryAfter: string | null
   /** Uniform in [0, 1). */
-  readonly dice: number
+  readonly random: number
 }
 
 /** When to attempt again after a failure; null past the schedule, where the delivery is parked. */
-export const nextAttempt = (schedule: DeliverySchedule, failed: Failed): Instant | null => {
+export const nextAttempt = (schedule: RetrySchedule, failed: FailedAttempt): Instant | null => {
   const base = schedule[failed.attempts]
   if (base === undefined) return null
-  const jittered = base * (1 - JITTER + 2 * JITTER * failed.dice)
+  const jittered = base * (1 - JITTER + 2 * JITTER * failed.random)
   const asked = failed.retryAfter === null ? null : retryAfterMs(failed.retryAfter, failed.at)
   if (asked === null) return failed.at + Math.round(jittered)
   const granted = Math.min(Math.max(asked, base), base * RETRY_AFTER_FACTOR)

@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
 import { LARGEST_AMOUNT, minor } from "../../src/domain/Money.ts"
-import { QUOTES_AT_MOST, smallestReaching } from "../../src/domain/SmallestSource.ts"
+import { QUOTES_AT_MOST, smallestSourceFor } from "../../src/domain/SourceAmount.ts"
 
 /** `top`/`bottom` of a destination minor unit for each source minor unit, told with `digits` decimals beyond the minor unit. */
 const market = (top: bigint, bottom: bigint, exponent: number, digits = 4) => {
@@ -37,7 +37,7 @@ describe("the smallest source amount for a quote by destination", () => {
       it.effect(`${name}: is the smallest that reaches ${wanted}`, () =>
         Effect.gen(function* () {
           const { asked, quoteOf } = market(top, bottom, exponent)
-          const found = yield* smallestReaching(minor(wanted), minor(wanted), exponent, quoteOf)
+          const found = yield* smallestSourceFor(minor(wanted), minor(wanted), exponent, quoteOf)
           expect(found?.source).toBe(smallest(wanted, top, bottom))
           expect(asked.length).toBeLessThanOrEqual(QUOTES_AT_MOST)
         })
@@ -48,7 +48,7 @@ describe("the smallest source amount for a quote by destination", () => {
   it.effect("is found with at most four questions where the rate is the same for every amount", () =>
     Effect.gen(function* () {
       const { asked, quoteOf } = market(37n, 1n, 0)
-      yield* smallestReaching(minor(1_000_000n), minor(1_000_000n), 0, quoteOf)
+      yield* smallestSourceFor(minor(1_000_000n), minor(1_000_000n), 0, quoteOf)
       expect(asked.length).toBeLessThanOrEqual(4)
     })
   )
@@ -59,7 +59,7 @@ describe("the smallest source amount for a quote by destination", () => {
         const countable = (source: bigint) =>
           source * 37n > LARGEST_AMOUNT ? Effect.succeed("too_much" as const) : quoteOf(source)
         const { asked, quoteOf } = market(37n, 1n, 0)
-        const found = yield* smallestReaching(minor(wanted), minor(LARGEST_AMOUNT), 0, countable)
+        const found = yield* smallestSourceFor(minor(wanted), minor(LARGEST_AMOUNT), 0, countable)
         expect(found?.source).toBe(smallest(wanted, 37n, 1n))
         expect(asked.length).toBeLessThanOrEqual(QUOTES_AT_MOST)
       })
@@ -68,14 +68,14 @@ describe("the smallest source amount for a quote by destination", () => {
 
   it.effect("is none where every source buys more than the largest amount", () =>
     Effect.gen(function* () {
-      expect(yield* smallestReaching(minor(1n), minor(1n), 2, () => Effect.succeed("too_much"))).toBeUndefined()
+      expect(yield* smallestSourceFor(minor(1n), minor(1n), 2, () => Effect.succeed("too_much"))).toBeUndefined()
     })
   )
 
   it.effect("is none where no source buys anything", () =>
     Effect.gen(function* () {
       const { asked, quoteOf } = market(0n, 1n, 2)
-      expect(yield* smallestReaching(minor(1n), minor(1n), 2, quoteOf)).toBeUndefined()
+      expect(yield* smallestSourceFor(minor(1n), minor(1n), 2, quoteOf)).toBeUndefined()
       expect(asked.length).toBeLessThanOrEqual(QUOTES_AT_MOST)
     })
   )

@@ -20,7 +20,7 @@ const LEAP = 1024n
  * found within `QUOTES_AT_MOST`. A provider quotes sources only, and what it gives must not fall as the source rises. "too_much" is
  * a source that buys more than can be counted.
  */
-export const smallestReaching = Effect.fnUntraced(function* <Q extends Bought, E, R>(
+export const smallestSourceFor = Effect.fnUntraced(function* <Q extends Bought, E, R>(
   wanted: MinorUnits,
   first: MinorUnits,
   exponent: number,

@@ -4,7 +4,7 @@ import { type Effect, Metric } from "effect"
  * One metric for each set of labels, made when it is first counted: putting a set together costs more than counting. The sets are few, for labels are
  * templates, codes, tags and names of providers: nothing that a caller can make more of.
  */
-export const labelled = <Labels extends Readonly<Record<string, string>>, Input, State>(
+export const labelledMetric = <Labels extends Readonly<Record<string, string>>, Input, State>(
   make: (attributes: Labels) => Metric.Metric<Input, State>
 ) => {
   const made = new Map<string, Metric.Metric<Input, State>>()

@@ -4,14 +4,14 @@ import type { Mode } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 
 /** What a limit counts in: all of a tenant's in an hour or a day, or what goes to (or comes from) one number in an hour or a day. */
-export const Window = Schema.Literals(["hour", "day", "destination", "destination_day"])
-export type Window = typeof Window.Type
+export const LimitWindow = Schema.Literals(["hour", "day", "destination", "destination_day"])
+export type LimitWindow = typeof LimitWindow.Type
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 const lengths = { hour: HOUR_MS, day: DAY_MS, destination: HOUR_MS, destination_day: DAY_MS } as const satisfies Record<
-  Window,
+  LimitWindow,
   number
 >
 
@@ -20,10 +20,10 @@ export const LimitDirection = Schema.Literals([...Direction.literals, "code"])
 export type LimitDirection = typeof LimitDirection.Type
 
 /** The windows that a direction is counted in. One number's codes are counted by themselves, in ten minutes. */
-export const windowsOf = (direction: LimitDirection): ReadonlyArray<Window> =>
-  direction === "code" ? ["hour", "day"] : Window.literals
+export const windowsOf = (direction: LimitDirection): ReadonlyArray<LimitWindow> =>
+  direction === "code" ? ["hour", "day"] : LimitWindow.literals
 
-type Counts = { readonly [W in Window]?: number }
+type Counts = { readonly [W in LimitWindow]?: number }
 
 /** The limits of a tenant without its own (contract LIM-9). A missing window is not limited. */
 export const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirection]: Counts } } = {
@@ -40,15 +40,19 @@ export const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirect
 }
 
 /** One tenant's own limit. */
-export interface Limit {
+export interface VelocityLimit {
   readonly mode: Mode
   readonly direction: LimitDirection
-  readonly window: Window
+  readonly window: LimitWindow
   readonly count: number
 }
 
 /** The limits that hold: the tenant's own before the defaults, in the order in which they refuse. */
-export const limitsFor = (mode: Mode, direction: LimitDirection, own: ReadonlyArray<Limit>): ReadonlyArray<Limit> =>
+export const effectiveLimits = (
+  mode: Mode,
+  direction: LimitDirection,
+  own: ReadonlyArray<VelocityLimit>
+): ReadonlyArray<VelocityLimit> =>
   windowsOf(direction).flatMap((window) => {
     const override = own.find((limit) => limit.mode === mode && limit.direction === direction && limit.window === window)
     const count = override?.count ?? defaultLimits[mode][direction][window]
@@ -56,7 +60,7 @@ export const limitsFor = (mode: Mode, direction: LimitDirection, own: ReadonlyAr
   })
 
 /** A need of one window: `amount` more of it, up to `bound` in all. */
-export interface Counter {
+export interface VelocityCounter {
   /** Empty where the window is shared by all tenants. */
   readonly appId: string
   readonly mode: Mode
@@ -78,7 +82,12 @@ const windowOf = (at: Instant, lengthMs: number) => {
 }
 
 /** `subject` is the keyed HMAC of the payer's or recipient's number, in hex. */
-export const counterOf = (appId: string, { count, direction, mode, window }: Limit, subject: string, at: Instant): Counter => {
+export const velocityCounter = (
+  appId: string,
+  { count, direction, mode, window }: VelocityLimit,
+  subject: string,
+  at: Instant
+): VelocityCounter => {
   const own = window === "hour" || window === "day"
   return {
     appId,
@@ -100,7 +109,7 @@ export const ceilingCounter = (
   amount: bigint,
   bound: bigint,
   at: Instant
-): Counter => ({
+): VelocityCounter => ({
   appId: "",
   mode,
   name: `ceiling:${provider}:${currency}`,
@@ -111,4 +120,5 @@ export const ceilingCounter = (
   window: null
 })
 
-export const retryAfterSeconds = (counter: Counter, now: Instant): number => Math.max(1, Math.ceil((counter.endsAt - now) / 1000))
+export const retryAfterSeconds = (counter: VelocityCounter, now: Instant): number =>
+  Math.max(1, Math.ceil((counter.endsAt - now) / 1000))

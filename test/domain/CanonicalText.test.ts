@@ -1,19 +1,19 @@
 import { Option } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { canonicalQuery, inWindow, parseKeyHeader, signedText } from "../../src/domain/SignedText.ts"
+import { canonicalQuery, canonicalText, isInSignatureWindow, parseKeyHeader } from "../../src/domain/CanonicalText.ts"
 
 const window = { maxAgeSeconds: 120, maxAheadSeconds: 30 }
 
 describe("the text to sign", () => {
   it("accepts a timestamp from 120 seconds old to 30 seconds ahead, both edges included", () => {
-    const at = (seconds: number) => inWindow(String(1_795_000_000 + seconds), 1_795_000_000_999, window)
+    const at = (seconds: number) => isInSignatureWindow(String(1_795_000_000 + seconds), 1_795_000_000_999, window)
     expect([-121, -120, 0, 30, 31].map(at)).toEqual([false, true, true, true, false])
   })
 
   it("accepts only Unix seconds as a timestamp", () => {
     for (const text of ["", "+1795000000", "-1", "1795000000.0", "1e9", " 1795000000", "0x6AFD2A00"])
-      expect(inWindow(text, 1_795_000_000_000, window)).toBe(false)
+      expect(isInSignatureWindow(text, 1_795_000_000_000, window)).toBe(false)
   })
 
   it("accepts a key of exactly three parts", () => {
@@ -26,7 +26,8 @@ describe("the text to sign", () => {
   it("refuses a bad escape, half a character, and an absolute URL as target", () => {
     for (const query of ["q=%", "q=%2", "q=%zz", "q=%ff", "q=%ed%a0%80"]) expect(canonicalQuery(query)).toEqual(Option.none())
     const fields = { appId: "a", keyId: "k", host: "h", method: "GET", timestamp: "1", nonce: "n", bodyHash: "" }
-    for (const target of ["http://h/v1/float", "*", "h:80", ""]) expect(signedText({ ...fields, target })).toEqual(Option.none())
+    for (const target of ["http://h/v1/float", "*", "h:80", ""])
+      expect(canonicalText({ ...fields, target })).toEqual(Option.none())
   })
 
   it("keeps a second question mark in the query", () => expect(canonicalQuery("a=?&b")).toEqual(Option.some("a=%3F&b=")))

@@ -1,7 +1,7 @@
 import { Option } from "effect"
 
 /** The ten fields of the signed string, but for the literal `v1` (contract SIG-4). */
-export interface SignedFields {
+export interface CanonicalFields {
   readonly appId: string
   readonly keyId: string
   /** The `Host` header as sent, with its port if the client sent one. */
@@ -16,7 +16,7 @@ export interface SignedFields {
 }
 
 /** The string to sign, to the byte; none where the target has no canonical form. */
-export const signedText = (fields: SignedFields): Option.Option<string> => {
+export const canonicalText = (fields: CanonicalFields): Option.Option<string> => {
   if (!fields.target.startsWith("/")) return Option.none()
   return Option.map(canonicalQuery(queryOf(fields.target)), (query) =>
     [
@@ -103,13 +103,13 @@ export const parseSignature = (text: string): Option.Option<string> => Option.fr
 export const isNonce = (text: string): boolean => /^[A-Za-z0-9_-]{16,64}$/.test(text)
 
 /** How old and how far ahead a timestamp may be, in seconds. */
-export interface Window {
+export interface SignatureWindow {
   readonly maxAgeSeconds: number
   readonly maxAheadSeconds: number
 }
 
 /** Whether the timestamp is Unix seconds in the window around `now` (milliseconds). */
-export const inWindow = (timestamp: string, now: number, window: Window): boolean => {
+export const isInSignatureWindow = (timestamp: string, now: number, window: SignatureWindow): boolean => {
   if (!/^[0-9]{1,12}$/.test(timestamp)) return false
   const age = Math.floor(now / 1000) - Number(timestamp)
   return age <= window.maxAgeSeconds && -age <= window.maxAheadSeconds
