@@ -23,7 +23,7 @@ const bounded: ReadonlyArray<string> =
 const unheld = (alerts: ReadonlyArray<string>) => alerts.filter((alert) => alert !== "EventLoopHeldUp")
 
 describe("alerts", () => {
-  it("name a runbook that is there and says what it is, how to see it, how to mend it and what never to do", () => {
+  it("name a runbook that says what the alert means, how to see it, how to mend it, what never to do and how it is tested", () => {
     const headings = ["## What it means", "## How to see it", "## How to mend it", "## Never"]
     expect(rules.length).toBeGreaterThan(15)
     expect(rules.map(({ runbook }) => runbook).filter((runbook) => !existsSync(runbook))).toEqual([])
@@ -37,13 +37,13 @@ describe("alerts", () => {
     expect(rules.filter(({ alert, runbook }) => !index.includes(`[${alert}](${basename(runbook)})`))).toEqual([])
   })
 
-  it("have a fault each that provokes them", () => {
+  it("have a planted fault each that makes them fire", () => {
     const provoked = stories.flatMap(({ alerts }) => alerts).concat("GatewayDown")
     expect(rules.map(({ alert }) => alert).sort()).toEqual([...new Set(provoked)].sort())
   })
 
   it.live(
-    "fire when their fault is there, end when it is mended if its story has an end, and name metrics that there are, none of which names a tenant",
+    "fire while their fault is there, end when it is mended, and use only existing metrics, none with a label that names a tenant",
     () =>
       Effect.gen(function* () {
         const stopped = yield* Effect.scoped(

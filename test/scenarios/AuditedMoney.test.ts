@@ -53,8 +53,8 @@ const given = Effect.gen(function* () {
   return { appId: tenant.appId, corrected, finds, found, released }
 })
 
-layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("what operators move", (it) => {
-  it.effect("is held against their audit rows, amounts included", () =>
+layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("ledger verify", (it) => {
+  it.effect("compares operators' postings with their audit rows, amounts included", () =>
     Effect.gen(function* () {
       const { appId, corrected, finds, found, released } = yield* given
       expect(yield* found).toEqual([])

@@ -10,7 +10,7 @@ const banks = Effect.flatMap(Reference, (reference) => reference.banks(caller, "
 const holder = Effect.flatMap(Reference, (reference) => reference.resolve(caller, account))
 
 describe("a bank's code", () => {
-  it.effect("is listed by none but the provider that a payout by it goes to first", () =>
+  it.effect("is listed only by the provider that a payout to it goes to first", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha", { down: true }), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, beta])
@@ -24,7 +24,7 @@ describe("a bank's code", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is called unknown by none but the provider whose code it is", () =>
+  it.effect("is refused as unknown only by the provider whose code it is", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha", { down: true }), fakeProvider("beta", { holder: null })]
       const { node } = yield* routedTo([alpha, beta])
@@ -33,16 +33,18 @@ describe("a bank's code", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is its first lister's, whoever stands before it in the row and pays no banks", () =>
-    Effect.gen(function* () {
-      const phonesOnly = fakeProvider("phones only", { refusesQuotes: "other" }, ["reference"])
-      const lister = fakeProvider("lister", { holder: "John Roe" })
-      const { node } = yield* routedTo([phonesOnly, lister])
-      yield* Effect.gen(function* () {
-        expect(yield* banks).toMatchObject([{ code: "lister-01" }])
-        expect(yield* pay("one", { method: "bank" })).toBe("pending")
-      }).pipe(Effect.provideContext(node))
-      expect([phonesOnly.executed.length, lister.executed.length]).toStrictEqual([0, 1])
-    }).pipe(Effect.scoped)
+  it.effect(
+    "belongs to the first provider that lists it, whichever providers without bank payouts stand before it in the row",
+    () =>
+      Effect.gen(function* () {
+        const phonesOnly = fakeProvider("phones only", { refusesQuotes: "other" }, ["reference"])
+        const lister = fakeProvider("lister", { holder: "John Roe" })
+        const { node } = yield* routedTo([phonesOnly, lister])
+        yield* Effect.gen(function* () {
+          expect(yield* banks).toMatchObject([{ code: "lister-01" }])
+          expect(yield* pay("one", { method: "bank" })).toBe("pending")
+        }).pipe(Effect.provideContext(node))
+        expect([phonesOnly.executed.length, lister.executed.length]).toStrictEqual([0, 1])
+      }).pipe(Effect.scoped)
   )
 })

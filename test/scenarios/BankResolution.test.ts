@@ -19,7 +19,7 @@ const account = (ending: string, change: object = {}) => ({
 })
 
 layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank account", (it) => {
-  it.effect("is told for confirmation, and the number comes back masked", () =>
+  it.effect("is answered for confirmation, with the number masked", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -32,18 +32,20 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
     })
   )
 
-  it.effect("a wrong number, bank or country is bank_account_unresolvable; a failed read is provider_error", () =>
-    Effect.gen(function* () {
-      const { gateway } = yield* Stack
-      const tenant = yield* tenantOn(gateway)
-      expect(said(yield* tenant.post(RESOLVE, account("0016")))).toStrictEqual(unresolvable)
-      expect(said(yield* tenant.post(RESOLVE, account("1234", { bank_code: "77" })))).toStrictEqual(unresolvable)
-      expect(said(yield* tenant.post(RESOLVE, account("1234", { country: "RW" })))).toStrictEqual(unresolvable)
-      expect(said(yield* tenant.post(RESOLVE, account("0017")))).toStrictEqual(unreadable)
-    })
+  it.effect(
+    "is bank_account_unresolvable for a wrong number, bank or country, and provider_error when the provider cannot be read",
+    () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway)
+        expect(said(yield* tenant.post(RESOLVE, account("0016")))).toStrictEqual(unresolvable)
+        expect(said(yield* tenant.post(RESOLVE, account("1234", { bank_code: "77" })))).toStrictEqual(unresolvable)
+        expect(said(yield* tenant.post(RESOLVE, account("1234", { country: "RW" })))).toStrictEqual(unresolvable)
+        expect(said(yield* tenant.post(RESOLVE, account("0017")))).toStrictEqual(unreadable)
+      })
   )
 
-  it.effect("needs the grant bank_resolution, after a body that follows the rules and claims the key's mode", () =>
+  it.effect("needs the capability bank_resolution, checked after the body and its mode", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { capabilities: ["payouts", "reference_data"] })
@@ -69,7 +71,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
     ["0016", unresolvable],
     ["0017", unreadable]
   ] as const)
-    it.effect(`of a payout to ${ending} is asked for again before the quote: ${refusal.code}, and nothing is reserved`, () =>
+    it.effect(`of a payout to ${ending} is resolved before the quote: ${refusal.code}, and nothing is reserved`, () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         const tenant = yield* tenantOn(gateway)
@@ -85,7 +87,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
     ["Jane Doe", `the bank knows the account's holder as ${maskedName("JOHN DOE")}`],
     ["Doe, Jöhn", ""]
   ] as const)
-    it.effect(`of a payout to ${account_name} is kept in its history where it is another name, and never refused`, () =>
+    it.effect(`of a payout to ${account_name} is noted in the history where the name differs, and never refused`, () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         const tenant = yield* tenantOn(gateway)

@@ -12,7 +12,7 @@ const itemsOf = ({
 }): { items: ReadonlyArray<Record<string, string>>; next_cursor: string | null } => JSON.parse(text).data
 
 layer(Stack.layer(), { excludeTestServices: true })("beneficiaries, over real HTTP", (it) => {
-  it.effect("are saved masked when a payout is accepted, once a recipient", () =>
+  it.effect("are saved masked when a payout is accepted, one for each recipient", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -68,7 +68,7 @@ layer(Stack.layer(), { excludeTestServices: true })("beneficiaries, over real HT
     })
   )
 
-  it.effect("belong to one tenant and mode: everything else is the same 404", () =>
+  it.effect("belong to one tenant and mode; any other tenant or mode gets the same 404", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -83,7 +83,7 @@ layer(Stack.layer(), { excludeTestServices: true })("beneficiaries, over real HT
     })
   )
 
-  it.effect("are purged, of both modes, only when the caller confirms with its own app id", () =>
+  it.effect("are purged in both modes, only when the caller confirms with its own app id", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)

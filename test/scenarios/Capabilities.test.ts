@@ -10,7 +10,7 @@ const refundsReason = { supported: false, reason: "refund_orchestration_not_impl
 const provider = "eversend"
 
 layer(Stack.layer(), { excludeTestServices: true })("what a tenant may do", (it) => {
-  it.effect("is always seven rows in one order, with a reason only where something is not supported", () =>
+  it.effect("is always seven rows in a fixed order, with a reason only where something is not supported", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -30,7 +30,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a tenant may do", (it)
     })
   )
 
-  it.effect("says not_permitted for every grant that is missing, and needs none to say so", () =>
+  it.effect("says not_permitted for every missing capability, and needs none to be read", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { capabilities: [] })
@@ -43,7 +43,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a tenant may do", (it)
   )
 
   it.effect(
-    "says provider_not_supported where the mode has no account at the provider, and every call says the same, once and for all",
+    "says provider_not_supported where the mode has no account at the provider, as every call then does, as a terminal error",
     () =>
       Effect.gen(function* () {
         const { database, simulator } = yield* Stack
@@ -81,7 +81,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a tenant may do", (it)
 })
 
 layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
-  it.effect("are all listed, the inactive ones too, with every field, to a tenant without any grant", () =>
+  it.effect("are all listed with every field, the inactive ones too, to a tenant without any capability", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { capabilities: [] })
@@ -111,7 +111,7 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
     })
   )
 
-  it.effect("refuse every charge while they are inactive, before the provider is asked", () =>
+  it.effect("refuse every charge while they are inactive, before the provider is called", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
@@ -156,7 +156,7 @@ layer(Stack.layer(), { excludeTestServices: true })("refunds", (it) => {
     details: { capability: "refunds", reason: "refund_orchestration_not_implemented" }
   }
 
-  it.effect("are 501 for everybody: without a grant, without a key, for any original, frozen or not", () =>
+  it.effect("are 501 for every tenant: without the capability, without a key, for any original, frozen or not", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { capabilities: [], status: "frozen" })

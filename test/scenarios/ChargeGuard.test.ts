@@ -51,7 +51,7 @@ const charge = (ending: string, change: object = {}) => momoCharge(ending, { met
 const settings = { RECONCILER_SCHEDULE: "1h", PROVIDER_TIMEOUT_MS: "700" }
 
 layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })("the double-charge guard", (it) => {
-  it.effect("refuses a second charge while the first is live, and makes nothing of the new key", () =>
+  it.effect("refuses a second charge while the first is open, and records nothing for the new key", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
@@ -65,7 +65,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
     })
   )
 
-  it.effect("asks the provider: a charge that succeeded unheard is settled and named, with already_succeeded", () =>
+  it.effect("asks the provider; a charge that succeeded there is settled and named, with already_succeeded", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
@@ -78,23 +78,25 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
     })
   )
 
-  it.effect("refuses after a charge that the record knows as successful, without asking anybody, however many come at once", () =>
-    Effect.gen(function* () {
-      const { gateway, simulator } = yield* Stack
-      const tenant = yield* tenantOn(gateway, 0n)
-      const first = yield* succeeded(tenant, "2007")
-      const before = yield* callsOf(simulator)
-      const answers = yield* Effect.all(
-        Array.from({ length: 8 }, () => tenant.post("/v1/collections", charge("2007"))),
-        { concurrency: "unbounded" }
-      )
-      for (const answer of answers)
-        expect(said(answer)).toStrictEqual(duplicate(referenceOf(first), "successful", { already_succeeded: "true" }))
-      expect(yield* callsOf(simulator)).toStrictEqual(before)
-    })
+  it.effect(
+    "refuses after a charge that is recorded as successful, without asking a provider, however many requests come at once",
+    () =>
+      Effect.gen(function* () {
+        const { gateway, simulator } = yield* Stack
+        const tenant = yield* tenantOn(gateway, 0n)
+        const first = yield* succeeded(tenant, "2007")
+        const before = yield* callsOf(simulator)
+        const answers = yield* Effect.all(
+          Array.from({ length: 8 }, () => tenant.post("/v1/collections", charge("2007"))),
+          { concurrency: "unbounded" }
+        )
+        for (const answer of answers)
+          expect(said(answer)).toStrictEqual(duplicate(referenceOf(first), "successful", { already_succeeded: "true" }))
+        expect(yield* callsOf(simulator)).toStrictEqual(before)
+      })
   )
 
-  it.effect("refuses after a charge that had failed when the next one was placed, and was found successful since", () =>
+  it.effect("refuses after a charge that was recorded as failed and was found successful since", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
@@ -113,7 +115,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
     })
   )
 
-  it.effect("releases a tenant that sells one customer several things from what succeeded, and never from what is open", () =>
+  it.effect("lets a released tenant charge again after a success, and never while a charge is open", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenants = Context.get(gateway.context, Tenants)
@@ -146,7 +148,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
     })
   )
 
-  it.effect("refuses without already_succeeded while the provider cannot be reached", () =>
+  it.effect("refuses without already_succeeded while the provider cannot be asked", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
@@ -161,7 +163,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
     })
   )
 
-  it.effect("guards each tenant, mode and number for itself", () =>
+  it.effect("guards each tenant, mode and number separately", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
@@ -194,7 +196,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
     })
   )
 
-  it.effect("stands where a code places the charge: create with otp, and authorize", () =>
+  it.effect("applies where a code places the charge: create with otp, and authorize", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)

@@ -36,8 +36,8 @@ const availability = Effect.map(
   (rows) => rows.filter(({ country, method }) => country === "UG" && method === "momo").map((row) => row.availability)
 )
 
-describe("a provider whose sending keeps coming to nothing", () => {
-  it.effect("is passed over after so many in a row, and tried by one payout when its time is up", () =>
+describe("a provider to which calls keep failing", () => {
+  it.effect("is skipped after the configured number of failures in a row, and tried by one payout after the waiting time", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("circuit-alpha", { sending: "never left" })
       const beta = fakeProvider("circuit-beta")
@@ -72,10 +72,10 @@ describe("a provider whose sending keeps coming to nothing", () => {
   )
 })
 
-describe("a provider that everybody waits for", () => {
+describe("a provider whose circuit is open", () => {
   const line = (operation: "send" | "charge" | "quote" | "reads") => ({ provider: "alpha", mode: "live", operation }) as const
 
-  it.effect("is left alone for what keeps failing and for nothing else, and asked about what was sent all the same", () =>
+  it.effect("gets none of the calls that keep failing and all others, and is still asked about what was sent", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { sending: "executed in silence" })
       const { node } = yield* routedTo([alpha])
@@ -99,7 +99,7 @@ describe("a provider that everybody waits for", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that cannot be read is not asked again before its time, and then by one", () =>
+  it.effect("that cannot be read gets no further read before the waiting time, and then a single one", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { down: true })
       const { node } = yield* routedTo([alpha])
@@ -121,7 +121,7 @@ describe("a provider that everybody waits for", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("and whose answers cannot be understood is not a provider that does not answer", () =>
+  it.effect("is not one whose answers arrive but cannot be understood", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { sending: "garbage" })
       const { node } = yield* routedTo([alpha])
@@ -135,7 +135,7 @@ describe("a provider that everybody waits for", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("answers that a payout or charge was never sent while it is left alone", () =>
+  it.effect("makes a payout or charge fail as never sent", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { sending: "never left" })
       const { node } = yield* routedTo([alpha])
@@ -153,7 +153,7 @@ describe("a provider that everybody waits for", () => {
   )
 })
 
-describe("a tenant whose recipients make a provider fail", () => {
+describe("a tenant whose recipients make a provider's calls fail", () => {
   const asTenant = (name: string) => Effect.provideService(ActingTenant, AppId.make(name))
   const line = { provider: "alpha", mode: "live", operation: "send" } as const
   const send = Effect.gen(function* () {
@@ -161,7 +161,7 @@ describe("a tenant whose recipients make a provider fail", () => {
     return yield* provider.payouts?.send({ reference: "R" } as never) ?? Effect.die("it pays nobody out")
   })
 
-  it.effect("is held back alone, and no other tenant is; its own trial lets it on again", () =>
+  it.effect("is held back alone, while other tenants go on, until its own trial call succeeds", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { sending: "executed in silence" })
       const { node } = yield* routedTo([alpha])
@@ -183,7 +183,7 @@ describe("a tenant whose recipients make a provider fail", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("and an outage that several tenants meet holds all of them back", () =>
+  it.effect("is held back with all others when several tenants have failures", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { sending: "executed in silence" })
       const { node } = yield* routedTo([alpha])
@@ -195,7 +195,7 @@ describe("a tenant whose recipients make a provider fail", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("and where nothing even leaves, whoever asks, all are held back: no tenant can choose that", () =>
+  it.effect("is held back with all others when calls do not even leave, because no tenant can cause that", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { sending: "never left" })
       const { node } = yield* routedTo([alpha])
@@ -206,7 +206,7 @@ describe("a tenant whose recipients make a provider fail", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("one that never asks again is forgotten, so that nothing seems held back for ever", () =>
+  it.effect("is forgotten when it makes no further call, so that no circuit is shown as open for ever", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { sending: "executed in silence" })
       const { node } = yield* routedTo([alpha])

@@ -70,8 +70,8 @@ const statusOf = Effect.fnUntraced(function* ({ reference }: Effect.Success<type
   return Option.getOrThrow(yield* (yield* Transactions).byReference(reference)).transaction.status
 })
 
-describe("the process killed after the provider took the code", () => {
-  it.effect("never charges a second time: the next authorize finds that a charge may have been placed", () =>
+describe("a process killed after the provider accepted the code", () => {
+  it.effect("never leads to a second charge: the next authorize finds that a charge may have been placed", () =>
     Effect.gen(function* () {
       const { command, node, simulator } = yield* crashed
       yield* Effect.gen(function* () {
@@ -86,7 +86,7 @@ describe("the process killed after the provider took the code", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("finds the charge also when nobody says the code again", () =>
+  it.effect("finds the charge also when the code is not sent again", () =>
     Effect.gen(function* () {
       const { command, node, simulator } = yield* crashed
       yield* Effect.gen(function* () {

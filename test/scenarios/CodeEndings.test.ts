@@ -39,7 +39,7 @@ const settings = { PROVIDER_TIMEOUT_MS: "500" }
 
 layer(Stack.layer(settings, { delayMs: 1_000 }), { excludeTestServices: true })("a charge placed by a code", (it) => {
   for (const { answer, ending, ends, moved, through } of endings) {
-    it.effect(`${ending}: ends ${ends}, is placed once, and its silence never becomes a refusal`, () =>
+    it.effect(`${ending}: ends ${ends}, is placed once, and silence never becomes a refusal`, () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         yield* demandCodes(gateway, "UG")
@@ -80,8 +80,8 @@ layer(Stack.layer(settings, { delayMs: 1_000 }), { excludeTestServices: true })(
   )
 })
 
-layer(Stack.layer({ OTP_EXPIRY: "900ms" }), { excludeTestServices: true })("a code that nobody says", (it) => {
-  it.effect("expires with its window, without a question to the provider; a later code is not sent", () =>
+layer(Stack.layer({ OTP_EXPIRY: "900ms" }), { excludeTestServices: true })("a code that the payer never sends", (it) => {
+  it.effect("expires with its window without asking the provider, and a later code is not passed on", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       yield* demandCodes(gateway, "UG")

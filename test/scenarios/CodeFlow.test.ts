@@ -25,7 +25,7 @@ const incorrect = (reference: string, attempts_remaining: number) => ({
 })
 
 layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true })("the code flow", (it) => {
-  it.effect("texts a code and charges nothing until it is said; then the charge goes its way to the float", () =>
+  it.effect("texts a code and charges nothing before authorize; then the charge is collected into the float", () =>
     Effect.gen(function* () {
       const { simulator } = yield* Stack
       const { gateway, tenant } = yield* given
@@ -61,7 +61,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
-  it.effect("answers the same create again with the same bytes, without a second code", () =>
+  it.effect("answers a repeated create with the same bytes and sends no second code", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const first = yield* tenant.post("/v1/collections", momoCharge("1112"), "again")
@@ -71,7 +71,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
-  it.effect("keeps the transaction open on a wrong code, counts different ones, and stops after five", () =>
+  it.effect("keeps the transaction open on a wrong code, counts different codes, and stops after five", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const { pinId, reference } = yield* waiting(tenant, "1113")
@@ -94,7 +94,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
-  it.effect("takes the right code after a wrong one", () =>
+  it.effect("accepts the right code after a wrong one", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const { pinId, reference } = yield* waiting(tenant, "1114")
@@ -139,7 +139,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
-  it.effect("charges once when two say the code at the same time", () =>
+  it.effect("charges once when two requests send the code at the same time", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const { pinId, reference } = yield* waiting(tenant, "1119")
@@ -169,7 +169,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
-  it.effect("charges at once where the create carries the code that was asked for by hand", () =>
+  it.effect("charges at once where the create carries a code that the tenant requested itself", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const sent = yield* tenant.post("/v1/collections/otp", { country: "UG", source: sourceOf("1121") })
@@ -188,7 +188,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
-  it.effect("keeps a create with a wrong code as answered; the client goes on with authorize", () =>
+  it.effect("stores the answer to a create with a wrong code; the client continues with authorize", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const sent = yield* tenant.post("/v1/collections/otp", { country: "UG", source: sourceOf("1122") })
@@ -207,7 +207,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
-  it.effect("takes a code that was sent again by hand; a pin_id that is nobody's is a wrong code, and costs one attempt", () =>
+  it.effect("accepts a code that the tenant requested again; an unknown pin_id is a wrong code and counts as one attempt", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const { reference } = yield* waiting(tenant, "1124")
@@ -219,7 +219,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
     })
   )
 
-  it.effect("sends three codes to a number in ten minutes", () =>
+  it.effect("sends at most three codes to a number in ten minutes", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const ask = tenant.post("/v1/collections/otp", { country: "UG", source: sourceOf("1123") })

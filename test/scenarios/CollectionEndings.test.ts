@@ -111,7 +111,7 @@ const slow = Stack.layer(
 layer(slow, { excludeTestServices: true, concurrent: true })("every ending of a collection", (it) => {
   for (const story of stories) it.effect(`${story.ending}: ${story.promise}`, () => tell(story))
 
-  it.effect("GHS: the payer finishes on the provider's page, and the float is credited in GHS", () =>
+  it.effect("GHS: credits the float after the payer finished on the provider's page", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
@@ -147,7 +147,7 @@ layer(slow, { excludeTestServices: true, concurrent: true })("every ending of a 
     })
   )
 
-  it.effect("GHS: nothing is credited before the payer was on the page", () =>
+  it.effect("GHS: credits nothing before the payer was on the provider's page", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)

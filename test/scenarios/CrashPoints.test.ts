@@ -92,10 +92,10 @@ const stories: ReadonlyArray<{ readonly name: string; readonly act: Act }> = [
 /** Two edges each of claim, quote or charge, open, send and apply; the run itself finds out when there are no more. */
 const EDGES_AT_MOST = 12
 
-describe("the process killed between every two commits, and started again", () => {
+describe("a process killed between any two commits and started again", () => {
   for (const { act, name } of stories) {
     it.effect(
-      `${name}: nothing lost, nothing twice`,
+      `${name}: loses nothing and does nothing twice`,
       () =>
         Effect.gen(function* () {
           const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0, duplicates: "accept" }))

@@ -29,8 +29,8 @@ const given = Effect.gen(function* () {
   return { asked: silent.asked, gateway, names }
 })
 
-describe("endpoints whose names nobody answers for", () => {
-  it.live("hold up no payout, and are waited for no longer once they are removed", () =>
+describe("webhook endpoints whose host names do not resolve", () => {
+  it.live("hold up no payout, and are no longer waited for once they are removed", () =>
     Effect.gen(function* () {
       const { asked, gateway, names } = yield* given
       const tenants = yield* Effect.forEach(

@@ -22,7 +22,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       ["the connection broke before anything was executed", "0007", "provider_unavailable"]
     ] as const
     for (const [what, ending, code] of silences) {
-      it.effect(`${what}: the same key is in progress inside its lease, and sends nothing again`, () =>
+      it.effect(`${what}: is in progress during its lease, and sends nothing again`, () =>
         Effect.gen(function* () {
           const { gateway, simulator } = yield* Stack
           const tenant = yield* tenantOn(gateway)
@@ -43,7 +43,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       )
     }
 
-    it.effect("while it is under way the same key is in progress, with the reference and when to ask again", () =>
+    it.effect("is in progress while its request runs, with the reference and when to try again", () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         const tenant = yield* tenantOn(gateway)
@@ -59,7 +59,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       })
     )
 
-    it.effect("before anything is recorded it is in progress without a reference, and with when to ask again", () =>
+    it.effect("is in progress before anything is recorded, without a reference and with when to try again", () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         const tenant = yield* tenantOn(gateway)
@@ -76,7 +76,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       })
     )
 
-    it.effect("an authorize that was not answered is in progress by its key, and told as it is without", () =>
+    it.effect("of an unanswered authorize is in progress; without the key the record is shown as it is", () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         yield* demandCodes(gateway, "UG")

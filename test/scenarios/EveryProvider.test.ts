@@ -6,9 +6,9 @@ import { charge, everyProvider, finished, payout, pinned, providers, routed } fr
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { creditOn, executionsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
 
-layer(everyProvider, { excludeTestServices: true, concurrent: true })("one tenant's story, the same at every provider:", (it) => {
+layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same tenant's story at every provider", (it) => {
   for (const provider of providers)
-    it.effect(`${provider} collects, pays out, refuses, is found when its answer is lost, and agrees with the ledger`, () =>
+    it.effect(`${provider} collects, pays out, refuses, is asked when its answer is lost, and agrees with the ledger`, () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         yield* routed(gateway, providers)
@@ -57,7 +57,7 @@ layer(everyProvider, { excludeTestServices: true, concurrent: true })("one tenan
 })
 
 layer(everyProvider, { excludeTestServices: true })("a provider that is down", (it) => {
-  it.effect("gives way to the next one of the corridor, whichever it is, and executes nothing itself", () =>
+  it.effect("is replaced by the next provider of the corridor, whichever it is, and executes nothing itself", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { currency: "GHS" })

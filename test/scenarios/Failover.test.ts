@@ -16,7 +16,7 @@ const [opened, notSent] = ["Opened", "NotSent: connection refused"] as const
 const moved = "Rerouted: never sent to alpha, goes to beta: connection refused"
 
 describe("a payout that provably never left", () => {
-  it.effect("goes to the next provider, which alone executes it; what was held too much returns when it settles", () =>
+  it.effect("goes to the next provider, which alone executes it; excess reservation returns when it settles", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta", { fee: 900n })]
       const { node } = yield* routedTo([alpha, beta])
@@ -43,7 +43,7 @@ describe("a payout that provably never left", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is found at the new provider by its handle and in its row, not only in its record", () =>
+  it.effect("is found at the new provider by that provider's own reference", () =>
     Effect.gen(function* () {
       const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), fakeProvider("beta")])
       yield* Effect.gen(function* () {
@@ -56,7 +56,7 @@ describe("a payout that provably never left", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("goes past every provider that cannot take it over, and fails when nobody is left", () =>
+  it.effect("skips every provider that cannot take it over, and fails when none is left", () =>
     Effect.gen(function* () {
       const providers = [
         fakeProvider("alpha", neverLeft),
@@ -84,7 +84,7 @@ describe("a payout that provably never left", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("goes on from one to the next for as long as none took it", () =>
+  it.effect("goes from one provider to the next as long as none of them got it", () =>
     Effect.gen(function* () {
       const providers = [fakeProvider("alpha", neverLeft), fakeProvider("beta", neverLeft), fakeProvider("gamma")]
       const { node } = yield* routedTo(providers)
@@ -111,7 +111,7 @@ describe("a payout that provably never left", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("of a deducted amount sends what was promised, by the other one's smaller fee", () =>
+  it.effect("that deducts its fee still sends the promised amount when the next provider's fee is smaller", () =>
     Effect.gen(function* () {
       const beta = fakeProvider("beta", { fee: 400n })
       const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), beta])
@@ -142,7 +142,7 @@ describe("a payout that provably never left", () => {
       }).pipe(Effect.scoped)
     )
 
-  it.effect("to a provider's wallet goes nowhere else: the tag is somebody else's there", () =>
+  it.effect("to a provider's wallet goes to no other provider, where the tag names somebody else", () =>
     Effect.gen(function* () {
       const beta = fakeProvider("beta")
       const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), beta])
@@ -168,7 +168,7 @@ describe("a payout that may have been sent", () => {
       }).pipe(Effect.scoped)
     )
 
-  it.effect("at the new provider is not settled by anything that the first one says of it", () =>
+  it.effect("that failed over is not settled by anything that the first provider says", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta", { sending: "executed in silence" })]
       const { node } = yield* routedTo([alpha, beta])

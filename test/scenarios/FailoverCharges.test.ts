@@ -29,7 +29,7 @@ describe("a charge", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that nobody could be reached for fails at once", () =>
+  it.effect("for which no provider could be reached fails at once", () =>
     Effect.gen(function* () {
       const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), fakeProvider("beta", neverLeft)])
       yield* Effect.gen(function* () {
@@ -63,7 +63,7 @@ describe("a charge that needs a code", () => {
     )
   })
 
-  it.effect("belongs to the provider that sent the code: it goes nowhere else", () =>
+  it.effect("stays with the provider that sent the code", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, beta])
@@ -75,7 +75,7 @@ describe("a charge that needs a code", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("spends no code on a provider that is left alone, and goes on with the same one later", () =>
+  it.effect("uses up no code on a provider whose circuit is open, and continues with the same code later", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha")
       const { node } = yield* routedTo([alpha])

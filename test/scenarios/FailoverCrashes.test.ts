@@ -41,10 +41,10 @@ const stories: ReadonlyArray<Story> = [
   { name: "a charge that the second one takes", act: charge("one"), second: "executed", credited: 50_000n }
 ]
 
-describe("the process killed between every two steps of a change of providers, and started again", () => {
+describe("a process killed between any two steps of a failover and started again", () => {
   for (const { act, credited, name, second } of stories)
     it.effect(
-      `${name}: executed at most once by at most one, and nothing lost`,
+      `${name}: executes at most once at one provider, and loses nothing`,
       () =>
         Effect.gen(function* () {
           const database = yield* givenDatabase

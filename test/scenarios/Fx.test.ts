@@ -28,7 +28,7 @@ const positions = (tenant: { get: (target: string) => Effect.Effect<Answer> }) =
 const notFound = { status: 404, code: "not_found", class: "terminal", details: {} }
 
 layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s" }), { excludeTestServices: true })("exchanges", (it) => {
-  it.effect("a quote by source says what it buys, floored to the other currency", () =>
+  it.effect("a quote by source says what it buys, rounded down to the other currency's minor unit", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway)
       const answer = yield* tenant.post("/v1/fx/quote", { ...FROM_UGX, source_amount_minor: 100_000 })
@@ -58,17 +58,19 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s" }), { excludeTestServi
     })
   )
 
-  it.effect("what buys less than the smallest unit is below the minimum, and the answer names what buys one", () =>
-    Effect.gen(function* () {
-      const tenant = yield* tenantOn((yield* Stack).gateway)
-      const answer = yield* tenant.post("/v1/fx/quote", {
-        source_currency: "UGX",
-        destination_currency: "USD",
-        source_amount_minor: 36
+  it.effect(
+    "an amount that buys less than one minor unit is below the minimum, and the answer names the smallest amount that buys one",
+    () =>
+      Effect.gen(function* () {
+        const tenant = yield* tenantOn((yield* Stack).gateway)
+        const answer = yield* tenant.post("/v1/fx/quote", {
+          source_currency: "UGX",
+          destination_currency: "USD",
+          source_amount_minor: 36
+        })
+        const details = { minimum_minor: 37, method: "wallet" }
+        expect(said(answer)).toStrictEqual({ status: 422, code: "amount_below_minimum", class: "terminal", details })
       })
-      const details = { minimum_minor: 37, method: "wallet" }
-      expect(said(answer)).toStrictEqual({ status: 422, code: "amount_below_minimum", class: "terminal", details })
-    })
   )
 
   it.effect("one amount and two currencies make a quote; anything else is refused", () =>
@@ -135,7 +137,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s" }), { excludeTestServi
     })
   )
 
-  it.effect("a quote is good for one exchange, and for its own tenant and mode only", () =>
+  it.effect("a quote is valid for one exchange, and only for its own tenant and mode", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const [tenant, stranger] = [yield* tenantOn(gateway), yield* tenantOn(gateway)]
@@ -154,7 +156,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s" }), { excludeTestServi
     })
   )
 
-  it.effect("of many requests with one quote and keys of their own exactly one exchanges", () =>
+  it.effect("exactly one of many requests with the same quote and different keys exchanges", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -167,7 +169,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s" }), { excludeTestServi
     })
   )
 
-  it.effect("an exchange is no transaction of the other endpoints, and theirs are no exchanges", () =>
+  it.effect("an exchange is not found at the endpoints of payouts and collections, nor theirs at the exchanges'", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -199,7 +201,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s" }), { excludeTestServi
     })
   )
 
-  it.effect("what the float cannot hold is refused, and the quote stays good for what it then can", () =>
+  it.effect("an exchange beyond the float is refused, and the quote stays valid", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 30_000n)

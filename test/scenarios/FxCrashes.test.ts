@@ -65,7 +65,7 @@ const nothing = { UGX: [FLOAT, 0n] }
 const held = { UGX: [50_000n, 50_000n] }
 const booked = { KES: [174_324n, 0n], UGX: [50_000n, 0n] }
 
-describe("the process killed in the middle of an exchange, and started again", () => {
+describe("a process killed during an exchange and started again", () => {
   it.effect.each([
     { at: "before open", status: undefined, float: nothing, executed: 0 },
     { at: "after open", status: "pending", float: held, executed: 0 },
@@ -120,7 +120,7 @@ describe("the process killed in the middle of an exchange, and started again", (
       }).pipe(Effect.scoped)
   )
 
-  it.effect("the ledger check sees an exchange whose record was changed", () =>
+  it.effect("ledger verify finds an exchange whose record was changed", () =>
     Effect.gen(function* () {
       const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
       const node = yield* givenServices(yield* givenDatabase, simulator.eversendBaseUrl)
@@ -140,7 +140,7 @@ describe("the process killed in the middle of an exchange, and started again", (
     }).pipe(Effect.scoped)
   )
 
-  it.effect("an exchange that nobody knows the outcome of goes to a person at the end of the schedule", () =>
+  it.effect("an exchange of unknown outcome goes to review at the end of the poll schedule", () =>
     Effect.gen(function* () {
       const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
       const node = yield* givenServices(yield* givenDatabase, simulator.eversendBaseUrl)

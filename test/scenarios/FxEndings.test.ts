@@ -21,29 +21,29 @@ interface Story {
 }
 
 const stories: ReadonlyArray<Story> = [
-  { ending: "0001", promise: "refused in the answer returns the float at once", answer: rejected, end: "failed" },
-  { ending: "0002", promise: "accepted and then failed returns the float", answer: rejected, end: "failed" },
+  { ending: "0001", promise: "a refusal in the answer returns the float at once", answer: rejected, end: "failed" },
+  { ending: "0002", promise: "a failure after acceptance returns the float", answer: rejected, end: "failed" },
   {
     ending: "0003",
-    promise: "executed without an answer is found and booked once",
+    promise: "an exchange executed without an answer is found and booked once",
     answer: unheard("provider_timeout"),
     end: "successful"
   },
   {
     ending: "0004",
-    promise: "neither executed nor answered keeps the float reserved",
+    promise: "an exchange neither executed nor answered keeps the float reserved",
     answer: unheard("provider_timeout"),
     end: "held"
   },
   {
     ending: "0005",
-    promise: "executed and answered HTTP 500 is found and booked once",
+    promise: "an exchange executed with HTTP 500 is found and booked once",
     answer: unheard("provider_unavailable"),
     end: "successful"
   },
   {
     ending: "0006",
-    promise: "executed and answered with HTML is found and booked once",
+    promise: "an exchange executed with an HTML answer is found and booked once",
     answer: unheard("provider_bad_response"),
     end: "successful"
   },
@@ -136,7 +136,7 @@ layer(quick, { excludeTestServices: true })("every ending of an exchange", (it) 
     )
   }
 
-  it.effect("0015: what the provider takes back again is a person's to look at", () =>
+  it.effect("0015: opens a review when the provider takes the exchange back", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -151,7 +151,7 @@ layer(quick, { excludeTestServices: true })("every ending of an exchange", (it) 
     })
   )
 
-  it.effect("is refused to a frozen tenant, and to one without the grant, before the provider is asked", () =>
+  it.effect("is refused to a frozen tenant, and to one without the capability, before the provider is called", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const frozen = yield* tenantOn(gateway, 100_000n, { status: "frozen" })
@@ -172,7 +172,7 @@ layer(quick, { excludeTestServices: true })("every ending of an exchange", (it) 
     })
   )
 
-  it.effect("needs an Idempotency-Key and a quote of the contract's form", () =>
+  it.effect("needs an Idempotency-Key and a well-formed quote", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway)
       expect(said(yield* tenant.call("POST", "/v1/fx/exchange", {}))).toMatchObject({
@@ -186,7 +186,7 @@ layer(quick, { excludeTestServices: true })("every ending of an exchange", (it) 
     })
   )
 
-  it.effect("in test mode holds the ceiling against the source and moves the test float alone", () =>
+  it.effect("in test mode applies the ceiling to the source amount and moves only the test float", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 100_000n, { mode: "test" })

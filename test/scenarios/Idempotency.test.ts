@@ -28,7 +28,7 @@ const stack = Stack.layer(
 )
 
 layer(stack, { excludeTestServices: true })("one key, one payout", (it) => {
-  it.effect("thirty identical requests at once are one payout", () =>
+  it.effect("thirty identical requests at once make one payout", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -48,7 +48,7 @@ layer(stack, { excludeTestServices: true })("one key, one payout", (it) => {
     })
   )
 
-  it.effect("a repeated request gets the first answer's bytes, also when the payout has moved on", () =>
+  it.effect("a repeated request gets the first response's bytes, also when the payout has changed since", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -80,7 +80,7 @@ layer(stack, { excludeTestServices: true })("one key, one payout", (it) => {
     ["deduction", momoPayout("1234", { deduct_fee_from_amount: true })]
   ]
 
-  it.effect("the same request in another spelling is the same, and another request is refused", () =>
+  it.effect("the same JSON written otherwise is the same request, and a different request with the key is refused", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -96,7 +96,7 @@ layer(stack, { excludeTestServices: true })("one key, one payout", (it) => {
     })
   )
 
-  it.effect("one key at another endpoint, in another mode or of another tenant is another key", () =>
+  it.effect("the same key at another endpoint, in another mode or of another tenant is a different key", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -114,7 +114,7 @@ layer(stack, { excludeTestServices: true })("one key, one payout", (it) => {
     })
   )
 
-  it.effect("a terminal refusal is kept, whatever would be possible by then", () =>
+  it.effect("a terminal refusal is stored and repeated, even when the request would succeed by then", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 5_000n)
@@ -155,7 +155,7 @@ layer(stack, { excludeTestServices: true })("one key, one payout", (it) => {
     })
   )
 
-  it.effect("a retriable refusal leaves nothing behind, and the same key may do better", () =>
+  it.effect("a retriable refusal stores nothing, and the same key may succeed later", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -171,7 +171,7 @@ layer(stack, { excludeTestServices: true })("one key, one payout", (it) => {
 })
 
 layer(stack, { excludeTestServices: true, concurrent: true })("a key whose outcome is open", (it) => {
-  it.effect("is in progress inside its lease, then indeterminate while nobody knows", () =>
+  it.effect("is in progress during its lease, then indeterminate while the outcome is unknown", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -188,7 +188,7 @@ layer(stack, { excludeTestServices: true, concurrent: true })("a key whose outco
     })
   )
 
-  it.effect("answers with the payout as it is once it is settled", () =>
+  it.effect("answers with the payout once it is settled", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)

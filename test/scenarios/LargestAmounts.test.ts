@@ -28,7 +28,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) 
     ]
   ] as const
   for (const [name, terms] of payouts) {
-    it.effect(`a payout ${name} is refused for good, and still quoted: without figures`, () =>
+    it.effect(`a payout ${name} is refused as terminal, and quoted without figures`, () =>
       Effect.gen(function* () {
         const tenant = yield* tenantOn((yield* Stack).gateway)
         const body = momoPayout("0100", { ...terms, amount_minor: LARGEST })
@@ -42,7 +42,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) 
     )
   }
 
-  it.effect("a payout whose total is just the largest amount is quoted to the unit", () =>
+  it.effect("a payout whose total is exactly the largest amount is quoted to the unit", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway)
       const body = momoPayout("0100", { amount_minor: LARGEST - FEE })
@@ -57,7 +57,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) 
     })
   )
 
-  it.effect("an amount with decimals is quoted to the digit", () =>
+  it.effect("an amount with decimals is quoted exactly", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway)
       const amount = 8_007_199_254_740_991
@@ -67,7 +67,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) 
     })
   )
 
-  it.effect("a charge is refused for good", () =>
+  it.effect("a charge above them is refused as terminal", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -77,7 +77,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) 
     })
   )
 
-  it.effect("an exchange that brings more than can be counted is refused for good, one that brings less is quoted", () =>
+  it.effect("an exchange that buys more than the largest amount is refused as terminal, one that buys less is quoted", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway)
       const quote = (source: string, destination: string, amount: object) =>
@@ -90,7 +90,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) 
     })
   )
 
-  it.effect("a quote by destination finds the smallest source although the first ones bring too much", () =>
+  it.effect("a quote by destination finds the smallest source although its first guesses buy too much", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway)
       const wish = { source_currency: "USD", destination_currency: "UGX" }

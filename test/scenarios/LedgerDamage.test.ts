@@ -23,7 +23,7 @@ const notAsWritten = (given: Given, name: keyof Given["of"]): string =>
   `records_are_as_written ${place(given, name)}: the record is not the one that its last line was written with`
 
 const planted: ReadonlyArray<Planted> = [
-  { promise: "nothing where nothing was planted", damage: () => [], found: () => [] },
+  { promise: "nothing where nothing was damaged", damage: () => [], found: () => [] },
   {
     promise: "a debit that was posted as a credit",
     damage: (given) => [adjusted(given, "debit"), ...adjustment(given, "debit", "open", 500)],
@@ -45,7 +45,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "float that came into being beside a settlement",
+    promise: "float that was created beside a settlement",
     damage: (given) => [
       posting(given, "paid", "'close', 'UGX', 'available', 700"),
       posting(given, "paid", "'close', 'UGX', 'credited', -700"),
@@ -57,7 +57,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "a posting of a foreign tenant",
+    promise: "a posting of another tenant",
     damage: ({ of }) => [`UPDATE postings SET app_id = 'foreign' WHERE reference = '${of.collected}' AND account = 'available'`],
     found: ({ appId, of }) => [
       `entries_balance ${appId}/${of.collected}/close: UGX sums to -19700`,
@@ -70,7 +70,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "an exchange of which one half was never posted",
+    promise: "an exchange with only one half posted",
     damage: ({ appId, of }) => [
       `DELETE FROM postings WHERE reference = '${of.exchanged}' AND currency = 'KES'`,
       `UPDATE float_positions SET available_minor = available_minor / 2, fx_in_minor = fx_in_minor / 2
@@ -79,7 +79,7 @@ const planted: ReadonlyArray<Planted> = [
     found: (given) => [`entries_match_the_record ${place(given, "exchanged")}/exchange/fx_in: posted 0, the record says -17432`]
   },
   {
-    promise: "one quote that was used twice",
+    promise: "a quote that was used twice",
     damage: (given) => [
       `UPDATE transactions SET record = (record::jsonb || jsonb_build_object('quoteId',
         (SELECT record->>'quoteId' FROM transactions WHERE reference = '${given.of.exchanged}')))::json WHERE reference = '${given.of.again}'`
@@ -92,7 +92,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "an exchange that is not what was quoted",
+    promise: "an exchange that differs from its quote",
     damage: ({ of }) => [
       `UPDATE fx_quotes SET destination_minor = 20000
         WHERE quote_id = (SELECT record->>'quoteId' FROM transactions WHERE reference = '${of.exchanged}')`
@@ -102,14 +102,14 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "a position that is not there",
+    promise: "a missing position",
     damage: ({ appId }) => [`DELETE FROM float_positions WHERE app_id = '${appId}' AND currency = 'RWF'`],
     found: ({ appId, of }) => [
       `open_records_have_their_position ${appId}/live/RWF: the position is not there that collection ${of.waiting} will move`
     ]
   },
   {
-    promise: "columns that say other than the record",
+    promise: "columns that differ from the record",
     damage: (given) => [
       change(given, "paid", "needs_review = true"),
       change(given, "failed", "provider = 'mtn'"),
@@ -126,7 +126,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "a record that was changed behind the gateway's back, and its version that went back",
+    promise: "a record that was changed by SQL, and a version that went back",
     damage: (given) => [
       rewritten(given, "paid", '{"maskedDestination": "••••9999"}'),
       rewritten(given, "collected", '{"version": 1}')
@@ -160,10 +160,7 @@ const planted: ReadonlyArray<Planted> = [
   }
 ]
 
-layer(DamagedLedger.layer, { excludeTestServices: true })(
-  "ledger verify finds, of what is planted in money and records",
-  (it) => {
-    for (const { damage, found, promise } of planted)
-      it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))
-  }
-)
+layer(DamagedLedger.layer, { excludeTestServices: true })("ledger verify, after damage to money or records, finds", (it) => {
+  for (const { damage, found, promise } of planted)
+    it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))
+})

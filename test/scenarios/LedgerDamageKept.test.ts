@@ -15,7 +15,7 @@ const ago = (keys: string, windows: string) =>
 
 const planted: ReadonlyArray<Planted> = [
   {
-    promise: "that nothing says any more since when keys and windows are all there, and what is missing all the same",
+    promise: "the missing dates since which keys and windows are kept, and the missing rows",
     damage: () => ["DELETE FROM kept_since", ...gone],
     found: (given) => [
       "keys_are_kept_long_enough keys: nothing says since when they are all there",
@@ -24,7 +24,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "that keys and windows are said to be removed before their time, and what is missing all the same",
+    promise: "dates that say that keys and windows were removed too early, and the missing rows",
     damage: () => ["UPDATE kept_since SET since = 'infinity'", ...gone],
     found: (given) => [
       "keys_are_kept_long_enough keys: they are all there since infinity only, and are to be kept for 90 days",
@@ -33,7 +33,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "that they are said to be removed little before their time",
+    promise: "dates that say that rows were removed slightly too early",
     damage: () => [ago("89 days 22 hours", "6 days 22 hours")],
     found: () => [
       expect.stringMatching("^keys_are_kept_long_enough keys: .* only, and are to be kept for 90 days$"),
@@ -41,7 +41,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "nothing where they were removed when their time was over",
+    promise: "nothing where rows were removed when due",
     damage: () => [ago("90 days", "8 days")],
     found: () => []
   },
@@ -53,7 +53,7 @@ const planted: ReadonlyArray<Planted> = [
 ]
 
 layer(DamagedLedger.layer, { excludeTestServices: true })(
-  "ledger verify finds, of what says since when things are kept",
+  "ledger verify, after damage to the dates since which rows are kept, finds",
   (it) => {
     for (const { damage, found, promise } of planted)
       it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))

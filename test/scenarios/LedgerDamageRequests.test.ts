@@ -24,12 +24,12 @@ const hour = "date_trunc('hour', now(), 'UTC')"
 
 const planted: ReadonlyArray<Planted> = [
   {
-    promise: "nothing in what the release before wrote, which left no digests",
+    promise: "nothing in rows of the release before, which wrote no digests",
     damage: () => ["UPDATE transaction_history SET record_digest = NULL, event_digest = NULL, answer_digest = NULL"],
     found: () => []
   },
   {
-    promise: "nothing where this release answered of a record after the release before had",
+    promise: "nothing where this release answered for a record of the release before",
     damage: ({ of }) => [
       `UPDATE transaction_history SET record_digest = NULL, event_digest = NULL, answer_digest = NULL WHERE reference = '${of.paid}' AND actor = 'request'`,
       `UPDATE transaction_history SET answer_digest = 'another answer' WHERE reference = '${of.paid}' AND fact = 'Succeeded'`
@@ -37,12 +37,12 @@ const planted: ReadonlyArray<Planted> = [
     found: () => []
   },
   {
-    promise: "nothing where the months of a history were archived",
+    promise: "nothing where old months of the history were archived",
     damage: () => ["ALTER TABLE transaction_history DETACH PARTITION transaction_history_first"],
     found: () => []
   },
   {
-    promise: "a payout whose key is gone, and a key that says another kind",
+    promise: "a payout whose key is missing, and a key of another kind",
     damage: () => [
       "DELETE FROM idempotency_keys WHERE key = 'paid'",
       "UPDATE idempotency_keys SET endpoint = 'POST /v1/payouts' WHERE key = 'collected'"
@@ -54,7 +54,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "open records that nobody will ask about",
+    promise: "open records with no question scheduled",
     damage: (given) => [change(given, "open", "next_ask_at = NULL"), change(given, "waiting", "next_ask_at = 'infinity'")],
     found: (given) => [
       `open_records_are_looked_after ${place(given, "open")}: it is open, nobody will ask the provider, and no person has to look`,
@@ -69,7 +69,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "history that was deleted: its first line, its last one, all of it, and what is left of a record that is gone",
+    promise: "deleted history: the first line, the last one, all of it, and the history left of a deleted record",
     damage: (given) => [
       lines(given, "paid", "fact = 'Opened'"),
       lines(given, "collected", "status = 'successful'"),
@@ -90,7 +90,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "history that was rewritten: another beginning, another end",
+    promise: "rewritten history: another beginning, another end",
     damage: ({ of }) => [
       `UPDATE transaction_history SET fact = 'Accepted' WHERE reference = '${of.open}' AND fact = 'Opened'`,
       `UPDATE transaction_history SET status = 'failed' WHERE reference = '${of.paid}' AND status = 'successful'`
@@ -101,7 +101,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "the bytes of an event that were altered, be it a blank, and its type",
+    promise: "an event whose bytes were altered, even by a blank, or whose type was",
     damage: (given) => [
       event(given, "paid", instead('"status":"successful"', '"status":"failed"')),
       event(given, "collected", instead('"api_version":"v1"', '"api_version": "v1"')),
@@ -118,7 +118,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "an event that was deleted while its delivery waits, and one that nobody told",
+    promise: "an event that was deleted while its delivery waits, and one that was never written",
     damage: (given) => [
       `UPDATE deliveries SET status = 'parked', next_attempt_at = NULL WHERE event_id = (SELECT id FROM events
         WHERE reference = '${given.of.paid}' AND type = 'payout.successful')`,
@@ -136,7 +136,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "an event that was never to be delivered, where the endpoint wants it",
+    promise: "an event without a delivery to an endpoint that subscribes to it",
     damage: ({ of }) => [
       "UPDATE webhook_endpoints SET updated_at = updated_at - interval '2 hours'",
       `DELETE FROM deliveries WHERE event_id = (SELECT id FROM events WHERE reference = '${of.paid}' AND type = 'payout.successful')`
@@ -148,7 +148,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "deliveries that were put off for ever",
+    promise: "deliveries that were postponed for ever",
     damage: ({ of }) => [
       `UPDATE deliveries d SET status = 'due', next_attempt_at = CASE e.reference WHEN '${of.paid}' THEN 'infinity' ELSE now() END,
         lease_until = CASE e.reference WHEN '${of.failed}' THEN 'infinity'::timestamptz END
@@ -162,7 +162,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "stored answers that were altered, exchanged, or made of a refusal",
+    promise: "stored answers that were altered, swapped, or made from a refusal",
     damage: () => [
       "UPDATE idempotency_keys SET answer_body = convert_to(replace(convert_from(answer_body, 'UTF8'), 'pending', 'failed'), 'UTF8') WHERE key = 'paid'",
       "UPDATE idempotency_keys SET answer_status = 200 WHERE key = 'collected'",
@@ -180,7 +180,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "a recipient that is kept although the payout is closed",
+    promise: "a recipient that is still stored although the payout is closed",
     damage: (given) => [
       change(given, "paid", "sealed_destination = 'sealed'"),
       change(given, "failed", `beneficiary = '{"accountName":"Jane Doe"}'`)
@@ -191,7 +191,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "windows that were set to zero, and one that is gone; what was removed with its time is not missed",
+    promise: "limit windows that were set to zero, and a missing one, but none that was removed when due",
     damage: () => [
       "UPDATE counters SET used = 0 WHERE name = 'payout:hour'",
       "DELETE FROM counters WHERE name = 'payout:day'",
@@ -210,7 +210,7 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "one transaction of the provider that is two of ours",
+    promise: "two records with the same transaction of a provider",
     damage: (given) => [
       change(
         given,
@@ -225,10 +225,7 @@ const planted: ReadonlyArray<Planted> = [
   }
 ]
 
-layer(DamagedLedger.layer, { excludeTestServices: true })(
-  "ledger verify finds, of what is planted in requests and events",
-  (it) => {
-    for (const { damage, found, promise } of planted)
-      it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))
-  }
-)
+layer(DamagedLedger.layer, { excludeTestServices: true })("ledger verify, after damage to requests or events, finds", (it) => {
+  for (const { damage, found, promise } of planted)
+    it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))
+})

@@ -21,7 +21,7 @@ const limited = Effect.fnUntraced(function* (limit: Partial<VelocityLimit>, floa
 
 // 64 at once may wait for a slow machine: that is no provider that says nothing.
 layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "5000" }), { excludeTestServices: true })("limits, over real HTTP", (it) => {
-  it.effect("lets exactly as many payouts through as the hour allows, of 64 at once", () =>
+  it.effect("lets exactly as many payouts through as the hourly limit, of 64 at once", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* limited({ count: 20 })
@@ -45,7 +45,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "5000" }), { excludeTestServices: true 
     })
   )
 
-  it.effect("counts one recipient by itself, and releases the key of a refused payout", () =>
+  it.effect("counts each recipient separately, and releases the key of a refused payout", () =>
     Effect.gen(function* () {
       const tenant = yield* limited({ window: "destination", count: 1 })
       expect((yield* tenant.post("/v1/payouts", momoPayout("2001"))).status).toBe(201)
@@ -55,7 +55,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "5000" }), { excludeTestServices: true 
     })
   )
 
-  it.effect("gives the count of a failed payout back", () =>
+  it.effect("takes a failed payout out of the count", () =>
     Effect.gen(function* () {
       const tenant = yield* limited({ count: 1 })
       expect(said(yield* tenant.post("/v1/payouts", momoPayout("0001")))).toMatchObject({ code: "payout_rejected_by_provider" })
@@ -64,7 +64,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "5000" }), { excludeTestServices: true 
     })
   )
 
-  it.effect("counts the charges of one payer", () =>
+  it.effect("counts the charges of each payer", () =>
     Effect.gen(function* () {
       const tenant = yield* limited({ direction: "collection", window: "destination", count: 0 })
       expect(said(yield* tenant.post("/v1/collections", momoCharge("2005")))).toMatchObject({
@@ -104,8 +104,8 @@ const denied = Effect.fnUntraced(function* (kind: DenylistKind, value: string) {
   yield* Context.get(gateway.context, Denials).add(kind, Redacted.make(value), "a test", auditEntry())
 })
 
-layer(Stack.layer(), { excludeTestServices: true })("who is refused, over real HTTP", (it) => {
-  it.effect("a blocked destination, however it is written, before any provider is asked", () =>
+layer(Stack.layer(), { excludeTestServices: true })("denied destinations and names, over real HTTP", (it) => {
+  it.effect("a blocked destination is refused however it is written, before any provider is called", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -120,7 +120,7 @@ layer(Stack.layer(), { excludeTestServices: true })("who is refused, over real H
     })
   )
 
-  it.effect("a screened name in any order, case and accent, and a screened number on either side", () =>
+  it.effect("a screened name is refused in any order, case and accent, and a screened number on either side", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)

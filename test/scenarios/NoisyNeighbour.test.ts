@@ -11,8 +11,8 @@ const numbers = (ending: string, first: number) =>
 
 const unheard = Array.from({ length: FAILURES }, () => ({ code: "provider_unavailable" }))
 
-layer(Stack.layer(settings), { excludeTestServices: true })("a tenant for whose numbers the provider fails", (it) => {
-  it.effect("has its own payouts held back, and no neighbour's", () =>
+layer(Stack.layer(settings), { excludeTestServices: true })("a tenant whose numbers make the provider fail", (it) => {
+  it.effect("has only its own payouts held back, and no other tenant's", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const [noisy, neighbour] = [yield* tenantOn(gateway, 1_000_000n), yield* tenantOn(gateway)]
@@ -27,7 +27,7 @@ layer(Stack.layer(settings), { excludeTestServices: true })("a tenant for whose 
     })
   )
 
-  it.effect("has its own charges held back, and no neighbour's", () =>
+  it.effect("has only its own charges held back, and no other tenant's", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const [noisy, neighbour] = [yield* tenantOn(gateway, 0n), yield* tenantOn(gateway, 0n)]
@@ -38,7 +38,7 @@ layer(Stack.layer(settings), { excludeTestServices: true })("a tenant for whose 
     })
   )
 
-  it.effect("has its own questions for account names held back, and no neighbour's", () =>
+  it.effect("has only its own account look-ups held back, and no other tenant's", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const [noisy, neighbour] = [yield* tenantOn(gateway, 0n), yield* tenantOn(gateway, 0n)]

@@ -23,7 +23,7 @@ const operatorOf = (database: Redacted.Redacted, key = Redacted.value(masterKey)
   })
 
 describe("an operator's change", () => {
-  it.live("a freeze and a denied capability hold on every node for what comes next, and open work still settles", () =>
+  it.live("of a freeze or a capability applies on every node to what comes next, while open work still settles", () =>
     Effect.gen(function* () {
       const { database, gateway, simulator } = yield* givenStack()
       const two = yield* gatewayOn(database, simulator)
@@ -53,7 +53,7 @@ describe("an operator's change", () => {
     })
   )
 
-  it.live("a new master key opens the recipient of a payout that is open", () =>
+  it.live("of the master key still lets an open payout's sealed recipient be read", () =>
     Effect.gen(function* () {
       const stack = yield* Scope.make()
       const { database, gateway } = yield* Scope.provide(givenStack({ RECONCILER_SCHEDULE: "1h" }), stack)

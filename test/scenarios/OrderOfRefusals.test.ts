@@ -163,15 +163,15 @@ layer(Stack.layer({ RATE_LIMIT_MONEY: `1/h:${BURST}` }), { excludeTestServices: 
     ["/v1/collections", collections]
   ] as const
   for (const [target, order] of orders) {
-    it.effect(`of ${target} begins with a request that goes through when nothing is wrong with it`, () =>
+    it.effect(`of ${target} starts from a request that succeeds`, () =>
       Effect.map(send(good(target)), ({ status }) => expect(status).toBe(201))
     )
 
-    it.effect.each(order)(`of ${target} knows $code ($status) by itself`, ({ code, spoil, status }) =>
+    it.effect.each(order)(`of ${target} includes $code ($status) when only that is wrong`, ({ code, spoil, status }) =>
       Effect.map(send(spoil(good(target))), (answer) => expect(said(answer)).toMatchObject({ code, status }))
     )
 
-    it.effect.each(pairsOf(order))(`of ${target} has $name`, ({ first, second }) =>
+    it.effect.each(pairsOf(order))(`of ${target} puts $name`, ({ first, second }) =>
       Effect.map(send(first.spoil(second.spoil(good(target)))), (answer) =>
         expect(said(answer)).toMatchObject({ code: first.code, status: first.status })
       )

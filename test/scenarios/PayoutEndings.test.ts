@@ -95,17 +95,27 @@ const stories: ReadonlyArray<Story> = [
   momo("0015", "a returned payout gives the principal back, not the fee", accepted, cameBack),
   momo("0016", "an unknown account returns the float", rejected("invalid_destination"), failed("invalid_destination")),
   momo("0017", "a temporary failure keeps the float reserved", unheard("provider_unavailable"), held),
-  { promise: "bank 1234: pays", body: bankPayout("1234"), answer: accepted, ...paid(5_400) },
-  { promise: "bank 0002: fails later", body: bankPayout("0002"), answer: accepted, ...failed("provider_rejected") },
-  { promise: "bank 0003: is found", body: bankPayout("0003"), answer: unheard("provider_timeout"), ...paid(5_400) },
-  { promise: "wallet 1234: pays", body: walletPayout("1234"), answer: accepted, ...paid(500) },
+  { promise: "bank 1234: the payout succeeds", body: bankPayout("1234"), answer: accepted, ...paid(5_400) },
+  { promise: "bank 0002: the payout fails later", body: bankPayout("0002"), answer: accepted, ...failed("provider_rejected") },
   {
-    promise: "wallet 0001: refused",
+    promise: "bank 0003: the payout is found without an answer",
+    body: bankPayout("0003"),
+    answer: unheard("provider_timeout"),
+    ...paid(5_400)
+  },
+  { promise: "wallet 1234: the payout succeeds", body: walletPayout("1234"), answer: accepted, ...paid(500) },
+  {
+    promise: "wallet 0001: the payout is refused",
     body: walletPayout("0001"),
     answer: rejected("provider_rejected"),
     ...failed("provider_rejected")
   },
-  { promise: "wallet 0005: is found", body: walletPayout("0005"), answer: unheard("provider_unavailable"), ...paid(500) }
+  {
+    promise: "wallet 0005: the payout is found without an answer",
+    body: walletPayout("0005"),
+    answer: unheard("provider_unavailable"),
+    ...paid(500)
+  }
 ]
 
 /** An open payout has been asked for so often before its story ends. */
@@ -117,7 +127,7 @@ const slow = Stack.layer({ PROVIDER_TIMEOUT_MS: "800", RECONCILER_SCHEDULE: "150
 layer(slow, { excludeTestServices: true, concurrent: true })("every ending of a payout", (it) => {
   for (const story of stories) it.effect(story.promise, () => tell(story))
 
-  it.effect("wallet 0016: an owner whom nobody knows is refused before anything is reserved", () =>
+  it.effect("wallet 0016: a wallet with an unknown owner is refused before anything is reserved", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -145,7 +155,7 @@ layer(slow, { excludeTestServices: true, concurrent: true })("every ending of a 
       })
     )
 
-  it.effect("the gateway bears what a provider takes beyond its quote", () =>
+  it.effect("a fee beyond the provider's quote is borne by the gateway", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)

@@ -11,7 +11,7 @@ const refused = (code: string, details: object = {}, status = 422) => ({ status,
 const nowhere = (method: string, country = "UG", currency = "UGX") =>
   refused("corridor_unsupported", { country, currency, direction: "payout", method })
 
-layer(Stack.layer(), { excludeTestServices: true })("what a payout is refused for", (it) => {
+layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a payout", (it) => {
   const short: ReadonlyArray<readonly [promise: string, float: bigint, body: object, details: object]> = [
     [
       "with the cheaper method that fits",
@@ -44,7 +44,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a payout is refused fo
     )
   }
 
-  it.effect("the floor and the top of each method, to the unit", () =>
+  it.effect("the minimum and maximum of each method, to the unit", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       yield* changeCorridor(gateway, { country: "UG", method: "wallet" }, { maximum: minor(50_000n) })
@@ -86,7 +86,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a payout is refused fo
     })
   )
 
-  it.effect("the first refusal in the contract's order, before any provider call", () =>
+  it.effect("are checked in the contract's order, before any provider call", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       yield* changeCorridor(gateway, { country: "KE", method: "momo" }, { maximum: minor(60_000n) })
@@ -125,8 +125,8 @@ layer(Stack.layer(), { excludeTestServices: true })("what a payout is refused fo
   )
 })
 
-layer(Stack.layer(), { excludeTestServices: true })("reading a transaction", (it) => {
-  it.effect("every address of a record answers the same bytes", () =>
+layer(Stack.layer(), { excludeTestServices: true })("the read of a transaction", (it) => {
+  it.effect("answers the same bytes at every URL of a record", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -143,7 +143,7 @@ layer(Stack.layer(), { excludeTestServices: true })("reading a transaction", (it
     })
   )
 
-  it.effect("what is foreign, absent, of the other kind or the other mode is one and the same 404", () =>
+  it.effect("answers the same 404 for a record that is absent, another tenant's, of another kind or of the other mode", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)

@@ -89,7 +89,7 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
     )
   }
 
-  it.effect("withdraws all of UGX 10,000 by momo: the recipient gets 9,000 and nothing is left", () =>
+  it.effect("pays out the whole float of UGX 10,000 by momo: the recipient gets 9,000 and nothing is left", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway, 10_000n)
       const answer = yield* tenant.post(PAYOUTS, momoPayout("1234", deducted))
@@ -100,7 +100,7 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
     })
   )
 
-  it.effect("leaves in the float what a fee's steps make unreachable", () =>
+  it.effect("leaves in the float the rest that a stepwise fee makes unreachable", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway, 10_101n, { currency: "KES" })
       const destination = { type: "bank", country: "KE", bank_code: "68", account_number: "0190001234", account_name: "Jane Doe" }
@@ -111,7 +111,7 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
     })
   )
 
-  it.effect("pays across a border: a fixed source, or a fixed destination", () =>
+  it.effect("pays in another currency with a fixed source or a fixed destination amount", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       yield* changeCorridor(gateway, { country: "GH", method: "momo" }, { destinationCurrencies: ["GHS", "KES"] })
@@ -136,7 +136,7 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
     })
   )
 
-  it.effect("names a network as the corridor lists it, and refuses one that it does not list", () =>
+  it.effect("names the network as the corridor does, and refuses one that the corridor does not list", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -155,7 +155,7 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
     })
   )
 
-  it.effect("keeps the modes apart, and test mode under its ceiling", () =>
+  it.effect("keeps live and test mode apart, and test mode under its ceiling", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const live = yield* tenantOn(gateway)

@@ -53,7 +53,7 @@ layer(Stack.layer(settings, { beside: [mtn] }), { excludeTestServices: true, tim
   "a gateway under pressure",
   (it) => {
     it.effect(
-      "works on as many requests as it has places for and sheds the rest, for which nothing is claimed",
+      "works on as many requests as configured and refuses the others before their keys are claimed",
       () =>
         Effect.gen(function* () {
           const { gateway } = yield* Stack
@@ -104,7 +104,7 @@ layer(Stack.layer(settings, { beside: [mtn] }), { excludeTestServices: true, tim
     )
 
     it.effect(
-      "that waits for one slow provider reads, collects through another and reconciles as if nothing were",
+      "that waits for a slow provider still reads, collects through another one and reconciles",
       () =>
         Effect.gen(function* () {
           const { gateway } = yield* Stack
@@ -137,7 +137,7 @@ layer(Stack.layer(settings, { beside: [mtn] }), { excludeTestServices: true, tim
     )
 
     it.effect(
-      "one of whose tenants' rows is held answers every other tenant, and ends what waits after a lock timeout",
+      "answers every other tenant while one tenant's row is locked, and ends the waiting requests after a lock timeout",
       () =>
         Effect.gen(function* () {
           const { database, gateway } = yield* Stack

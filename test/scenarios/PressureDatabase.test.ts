@@ -24,7 +24,7 @@ const given = Effect.gen(function* () {
 
 describe("a gateway whose database", () => {
   it.live(
-    "hangs sheds what it cannot check before anything is begun, says that it is not ready, and goes on by itself",
+    "hangs refuses requests before anything begins, says that it is not ready, and recovers by itself",
     () =>
       Effect.gen(function* () {
         const { clear, line, ready, tenant } = yield* given

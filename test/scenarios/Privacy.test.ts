@@ -184,7 +184,7 @@ const everything = Effect.fnUntraced(function* (gateway: Gateway) {
 })
 
 it.live(
-  "no number, name, pin or secret is in any table, log, span, metric, answer, event or raw view, nor in what a broken process says",
+  "no number, name, pin or secret is in any table, log, span, metric, response, event or raw view, nor in the output of a crashing process",
   () =>
     Effect.gen(function* () {
       const { chunks, endpoint } = yield* collector

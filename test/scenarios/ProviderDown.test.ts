@@ -12,7 +12,7 @@ const setDown = (simulator: Running, down: boolean) =>
   Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down }))
 
 describe("a provider that refuses connections", () => {
-  it.live("before the quote: nothing is reserved, and the same key works when it is back", () =>
+  it.live("before the quote: reserves nothing, and the same key works when the provider is back", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* givenStack()
       const tenant = yield* tenantOn(gateway)
@@ -27,49 +27,51 @@ describe("a provider that refuses connections", () => {
     })
   )
 
-  it.live("after the quote: what was never sent fails at once, its float returned, and its key says so for ever", () =>
-    Effect.gen(function* () {
-      const { gateway, simulator } = yield* givenStack()
-      const tenant = yield* tenantOn(gateway)
-      const webhooks = yield* webhooksOf(gateway, tenant, events)
-      // Between the quote and the payout the banks' names are read: that answer never comes, and meanwhile the provider goes down.
-      yield* Effect.promise(() =>
-        simulator.control("POST", "/next", { provider: "eversend", operation: "banks", ending: "0003" })
-      )
-      const asking = yield* Effect.forkScoped(tenant.post(PAYOUTS, bankPayout("1234"), "down"))
-      yield* eventually(callsOf(simulator), (calls) => calls.includes("GET /v1/payouts/banks/UG"))
-      expect(yield* tenant.float).toMatchObject({ available_minor: 84_600, reserved_minor: 15_400 })
-      yield* setDown(simulator, true)
+  it.live(
+    "after the quote: a payout that was never sent fails at once, its float is returned, and its key keeps that answer",
+    () =>
+      Effect.gen(function* () {
+        const { gateway, simulator } = yield* givenStack()
+        const tenant = yield* tenantOn(gateway)
+        const webhooks = yield* webhooksOf(gateway, tenant, events)
+        // Between the quote and the payout the banks' names are read: that answer never comes, and meanwhile the provider goes down.
+        yield* Effect.promise(() =>
+          simulator.control("POST", "/next", { provider: "eversend", operation: "banks", ending: "0003" })
+        )
+        const asking = yield* Effect.forkScoped(tenant.post(PAYOUTS, bankPayout("1234"), "down"))
+        yield* eventually(callsOf(simulator), (calls) => calls.includes("GET /v1/payouts/banks/UG"))
+        expect(yield* tenant.float).toMatchObject({ available_minor: 84_600, reserved_minor: 15_400 })
+        yield* setDown(simulator, true)
 
-      const answer = yield* Fiber.join(asking)
-      const reference = referenceOf(answer)
-      expect(reference).not.toBe("")
-      expect(said(answer)).toStrictEqual({
-        status: 503,
-        code: "provider_unavailable",
-        class: "ambiguous",
-        details: { reference }
-      })
-      expect(yield* tenant.get(`${PAYOUTS}/${reference}`)).toMatchObject({
-        body: { data: { status: "failed", failure: { code: "unknown" }, fees_minor: 0 } }
-      })
-      expect(yield* tenant.float).toMatchObject({ available_minor: 100_000, reserved_minor: 0, paid_out_minor: 0 })
-      const details = { reference, failure_code: "unknown" }
-      const refusal = { status: 422, code: "payout_rejected_by_provider", class: "terminal", details }
-      expect(said(yield* tenant.post(PAYOUTS, bankPayout("1234"), "down"))).toStrictEqual(refusal)
+        const answer = yield* Fiber.join(asking)
+        const reference = referenceOf(answer)
+        expect(reference).not.toBe("")
+        expect(said(answer)).toStrictEqual({
+          status: 503,
+          code: "provider_unavailable",
+          class: "ambiguous",
+          details: { reference }
+        })
+        expect(yield* tenant.get(`${PAYOUTS}/${reference}`)).toMatchObject({
+          body: { data: { status: "failed", failure: { code: "unknown" }, fees_minor: 0 } }
+        })
+        expect(yield* tenant.float).toMatchObject({ available_minor: 100_000, reserved_minor: 0, paid_out_minor: 0 })
+        const details = { reference, failure_code: "unknown" }
+        const refusal = { status: 422, code: "payout_rejected_by_provider", class: "terminal", details }
+        expect(said(yield* tenant.post(PAYOUTS, bankPayout("1234"), "down"))).toStrictEqual(refusal)
 
-      yield* setDown(simulator, false)
-      expect(said(yield* tenant.post(PAYOUTS, bankPayout("1234"), "down"))).toStrictEqual(refusal)
-      expect(yield* executionsOf(simulator, reference)).toStrictEqual([])
-      const next = yield* tenant.post(PAYOUTS, bankPayout("1234"), "up")
-      expect(next.status).toBe(201)
-      yield* tenant.until(`${PAYOUTS}/${referenceOf(next)}`, ({ status }) => status === "successful")
-      expect(yield* webhooks.types(4)).toStrictEqual(["payout.pending", "payout.failed", "payout.pending", "payout.successful"])
-      expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
-    })
+        yield* setDown(simulator, false)
+        expect(said(yield* tenant.post(PAYOUTS, bankPayout("1234"), "down"))).toStrictEqual(refusal)
+        expect(yield* executionsOf(simulator, reference)).toStrictEqual([])
+        const next = yield* tenant.post(PAYOUTS, bankPayout("1234"), "up")
+        expect(next.status).toBe(201)
+        yield* tenant.until(`${PAYOUTS}/${referenceOf(next)}`, ({ status }) => status === "successful")
+        expect(yield* webhooks.types(4)).toStrictEqual(["payout.pending", "payout.failed", "payout.pending", "payout.successful"])
+        expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+      })
   )
 
-  it.live("a charge that was never sent fails at once", () =>
+  it.live("for a charge: the charge was never sent and fails at once", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* givenStack()
       const tenant = yield* tenantOn(gateway, 0n)

@@ -10,7 +10,7 @@ const account = { country: "UG", bank_code: "01", account_number: "903000121234"
 const A_MINUTE = 30
 
 layer(Stack.layer({ RATE_LIMIT_MONEY: "1/h:2" }), { excludeTestServices: true })("too many requests", (it) => {
-  it.effect("of one key for account names are 429, and another key of the tenant goes on", () =>
+  it.effect("for account names beyond the rate of a key are 429, while another key of the tenant still works", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -25,7 +25,7 @@ layer(Stack.layer({ RATE_LIMIT_MONEY: "1/h:2" }), { excludeTestServices: true })
     })
   )
 
-  it.effect("that move money are 429 as the settings say, keep nothing, and leave reads alone", () =>
+  it.effect("that move money beyond the configured rate are 429 and store nothing, while reads still work", () =>
     Effect.gen(function* () {
       const tenant = yield* tenantOn((yield* Stack).gateway)
       const statuses = yield* Effect.forEach(["/v1/payouts", "/v1/collections", "/v1/fx/exchange"], (target) =>
@@ -40,7 +40,7 @@ layer(Stack.layer({ RATE_LIMIT_MONEY: "1/h:2" }), { excludeTestServices: true })
 })
 
 layer(Stack.layer({ RATE_LIMIT_REFUSALS: "1/h:3" }), { excludeTestServices: true })("refusals of one tenant", (it) => {
-  it.effect("are kept up to a bound; beyond it a key is free again, and what is not refused goes on", () =>
+  it.effect("are stored up to a bound; beyond it the key stays free, and requests that are not refused still work", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const sql = Context.get(gateway.context, SqlClient.SqlClient)

@@ -22,7 +22,7 @@ const given = Effect.gen(function* () {
 })
 
 layer(Stack.layer(), { excludeTestServices: true })("the raw view", (it) => {
-  it.effect("shows an admin key the masked money call of any tenant, and leaves one audit row", () =>
+  it.effect("shows an admin key the masked provider call of any tenant, and writes one audit row", () =>
     Effect.gen(function* () {
       const { admin, operator, raw, rows, tenant } = yield* given
       const reference = referenceOf(yield* tenant.post("/v1/payouts", bankPayout("5678")))
@@ -50,7 +50,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the raw view", (it) => {
     })
   )
 
-  it.effect("is refused to a tenant's key before anything else is looked at", () =>
+  it.effect("is refused to a tenant's key before anything else is checked", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given
       const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
@@ -61,7 +61,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the raw view", (it) => {
     })
   )
 
-  it.effect("needs one reason, an existing record of the key's mode, and knows no other view", () =>
+  it.effect("needs one reason and an existing record of the key's mode, and refuses any other view", () =>
     Effect.gen(function* () {
       const { admin, gateway, operator, raw, rows, tenant } = yield* given
       const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))

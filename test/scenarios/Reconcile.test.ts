@@ -31,7 +31,7 @@ const reconcile = Effect.fnUntraced(function* (...options: ReadonlyArray<string>
 
 // Nobody asks for what is open, so that what differs goes on differing.
 layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("reconcile PROVIDER", (it) => {
-  it.effect("finds no difference where both accounts say the same, and each kind of difference that was planted", () =>
+  it.effect("finds no difference between equal accounts, and every kind of planted difference", () =>
     Effect.gen(function* () {
       const { gateway: own, simulator } = yield* Stack
       const tenant = yield* tenantOn(own, 200_000n)
@@ -80,7 +80,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     })
   )
 
-  it.effect("compares one day, and has nothing to say of another", () =>
+  it.effect("compares one day, and nothing of another", () =>
     Effect.gen(function* () {
       const { code, report } = yield* reconcile("eversend", "--day", "2026-01-31")
       expect([code, report]).toEqual([
@@ -97,20 +97,18 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     })
   )
 
-  it.effect(
-    "refuses a provider that it does not know, one without an account, a day that no month has, and a statement that is not to be had",
-    () =>
-      Effect.gen(function* () {
-        const { simulator } = yield* Stack
-        expect(yield* reconcile("nobody")).toMatchObject({
-          code: 1,
-          errors: expect.stringMatching(/^there is no provider nobody: it is one of eversend/)
-        })
-        expect(yield* reconcile("eversend", "--day", "2026-02-30")).toMatchObject({ code: 2, output: "" })
-        yield* Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down: true }))
-        const down = yield* reconcile("eversend")
-        yield* Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down: false }))
-        expect(down).toMatchObject({ code: 1, errors: "the statement of eversend (live) cannot be read: try again" })
+  it.effect("refuses an unknown provider, one without an account, an impossible date, and a statement that cannot be had", () =>
+    Effect.gen(function* () {
+      const { simulator } = yield* Stack
+      expect(yield* reconcile("nobody")).toMatchObject({
+        code: 1,
+        errors: expect.stringMatching(/^there is no provider nobody: it is one of eversend/)
       })
+      expect(yield* reconcile("eversend", "--day", "2026-02-30")).toMatchObject({ code: 2, output: "" })
+      yield* Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down: true }))
+      const down = yield* reconcile("eversend")
+      yield* Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down: false }))
+      expect(down).toMatchObject({ code: 1, errors: "the statement of eversend (live) cannot be read: try again" })
+    })
   )
 })

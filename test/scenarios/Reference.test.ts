@@ -34,7 +34,7 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     })
   )
 
-  it.effect("lists no banks for a country that has none, and refuses what is no country", () =>
+  it.effect("lists no banks for a country that has none, and refuses a code that is no country", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -57,7 +57,7 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     })
   )
 
-  it.effect("tells the countries in which payouts are delivered, with the currencies and methods of each", () =>
+  it.effect("lists the countries in which payouts are delivered, with the currencies and methods of each", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
@@ -81,7 +81,7 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     })
   )
 
-  it.effect("tells the shared pool in minor units of each currency to those who may see it", () =>
+  it.effect("shows the shared pool in minor units of each currency to tenants with the capability", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { capabilities: ["balances"] })
@@ -99,7 +99,7 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     })
   )
 
-  it.effect("needs its own grant for each, and no provider is asked without one", () =>
+  it.effect("needs a capability for each, and no provider is called without it", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const noReference = yield* tenantOn(gateway, 0n, { capabilities: without("reference_data") })
@@ -113,7 +113,7 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     })
   )
 
-  it.effect("works for a frozen tenant, whose money alone stands still", () =>
+  it.effect("works for a frozen tenant", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { status: "frozen" })
@@ -122,7 +122,7 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     })
   )
 
-  it.effect("a provider that cannot be read is provider_error; what the gateway itself knows is answered all the same", () =>
+  it.effect("answers provider_error when the provider cannot be read, and still answers what the gateway itself knows", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { capabilities: Capability.literals })
@@ -141,7 +141,7 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     ["countries", COUNTRIES],
     ["wallets", "/v1/balances"]
   ] as const)
-    it.effect(`a failed answer about ${operation} is provider_error, and the next one is good`, () =>
+    it.effect(`answers provider_error after a failed call for ${operation}, and does not keep the failure`, () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         const tenant = yield* tenantOn(gateway, 0n, { capabilities: Capability.literals })

@@ -44,7 +44,7 @@ const given = Effect.gen(function* () {
 })
 
 layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("reviews", (it) => {
-  it.effect("a payout that nobody can settle is listed, and resolved once, as delivered or not", () =>
+  it.effect("a payout of unknown outcome is listed, and resolved once, as delivered or not", () =>
     Effect.gen(function* () {
       const { gateway, resolve, run, tell } = yield* given
       const tenant = yield* tenantOn(gateway, 100_000n)
@@ -107,7 +107,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     })
   )
 
-  it.effect("a late success is corrected against the float, and what it cannot cover blocks payouts until it is covered", () =>
+  it.effect("a late success is corrected against the float; what the float cannot cover blocks payouts until it is covered", () =>
     Effect.gen(function* () {
       const { gateway, resolve, run, tell } = yield* given
       const tenant = yield* tenantOn(gateway, 12_000n)
@@ -135,7 +135,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     })
   )
 
-  it.effect("a reversed collection is debited once, and later collections cover what is owed", () =>
+  it.effect("a reversed collection is debited once, and later collections cover the receivable", () =>
     Effect.gen(function* () {
       const { gateway, resolve, tell } = yield* given
       const tenant = yield* tenantOn(gateway, 0n)
@@ -165,7 +165,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     })
   )
 
-  it.effect("an exchange that was taken back is undone in both currencies", () =>
+  it.effect("an exchange that the provider took back is undone in both currencies", () =>
     Effect.gen(function* () {
       const { gateway, resolve, tell } = yield* given
       const tenant = yield* tenantOn(gateway, 100_000n)

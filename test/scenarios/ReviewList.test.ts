@@ -35,8 +35,8 @@ const given = Effect.gen(function* () {
   return { contradicted, run, sql: Context.get(gateway.context, SqlClient.SqlClient), tenant }
 })
 
-layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("the list of what needs a person", (it) => {
-  it.effect("says why, what was sent and answered, and which commands end it; who read that is audited", () =>
+layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("the list of reviews", (it) => {
+  it.effect("shows the reason, what was sent and answered, and the commands that end the case; reading it is audited", () =>
     Effect.gen(function* () {
       const { contradicted, run, sql, tenant } = yield* given
       const reference = yield* contradicted
@@ -76,7 +76,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     })
   )
 
-  it.effect("goes on past a record that cannot be read", () =>
+  it.effect("lists the other cases when one record cannot be read", () =>
     Effect.gen(function* () {
       const { contradicted, run, sql } = yield* given
       const [broken, whole] = [yield* contradicted, yield* contradicted]

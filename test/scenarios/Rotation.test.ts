@@ -34,8 +34,8 @@ const given = Effect.gen(function* () {
   return { database, renewed, rotate, simulator }
 })
 
-describe("changing the master key", () => {
-  it.live("is refused while gateways are connected, which are named, and done once they have stopped", () =>
+describe("a change of the master key", () => {
+  it.live("is refused while gateways are connected, names them, and works once they have stopped", () =>
     Effect.gen(function* () {
       const { database, rotate, simulator } = yield* given
       const scope = yield* Scope.make()
@@ -53,7 +53,7 @@ describe("changing the master key", () => {
     })
   )
 
-  it.live("lets no gateway start meanwhile", () =>
+  it.live("lets no gateway start while it runs", () =>
     Effect.gen(function* () {
       const { database, simulator } = yield* given
       const sql = Context.get(yield* Layer.build(Layer.fresh(Database.layer({ url: database }))), SqlClient.SqlClient)
@@ -67,7 +67,7 @@ describe("changing the master key", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is kept off by a gateway whose session was cut as soon as it has another one, and meanwhile it is not ready", () =>
+  it.live("is refused again as soon as a gateway whose session was cut has a new one; until then that gateway is not ready", () =>
     Effect.gen(function* () {
       const { database, rotate, simulator } = yield* given
       const port = yield* freePort
@@ -82,7 +82,7 @@ describe("changing the master key", () => {
     })
   )
 
-  it.live("leaves a gateway that has the old key not ready, and it says why", () =>
+  it.live("makes a gateway with the old key not ready, and the reason is shown", () =>
     Effect.gen(function* () {
       const { database, renewed, simulator } = yield* given
       const port = yield* freePort

@@ -17,7 +17,7 @@ const pin = (provider: Tenant["pinned"]) => Effect.flatMap(Tenants, (tenants) =>
 const usedBy = Effect.map(records, (all) => all.map(({ transaction }) => transaction.provider))
 
 describe("a tenant's route", () => {
-  it.effect("is its own provider alone where the corridor has it, and the corridor's own order elsewhere", () =>
+  it.effect("is the pinned provider alone where the corridor has it, and the corridor's order elsewhere", () =>
     Effect.gen(function* () {
       const providers = [fakeProvider("alpha"), fakeProvider("beta")]
       const { node } = yield* routedTo(providers)
@@ -46,7 +46,7 @@ describe("a tenant's route", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("leads nowhere else while the pinned provider is down: nothing is reserved", () =>
+  it.effect("leads to no other provider while the pinned one is down, and nothing is reserved", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha", { down: true }), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, beta])
@@ -59,7 +59,7 @@ describe("a tenant's route", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("does not exist where no provider of the corridor is able: refused before anybody is asked", () =>
+  it.effect("does not exist where no provider of the corridor can serve it, which is refused before any call", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", {}, ["payouts", "collections"])
       const { node } = yield* routedTo([alpha])
@@ -74,7 +74,7 @@ describe("a tenant's route", () => {
 
 describe("a payout's price", () => {
   it.effect(
-    "is asked of the next provider where one cannot be read or does not quote such payouts, and is sent by whom it came from",
+    "is asked of the next provider where one fails or does not quote such payouts, and the one that quoted also sends",
     () =>
       Effect.gen(function* () {
         const providers = [
@@ -93,7 +93,7 @@ describe("a payout's price", () => {
   )
 
   for (const refusesQuotes of ["amount", "party"] as const)
-    it.effect(`is refused for good by whoever is asked first and refuses the ${refusesQuotes}`, () =>
+    it.effect(`is refused as terminal when the first provider that answers refuses the ${refusesQuotes}`, () =>
       Effect.gen(function* () {
         const beta = fakeProvider("beta")
         const { node } = yield* routedTo([fakeProvider("alpha", { refusesQuotes }), beta])
@@ -102,7 +102,7 @@ describe("a payout's price", () => {
       }).pipe(Effect.scoped)
     )
 
-  it.effect("may come later where somebody could not be read, whatever the others refuse", () =>
+  it.effect("is retriable when a provider could not be read, whatever the others refuse", () =>
     Effect.gen(function* () {
       const down = fakeProvider("down", { down: true })
       const unwilling = fakeProvider("unwilling", { refusesQuotes: "other" })
@@ -113,7 +113,7 @@ describe("a payout's price", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("of a bank payout is not asked of another provider whose bank of that code knows somebody else", () =>
+  it.effect("of a bank payout is not asked of another provider at which the bank code means another bank", () =>
     Effect.gen(function* () {
       const [down, beta] = [fakeProvider("down", { down: true }), fakeProvider("beta", { holder: "John Roe" })]
       const { node } = yield* routedTo([down, beta])
@@ -127,8 +127,8 @@ describe("a payout's price", () => {
   )
 })
 
-describe("what a tenant is shown", () => {
-  it.effect("names the first provider that it is routed to and that can, in corridors and capabilities", () =>
+describe("the provider that a tenant is shown", () => {
+  it.effect("is the first one of its route that supports the operation, in corridors and capabilities", () =>
     Effect.gen(function* () {
       const providers = [
         fakeProvider("alpha", {}, ["collections", "reference"]),

@@ -38,7 +38,7 @@ const textsIn = Effect.gen(function* () {
 
 layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "2000" }), { excludeTestServices: true })("codes that are texted to payers", (it) => {
   it.effect(
-    "are as many an hour as the tenant may have, of 16 at once, by hand and by charge alike, and the next says when",
+    "are as many an hour as the tenant's limit, of 16 at once, by request and by charge alike; the next says when to try again",
     () =>
       Effect.gen(function* () {
         const { tenant } = yield* given({ count: 6 })
@@ -57,7 +57,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "2000" }), { excludeTestServices: true 
       })
   )
 
-  it.effect("are as many a day as the tenant may have, and each mode has its own", () =>
+  it.effect("are as many a day as the tenant's limit, separately for each mode", () =>
     Effect.gen(function* () {
       const { gateway, tenant } = yield* given({ window: "day", count: 1 })
       const test = yield* keyOn(gateway, tenant.appId, "test")
@@ -67,7 +67,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "2000" }), { excludeTestServices: true 
     })
   )
 
-  it.effect("are sixty an hour in test mode where nothing else is set", () =>
+  it.effect("are at most sixty an hour in test mode by default", () =>
     Effect.gen(function* () {
       const { gateway, tenant } = yield* given()
       const test = yield* keyOn(gateway, tenant.appId, "test")
@@ -81,7 +81,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "2000" }), { excludeTestServices: true 
     })
   )
 
-  it.effect("are three in ten minutes for one number of a tenant, whatever they are for and in both modes together", () =>
+  it.effect("are at most three in ten minutes for one number of a tenant, in both modes together", () =>
     Effect.gen(function* () {
       const { gateway, tenant } = yield* given()
       const test = yield* keyOn(gateway, tenant.appId, "test")
@@ -98,7 +98,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "2000" }), { excludeTestServices: true 
     })
   )
 
-  it.effect("count for nobody where one that is refused by a window was counted for its number", () =>
+  it.effect("are not counted for the number when the tenant's limit refuses them", () =>
     Effect.gen(function* () {
       const { gateway, tenant } = yield* given({ count: 0 })
       for (let time = 0; time < 4; time++) expect(said(yield* byHand(tenant, "2301"))).toStrictEqual(limited("code"))
@@ -108,7 +108,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "2000" }), { excludeTestServices: true 
     })
   )
 
-  it.effect("count where the provider said nothing, because they may have arrived, and not where it refused", () =>
+  it.effect("count where the provider did not answer, because they may have arrived, and not where it refused", () =>
     Effect.gen(function* () {
       const { simulator } = yield* Stack
       const { tenant } = yield* given({ count: 2 })
@@ -130,44 +130,42 @@ layer(Stack.layer(), { excludeTestServices: true })("a code", (it) => {
     return (yield* callsOf(simulator)).filter((call) => call === "POST /v1/collections/momo").length
   })
 
-  it.effect(
-    "of another tenant, of the other mode or of another number is a wrong code, and the provider hears nothing of it",
-    () =>
-      Effect.gen(function* () {
-        const { gateway, tenant } = yield* given()
-        const test = yield* keyOn(gateway, tenant.appId, "test")
-        const stranger = yield* tenantOn(gateway, 0n)
-        const foreign = [
-          yield* byHand(stranger, "2501"),
-          yield* byHand(test, "2501"),
-          yield* byHand(tenant, "2502"),
-          // Nobody's.
-          undefined
-        ]
-        const { pinId, reference } = yield* waiting(tenant, "2501")
-        const before = yield* chargesIn
-        const answers: Array<Answer> = []
-        for (const code of foreign) {
-          const pin_id = code === undefined ? "VE0" : pinIdOf(code)
-          answers.push(yield* authorize(tenant, reference, wrapped(pin_id, RIGHT, "2501")))
-          const created = yield* tenant.post(COLLECTIONS, momoCharge("2501", { otp: { pin_id, pin: RIGHT } }))
-          expect(said(created)).toStrictEqual({
-            status: 422,
-            code: "otp_incorrect",
-            class: "retriable",
-            details: { reference: referenceOf(created), attempts_remaining: 4 }
-          })
-          const again = yield* authorize(tenant, referenceOf(created), wrapped(pin_id, RIGHT, "2501"))
-          expect(said(again)).toMatchObject({ code: "otp_incorrect", details: { attempts_remaining: 4 } })
-        }
-        expect(answers.map(said)).toMatchObject(
-          [4, 3, 2, 1].map((attempts_remaining) => ({ code: "otp_incorrect", details: { reference, attempts_remaining } }))
-        )
-        expect(yield* chargesIn).toBe(before)
-        // The tenant's own is still good.
-        expect(said(yield* authorize(tenant, reference, wrapped(pinId, RIGHT, "2501")))).toStrictEqual({ status: 200 })
-        expect(yield* chargesIn).toBe(before + 1)
-        expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
-      })
+  it.effect("of another tenant, of the other mode or of another number is a wrong code, and the provider is not called", () =>
+    Effect.gen(function* () {
+      const { gateway, tenant } = yield* given()
+      const test = yield* keyOn(gateway, tenant.appId, "test")
+      const stranger = yield* tenantOn(gateway, 0n)
+      const foreign = [
+        yield* byHand(stranger, "2501"),
+        yield* byHand(test, "2501"),
+        yield* byHand(tenant, "2502"),
+        // Nobody's.
+        undefined
+      ]
+      const { pinId, reference } = yield* waiting(tenant, "2501")
+      const before = yield* chargesIn
+      const answers: Array<Answer> = []
+      for (const code of foreign) {
+        const pin_id = code === undefined ? "VE0" : pinIdOf(code)
+        answers.push(yield* authorize(tenant, reference, wrapped(pin_id, RIGHT, "2501")))
+        const created = yield* tenant.post(COLLECTIONS, momoCharge("2501", { otp: { pin_id, pin: RIGHT } }))
+        expect(said(created)).toStrictEqual({
+          status: 422,
+          code: "otp_incorrect",
+          class: "retriable",
+          details: { reference: referenceOf(created), attempts_remaining: 4 }
+        })
+        const again = yield* authorize(tenant, referenceOf(created), wrapped(pin_id, RIGHT, "2501"))
+        expect(said(again)).toMatchObject({ code: "otp_incorrect", details: { attempts_remaining: 4 } })
+      }
+      expect(answers.map(said)).toMatchObject(
+        [4, 3, 2, 1].map((attempts_remaining) => ({ code: "otp_incorrect", details: { reference, attempts_remaining } }))
+      )
+      expect(yield* chargesIn).toBe(before)
+      // The tenant's own is still good.
+      expect(said(yield* authorize(tenant, reference, wrapped(pinId, RIGHT, "2501")))).toStrictEqual({ status: 200 })
+      expect(yield* chargesIn).toBe(before + 1)
+      expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+    })
   )
 })

@@ -17,8 +17,8 @@ const holder = Effect.flatMap(Reference, (reference) => reference.resolve(caller
 const countries = Effect.flatMap(Reference, (reference) => reference.countries(caller))
 const balances = Effect.flatMap(Reference, (reference) => reference.balances(caller))
 
-describe("what is looked up", () => {
-  it.effect("is asked of the first provider of the corridor that has it, and of nobody else when that one is down", () =>
+describe("reads of reference data", () => {
+  it.effect("go to the first provider of the corridor that supports them, and to no other when that one is down", () =>
     Effect.gen(function* () {
       const unable = fakeProvider("unable", {}, ["reference"])
       const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta", { holder: "J. Doe" })]
@@ -34,7 +34,7 @@ describe("what is looked up", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is an answer also where it says that there is no such account: nobody else is asked", () =>
+  it.effect("end with the first provider's answer, also when it says that there is no such account", () =>
     Effect.gen(function* () {
       const beta = fakeProvider("beta")
       const { node } = yield* routedTo([fakeProvider("alpha", { holder: null }), beta])
@@ -43,7 +43,7 @@ describe("what is looked up", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is not supported, once and for all, where no provider has it", () =>
+  it.effect("are refused as terminal where no provider supports them", () =>
     Effect.gen(function* () {
       const { node } = yield* routedTo([fakeProvider("unable", {}, ["reference"])])
       const reads: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }, Reference>> = [
@@ -60,7 +60,7 @@ describe("what is looked up", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is told by all together for countries and pools, by those who can be read, and fails where none can", () =>
+  it.effect("join the answers of all providers that can be read for countries and pools, and fail where none can", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha", { countries: [uganda] })
       const beta = fakeProvider("beta", { countries: [kenya, { ...uganda, name: "UGANDA", methods: ["momo", "bank"] }] })
@@ -84,7 +84,7 @@ describe("what is looked up", () => {
     ["countries", countries, 1],
     ["balances", balances, 1]
   ] as const)
-    it.live(`is one call of ${call} for fifty who wait together for the same, and another one for the next`, () =>
+    it.live(`make one call of ${call} for fifty requests that wait together, and another one for the next`, () =>
       Effect.gen(function* () {
         const gate = yield* Deferred.make<void>()
         const alpha = fakeProvider("alpha", { countries: [uganda], gate: Deferred.await(gate) })

@@ -23,8 +23,8 @@ const given = Effect.gen(function* () {
   return { actions, changes, gateway, log, put, run, sql: Context.get(gateway.context, SqlClient.SqlClient), tenant }
 })
 
-layer(Stack.layer(), { excludeTestServices: true })("what a tenant changes itself", (it) => {
-  it.effect("is in a stream of its own, and adds no row to the operators' log", () =>
+layer(Stack.layer(), { excludeTestServices: true })("the changes that a tenant makes itself", (it) => {
+  it.effect("are in a log of their own, and add no row to the operators' audit log", () =>
     Effect.gen(function* () {
       const { actions, gateway, log, put, run, tenant } = yield* given
       const before = yield* log.head
@@ -58,7 +58,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a tenant changes itsel
     })
   )
 
-  it.effect("is written down only where it changes something", () =>
+  it.effect("are written down only where something changed", () =>
     Effect.gen(function* () {
       const { actions, put, sql, tenant } = yield* given
       yield* put("http://127.0.0.1:9/one")
@@ -74,7 +74,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a tenant changes itsel
     })
   )
 
-  it.effect("pushes out no purge and no endpoint's address, however often something else is changed", () =>
+  it.effect("keep purges and endpoint addresses in the log, however many other changes follow", () =>
     Effect.gen(function* () {
       const { put, sql, tenant } = yield* given
       const many = (action: string, from: number) =>
@@ -98,7 +98,7 @@ layer(Stack.layer(), { excludeTestServices: true })("what a tenant changes itsel
     })
   )
 
-  it.effect("is kept in a bounded number of rows, and for a bounded time", () =>
+  it.effect("are kept in a bounded number of rows, for a bounded time", () =>
     Effect.gen(function* () {
       const { changes, sql, tenant } = yield* given
       const record = (at: number) =>

@@ -30,7 +30,7 @@ const receiverProcess = Effect.acquireRelease(
 )
 
 it.live(
-  "one payout is one story: its request, and everything later linked to the span that began it; what is open goes to the collector, too",
+  "one payout's later traces are linked to the span of its request, and gauges of open work are exported, too",
   () =>
     Effect.gen(function* () {
       const { endpoint, received } = yield* receiverProcess

@@ -18,7 +18,7 @@ const givenNodes = Effect.gen(function* () {
 })
 
 describe("two nodes on one database", () => {
-  it.live("a nonce spent on one is refused by the other", () =>
+  it.live("refuse a nonce that the other has seen", () =>
     Effect.gen(function* () {
       const { one, tenantWith, two } = yield* givenNodes
       const { key, onOne, onTwo } = yield* tenantWith(0n)
@@ -35,7 +35,7 @@ describe("two nodes on one database", () => {
     })
   )
 
-  it.live("sixty-four payouts at once on float for twenty: exactly twenty are sent, once each", () =>
+  it.live("send exactly twenty of sixty-four payouts at once on a float for twenty, once each", () =>
     Effect.gen(function* () {
       const { one, simulator, tenantWith } = yield* givenNodes
       const { onOne, onTwo } = yield* tenantWith(20n * 11_000n)
@@ -57,7 +57,7 @@ describe("two nodes on one database", () => {
     })
   )
 
-  it.live("one key at both nodes at once is one payout, and either node repeats its answer", () =>
+  it.live("make one payout of one key at both at once, and both repeat its answer", () =>
     Effect.gen(function* () {
       const { simulator, tenantWith } = yield* givenNodes
       const { onOne, onTwo } = yield* tenantWith(100_000n)
@@ -75,7 +75,7 @@ describe("two nodes on one database", () => {
     })
   )
 
-  it.live("a callback at one node settles the other's payout, and the tenant is told once", () =>
+  it.live("settle each other's payouts by callbacks, and send the webhook once", () =>
     Effect.gen(function* () {
       const { one, simulator, tenantWith } = yield* givenNodes
       const tenant = yield* tenantWith(100_000n)

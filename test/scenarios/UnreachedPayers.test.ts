@@ -14,8 +14,8 @@ const elsewhere = (one: FakeProvider): FakeProvider => ({
   }
 })
 
-describe("a payer whom a provider does not reach", () => {
-  it.effect("is charged by the next that does, without a word to the first", () =>
+describe("a payer on a network that a provider does not reach", () => {
+  it.effect("is charged by the next provider that reaches it, without a call to the first", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
       const { node } = yield* routedTo([elsewhere(alpha), beta])
@@ -27,7 +27,7 @@ describe("a payer whom a provider does not reach", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is never handed on to one that does not either", () =>
+  it.effect("is never passed on to a provider that does not reach it either", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha", { sending: "never left" }), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, elsewhere(beta)])
@@ -36,7 +36,7 @@ describe("a payer whom a provider does not reach", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("has no route where nobody does: nothing is recorded", () =>
+  it.effect("has no route where no provider reaches it, and nothing is recorded", () =>
     Effect.gen(function* () {
       const alpha = fakeProvider("alpha")
       const { node } = yield* routedTo([elsewhere(alpha)])

@@ -123,7 +123,7 @@ describe("a tenant's deliveries", () => {
       })
     )
 
-    it.effect("go out again with the same bytes under the same id when they are asked for again", () =>
+    it.effect("are sent again on request with the same bytes under the same id", () =>
       Effect.gen(function* () {
         const { gateway, hook, listed, paid, put, tenant } = yield* givenTenant(["payout.pending"])
         yield* put()
@@ -152,7 +152,7 @@ describe("a tenant's deliveries", () => {
       })
     )
 
-    it.effect("of events without an endpoint are made by a recovery, in their order and only once while they wait", () =>
+    it.effect("of events without an endpoint are created by a recovery, in order and only once while they wait", () =>
       Effect.gen(function* () {
         const { gateway, hook, listed, paid, put, tenant } = yield* givenTenant()
         const since = new Date(Date.now() - 1).toISOString()
@@ -186,7 +186,7 @@ describe("a tenant's deliveries", () => {
       })
     )
 
-    it.effect("cannot be recovered from a moment that is none, to come, or more than 30 days ago", () =>
+    it.effect("cannot be recovered from a time that is malformed, in the future, or more than 30 days ago", () =>
       Effect.gen(function* () {
         const { put, tenant } = yield* givenTenant()
         yield* put()

@@ -133,7 +133,7 @@ describe("a tenant's own webhook endpoint", () => {
       })
     )
 
-    it.effect("gets a test event whatever it is subscribed to", () =>
+    it.effect("gets a test event whatever event types it subscribes to", () =>
       Effect.gen(function* () {
         const { gateway } = yield* Stack
         const tenant = yield* tenantOn(gateway, 0n, { mode: "test" })
@@ -155,7 +155,7 @@ describe("a tenant's own webhook endpoint", () => {
       })
     )
 
-    it.effect("belongs to one tenant and mode, and every change of it is written down with who made it", () =>
+    it.effect("belongs to one tenant and mode, and every change is recorded with who made it", () =>
       Effect.gen(function* () {
         const { gateway } = yield* Stack
         const tenant = yield* tenantOn(gateway)
@@ -182,7 +182,7 @@ describe("a tenant's own webhook endpoint", () => {
       })
     )
 
-    it.effect("is refused with the field that is wrong, and never with its value", () =>
+    it.effect("is refused with the name of the wrong field, and never its value", () =>
       Effect.gen(function* () {
         const { gateway } = yield* Stack
         const tenant = yield* tenantOn(gateway, 0n)

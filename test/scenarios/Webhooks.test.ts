@@ -10,7 +10,7 @@ const PAYOUTS = "/v1/payouts"
 const fast = { WEBHOOK_SCHEDULE: "0s,100ms,200ms,300ms" }
 
 describe("webhooks to tenants", () => {
-  it.live("a receiver that was down gets the same bytes under the same id until it takes them", () =>
+  it.live("are repeated with the same bytes under the same id until the receiver takes them", () =>
     Effect.gen(function* () {
       const { gateway } = yield* givenStack(fast)
       const tenant = yield* tenantOn(gateway)
@@ -30,7 +30,7 @@ describe("webhooks to tenants", () => {
     })
   )
 
-  it.live("metadata comes back to the digit, in its own order, and an event's data are the record's bytes", () =>
+  it.live("carry the metadata unchanged, in its order, and the record's exact bytes", () =>
     Effect.gen(function* () {
       const { gateway } = yield* givenStack(fast)
       const tenant = yield* tenantOn(gateway)
@@ -48,7 +48,7 @@ describe("webhooks to tenants", () => {
     })
   )
 
-  it.live("without an endpoint nothing breaks, and an endpoint that is set later gets what happens then", () =>
+  it.live("are not needed: without an endpoint everything works, and one that is set later gets what happens from then on", () =>
     Effect.gen(function* () {
       const { gateway } = yield* givenStack(fast)
       const tenant = yield* tenantOn(gateway)

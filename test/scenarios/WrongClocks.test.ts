@@ -41,7 +41,7 @@ const givenNodes = Effect.gen(function* () {
 }).pipe(Effect.orDie)
 
 layer(Nodes.layer, { excludeTestServices: true })("a machine whose clock is eleven minutes off", (it) => {
-  it.effect("is not ready, and says by how much", () =>
+  it.effect("is not ready, and shows the difference", () =>
     Effect.gen(function* () {
       const { ahead, behind } = yield* Nodes
       const says = (way: string) => ({
@@ -53,7 +53,7 @@ layer(Nodes.layer, { excludeTestServices: true })("a machine whose clock is elev
     })
   )
 
-  it.effect("stamps records with the database's time, and accepts a client whose clock is right", () =>
+  it.effect("stamps records with the database's time, and accepts a client with the right time", () =>
     Effect.gen(function* () {
       const { ahead, behind, right } = yield* Nodes
       const tenant = yield* tenantOn(right)
@@ -72,7 +72,7 @@ layer(Nodes.layer, { excludeTestServices: true })("a machine whose clock is elev
     })
   )
 
-  it.effect("gives no money back before the grace passed: the payout stays reserved however often it is not found", () =>
+  it.effect("releases no reservation before the grace has passed, however often the payout is not found", () =>
     Effect.gen(function* () {
       const { right, simulator } = yield* Nodes
       const tenant = yield* tenantOn(right)
@@ -89,7 +89,7 @@ layer(Nodes.layer, { excludeTestServices: true })("a machine whose clock is elev
     })
   )
 
-  it.effect("takes over no lease that another node holds: the same key is in progress there", () =>
+  it.effect("takes over no lease that another node holds: the key stays in progress", () =>
     Effect.gen(function* () {
       const { ahead, behind, right, simulator } = yield* Nodes
       const tenant = yield* tenantOn(right)

@@ -31,15 +31,50 @@ export const rows: ReadonlyArray<Row> = [
     executed: "never",
     callbacks: 1
   },
-  { ending: "0003", promise: "is executed in silence", answers: unheard, later: "Succeeded", executed: "once", callbacks: 1 },
-  { ending: "0004", promise: "is never heard of", answers: nothing, later: "NotFound", executed: "never", callbacks: 0 },
-  { ending: "0005", promise: "is executed under HTTP 500", answers: unheard, later: "Succeeded", executed: "once", callbacks: 1 },
-  { ending: "0006", promise: "is executed under garbage", answers: unheard, later: "Succeeded", executed: "once", callbacks: 1 },
-  { ending: "0007", promise: "is reset", answers: nothing, later: "NotFound", executed: "never", callbacks: 0 },
+  {
+    ending: "0003",
+    promise: "is executed without an answer",
+    answers: unheard,
+    later: "Succeeded",
+    executed: "once",
+    callbacks: 1
+  },
+  {
+    ending: "0004",
+    promise: "is never answered nor executed",
+    answers: nothing,
+    later: "NotFound",
+    executed: "never",
+    callbacks: 0
+  },
+  { ending: "0005", promise: "is executed with HTTP 500", answers: unheard, later: "Succeeded", executed: "once", callbacks: 1 },
+  {
+    ending: "0006",
+    promise: "is executed with an unreadable answer",
+    answers: unheard,
+    later: "Succeeded",
+    executed: "once",
+    callbacks: 1
+  },
+  { ending: "0007", promise: "meets a reset connection", answers: nothing, later: "NotFound", executed: "never", callbacks: 0 },
   { ending: "0008", promise: "succeeds without a callback", answers: taken, later: "Succeeded", executed: "once", callbacks: 0 },
-  { ending: "0009", promise: "tells of its success thrice", answers: taken, later: "Succeeded", executed: "once", callbacks: 3 },
+  {
+    ending: "0009",
+    promise: "sends its success callback three times",
+    answers: taken,
+    later: "Succeeded",
+    executed: "once",
+    callbacks: 3
+  },
   { ending: "0010", promise: "stays pending", answers: ["Accepted"], later: "StillPending", executed: "never", callbacks: 0 },
-  { ending: "0011", promise: "tells in the wrong order", answers: taken, later: "Succeeded", executed: "once", callbacks: 2 },
+  {
+    ending: "0011",
+    promise: "sends its callbacks in the wrong order",
+    answers: taken,
+    later: "Succeeded",
+    executed: "once",
+    callbacks: 2
+  },
   {
     ending: "0012",
     promise: "is pending, whatever callbacks say",
@@ -48,10 +83,17 @@ export const rows: ReadonlyArray<Row> = [
     executed: "never",
     callbacks: 1
   },
-  { ending: "0014", promise: "succeeds differently", answers: taken, later: "Succeeded", executed: "once", callbacks: 1 },
+  {
+    ending: "0014",
+    promise: "succeeds with another amount or fee",
+    answers: taken,
+    later: "Succeeded",
+    executed: "once",
+    callbacks: 1
+  },
   {
     ending: "0015",
-    promise: "succeeds and is sent back",
+    promise: "succeeds and is returned",
     answers: taken,
     later: "Returned",
     executed: "once, and sent back",
@@ -70,5 +112,5 @@ export const rows: ReadonlyArray<Row> = [
 export const refusals = [
   { ending: "0001", promise: "is refused in the answer", answers: ["Refused"], kinds: ["party", "other", "limit"] },
   { ending: "0013", promise: "meets an empty pool", answers: ["Refused", "Accepted"], kinds: ["pool"] },
-  { ending: "0016", promise: "has nobody at its other end", answers: ["Refused", "Accepted"], kinds: ["party"] }
+  { ending: "0016", promise: "has an unknown recipient or payer", answers: ["Refused", "Accepted"], kinds: ["party"] }
 ] as const
