@@ -1,22 +1,29 @@
-import { Redacted, Result } from "effect"
+import { Effect, Redacted, Result } from "effect"
+import { HttpServerResponse } from "effect/http"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
+import type { AuthorizeCommand } from "../services/collections/CodeFlow.ts"
+import type { CodeCommand } from "../services/collections/CodeRequests.ts"
 import type { CollectionCommand } from "../services/collections/Collections.ts"
-import { CollectionBody } from "./api/Collections.ts"
-import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, opened } from "./Body.ts"
-import { bounded, inside } from "./Issues.ts"
+import type { Otp } from "../services/ports/Provider.ts"
+import { AuthorizeBody, CodeBody, CollectionBody } from "./api/Collections.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, opened, readTree } from "./Body.ts"
+import { bounded, inside, REQUIRED } from "./Issues.ts"
 import { cardIssues, payerOf, sourceOf } from "./Parties.ts"
+import { Signed } from "./SignedRequest.ts"
 import { isJsonObject, type JsonTree } from "./StrictJson.ts"
 
 type Wire = typeof CollectionBody.Type
 
-const decode = makeDecoder(CollectionBody)
+const decodeCollection = makeDecoder(CollectionBody)
+const decodeAuthorize = makeDecoder(AuthorizeBody)
+const decodeCode = makeDecoder(CodeBody)
 
 /** The body of `POST /v1/collections`. */
 export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCommand>, BodyError> =>
   Result.gen(function* () {
     const card = cardData(body)
-    const decoded = decode(body)
+    const decoded = decodeCollection(body)
     if (Result.isFailure(decoded)) return yield* withIssues(decoded.failure, card)
     const { ignored, tree, wire } = decoded.success
     const source = sourceOf(wire.source, wire.country)
@@ -39,15 +46,15 @@ export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCom
   })
 
 /** Card data is looked for in the whole source, because what the contract does not name would otherwise only be ignored. */
-export const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
+const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
   if (!isJsonObject(body)) return []
   const source = body["source"]
   const msisdn = isJsonObject(source) && source["type"] === "momo" ? source["msisdn"] : undefined
   return bounded(cardIssues(source, inside(null, "source"), typeof msisdn === "string" ? msisdn : null))
 }
 
-export const withIssues = (refusal: BodyError, issues: ReadonlyArray<Issue>): Result.Result<never, BodyError> =>
-  refusal._tag === "validation_failed" ? invalid(refusal.issues, issues) : Result.fail(refusal)
+const withIssues = (error: BodyError, issues: ReadonlyArray<Issue>): Result.Result<never, BodyError> =>
+  error._tag === "validation_failed" ? invalid(error.issues, issues) : Result.fail(error)
 
 const ruleIssues = (wire: Wire): ReadonlyArray<Issue> => [
   ...(wire.method === "momo" && wire.source === undefined ? [{ path: "source", message: "is required for method momo" }] : []),
@@ -61,3 +68,59 @@ const ruleIssues = (wire: Wire): ReadonlyArray<Issue> => [
     ? [{ path: "customer", message: "must not be sent together with payer" }]
     : [])
 ]
+
+/** The body of `POST /v1/collections/{reference}/authorize`, wrapped or in one of its legacy forms. */
+export const authorizeBody =
+  (reference: string) =>
+  (body: JsonTree): Result.Result<Body<AuthorizeCommand>, BodyError> =>
+    Result.gen(function* () {
+      const card = cardData(body)
+      const decoded = decodeAuthorize(body)
+      if (Result.isFailure(decoded)) return yield* withIssues(decoded.failure, card)
+      const { ignored, wire } = decoded.success
+      if (card.length > 0) return yield* invalid(card)
+      const otp = yield* otpOf(wire)
+      const { country = null, msisdn, network } = wire.source
+      const command: AuthorizeCommand = { reference, otp, source: { msisdn: Redacted.make(msisdn), network, country } }
+      return { command, fingerprint: opened(command), ignored }
+    })
+
+/** Adds the `Deprecation` header where the body has a legacy form. */
+export const withDeprecation = <E, R>(
+  response: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Signed> =>
+  Effect.flatMap(Signed, ({ body }) => {
+    const legacy = Result.match(readTree(body), { onSuccess: isLegacy, onFailure: () => false })
+    return legacy ? Effect.map(response, HttpServerResponse.setHeader("deprecation", "true")) : response
+  })
+
+const isLegacy = (body: JsonTree): boolean =>
+  isJsonObject(body) &&
+  !Object.hasOwn(body, "authorization") &&
+  ["otp", "pin_id", "pin"].some((name) => Object.hasOwn(body, name))
+
+/** The body of `POST /v1/collections/otp`. */
+export const codeBody = (body: JsonTree): Result.Result<Body<CodeCommand>, BodyError> =>
+  Result.gen(function* () {
+    const card = cardData(body)
+    const decoded = decodeCode(body)
+    if (Result.isFailure(decoded)) return yield* withIssues(decoded.failure, card)
+    const { ignored, wire } = decoded.success
+    const source = sourceOf(wire.source, wire.country)
+    const issues = [...issuesOf(source), ...card]
+    if (Result.isFailure(source) || source.success === null || issues.length > 0) return yield* invalid(issues)
+    const command: CodeCommand = { country: wire.country, source: source.success }
+    return { command, fingerprint: opened(command), ignored }
+  })
+
+const otpOf = (wire: typeof AuthorizeBody.Type): Result.Result<Otp, BodyError> => {
+  const flat = wire.pin_id === undefined && wire.pin === undefined ? undefined : { pin_id: wire.pin_id, pin: wire.pin }
+  const forms = [wire.authorization?.otp, wire.otp, flat].filter((form) => form !== undefined)
+  const [form, another] = forms
+  if (form === undefined) return invalid([{ path: "authorization", message: REQUIRED }])
+  if (another !== undefined)
+    return invalid([{ path: "authorization", message: "must hold the code in one form only, and no other member beside it" }])
+  if (form.pin_id === undefined) return invalid([{ path: "pin_id", message: REQUIRED }])
+  if (form.pin === undefined) return invalid([{ path: "pin", message: REQUIRED }])
+  return Result.succeed({ pinId: form.pin_id, pin: Redacted.make(form.pin) })
+}

@@ -46,3 +46,7 @@ export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { pr
     )
   )
 }
+
+/** What a signed request without a body asks: the operation with its caller. */
+export const withCaller = <A, E, R>(run: (caller: Caller) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Signed> =>
+  Effect.flatMap(Signed, ({ caller }) => run(caller))

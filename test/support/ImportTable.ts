@@ -46,14 +46,13 @@ export const imports: ReadonlyArray<{
   { from: /^services\//, files: ["domain/", "runtime/", "services/"], packages: [core, crypto] },
   // The socket's own facts: raw headers, malformed requests, draining.
   {
-    from: /^http\/(Edge|NodeListener|Server|handlers\/Description)\.ts$/,
+    from: /^http\/(Edge|NodeListener|Server|handlers\/System)\.ts$/,
     files: ["domain/", "runtime/", "services/", "http/"],
-    packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream)$/, /^@effect\/platform-node\/\w+$/]
+    packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream|zlib)$/, /^@effect\/platform-node\/\w+$/]
   },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
   { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Timer.ts"], packages: [/^node:(http|net)$/] },
-  { from: /^http\/LastingText\.ts$/, files: ["http/RequestHeaders.ts"], packages: [http, /^node:(crypto|zlib)$/] },
   { from: /^http\//, files: ["domain/", "runtime/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   {
     from: /^providers\/Registry\.ts$/,

@@ -16,3 +16,17 @@ export const Balance = Schema.Struct({
 export class BalancesApi extends HttpApiGroup.make("balances")
   .add(HttpApiEndpoint.get("list", "/v1/balances", { success: Enveloped(Schema.Array(Balance)) }))
   .middleware(SignedRequest) {}
+
+/** A float position (contract FLOAT-1). */
+export const Position = Schema.Struct({
+  currency: Currency,
+  available_minor: Amount,
+  reserved_minor: Amount,
+  collected_minor: Amount,
+  paid_out_minor: Amount,
+  provider_fees_minor: Amount
+})
+
+export class FloatApi extends HttpApiGroup.make("float")
+  .add(HttpApiEndpoint.get("positions", "/v1/float", { success: Enveloped(Schema.Array(Position)) }))
+  .middleware(SignedRequest) {}

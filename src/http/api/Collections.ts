@@ -82,3 +82,15 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     })
   )
   .middleware(SignedRequest) {}
+
+/** `POST /v1/refunds`: what is asked for is checked, and refused all the same. */
+export const RefundBody = Schema.Struct({
+  original_reference: text(128),
+  amount_minor: Schema.optionalKey(AskedAmount),
+  reason: Schema.optionalKey(text(1024))
+})
+
+/** There is no successful answer. */
+export class RefundsApi extends HttpApiGroup.make("refunds")
+  .add(HttpApiEndpoint.post("create", "/v1/refunds", { payload: RefundBody, success: Schema.Never }))
+  .middleware(SignedRequest) {}

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Availability, CorridorKey, Country, CustomerAction } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
+import { Capability } from "../../domain/Tenant.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Amount, Enveloped, text } from "./Wire.ts"
 
@@ -59,4 +60,16 @@ export class ReferenceApi extends HttpApiGroup.make("reference")
     HttpApiEndpoint.get("corridors", "/v1/reference/corridors", { success: Enveloped(Schema.Array(CorridorRow)) }),
     HttpApiEndpoint.get("countries", "/v1/reference/countries", { success: Enveloped(Schema.Array(ServedCountry)) })
   )
+  .middleware(SignedRequest) {}
+
+/** One row of what a tenant may do; `reason` stands only where it is not supported (contract CAP-1, CAP-2). */
+export const CapabilityRow = Schema.Struct({
+  capability: Capability,
+  provider: Schema.String,
+  supported: Schema.Boolean,
+  reason: Schema.optionalKey(Schema.Literals(["not_permitted", "provider_not_supported", "refund_orchestration_not_implemented"]))
+})
+
+export class CapabilitiesApi extends HttpApiGroup.make("capabilities")
+  .add(HttpApiEndpoint.get("list", "/v1/capabilities", { success: Enveloped(Schema.Array(CapabilityRow)) }))
   .middleware(SignedRequest) {}

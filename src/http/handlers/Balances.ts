@@ -1,10 +1,12 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { iso } from "../../domain/Instant.ts"
+import { positionView } from "../../domain/View.ts"
+import { Records } from "../../services/Records.ts"
 import { type PoolBalance, Reference } from "../../services/reference/Reference.ts"
 import { Api } from "../Api.ts"
 import { respond } from "../Response.ts"
-import { Signed } from "../SignedRequest.ts"
+import { withCaller } from "../SignedRequest.ts"
 
 export const BalancesHandlers = HttpApiBuilder.group(
   Api,
@@ -12,7 +14,7 @@ export const BalancesHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const reference = yield* Reference
     return handlers.handleRaw("list", () =>
-      Effect.flatMap(Signed, ({ caller }) => reference.balances(caller)).pipe(
+      withCaller(reference.balances).pipe(
         Effect.map((balances) => balances.map(balanceView)),
         respond(200)
       )
@@ -27,3 +29,17 @@ const balanceView = ({ asOf, available, currency, pending, provider }: PoolBalan
   pending_minor: pending,
   as_of: iso(asOf)
 })
+
+export const FloatHandlers = HttpApiBuilder.group(
+  Api,
+  "float",
+  Effect.fnUntraced(function* (handlers) {
+    const records = yield* Records
+    return handlers.handleRaw("positions", () =>
+      withCaller(records.positions).pipe(
+        Effect.map((positions) => positions.map(positionView)),
+        respond(200)
+      )
+    )
+  })
+)

@@ -7,7 +7,7 @@ import { Api } from "../Api.ts"
 import { cursorOf, readCursor, USUAL_PAGE } from "../Page.ts"
 import { valuesOf } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
-import { Signed } from "../SignedRequest.ts"
+import { Signed, withCaller } from "../SignedRequest.ts"
 
 export const BeneficiariesHandlers = HttpApiBuilder.group(
   Api,
@@ -16,12 +16,12 @@ export const BeneficiariesHandlers = HttpApiBuilder.group(
     const book = yield* BeneficiaryBook
     return handlers
       .handleRaw("list", ({ query }) =>
-        Effect.flatMap(Signed, ({ caller }) =>
+        withCaller((caller) =>
           Effect.flatMap(positionOf(query.cursor), (from) => book.page(caller, query.limit ?? USUAL_PAGE, from))
         ).pipe(Effect.map(pageView), respond(200))
       )
       .handleRaw("find", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => book.find(caller, params.id)).pipe(Effect.map(beneficiaryView), respond(200))
+        withCaller((caller) => book.find(caller, params.id)).pipe(Effect.map(beneficiaryView), respond(200))
       )
       .handleRaw("purge", () =>
         Effect.flatMap(Signed, ({ caller, rawHeaders }) => book.purge(caller, confirmationOf(rawHeaders))).pipe(

@@ -1,17 +1,20 @@
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { ProviderCapabilityUnsupported } from "../../domain/errors/Terminal.ts"
 import { transactionView } from "../../domain/View.ts"
 import { CodeFlow } from "../../services/collections/CodeFlow.ts"
 import { CodeRequests } from "../../services/collections/CodeRequests.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import { Records } from "../../services/Records.ts"
 import { Api } from "../Api.ts"
-import { authorizeBody, codeBody, deprecating } from "../AuthorizeBody.ts"
-import { checkMode, readTree } from "../Body.ts"
-import { collectionBody } from "../CollectionBody.ts"
+import { RefundBody } from "../api/Collections.ts"
+import { type Body, type BodyError, makeDecoder } from "../Body.ts"
+import { authorizeBody, codeBody, collectionBody, withDeprecation } from "../CollectionBody.ts"
 import { Idempotent } from "../Idempotent.ts"
-import { respond, withIgnoredHeader } from "../Response.ts"
-import { Signed } from "../SignedRequest.ts"
+import { respond } from "../Response.ts"
+import { withCaller } from "../SignedRequest.ts"
+import type { JsonTree } from "../StrictJson.ts"
+import { withBody } from "../WithBody.ts"
 
 export const CollectionsHandlers = HttpApiBuilder.group(
   Api,
@@ -36,27 +39,30 @@ export const CollectionsHandlers = HttpApiBuilder.group(
             about: reference,
             successStatus: 200
           })
-          .pipe(deprecating)
+          .pipe(withDeprecation)
       )
-      .handleRaw("sendCode", () =>
-        Effect.flatMap(Signed, ({ body, caller }) => {
-          const asked = readTree(body).pipe(
-            Result.flatMap((tree) => checkMode(tree, caller.mode)),
-            Result.flatMap(codeBody)
-          )
-          const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
-          return Effect.fromResult(asked).pipe(
-            Effect.flatMap(({ command }) => codeRequests.send(caller, command)),
-            respond(201),
-            Effect.map(withIgnoredHeader(ignored))
-          )
-        })
-      )
+      .handleRaw("sendCode", () => withBody(codeBody, codeRequests.send, 201))
       .handleRaw("find", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.reference, "collection")).pipe(
+        withCaller((caller) => records.transaction(caller, params.reference, "collection")).pipe(
           Effect.map(transactionView),
           respond(200)
         )
       )
   })
 )
+
+/** No service stands behind it: no adapter is called, no transaction is loaded and no float moves (contract COL-15). */
+export const RefundsHandlers = HttpApiBuilder.group(Api, "refunds", (handlers) =>
+  Effect.succeed(handlers.handleRaw("create", () => withBody(refundBody, () => Effect.fail(unsupported))))
+)
+
+const unsupported = new ProviderCapabilityUnsupported({
+  capability: "refunds",
+  reason: "refund_orchestration_not_implemented"
+})
+
+const decode = makeDecoder(RefundBody)
+
+/** The body of `POST /v1/refunds`; nothing in it is used. */
+export const refundBody = (body: JsonTree): Result.Result<Body<null>, BodyError> =>
+  Result.map(decode(body), ({ ignored }) => ({ command: null, fingerprint: null, ignored }))

@@ -1,14 +1,18 @@
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { exchangeView } from "../../domain/Exchange.ts"
+import type { Issue } from "../../domain/errors/Terminal.ts"
+import { minor } from "../../domain/Money.ts"
 import { quoteView } from "../../domain/Quote.ts"
-import { Exchanges } from "../../services/exchanges/Exchanges.ts"
+import { Exchanges, type FxCommand, type FxQuery } from "../../services/exchanges/Exchanges.ts"
 import { Api } from "../Api.ts"
-import { checkMode, readTree } from "../Body.ts"
-import { fxExchangeBody, fxQuoteBody } from "../FxBody.ts"
+import { FxExchangeBody, FxQuoteBody } from "../api/Fx.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf } from "../Body.ts"
 import { Idempotent } from "../Idempotent.ts"
-import { respond, withIgnoredHeader } from "../Response.ts"
-import { Signed } from "../SignedRequest.ts"
+import { respond } from "../Response.ts"
+import { withCaller } from "../SignedRequest.ts"
+import type { JsonTree } from "../StrictJson.ts"
+import { withBody } from "../WithBody.ts"
 
 export const FxHandlers = HttpApiBuilder.group(
   Api,
@@ -18,28 +22,53 @@ export const FxHandlers = HttpApiBuilder.group(
     const idempotent = yield* Idempotent
     return handlers
       .handleRaw("quote", () =>
-        Effect.flatMap(Signed, ({ body, caller }) => {
-          const asked = readTree(body).pipe(
-            Result.flatMap((tree) => checkMode(tree, caller.mode)),
-            Result.flatMap(fxQuoteBody)
-          )
-          const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
-          return Effect.fromResult(asked).pipe(
-            Effect.flatMap(({ command }) => exchanges.quote(caller, command)),
-            Effect.map(quoteView),
-            respond(200),
-            Effect.map(withIgnoredHeader(ignored))
-          )
-        })
+        withBody(fxQuoteBody, (caller, command) => Effect.map(exchanges.quote(caller, command), quoteView))
       )
       .handleRaw("exchange", () =>
         idempotent.once({ endpoint: "POST /v1/fx/exchange", decode: fxExchangeBody, run: exchanges.create })
       )
       .handleRaw("find", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => exchanges.find(caller, params.reference)).pipe(
-          Effect.map(exchangeView),
-          respond(200)
-        )
+        withCaller((caller) => exchanges.find(caller, params.reference)).pipe(Effect.map(exchangeView), respond(200))
       )
   })
 )
+
+const decodeQuote = makeDecoder(FxQuoteBody)
+const decodeExchange = makeDecoder(FxExchangeBody)
+
+/** The body of `POST /v1/fx/quote`. */
+export const fxQuoteBody = (body: JsonTree): Result.Result<Body<FxQuery>, BodyError> =>
+  Result.gen(function* () {
+    const { ignored, wire } = yield* decodeQuote(body)
+    const { destination_amount_minor: destination, source_amount_minor: source } = wire
+    const fixed = source ?? destination
+    const issues: ReadonlyArray<Issue> = [
+      ...(wire.source_currency === wire.destination_currency
+        ? [{ path: "destination_currency", message: "must be another currency than source_currency" }]
+        : []),
+      ...(fixed === undefined
+        ? [{ path: "source_amount_minor", message: "is required, or destination_amount_minor in its place" }]
+        : []),
+      ...(source !== undefined && destination !== undefined
+        ? [{ path: "destination_amount_minor", message: "must not be sent together with source_amount_minor" }]
+        : [])
+    ]
+    if (fixed === undefined || issues.length > 0) return yield* invalid(issues)
+    const command: FxQuery = {
+      sourceCurrency: wire.source_currency,
+      destinationCurrency: wire.destination_currency,
+      fixed: source === undefined ? "destination" : "source",
+      amount: minor(BigInt(fixed))
+    }
+    return { command, fingerprint: command, ignored }
+  })
+
+/** The body of `POST /v1/fx/exchange`. */
+export const fxExchangeBody = (body: JsonTree): Result.Result<Body<FxCommand>, BodyError> =>
+  Result.gen(function* () {
+    const { ignored, tree, wire } = yield* decodeExchange(body)
+    const metadata = metadataOf(tree)
+    if (Result.isFailure(metadata)) return yield* invalid(issuesOf(metadata))
+    const command: FxCommand = { quoteId: wire.quote_id, metadata: metadata.success.text }
+    return { command, fingerprint: { ...command, metadata: metadata.success.tree }, ignored }
+  })

@@ -1,14 +1,20 @@
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { AmountTypeRequired, type Issue } from "../../domain/errors/Terminal.ts"
+import { minor } from "../../domain/Money.ts"
 import { transactionView } from "../../domain/View.ts"
-import { Payouts } from "../../services/payouts/Payouts.ts"
+import type { PayoutTerms } from "../../services/payouts/PayoutPrice.ts"
+import { type PayoutCommand, Payouts } from "../../services/payouts/Payouts.ts"
 import { Records } from "../../services/Records.ts"
 import { Api } from "../Api.ts"
-import { checkMode, readTree } from "../Body.ts"
+import { PayoutBody, QuoteBody } from "../api/Payouts.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, opened } from "../Body.ts"
 import { Idempotent } from "../Idempotent.ts"
-import { payoutBody, quoteBody } from "../PayoutBody.ts"
-import { respond, withIgnoredHeader } from "../Response.ts"
-import { Signed } from "../SignedRequest.ts"
+import { destinationOf } from "../Parties.ts"
+import { respond } from "../Response.ts"
+import { withCaller } from "../SignedRequest.ts"
+import type { JsonTree } from "../StrictJson.ts"
+import { withBody } from "../WithBody.ts"
 
 export const PayoutsHandlers = HttpApiBuilder.group(
   Api,
@@ -19,25 +25,69 @@ export const PayoutsHandlers = HttpApiBuilder.group(
     const idempotent = yield* Idempotent
     return handlers
       .handleRaw("create", () => idempotent.once({ endpoint: "POST /v1/payouts", decode: payoutBody, run: payouts.create }))
-      .handleRaw("quote", () =>
-        Effect.flatMap(Signed, ({ body, caller }) => {
-          const asked = readTree(body).pipe(
-            Result.flatMap((tree) => checkMode(tree, caller.mode)),
-            Result.flatMap(quoteBody)
-          )
-          const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
-          return Effect.fromResult(asked).pipe(
-            Effect.flatMap(({ command }) => payouts.quote(caller, command)),
-            respond(200),
-            Effect.map(withIgnoredHeader(ignored))
-          )
-        })
-      )
+      .handleRaw("quote", () => withBody(quoteBody, payouts.quote))
       .handleRaw("find", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => records.transaction(caller, params.reference, "payout")).pipe(
+        withCaller((caller) => records.transaction(caller, params.reference, "payout")).pipe(
           Effect.map(transactionView),
           respond(200)
         )
       )
   })
 )
+
+type Wire = typeof QuoteBody.Type
+
+const decodePayout = makeDecoder(PayoutBody)
+const decodeQuote = makeDecoder(QuoteBody)
+
+/** The body of `POST /v1/payouts`. */
+export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, BodyError | AmountTypeRequired> =>
+  Result.gen(function* () {
+    const { ignored, tree, wire } = yield* decodePayout(body)
+    const destination = destinationOf(wire.destination)
+    const metadata = metadataOf(tree)
+    const issues = [...termIssues(wire), ...issuesOf(destination), ...issuesOf(metadata)]
+    if (Result.isFailure(destination) || Result.isFailure(metadata) || issues.length > 0) return yield* invalid(issues)
+    if (lacksAmountType(wire)) return yield* Result.fail(new AmountTypeRequired())
+    const command: PayoutCommand = {
+      ...termsOf(wire),
+      destination: destination.success,
+      narration: wire.narration ?? null,
+      metadata: metadata.success.text
+    }
+    return { command, fingerprint: opened({ ...command, metadata: metadata.success.tree }), ignored }
+  })
+
+/** The body of `POST /v1/payouts/quote`. */
+export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutTerms>, BodyError | AmountTypeRequired> =>
+  Result.gen(function* () {
+    const { ignored, wire } = yield* decodeQuote(body)
+    const destination = wire.destination === undefined ? Result.succeed(null) : destinationOf(wire.destination)
+    const issues = [...termIssues(wire), ...issuesOf(destination)]
+    if (Result.isFailure(destination) || issues.length > 0) return yield* invalid(issues)
+    if (lacksAmountType(wire)) return yield* Result.fail(new AmountTypeRequired())
+    const command: PayoutTerms = { ...termsOf(wire), destination: destination.success }
+    return { command, fingerprint: opened(command), ignored }
+  })
+
+const termsOf = (wire: Wire) => ({
+  amount: minor(BigInt(wire.amount_minor)),
+  currency: wire.currency,
+  destinationCurrency: wire.destination_currency ?? wire.currency,
+  country: wire.country,
+  method: wire.method,
+  amountType: wire.amount_type ?? null,
+  deductFeeFromAmount: wire.deduct_fee_from_amount ?? false
+})
+
+const termIssues = (wire: Wire): ReadonlyArray<Issue> => [
+  ...(wire.destination === undefined || wire.destination.type === wire.method
+    ? []
+    : [{ path: "destination.type", message: "must be the same as method" }]),
+  ...(wire.amount_type === "DESTINATION" && wire.deduct_fee_from_amount === true
+    ? [{ path: "deduct_fee_from_amount", message: "must not be true where amount_type is DESTINATION" }]
+    : [])
+]
+
+const lacksAmountType = (wire: Wire): boolean =>
+  wire.amount_type === undefined && (wire.destination_currency ?? wire.currency) !== wire.currency

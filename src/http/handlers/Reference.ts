@@ -1,13 +1,16 @@
-import { Effect, Result } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { bankAccountView } from "../../domain/BankAccount.ts"
+import { type BankAccount, bankAccountView } from "../../domain/BankAccount.ts"
 import { corridorView } from "../../domain/View.ts"
+import { Capabilities } from "../../services/reference/Capabilities.ts"
 import { Reference, type ServedCountry } from "../../services/reference/Reference.ts"
 import { Api } from "../Api.ts"
-import { checkMode, readTree } from "../Body.ts"
-import { resolveBody } from "../ReferenceBody.ts"
-import { respond, withIgnoredHeader } from "../Response.ts"
-import { Signed } from "../SignedRequest.ts"
+import { ResolveBody } from "../api/Reference.ts"
+import { type Body, type BodyError, makeDecoder, opened } from "../Body.ts"
+import { respond } from "../Response.ts"
+import { withCaller } from "../SignedRequest.ts"
+import type { JsonTree } from "../StrictJson.ts"
+import { withBody } from "../WithBody.ts"
 
 export const ReferenceHandlers = HttpApiBuilder.group(
   Api,
@@ -15,33 +18,20 @@ export const ReferenceHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const reference = yield* Reference
     return handlers
-      .handleRaw("banks", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => reference.banks(caller, params.country)).pipe(respond(200))
-      )
+      .handleRaw("banks", ({ params }) => withCaller((caller) => reference.banks(caller, params.country)).pipe(respond(200)))
       .handleRaw("resolve", () =>
-        Effect.flatMap(Signed, ({ body, caller }) => {
-          const asked = readTree(body).pipe(
-            Result.flatMap((tree) => checkMode(tree, caller.mode)),
-            Result.flatMap(resolveBody)
-          )
-          const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
-          return Effect.fromResult(asked).pipe(
-            Effect.flatMap(({ command }) =>
-              Effect.map(reference.resolve(caller, command), (holder) => bankAccountView(command, holder))
-            ),
-            respond(200),
-            Effect.map(withIgnoredHeader(ignored))
-          )
-        })
+        withBody(resolveBody, (caller, command) =>
+          Effect.map(reference.resolve(caller, command), (holder) => bankAccountView(command, holder))
+        )
       )
       .handleRaw("corridors", () =>
-        Effect.flatMap(Signed, ({ caller }) => reference.corridors(caller)).pipe(
+        withCaller(reference.corridors).pipe(
           Effect.map((rows) => rows.map((row) => corridorView(row, row.provider))),
           respond(200)
         )
       )
       .handleRaw("countries", () =>
-        Effect.flatMap(Signed, ({ caller }) => reference.countries(caller)).pipe(
+        withCaller(reference.countries).pipe(
           Effect.map((countries) => countries.map(countryView)),
           respond(200)
         )
@@ -56,3 +46,25 @@ const countryView = ({ country, currencies, methods, name, phonePrefix }: Served
   currencies,
   methods
 })
+
+const decode = makeDecoder(ResolveBody)
+
+/** The body of `POST /v1/reference/resolve-bank-account`. */
+export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, BodyError> =>
+  Result.map(decode(body), ({ ignored, wire }) => {
+    const command: BankAccount = {
+      country: wire.country,
+      bankCode: wire.bank_code,
+      accountNumber: Redacted.make(wire.account_number)
+    }
+    return { command, fingerprint: opened(command), ignored }
+  })
+
+export const CapabilitiesHandlers = HttpApiBuilder.group(
+  Api,
+  "capabilities",
+  Effect.fnUntraced(function* (handlers) {
+    const capabilities = yield* Capabilities
+    return handlers.handleRaw("list", () => withCaller(capabilities.rows).pipe(respond(200)))
+  })
+)

@@ -1,18 +1,19 @@
 import { Effect, Option, Redacted, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { deliveryView } from "../../domain/Delivery.ts"
+import { defaultSubscription } from "../../domain/Event.ts"
 import { ValidationFailed } from "../../domain/errors/Terminal.ts"
-import { iso } from "../../domain/Instant.ts"
+import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
 import { endpointView } from "../../domain/WebhookEndpoint.ts"
-import type { ApiError } from "../../services/ports/ResponseEncoder.ts"
-import { Webhooks } from "../../services/webhooks/Webhooks.ts"
+import { type EndpointCommand, Webhooks } from "../../services/webhooks/Webhooks.ts"
 import { Api } from "../Api.ts"
-import { type Body, type BodyError, checkMode, readTree } from "../Body.ts"
+import { EndpointBody, RecoverBody } from "../api/Webhooks.ts"
+import { type Body, type BodyError, invalid, makeDecoder } from "../Body.ts"
 import { cursorOf, readCursor, USUAL_PAGE } from "../Page.ts"
-import { respond, withIgnoredHeader } from "../Response.ts"
-import { Signed } from "../SignedRequest.ts"
+import { respond } from "../Response.ts"
+import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
-import { endpointBody, recoverBody } from "../WebhookBody.ts"
+import { withBody } from "../WithBody.ts"
 
 export const WebhooksHandlers = HttpApiBuilder.group(
   Api,
@@ -20,23 +21,15 @@ export const WebhooksHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const webhooks = yield* Webhooks
     return handlers
-      .handleRaw("endpoint", () =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.endpoint(caller)).pipe(Effect.map(endpointView), respond(200))
-      )
+      .handleRaw("endpoint", () => withCaller(webhooks.endpoint).pipe(Effect.map(endpointView), respond(200)))
       .handleRaw("setEndpoint", () =>
         withBody(endpointBody, (caller, command) => Effect.map(webhooks.setEndpoint(caller, command), setView))
       )
-      .handleRaw("removeEndpoint", () =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.removeEndpoint(caller)).pipe(Effect.map(endpointView), respond(200))
-      )
-      .handleRaw("rotateSecret", () =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.rotateSecret(caller)).pipe(Effect.map(rotatedView), respond(200))
-      )
-      .handleRaw("test", () =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.test(caller)).pipe(Effect.map(deliveryView), respond(200))
-      )
+      .handleRaw("removeEndpoint", () => withCaller(webhooks.removeEndpoint).pipe(Effect.map(endpointView), respond(200)))
+      .handleRaw("rotateSecret", () => withCaller(webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)))
+      .handleRaw("test", () => withCaller(webhooks.test).pipe(Effect.map(deliveryView), respond(200)))
       .handleRaw("deliveries", ({ query: { cursor, limit = USUAL_PAGE, status = null } }) =>
-        Effect.flatMap(Signed, ({ caller }) =>
+        withCaller((caller) =>
           Effect.flatMap(placeOf(cursor), (after) => webhooks.deliveries(caller, { status, limit, after }))
         ).pipe(
           Effect.map(({ items, next }) => ({
@@ -47,7 +40,7 @@ export const WebhooksHandlers = HttpApiBuilder.group(
         )
       )
       .handleRaw("redeliver", ({ params }) =>
-        Effect.flatMap(Signed, ({ caller }) => webhooks.redeliver(caller, params.id)).pipe(Effect.map(deliveryView), respond(200))
+        withCaller((caller) => webhooks.redeliver(caller, params.id)).pipe(Effect.map(deliveryView), respond(200))
       )
       .handleRaw("recover", () =>
         withBody(recoverBody, (caller, since) => Effect.map(webhooks.recover(caller, since), recoveryView))
@@ -55,37 +48,19 @@ export const WebhooksHandlers = HttpApiBuilder.group(
   })
 )
 
-/** Decodes in the contract's order, runs, and names the members that were ignored. */
-const withBody = <C, E extends ApiError>(
-  decode: (tree: JsonTree) => Result.Result<Body<C>, BodyError>,
-  run: (caller: Signed["Service"]["caller"], command: C) => Effect.Effect<unknown, E>
-) =>
-  Effect.flatMap(Signed, ({ body, caller }) => {
-    const asked = readTree(body).pipe(
-      Result.flatMap((tree) => checkMode(tree, caller.mode)),
-      Result.flatMap(decode)
-    )
-    const ignored = Result.isSuccess(asked) ? asked.success.ignored : []
-    return Effect.fromResult(asked).pipe(
-      Effect.flatMap(({ command }) => run(caller, command)),
-      respond(200),
-      Effect.map(withIgnoredHeader(ignored))
-    )
-  })
+type ResultOf<K extends keyof Webhooks["Service"]> = Effect.Success<ReturnType<Webhooks["Service"][K]>>
 
-type Answer<K extends keyof Webhooks["Service"]> = Effect.Success<ReturnType<Webhooks["Service"][K]>>
-
-const setView = ({ endpoint, secret }: Answer<"setEndpoint">) => ({
+const setView = ({ endpoint, secret }: ResultOf<"setEndpoint">) => ({
   ...endpointView(endpoint),
   ...(secret === null ? {} : { secret: Redacted.value(secret) })
 })
 
-const rotatedView = ({ previousUntil, secret }: Answer<"rotateSecret">) => ({
+const rotatedView = ({ previousUntil, secret }: ResultOf<"rotateSecret">) => ({
   secret: Redacted.value(secret),
   previous_secret_until: iso(previousUntil)
 })
 
-const recoveryView = ({ deliveries, resumeAt }: Answer<"recover">) => ({
+const recoveryView = ({ deliveries, resumeAt }: ResultOf<"recover">) => ({
   deliveries,
   resume_since: resumeAt === null ? null : iso(resumeAt)
 })
@@ -97,3 +72,24 @@ const placeOf = (cursor: string | undefined) => {
     onSome: ([at, id]) => Effect.succeed({ at, id })
   })
 }
+
+const NO_MOMENT = "must be a moment in UTC such as 2026-01-31T12:00:00.000Z"
+
+const decodeEndpoint = makeDecoder(EndpointBody)
+const decodeRecover = makeDecoder(RecoverBody)
+
+/** The body of `PUT /v1/webhooks/endpoint`. */
+export const endpointBody = (body: JsonTree): Result.Result<Body<EndpointCommand>, BodyError> =>
+  Result.map(decodeEndpoint(body), ({ ignored, wire }) => {
+    const command = { url: wire.url, events: wire.events ?? defaultSubscription, enabled: wire.enabled ?? true }
+    return { command, fingerprint: command, ignored }
+  })
+
+/** The body of `POST /v1/webhooks/recover`. */
+export const recoverBody = (body: JsonTree): Result.Result<Body<Instant>, BodyError> =>
+  Result.gen(function* () {
+    const { ignored, wire } = yield* decodeRecover(body)
+    const since = instantOf(wire.since)
+    if (Option.isNone(since)) return yield* invalid([{ path: "since", message: NO_MOMENT }])
+    return { command: since.value, fingerprint: since.value, ignored }
+  })

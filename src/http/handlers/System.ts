@@ -1,17 +1,58 @@
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
+import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { valuesOf } from "./RequestHeaders.ts"
+import { HttpApiBuilder } from "effect/http-api"
+import { json } from "../../domain/Json.ts"
+import { Health } from "../../services/Health.ts"
+import { Api } from "../Api.ts"
+import { docsPage, docsScript, docsStyle } from "../DocsPage.ts"
+import { describeInterface } from "../OpenApiDescription.ts"
+import { valuesOf } from "../RequestHeaders.ts"
+import { respond } from "../Response.ts"
+import { CurrentRequest, withCaller } from "../SignedRequest.ts"
+
+export const HealthHandlers = HttpApiBuilder.group(
+  Api,
+  "health",
+  Effect.fnUntraced(function* (handlers) {
+    const health = yield* Health
+    return handlers
+      .handleRaw("live", () => health.live.pipe(respond(200)))
+      .handleRaw("detail", () => withCaller(health.detail).pipe(respond(200)))
+  })
+)
+
+const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
+
+/** The page may run its own script, wear its own style and ask its own origin; nothing else. */
+const ownHeaders = {
+  "content-security-policy": `default-src 'none'; script-src ${hashOf(docsScript)}; style-src ${hashOf(docsStyle)}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin"
+}
+
+export const DescriptionHandlers = HttpApiBuilder.group(Api, "description", (handlers) => {
+  const description = staticText(json(describeInterface()), "application/json")
+  const page = staticText(docsPage, "text/html; charset=utf-8")
+  return handlers
+    .handleRaw("openapi", () =>
+      Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(description, rawHeaders, sameOrigin))
+    )
+    .handleRaw("docs", () => Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(page, rawHeaders, ownHeaders)))
+})
+
+const sameOrigin = { "cross-origin-resource-policy": "same-origin" }
 
 /** A text that stays the same while the process lives: it is tagged and compressed once. */
-export interface LastingText {
+interface StaticText {
   readonly contentType: string
   readonly plain: Uint8Array
   readonly gzip: Uint8Array
   readonly hash: string
 }
 
-export const lastingText = (text: string, contentType: string): LastingText => {
+const staticText = (text: string, contentType: string): StaticText => {
   const plain = Buffer.from(text)
   return { contentType, plain, gzip: gzipSync(plain), hash: createHash("sha256").update(plain).digest("base64url") }
 }
@@ -20,8 +61,8 @@ export const lastingText = (text: string, contentType: string): LastingText => {
  * The text as this request takes it: compressed where it accepts gzip, and nothing at all (304) where it has it already. A copy may be
  * kept, but is asked about each time.
  */
-export const lastingAnswer = (
-  { contentType, gzip, hash, plain }: LastingText,
+const staticResponse = (
+  { contentType, gzip, hash, plain }: StaticText,
   rawHeaders: ReadonlyArray<string>,
   own: Readonly<Record<string, string>>
 ): HttpServerResponse.HttpServerResponse => {

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Enveloped } from "./Wire.ts"
 
@@ -19,4 +19,10 @@ export const HealthDetail = Schema.Struct({
 export class HealthApi extends HttpApiGroup.make("health").add(
   HttpApiEndpoint.get("live", "/health", { success: Enveloped(Liveness) }),
   HttpApiEndpoint.get("detail", "/health/detail", { success: Enveloped(HealthDetail) }).middleware(SignedRequest)
+) {}
+
+/** The interface's own description. These two answers are not enveloped: tools and browsers read them. */
+export class DescriptionApi extends HttpApiGroup.make("description").add(
+  HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Record(Schema.String, Schema.Unknown) }),
+  HttpApiEndpoint.get("docs", "/docs", { success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" })) })
 ) {}
