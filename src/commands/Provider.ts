@@ -33,9 +33,8 @@ const list = Command.make(
   }, Effect.provide(registryLayer))
 ).pipe(
   Command.withDescription(
-    "List every provider and mode: whether it has an account here, and the path to which it has to send its callbacks"
-  ),
-  Command.withExamples([{ command: "gateway provider list", description: "List the providers" }])
+    "Every provider and mode, whether it has an account here, and the path that it is to send its callbacks to"
+  )
 )
 
 export const provider = Command.make("provider").pipe(

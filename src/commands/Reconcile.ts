@@ -4,7 +4,7 @@ import * as App from "../App.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
 import { Standing } from "../services/ports/Standing.ts"
 import { Reconciliation } from "../services/settlement/Reconciliation.ts"
-import { exampleProvider, providerName } from "./Arguments.ts"
+import { providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
@@ -38,12 +38,7 @@ export const reconcile = Command.make(
     yield* printResult(report)
     if (!report.ok)
       return yield* new CommandRefusal({
-        message: `${report.differences.length} differences between the account at ${provider} and ours: see docs/runbooks/reconcile-difference.md`
+        message: `the account at ${provider} and ours have ${report.differences.length} differences`
       })
   }, Effect.provide(reconciliationLayer))
-).pipe(
-  Command.withDescription(
-    "Compare a provider's own account with ours, to the minor unit; exit 1 on any difference. It needs the provider's account in the settings"
-  ),
-  Command.withExamples([{ command: `gateway reconcile ${exampleProvider} --day 2026-01-31`, description: "Compare one UTC day" }])
-)
+).pipe(Command.withDescription("Compare the provider's own account with ours, to the minor unit; exit 1 on any difference"))

@@ -11,7 +11,7 @@ export const OPENING_BALANCE = 1_000_000_000_000n
 export interface Account {
   /** All the facts or, after a crash, none of them. They are seen by reads at once. */
   readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>
-  /** Answers once everything that a read can see is on disk, so that no answer says what a crash could undo. */
+  /** Returns once everything that a read can see is on disk, so that no response says what a crash could undo. */
   readonly settled: Effect.Effect<void>
   readonly transaction: (provider: string, id: string) => SimulatedTransaction | undefined
   /** Newest last. */

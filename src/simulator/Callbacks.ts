@@ -1,7 +1,8 @@
+import { createHmac } from "node:crypto"
 import { Effect, Option, Redacted } from "effect"
 import type { Account } from "./Account.ts"
 import type { PlannedCallback } from "./Endings.ts"
-import type { Job, OutgoingCallback } from "./Facts.ts"
+import type { Job, OutgoingCallback, SimulatedTransaction } from "./Facts.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
 /** Milliseconds before the second, third and fourth attempt. */
@@ -15,29 +16,43 @@ type CallbackWork = Extract<Job["work"], { readonly kind: "callbacks" }>
 /** Where one merchant account's callbacks go: in reality a field of the provider's dashboard. */
 export const callbackAddress = (provider: string, account: string): string => `callback_address/${provider}/${account}`
 
+interface Unsigned {
+  /** Undefined where the account is not known. */
+  readonly secret: Redacted.Redacted | undefined
+  readonly planned: PlannedCallback
+  readonly body: string
+  readonly headers: (secret: string, body: string) => OutgoingCallback["headers"]
+}
+
 /** A forged one bears another secret than the account's, and is not sent again. */
-export const signedCallback = (
-  secret: Redacted.Redacted | undefined,
-  { signature }: PlannedCallback,
-  body: string,
-  headers: (secret: string) => OutgoingCallback["headers"]
-): OutgoingCallback => {
-  const genuine = signature === "genuine" && secret !== undefined
+export const signedCallback = ({ body, headers, planned, secret }: Unsigned): OutgoingCallback => {
+  const genuine = planned.signature === "genuine" && secret !== undefined
   return {
     body,
-    headers: { "content-type": "application/json", ...headers(genuine ? Redacted.value(secret) : "a forger's guess") },
+    headers: { "content-type": "application/json", ...headers(genuine ? Redacted.value(secret) : "a forger's guess", body) },
     retries: genuine ? CALLBACK_RETRIES : 0
   }
 }
 
-/** One attempt at the first callback of a job. Answers what is left to do, or nothing. */
+/** A header with the hexadecimal HMAC of the body's bytes. */
+export const hmacHeader =
+  (name: string, algorithm: "sha256" | "sha512"): Unsigned["headers"] =>
+  (secret, body) => ({ [name]: createHmac(algorithm, secret).update(body).digest("hex") })
+
+/** The account that a transaction belongs to. */
+export const ownerOf = <A extends { readonly clientId: string }>(
+  accounts: ReadonlyArray<A>,
+  { account }: SimulatedTransaction
+): A | undefined => accounts.find(({ clientId }) => clientId === account)
+
+/** One attempt at the first callback of a job. Returns what is left to do, or nothing. */
 export const attemptCallback = Effect.fnUntraced(function* (
   account: Account,
-  job: Job,
-  work: CallbackWork,
+  job: Job & { readonly work: CallbackWork },
   sign: SimulatedProvider["sign"],
   now: () => number
 ) {
+  const { work } = job
   const [first, ...rest] = work.callbacks
   if (first === undefined) return undefined
   const url = account.note(callbackAddress(job.provider, job.account))
@@ -55,9 +70,9 @@ const post = Effect.fnUntraced(function* (url: string | undefined, callback: Out
   if (url === undefined) return false
   const status = yield* Effect.tryPromise(async (signal) => {
     const { body, headers, method = "POST" } = callback
-    const answer = await fetch(url, { method, headers, body, redirect: "manual", signal })
-    await answer.arrayBuffer()
-    return answer.status
+    const response = await fetch(url, { method, headers, body, redirect: "manual", signal })
+    await response.arrayBuffer()
+    return response.status
   }).pipe(Effect.timeout(CALLBACK_TIMEOUT_MS), Effect.option)
   return Option.isSome(status) && status.value === 200
 })

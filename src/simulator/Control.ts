@@ -1,14 +1,14 @@
 import { Effect, Result, Schema } from "effect"
 import type { Account } from "./Account.ts"
-import type { Calls } from "./Calls.ts"
+import type { CallLog } from "./CallLog.ts"
 import { Ending } from "./Endings.ts"
 import type { ProviderServer } from "./ProviderServer.ts"
 import type { Scheduler } from "./Scheduler.ts"
-import type { WireAnswer, WireRequest } from "./SimulatedProvider.ts"
+import type { WireRequest, WireResponse } from "./SimulatedProvider.ts"
 
 interface Options {
   readonly account: Account
-  readonly calls: Calls
+  readonly calls: CallLog
   readonly scheduler: Scheduler
   readonly servers: ReadonlyArray<ProviderServer>
 }
@@ -21,7 +21,7 @@ const CallbacksRequest = Schema.Struct({
   client_id: Schema.optionalKey(Schema.String)
 })
 
-type Route = (request: WireRequest) => Effect.Effect<WireAnswer>
+type Route = (request: WireRequest) => Effect.Effect<WireResponse>
 
 /** The `/__simulator` addresses (README of the simulated providers, "The control port"). */
 export const controlRoutes = (options: Options): Route => {
@@ -35,7 +35,7 @@ export const controlRoutes = (options: Options): Route => {
 const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Record<string, Route>> => {
   const withServer = <A extends { readonly provider: string }>(
     schema: Schema.ConstraintDecoder<A>,
-    use: (server: ProviderServer, wish: A) => Effect.Effect<WireAnswer>
+    use: (server: ProviderServer, wish: A) => Effect.Effect<WireResponse>
   ): Route => {
     const decode = Schema.decodeUnknownResult(Schema.fromJsonString(schema))
     return ({ body }) => {
@@ -77,8 +77,8 @@ const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Rec
   }
 }
 
-const json = (status: number, body: unknown): WireAnswer => ({
-  kind: "answer",
+const json = (status: number, body: unknown): WireResponse => ({
+  kind: "response",
   status,
   contentType: "application/json",
   body: JSON.stringify(body)

@@ -11,18 +11,18 @@ export type Ending = typeof Ending.Type
 /** What happens before anything exists at the provider. Everything but `open` leaves nothing behind. */
 export type Gate = "open" | "refused" | "pool_short" | "no_account" | "unavailable" | "unheard" | "reset"
 
-/** The provider's answer to a call that it did accept. */
-export type Answer = "plain" | "silence" | "server_error" | "not_json"
+/** What goes wrong with the response to a call that the provider did accept. */
+export type ResponseFault = "none" | "silence" | "server_error" | "not_json"
 
 export interface PlannedCallback {
   readonly says: "successful" | "failed" | "pending"
-  readonly when: "before_answer" | "after_settlement"
+  readonly when: "before_response" | "after_settlement"
   readonly signature: "genuine" | "forged"
 }
 
 export interface Play {
   readonly gate: Gate
-  readonly answer: Answer
+  readonly responseFault: ResponseFault
   /** `stays_pending` moves no money, ever. */
   readonly outcome: "successful" | "failed" | "stays_pending"
   readonly settles: "at_once" | "after_delay"
@@ -44,7 +44,7 @@ const says = (outcome: PlannedCallback["says"], change: Partial<PlannedCallback>
 
 const ordinary: Play = {
   gate: "open",
-  answer: "plain",
+  responseFault: "none",
   outcome: "successful",
   settles: "after_delay",
   callbacks: [says("successful")],
@@ -55,16 +55,16 @@ const plays: Readonly<Record<Ending, Play>> = {
   ordinary,
   "0001": { ...ordinary, gate: "refused" },
   "0002": { ...ordinary, outcome: "failed", callbacks: [says("failed")] },
-  "0003": { ...ordinary, settles: "at_once", answer: "silence" },
+  "0003": { ...ordinary, settles: "at_once", responseFault: "silence" },
   "0004": { ...ordinary, gate: "unheard" },
-  "0005": { ...ordinary, settles: "at_once", answer: "server_error" },
-  "0006": { ...ordinary, settles: "at_once", answer: "not_json" },
+  "0005": { ...ordinary, settles: "at_once", responseFault: "server_error" },
+  "0006": { ...ordinary, settles: "at_once", responseFault: "not_json" },
   "0007": { ...ordinary, gate: "reset" },
   "0008": { ...ordinary, callbacks: [] },
   "0009": {
     ...ordinary,
     settles: "at_once",
-    callbacks: [says("successful", { when: "before_answer" }), says("successful"), says("successful")]
+    callbacks: [says("successful", { when: "before_response" }), says("successful"), says("successful")]
   },
   "0010": { ...ordinary, outcome: "stays_pending", callbacks: [] },
   "0011": { ...ordinary, callbacks: [says("successful"), says("pending")] },
@@ -80,7 +80,7 @@ const plays: Readonly<Record<Ending, Play>> = {
   "0017": { ...ordinary, gate: "unavailable" }
 }
 
-// An exchange is booked in its own answer and has neither a fee nor callbacks of its own.
+// An exchange is booked before its response and has neither a fee nor callbacks of its own.
 const different: Readonly<Record<Kind, Partial<Record<Ending, Play>>>> = {
   payout: {},
   collection: { "0013": ordinary, "0014": { ...ordinary, twist: "smaller_amount" } },

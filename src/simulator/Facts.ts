@@ -71,7 +71,7 @@ export const OutgoingCallback = Schema.Struct({
   headers: Schema.Record(Schema.String, Schema.String),
   /** POST where it is absent. */
   method: Schema.optionalKey(Schema.Literals(["POST", "PUT"])),
-  /** How often it is sent again after an answer that is not 200; a forged one never. */
+  /** How often it is sent again after a response that is not 200; a forged one never. */
   retries: Schema.Int
 })
 export type OutgoingCallback = typeof OutgoingCallback.Type

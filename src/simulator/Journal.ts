@@ -58,9 +58,7 @@ const write = Effect.fnUntraced(function* (file: FileHandle, entries: ReadonlyAr
     await file.appendFile(text)
     if (synced) await file.datasync()
   }).pipe(
-    Effect.tapError((error) =>
-      Effect.logError("the simulator cannot write its journal: nothing is answered any more", error.cause)
-    ),
+    Effect.tapError((error) => Effect.logError("the simulator cannot write its journal: it stops answering calls", error.cause)),
     Effect.catchTag("UnknownError", (error) => Effect.die(error))
   )
   for (const { written } of entries) yield* Deferred.succeed(written, undefined)

@@ -1,13 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Effect, Exit, FiberSet, type Scope } from "effect"
-import type { WireAnswer, WireRequest } from "./SimulatedProvider.ts"
+import type { WireRequest, WireResponse } from "./SimulatedProvider.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
 const { createServer } = process.getBuiltinModule("node:http")
 
 /** One port of the simulator. Closed, it refuses connections; it can be opened again. */
 export interface Listener {
-  /** Port 0 lets the system choose. Answers the port, or nothing when it is taken. */
+  /** Port 0 lets the system choose. Returns the port, or nothing when it is taken. */
   readonly open: (port: number) => Effect.Effect<number | undefined>
   /** Also cuts the connections that are open, idle or not. */
   readonly close: Effect.Effect<void>
@@ -19,7 +19,7 @@ const KEEP_ALIVE_MS = 75_000
 
 export const makeListener = Effect.fn("makeListener")(function* (
   host: string,
-  handle: (request: WireRequest) => Effect.Effect<WireAnswer>
+  handle: (request: WireRequest) => Effect.Effect<WireResponse>
 ): Effect.fn.Return<Listener, never, Scope.Scope> {
   const requests = yield* FiberSet.make<void>()
   const run = yield* FiberSet.runtime(requests)()
@@ -34,29 +34,29 @@ export const makeListener = Effect.fn("makeListener")(function* (
 const serve = Effect.fnUntraced(function* (
   incoming: IncomingMessage,
   response: ServerResponse,
-  handle: (request: WireRequest) => Effect.Effect<WireAnswer>
+  handle: (request: WireRequest) => Effect.Effect<WireResponse>
 ) {
   const body = yield* Effect.promise(() => readBody(incoming))
   if (body === undefined) return
   const exit = yield* Effect.exit(handle(wireRequest(incoming, body)))
   if (Exit.isFailure(exit)) {
     yield* Effect.logError("the simulator failed to answer", exit.cause)
-    return write(response, { kind: "answer", status: 500, contentType: "text/plain", body: "simulator defect" })
+    return write(response, { kind: "response", status: 500, contentType: "text/plain", body: "simulator defect" })
   }
   write(response, exit.value)
 })
 
-const write = (response: ServerResponse, answer: WireAnswer): void => {
-  switch (answer.kind) {
+const write = (outgoing: ServerResponse, response: WireResponse): void => {
+  switch (response.kind) {
     case "silence":
       return
     case "reset":
-      response.socket?.resetAndDestroy()
+      outgoing.socket?.resetAndDestroy()
       return
-    case "answer": {
-      const bytes = Buffer.from(answer.body)
-      response.writeHead(answer.status, { "content-type": answer.contentType, "content-length": bytes.length })
-      response.end(bytes)
+    case "response": {
+      const bytes = Buffer.from(response.body)
+      outgoing.writeHead(response.status, { "content-type": response.contentType, "content-length": bytes.length })
+      outgoing.end(bytes)
     }
   }
 }

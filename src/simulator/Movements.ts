@@ -58,7 +58,7 @@ export const returning = (transaction: SimulatedTransaction, setting: Setting): 
     ...(transaction.kind === "exchange" ? [destinationWallet(transaction, -transaction.destinationAmount)] : []),
     { fact: "execution", execution: execution(transaction, "return", setting.now) },
     { fact: "transaction", transaction: returned },
-    ...(play.callbacks.length === 0 ? [] : [callbackJob(returned, "returned", play.callbacks, setting, setting.now)])
+    ...(play.callbacks.length === 0 ? [] : [callbackJob(returned, "returned", play.callbacks, setting)])
   ]
 }
 
@@ -87,11 +87,11 @@ const movedMoney = (before: SimulatedTransaction, after: SimulatedTransaction, n
 ]
 
 const callbacks = (settled: SimulatedTransaction, play: Play, setting: Setting, at: number): ReadonlyArray<Fact> => {
-  const early = play.callbacks.filter(({ when }) => when === "before_answer")
+  const early = play.callbacks.filter(({ when }) => when === "before_response")
   const late = play.callbacks.filter(({ when }) => when === "after_settlement")
   return [
-    ...(early.length > 0 ? [callbackJob(settled, "early", early, setting, setting.now)] : []),
-    ...(late.length > 0 ? [callbackJob(settled, "callbacks", late, setting, at)] : [])
+    ...(early.length > 0 ? [callbackJob(settled, "early", early, setting)] : []),
+    ...(late.length > 0 ? [callbackJob(settled, "callbacks", late, { ...setting, at })] : [])
   ]
 }
 
@@ -99,16 +99,15 @@ const callbackJob = (
   transaction: SimulatedTransaction,
   name: string,
   planned: Play["callbacks"],
-  setting: Setting,
-  at: number
+  { at, callback, now }: Setting & { readonly at?: number }
 ): Fact =>
-  job(transaction, name, at, {
+  job(transaction, name, at ?? now, {
     kind: "callbacks",
     attempt: 0,
-    callbacks: planned.map((one) => setting.callback(transaction, one, setting.now))
+    callbacks: planned.map((one) => callback(transaction, one, now))
   })
 
-/** The callbacks that must have been sent before a transaction's own answer. */
+/** The callbacks that must have been sent before the response to the call that made the transaction. */
 export const earlyJob = (transaction: SimulatedTransaction): string => jobId(transaction, "early")
 
 const jobId = ({ provider, id }: SimulatedTransaction, name: string) => `${provider}/${id}/${name}`

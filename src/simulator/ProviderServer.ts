@@ -1,7 +1,7 @@
 import { Clock, Effect, type Scope } from "effect"
 import type { Account } from "./Account.ts"
 import { callbackAddress } from "./Callbacks.ts"
-import type { Calls } from "./Calls.ts"
+import type { CallLog } from "./CallLog.ts"
 import type { Ending } from "./Endings.ts"
 import { playOf } from "./Endings.ts"
 import { makeListener } from "./Listener.ts"
@@ -26,7 +26,7 @@ interface Options {
   readonly host: string
   readonly delayMs: number
   readonly account: Account
-  readonly calls: Calls
+  readonly calls: CallLog
   readonly ports: Ports
   readonly scheduler: Scheduler
 }
@@ -49,13 +49,13 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
       const now = yield* Clock.currentTimeMillis
       yield* scheduler.commit([...alongside, ...opening(transaction, setting(now))])
       yield* scheduler.attempted(earlyJob(transaction))
-      return playOf(transaction.kind, transaction.ending).answer
+      return playOf(transaction.kind, transaction.ending).responseFault
     }),
     completeByPayer: Effect.fnUntraced(function* (transaction) {
       const now = yield* Clock.currentTimeMillis
       yield* scheduler.commit(completing(transaction, setting(now)))
       yield* scheduler.attempted(earlyJob(transaction))
-      return playOf(transaction.kind, transaction.ending).answer
+      return playOf(transaction.kind, transaction.ending).responseFault
     }),
     chosen: (operation) => chosen.get(operation)?.shift() ?? "ordinary"
   }
@@ -65,9 +65,9 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
     options.host,
     Effect.fnUntraced(function* (request) {
       yield* options.calls.record(provider.name, request)
-      const answer = yield* handler(request)
+      const response = yield* handler(request)
       yield* account.settled
-      return answer
+      return response
     })
   )
 
@@ -77,11 +77,6 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
         .filter((one) => clientId === undefined || one.clientId === clientId)
         .map((one) => ({ fact: "note", key: callbackAddress(provider.name, one.clientId), value: url }))
     )
-
-  for (const { callbackUrl, clientId } of provider.accounts) {
-    const known = account.note(callbackAddress(provider.name, clientId))
-    if (callbackUrl !== undefined && known === undefined) yield* setCallbackAddress(callbackUrl, clientId)
-  }
 
   const open = Effect.gen(function* () {
     const before = options.ports.of(provider.name)

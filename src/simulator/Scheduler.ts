@@ -11,7 +11,7 @@ export interface Scheduler {
   readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>
   /** Waits until a job is done, or is put off to another attempt; at most as long as one callback may take. */
   readonly attempted: (jobId: string) => Effect.Effect<void>
-  /** Attempts every callback that is due, also those that wait for their next attempt; answers how many jobs that were. */
+  /** Attempts every callback that is due, also those that wait for their next attempt; returns how many jobs that were. */
   readonly flush: Effect.Effect<number>
 }
 
@@ -37,18 +37,16 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
     const now = yield* Clock.currentTimeMillis
     const done: Fact = { fact: "job_done", id: job.id }
     const provider = options.providers.find(({ name }) => name === job.provider)
-    if (job.work.kind === "callbacks") {
+    const { work } = job
+    if (work.kind === "callbacks") {
       const clock = yield* Clock.Clock
-      const left = yield* attemptCallback(account, job, job.work, provider?.sign, () => clock.currentTimeMillisUnsafe())
+      const left = yield* attemptCallback(account, { ...job, work }, provider?.sign, () => clock.currentTimeMillisUnsafe())
       return yield* account.commit([left === undefined ? done : { fact: "job", job: left }])
     }
-    const transaction = account.transaction(job.provider, job.work.transaction)
+    const transaction = account.transaction(job.provider, work.transaction)
     if (transaction === undefined || provider === undefined) return yield* account.commit([done])
     const setting = { callback: provider.callback, delayMs: options.delayMs, now }
-    yield* commit([
-      done,
-      ...(job.work.kind === "settle" ? settlement(transaction, setting, now) : returning(transaction, setting))
-    ])
+    yield* commit([done, ...(work.kind === "settle" ? settlement(transaction, setting, now) : returning(transaction, setting))])
   })
 
   const work = Effect.fnUntraced(function* (id: string) {

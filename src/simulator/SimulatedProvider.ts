@@ -1,6 +1,6 @@
 import type { Effect } from "effect"
 import type { Account } from "./Account.ts"
-import type { Answer, Ending, PlannedCallback } from "./Endings.ts"
+import type { Ending, PlannedCallback, ResponseFault } from "./Endings.ts"
 import type { Fact, OutgoingCallback, SimulatedTransaction } from "./Facts.ts"
 
 export interface WireRequest {
@@ -13,8 +13,8 @@ export interface WireRequest {
 }
 
 /** `silence` holds the connection open until the client leaves; `reset` is a TCP reset. */
-export type WireAnswer =
-  | { readonly kind: "answer"; readonly status: number; readonly contentType: string; readonly body: string }
+export type WireResponse =
+  | { readonly kind: "response"; readonly status: number; readonly contentType: string; readonly body: string }
   | { readonly kind: "silence" }
   | { readonly kind: "reset" }
 
@@ -23,24 +23,24 @@ export interface SimulatorContext {
   readonly account: Account
   /** The provider's own address, for pages that it serves to payers. */
   readonly origin: string
-  /** Commits a new transaction and all that its ending makes of it; the transaction's own answer may then be sent so. */
-  readonly accept: (transaction: SimulatedTransaction, alongside?: ReadonlyArray<Fact>) => Effect.Effect<Answer>
+  /** Commits a new transaction and all that its ending makes of it; then the call may be answered with this fault. */
+  readonly accept: (transaction: SimulatedTransaction, alongside?: ReadonlyArray<Fact>) => Effect.Effect<ResponseFault>
   /** The payer has visited the page: now the ending plays. */
-  readonly completeByPayer: (transaction: SimulatedTransaction) => Effect.Effect<Answer>
+  readonly completeByPayer: (transaction: SimulatedTransaction) => Effect.Effect<ResponseFault>
   /** The ending that a control call chose for the next call of an operation that carries no number; used up by asking. */
   readonly chosen: (operation: string) => Ending
 }
 
-/** One provider's own manners; everything that is the same for all of them is in the frame. */
+/** One simulated provider, as the server runs it. `simulatedWire` makes one of what its wire says. */
 export interface SimulatedProvider {
   readonly name: string
   /** The path that its base URL ends in. */
   readonly mount: string
-  readonly accounts: ReadonlyArray<{ readonly clientId: string; readonly callbackUrl?: string | undefined }>
+  readonly accounts: ReadonlyArray<{ readonly clientId: string }>
   /** Calls that carry no number, whose ending can be chosen beforehand. */
   readonly operations: ReadonlyArray<string>
   readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback
   /** The headers of a callback whose signature tells where and when it is sent. */
   readonly sign?: (callback: OutgoingCallback, account: string, url: string, now: number) => OutgoingCallback["headers"]
-  readonly handler: (context: SimulatorContext) => (request: WireRequest) => Effect.Effect<WireAnswer>
+  readonly handler: (context: SimulatorContext) => (request: WireRequest) => Effect.Effect<WireResponse>
 }

@@ -1,6 +1,6 @@
 import { Effect, type Scope } from "effect"
 import { openAccount } from "./Account.ts"
-import { openCalls } from "./Calls.ts"
+import { openCallLog } from "./CallLog.ts"
 import { controlRoutes } from "./Control.ts"
 import { makeListener } from "./Listener.ts"
 import { openPorts } from "./Ports.ts"
@@ -30,7 +30,7 @@ export const simulatorServer = Effect.fn("simulatorServer")(function* (
 ): Effect.fn.Return<SimulatorServer, never, Scope.Scope> {
   const { dataDir, delayMs, host, providers } = options
   const account = yield* openAccount(dataDir)
-  const calls = yield* openCalls(dataDir)
+  const calls = yield* openCallLog(dataDir)
   const ports = yield* openPorts(dataDir)
   const scheduler = yield* makeScheduler({ account, providers, delayMs })
   const servers = yield* Effect.forEach(providers, (provider) =>

@@ -10,27 +10,18 @@ export interface ServedCountry {
   readonly pays: ReadonlyArray<PayoutMethod>
 }
 
-const served = (
-  country: string,
-  name: string,
-  currency: Currency,
-  phonePrefix: string,
-  collects: boolean,
-  ...pays: ReadonlyArray<PayoutMethod>
-): ServedCountry => ({ country, name, currency, phonePrefix, collects, pays })
-
 /** Every corridor that the gateway starts with, active there or not. */
 export const servedCountries: ReadonlyArray<ServedCountry> = [
-  served("UG", "Uganda", "UGX", "+256", true, "wallet", "momo", "bank"),
-  served("KE", "Kenya", "KES", "+254", true, "wallet", "momo", "bank"),
-  served("RW", "Rwanda", "RWF", "+250", true, "wallet", "momo"),
-  served("GH", "Ghana", "GHS", "+233", true, "wallet", "momo", "bank"),
-  served("NG", "Nigeria", "NGN", "+234", false, "wallet", "bank"),
-  served("ZM", "Zambia", "ZMW", "+260", true, "momo"),
-  served("TZ", "Tanzania", "TZS", "+255", true, "wallet", "momo"),
-  served("CM", "Cameroon", "XAF", "+237", true, "momo"),
-  served("CI", "Cote d'Ivoire", "XOF", "+225", true, "momo"),
-  served("BF", "Burkina Faso", "XOF", "+226", true, "momo")
+  { country: "UG", name: "Uganda", currency: "UGX", phonePrefix: "+256", collects: true, pays: ["wallet", "momo", "bank"] },
+  { country: "KE", name: "Kenya", currency: "KES", phonePrefix: "+254", collects: true, pays: ["wallet", "momo", "bank"] },
+  { country: "RW", name: "Rwanda", currency: "RWF", phonePrefix: "+250", collects: true, pays: ["wallet", "momo"] },
+  { country: "GH", name: "Ghana", currency: "GHS", phonePrefix: "+233", collects: true, pays: ["wallet", "momo", "bank"] },
+  { country: "NG", name: "Nigeria", currency: "NGN", phonePrefix: "+234", collects: false, pays: ["wallet", "bank"] },
+  { country: "ZM", name: "Zambia", currency: "ZMW", phonePrefix: "+260", collects: true, pays: ["momo"] },
+  { country: "TZ", name: "Tanzania", currency: "TZS", phonePrefix: "+255", collects: true, pays: ["wallet", "momo"] },
+  { country: "CM", name: "Cameroon", currency: "XAF", phonePrefix: "+237", collects: true, pays: ["momo"] },
+  { country: "CI", name: "Cote d'Ivoire", currency: "XOF", phonePrefix: "+225", collects: true, pays: ["momo"] },
+  { country: "BF", name: "Burkina Faso", currency: "XOF", phonePrefix: "+226", collects: true, pays: ["momo"] }
 ]
 
 export const servedCountry = (country: string): ServedCountry | undefined =>
@@ -61,33 +52,24 @@ export const typeOfMethod = { momo: "momo", bank: "bank", wallet: "eversend" } a
 
 interface Bank {
   readonly country: string
-  readonly id: string
   readonly code: string
   readonly name: string
   readonly active: boolean
 }
 
-const bank = (country: string, code: string, name: string, active = true): Bank => ({
-  country,
-  id: `${country}${code}`,
-  code,
-  name,
-  active
-})
-
 const banks: ReadonlyArray<Bank> = [
-  bank("UG", "0000", "Default Bank"),
-  bank("UG", "01", "Stanbic Bank Uganda"),
-  bank("UG", "16", "Centenary Bank"),
-  bank("UG", "99", "Closed Bank Uganda", false),
-  bank("KE", "01", "Kenya Commercial Bank"),
-  bank("KE", "68", "Equity Bank Kenya"),
-  bank("KE", "99", "Closed Bank Kenya", false),
-  bank("GH", "040100", "GCB Bank"),
-  bank("GH", "130100", "Ecobank Ghana"),
-  bank("NG", "14", "Access Bank"),
-  bank("NG", "058", "Guaranty Trust Bank"),
-  bank("NG", "999", "Closed Bank Nigeria", false)
+  { country: "UG", code: "0000", name: "Default Bank", active: true },
+  { country: "UG", code: "01", name: "Stanbic Bank Uganda", active: true },
+  { country: "UG", code: "16", name: "Centenary Bank", active: true },
+  { country: "UG", code: "99", name: "Closed Bank Uganda", active: false },
+  { country: "KE", code: "01", name: "Kenya Commercial Bank", active: true },
+  { country: "KE", code: "68", name: "Equity Bank Kenya", active: true },
+  { country: "KE", code: "99", name: "Closed Bank Kenya", active: false },
+  { country: "GH", code: "040100", name: "GCB Bank", active: true },
+  { country: "GH", code: "130100", name: "Ecobank Ghana", active: true },
+  { country: "NG", code: "14", name: "Access Bank", active: true },
+  { country: "NG", code: "058", name: "Guaranty Trust Bank", active: true },
+  { country: "NG", code: "999", name: "Closed Bank Nigeria", active: false }
 ]
 
 export const banksOf = (country: string): ReadonlyArray<Bank> => banks.filter((one) => one.country === country)

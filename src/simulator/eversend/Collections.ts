@@ -1,27 +1,26 @@
 import { createHash } from "node:crypto"
-import { Effect, Option, Result, Schema } from "effect"
-import { fromDecimal } from "../../domain/Money.ts"
+import { Effect, Option, Schema } from "effect"
 import * as Wire from "../../providers/eversend/Wire.ts"
-import { page, Stop } from "../Answers.ts"
-import { type Ending, endingOf, type Play, playOf } from "../Endings.ts"
-import { begun, type SimulatedTransaction } from "../Facts.ts"
+import { create } from "../Call.ts"
+import { endingOf, playOf } from "../Endings.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
 import { collectionFee } from "../Fees.ts"
-import type { SimulatorContext } from "../SimulatedProvider.ts"
+import { decimalOr, type Stop } from "../Responses.ts"
+import { countryOfPhone, currencyOf, isPhoneOf, servedCountries, servedCountry } from "./Catalogue.ts"
 import {
+  amountRefused,
   type Call,
   checkReference,
+  decimal,
   decodeBody,
-  deliver,
-  PROVIDER,
-  passGate,
-  refusal,
+  earlierWith,
+  errors,
+  newId,
   refuse,
   refusePhone,
-  success,
-  transactionId
-} from "./Call.ts"
-import { countryOfPhone, currencyOf, isPhoneOf, servedCountries, servedCountry } from "./Catalogue.ts"
-import { createdCollection, decimal } from "./Transactions.ts"
+  success
+} from "./Responses.ts"
+import { createdCollection } from "./Transactions.ts"
 
 type Request = typeof Wire.MomoCollectionRequest.Type
 
@@ -38,16 +37,15 @@ export const collectionFees = Effect.fnUntraced(function* (call: Call) {
   if (currency === undefined || !servedCountries.some((one) => one.collects && one.currency === currency)) {
     return yield* refuse(400, "currency is not supported")
   }
-  const asked = fromDecimal(request.amount, currency)
-  if (Result.isFailure(asked)) return yield* refuse(400, "amount has too many decimals")
-  const charges = collectionFee(asked.success)
+  const amount = yield* decimalOr(request.amount, currency, amountRefused)
+  const charges = collectionFee(amount)
   return success({
     currency,
     min_load_amount: decimal(1n, currency),
     max_load_amount: decimal(LARGEST_COLLECTION, currency),
     charges: decimal(charges, currency),
-    total_to_pay: decimal(asked.success + charges, currency),
-    amount: decimal(asked.success, currency),
+    total_to_pay: decimal(amount + charges, currency),
+    amount: decimal(amount, currency),
     payment_method: "16"
   })
 })
@@ -56,7 +54,7 @@ const SentCode = Schema.fromJsonString(Schema.Struct({ phone: Schema.String, exp
 type SentCode = typeof SentCode.Type
 const writeCode = Schema.encodeSync(SentCode)
 const readCode = Schema.decodeUnknownOption(SentCode)
-const codeKey = (pinId: string) => `${PROVIDER}/otp/${pinId}`
+const codeKey = ({ provider }: Call, pinId: string) => `${provider}/otp/${pinId}`
 
 /** POST /collections/otp: the code is sent whatever the number ends in; the ending belongs to the charge. */
 export const sendCode = Effect.fnUntraced(function* (call: Call) {
@@ -66,7 +64,7 @@ export const sendCode = Effect.fnUntraced(function* (call: Call) {
   const seed = `${call.merchant.clientId}/${call.now}/${call.context.account.sequence()}`
   const pinId = `VE${createHash("sha256").update(seed).digest("hex").slice(0, 32)}`
   const value = writeCode({ phone, expiresAt: call.now + PIN_LIFE_MS, used: false })
-  yield* call.context.account.commit([{ fact: "note", key: codeKey(pinId), value }])
+  yield* call.context.account.commit([{ fact: "note", key: codeKey(call, pinId), value }])
   return success({ pinId })
 })
 
@@ -84,84 +82,57 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
   const { amount, currency, redirectTo } = yield* checked(call, request)
 
   const { otp } = request
-  const code = otp === undefined ? undefined : readCode(call.context.account.note(codeKey(otp.pinId)))
-  if (otp !== undefined && !isRightCode(code, otp.pin, request.phone, call.now)) return yield* refuse(400, "Invalid OTP")
-
-  const earlier = earlierWith(call, request.transactionRef)
-  if (earlier !== undefined && call.duplicates === "refuse") return yield* refuse(400, "transactionRef already exists")
-  if (earlier !== undefined && call.duplicates === "original") return success(created(call.context, earlier))
+  const invalidCode = refuse(400, "Invalid OTP")
+  const code = otp === undefined ? undefined : readCode(call.context.account.note(codeKey(call, otp.pinId)))
+  if (otp !== undefined && !isRightCode(code, otp.pin, request.phone, call.now)) return yield* invalidCode
+  const earlier = yield* earlierWith(call, "collection", request.transactionRef)
+  if (earlier !== undefined) return success(created(call, earlier))
 
   const ending = endingOf(request.phone)
-  const play = playOf("collection", ending)
-  if (play.gate !== "refused") yield* passGate(play)
-  if (otp !== undefined && !call.claim(codeKey(otp.pinId))) return yield* refuse(400, "Invalid OTP")
-
-  const transaction = begun(call.now, {
-    provider: PROVIDER,
-    account: call.merchant.clientId,
-    id: transactionId(call, "BE"),
+  const isRefused = playOf("collection", ending).gate === "refused"
+  const charge = {
+    id: newId(call, "BE"),
     reference: request.transactionRef ?? null,
     kind: "collection",
-    ...start(play, ending, redirectTo),
+    // A refused charge is answered as a failed transaction: a 400 could also mean a wrong code.
+    errors: { ...errors, refused: undefined },
+    status: isRefused ? "failed" : "pending",
+    reason: isRefused ? "Charge was rejected" : null,
+    awaitsPayer: redirectTo !== null && !isRefused,
+    ending,
     currency,
     amount,
     fee: collectionFee(amount),
-    detail: { sourceCountry: request.country, phoneNumber: request.phone, redirectTo }
-  })
-  const manner = yield* call.context.accept(transaction, otp === undefined ? [] : [usedCode(otp.pinId, request.phone, call.now)])
-  const answer = success(created(call.context, transaction))
-  return transaction.awaitsPayer || transaction.status === "failed" ? answer : deliver(manner, answer)
-})
-
-/** A refused charge is answered as a failed transaction: a 400 could also mean a wrong code. */
-const start = (play: Play, ending: Ending, redirectTo: string | null) => {
-  const refused = play.gate === "refused"
-  return {
-    status: refused ? "failed" : "pending",
-    reason: refused ? "Charge was rejected" : null,
-    awaitsPayer: redirectTo !== null && !refused,
-    ending
+    detail: { sourceCountry: request.country, phoneNumber: request.phone, redirectTo },
+    ...(otp === undefined ? {} : usesCode(call, otp.pinId, request.phone, invalidCode))
   } as const
-}
+  return yield* create(call, charge, (transaction) => success(created(call, transaction)))
+})
 
 const checked = Effect.fnUntraced(function* (call: Call, request: Request) {
   const country = servedCountry(request.country)
   if (country === undefined || !country.collects) return yield* refuse(400, "country is not supported")
   if (country.currency !== request.currency) return yield* refuse(400, "currency is not supported")
   if (!isPhoneOf(country, request.phone)) return yield* refusePhone()
-  const amount = fromDecimal(request.amount, country.currency)
-  if (Result.isFailure(amount)) return yield* refuse(400, "amount has too many decimals")
-  if (amount.success > LARGEST_COLLECTION) return yield* refuse(400, "amount is above the maximum")
-  if (country.country !== "GH") return { amount: amount.success, currency: country.currency, redirectTo: null }
+  const amount = yield* decimalOr(request.amount, country.currency, amountRefused)
+  if (amount > LARGEST_COLLECTION) return yield* refuse(400, "amount is above the maximum")
+  if (country.country !== "GH") return { amount, currency: country.currency, redirectTo: null }
   const other = Option.getOrUndefined(Schema.decodeUnknownOption(OtherRedirect)(call.request.body))?.redirect_url
   const redirectTo = request.redirectUrl ?? other ?? ""
   if (!/^https?:\/\/\S+$/.test(redirectTo)) return yield* refuse(400, "redirectUrl is required")
-  return { amount: amount.success, currency: country.currency, redirectTo }
+  return { amount, currency: country.currency, redirectTo }
 })
 
 const isRightCode = (code: Option.Option<SentCode> | undefined, pin: string, phone: string, now: number): boolean =>
   code !== undefined && Option.exists(code, (sent) => pin === PIN && sent.phone === phone && !sent.used && sent.expiresAt > now)
 
-const usedCode = (pinId: string, phone: string, now: number) =>
-  ({ fact: "note", key: codeKey(pinId), value: writeCode({ phone, expiresAt: now, used: true }) }) as const
+const usesCode = (call: Call, pinId: string, phone: string, refusal: Stop) => {
+  const key = codeKey(call, pinId)
+  const value = writeCode({ phone, expiresAt: call.now, used: true })
+  return { once: { key, refusal }, alongside: () => [{ fact: "note", key, value } as const] }
+}
 
-const earlierWith = (call: Call, reference: string | undefined): SimulatedTransaction | undefined =>
-  reference === undefined
-    ? undefined
-    : call.context.account.byReference(PROVIDER, call.merchant.clientId, reference).find(({ kind }) => kind === "collection")
-
-const created = (context: SimulatorContext, transaction: SimulatedTransaction) => ({
+const created = ({ context }: Call, transaction: SimulatedTransaction) => ({
   ...createdCollection(transaction),
   ...(transaction.awaitsPayer ? { redirectUrl: `${context.origin}/checkout/${transaction.id}` } : {})
 })
-
-/** GET /checkout/{transactionId}: the page that the payer is sent to. Visiting it pays, once. */
-export const checkout = Effect.fnUntraced(function* (context: SimulatorContext, id: string, claim: Call["claim"]) {
-  const transaction = context.account.transaction(PROVIDER, id)
-  if (transaction === undefined) return yield* new Stop({ answer: refusal(404, "Not found") })
-  const done = paidPage(transaction.detail.redirectTo ?? "")
-  if (!transaction.awaitsPayer || !claim(`${PROVIDER}/checkout/${id}`)) return done
-  return deliver(yield* context.completeByPayer(transaction), done)
-})
-
-const paidPage = (back: string) => page(`<p>Payment completed</p><a href="${back.replace(/[&"<>]/g, "")}">Back to the shop</a>`)

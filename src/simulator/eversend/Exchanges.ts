@@ -2,34 +2,33 @@ import { Effect, Option, Result, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { fromDecimal } from "../../domain/Money.ts"
 import * as Wire from "../../providers/eversend/Wire.ts"
+import { balanceOf, create } from "../Call.ts"
 import { playOf } from "../Endings.ts"
-import { begun, type SimulatedTransaction } from "../Facts.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
 import { bought, boughtRaw, rate } from "../Rates.ts"
+import { decimalOr } from "../Responses.ts"
+import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
+import { currencyOf } from "./Catalogue.ts"
+import { expiry } from "./Quotations.ts"
 import {
+  amountRefused,
   type Call,
   checkReference,
+  decimal,
   decodeBody,
-  deliver,
-  PROVIDER,
-  passGate,
+  newId,
+  number,
   plain,
   refusal,
   refuse,
-  spend,
-  success,
-  transactionId
-} from "./Call.ts"
-import { currencyOf } from "./Catalogue.ts"
-import { expiry } from "./Quotation.ts"
-import { issueToken, lifetimes, readToken } from "./Tokens.ts"
-import { decimal, number } from "./Transactions.ts"
+  shortBalance,
+  spends,
+  success
+} from "./Responses.ts"
 
-const ExchangeToken = Schema.Struct({
-  once: Schema.String,
-  from: Schema.String,
-  to: Schema.String,
-  amount: Schema.String
-})
+const exchangeToken: TokenKind = { name: "exchange", lifeSeconds: 30 }
+const Claims = Schema.Struct({ once: Schema.String, from: Schema.String, to: Schema.String, amount: Schema.String })
+const readQuotation = readToken(exchangeToken, Claims)
 
 /** POST /exchanges/quotation: free, and good for one exchange within 30 s. */
 export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
@@ -37,16 +36,13 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
   const from = currencyOf(request.from)
   const to = currencyOf(request.to)
   if (from === undefined || to === undefined || from === to) return yield* refuse(400, "currency pair is not supported")
-  const asked = fromDecimal(request.amount, from)
-  if (Result.isFailure(asked)) return yield* refuse(400, "amount has too many decimals")
-  const amount = asked.success
-  const { account } = call.context
-  const once = `${call.now}-${account.sequence()}`
+  const amount = yield* decimalOr(request.amount, from, amountRefused)
+  const once = `${call.now}-${call.context.account.sequence()}`
   const claims = { once, from, to, amount: decimal(amount, from) }
-  const balance = account.balance(PROVIDER, call.merchant.clientId, from)
+  const balance = balanceOf(call, from)
   return success({
-    expires: expiry(call.now, lifetimes.exchange),
-    token: issueToken("exchange", call.merchant.clientSecret, claims, call.now),
+    expires: expiry(call.now, exchangeToken),
+    token: issueToken(exchangeToken, call.merchant.clientSecret, claims, call.now),
     quotation: {
       baseCurrency: from,
       baseAmount: number(amount, from),
@@ -54,19 +50,18 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
       baseWalletAfter: balance > amount ? number(balance - amount, from) : 0,
       destCurrency: to,
       destAmount: numeral(boughtRaw(amount, from, to)),
-      destWalletBefore: number(account.balance(PROVIDER, call.merchant.clientId, to), to),
+      destWalletBefore: number(balanceOf(call, to), to),
       destWalletAfter: null,
       rate: numeral(rate(from, to))
     }
   })
 })
 
-/** POST /exchanges: booked in the answer. Carries no number: its ending is chosen through the control port. */
+/** POST /exchanges: booked before the response. Carries no number: its ending is chosen through the control port. */
 export const createExchange = Effect.fnUntraced(function* (call: Call) {
-  const { account } = call.context
   const request = yield* decodeBody(Wire.ExchangeRequest, call.request)
   yield* checkReference(request.transactionRef)
-  const claims = Option.getOrUndefined(readToken("exchange", call.merchant.clientSecret, ExchangeToken, request.token, call.now))
+  const claims = Option.getOrUndefined(readQuotation(call.merchant.clientSecret, request.token, call.now))
   const from = currencyOf(claims?.from ?? "")
   const to = currencyOf(claims?.to ?? "")
   if (claims === undefined || from === undefined || to === undefined) {
@@ -74,20 +69,10 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
   }
   const amount = Result.getOrElse(fromDecimal(claims.amount, from), () => 0n)
   const ending = call.context.chosen("exchange")
-  const play = playOf("exchange", ending)
-  yield* passGate(play)
-  const before = {
-    from: account.balance(PROVIDER, call.merchant.clientId, from),
-    to: account.balance(PROVIDER, call.merchant.clientId, to)
-  }
-  if (amount > before.from) return yield* refuse(402, "Insufficient wallet balance")
-  const used = `${PROVIDER}/exchange/${claims.once}`
-  yield* spend(call, used)
-
-  const transaction = begun(call.now, {
-    provider: PROVIDER,
-    account: call.merchant.clientId,
-    id: transactionId(call, "BE"),
+  const { outcome } = playOf("exchange", ending)
+  const before = { from: balanceOf(call, from), to: balanceOf(call, to) }
+  const exchange = {
+    id: newId(call, "BE"),
     reference: request.transactionRef ?? null,
     kind: "exchange",
     ending,
@@ -95,13 +80,15 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
     amount,
     fee: 0n,
     destinationCurrency: to,
-    destinationAmount: bought(amount, from, to)
+    destinationAmount: bought(amount, from, to),
+    short: shortBalance,
+    ...spends(call, "exchange", claims.once)
+  } as const
+  return yield* create(call, exchange, (transaction) => {
+    if (outcome === "failed") return refusal(400, "Exchange failed")
+    // The response has no word for "pending".
+    return outcome === "stays_pending" ? refusal(500, "An error has occurred") : booked(transaction, before)
   })
-  const manner = yield* call.context.accept(transaction, [{ fact: "note", key: used, value: transaction.id }])
-  if (play.outcome === "failed") return refusal(400, "Exchange failed")
-  // Its answer has no word for "pending".
-  if (play.outcome === "stays_pending") return refusal(500, "An error has occurred")
-  return deliver(manner, booked(transaction, before))
 })
 
 const booked = (transaction: SimulatedTransaction, before: { readonly from: bigint; readonly to: bigint }) => {

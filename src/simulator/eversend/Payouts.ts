@@ -1,70 +1,56 @@
 import { Effect, Option } from "effect"
 import * as Wire from "../../providers/eversend/Wire.ts"
-import { endingOf, playOf } from "../Endings.ts"
-import { begun, type SimulatedTransaction } from "../Facts.ts"
+import { create } from "../Call.ts"
+import { endingOf } from "../Endings.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
+import { isPayableBank, isPhoneOf, servedCountry } from "./Catalogue.ts"
+import { type Promised, promisedBy } from "./Quotations.ts"
 import {
   type Call,
   checkReference,
   decodeBody,
-  deliver,
-  PROVIDER,
-  passGate,
+  earlierWith,
+  newId,
   refuse,
   refusePhone,
-  spend,
-  success,
-  transactionId
-} from "./Call.ts"
-import { isPayableBank, isPhoneOf, servedCountry } from "./Catalogue.ts"
-import { type Promised, promisedBy } from "./Quotation.ts"
+  shortBalance,
+  spends,
+  success
+} from "./Responses.ts"
 import { createdPayout } from "./Transactions.ts"
 
 type Request = typeof Wire.PayoutRequest.Type
 
 /** POST /payouts: spends a quotation's token. */
 export const createPayout = Effect.fnUntraced(function* (call: Call) {
-  const { account } = call.context
   const request = yield* decodeBody(Wire.PayoutRequest, call.request)
   yield* checkReference(request.transactionRef)
   const promised = Option.getOrUndefined(promisedBy(call, request.token))
   if (promised === undefined) return yield* refuse(400, "Quotation token is invalid or has expired")
   const recipient = yield* recipientOf(request, promised)
 
-  const earlier = earlierWith(call, request.transactionRef)
-  if (earlier !== undefined && call.duplicates === "refuse") return yield* refuse(400, "transactionRef already exists")
-  if (earlier !== undefined && call.duplicates === "original") return success(createdPayout(earlier))
+  const earlier = yield* earlierWith(call, "payout", request.transactionRef)
+  if (earlier !== undefined) return success(createdPayout(earlier))
 
-  const ending = endingOf(recipient)
-  yield* passGate(playOf("payout", ending))
-  const balance = account.balance(PROVIDER, call.merchant.clientId, promised.currency)
-  if (promised.amount + promised.fee > balance) return yield* refuse(402, "Insufficient wallet balance")
-  const used = `${PROVIDER}/quotation/${promised.once}`
-  yield* spend(call, used)
-
-  const transaction = begun(call.now, {
-    provider: PROVIDER,
-    account: call.merchant.clientId,
-    id: transactionId(call, "BP"),
+  const { amount, currency, destinationAmount, destinationCurrency, fee } = promised
+  const payout = {
+    id: newId(call, "BP"),
     reference: request.transactionRef ?? null,
     kind: "payout",
-    ending,
-    currency: promised.currency,
-    amount: promised.amount,
-    fee: promised.fee,
-    destinationCurrency: promised.destinationCurrency,
-    destinationAmount: promised.destinationAmount,
+    ending: endingOf(recipient),
+    currency,
+    amount,
+    fee,
+    destinationCurrency,
+    destinationAmount,
+    short: shortBalance,
+    ...spends(call, "quotation", promised.once),
     detail: detail(request, promised)
-  })
-  const manner = yield* call.context.accept(transaction, [{ fact: "note", key: used, value: transaction.id }])
-  return deliver(manner, success(createdPayout(transaction)))
+  } as const
+  return yield* create(call, payout, (transaction) => success(createdPayout(transaction)))
 })
 
-const earlierWith = (call: Call, reference: string | undefined): SimulatedTransaction | undefined =>
-  reference === undefined
-    ? undefined
-    : call.context.account.byReference(PROVIDER, call.merchant.clientId, reference).find(({ kind }) => kind === "payout")
-
-/** Checks what the quotation's type needs; answers the number that its ending is read from. */
+/** Checks what the quotation's type needs; returns the number that its ending is read from. */
 const recipientOf = Effect.fnUntraced(function* (request: Request, promised: Promised) {
   if (promised.recipient !== null) return promised.recipient
   const country = servedCountry(promised.country)

@@ -1,23 +1,16 @@
-import { DateTime, Effect, Schema } from "effect"
-import type { Currency } from "../../domain/Currency.ts"
-import { RawJson } from "../../domain/Json.ts"
-import { toDecimal } from "../../domain/Money.ts"
+import { Effect, Schema } from "effect"
+import { iso } from "../../domain/Instant.ts"
+import { isWithinDays, pageOf } from "../Call.ts"
+import type { PlannedCallback } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { type Call, PROVIDER, refuse, success } from "./Call.ts"
+import { decodedOr } from "../Responses.ts"
+import { type Call, decimal, number, refuse, success } from "./Responses.ts"
 
 const LARGEST_PAGE = 100
 
-export const decimal = (amount: bigint, currency: Currency): string =>
-  amount < 0n ? `-${toDecimal(-amount, currency)}` : toDecimal(amount, currency)
-
-/** As a JSON number, to the digit. */
-export const number = (amount: bigint, currency: Currency): RawJson => new RawJson(decimal(amount, currency))
-
-const iso = (at: number) => DateTime.formatIso(DateTime.makeUnsafe(at))
-
 /** GET /transactions/{transactionId}: a list of one. */
 export const transactionById = Effect.fnUntraced(function* (call: Call, id: string) {
-  const transaction = call.context.account.transaction(PROVIDER, id)
+  const transaction = call.context.account.transaction(call.provider, id)
   if (transaction === undefined || transaction.account !== call.merchant.clientId) {
     return yield* refuse(404, "Transaction not found")
   }
@@ -38,47 +31,37 @@ type Filters = typeof Filters.Type
 
 /** GET /transactions, newest first. */
 export const transactions = Effect.fnUntraced(function* (call: Call) {
-  const filters = yield* Schema.decodeUnknownEffect(Filters)(Object.fromEntries(call.request.query)).pipe(
-    Effect.mapError((error) => refuse(400, String(error)))
-  )
-  const found = searched(call, filters.search)
-    .filter((transaction) => matches(transaction, filters))
-    .toReversed()
+  const filters = yield* decodedOr(Filters, Object.fromEntries(call.request.query), (why) => refuse(400, why))
+  const found = searched(call, filters.search).filter((transaction) => matches(transaction, filters))
   const limit = Math.min(Number(filters.limit ?? "10"), LARGEST_PAGE)
   const page = Number(filters.page ?? "1")
+  const { rows, total } = pageOf(found, { page, size: limit })
   return success({
     total_payouts: String(found.filter(({ kind }) => kind === "payout").length),
     total_collections: String(found.filter(({ kind }) => kind === "collection").length),
     balance: 0,
-    transactions: found.slice((page - 1) * limit, page * limit).map(listed),
-    total: found.length,
+    transactions: rows.map(listed),
+    total,
     limit,
     page
   })
 })
 
 // Those that have exactly this reference; else those whose reference or id contains it, as a search field would.
-const searched = (call: Call, search: string | undefined): ReadonlyArray<SimulatedTransaction> => {
-  const { account } = call.context
-  const { clientId } = call.merchant
-  if (search === undefined) return account.transactions(PROVIDER, clientId)
-  const exact = account.byReference(PROVIDER, clientId, search)
+const searched = ({ context, merchant, provider }: Call, search: string | undefined): ReadonlyArray<SimulatedTransaction> => {
+  const { account } = context
+  const all = account.transactions(provider, merchant.clientId)
+  if (search === undefined) return all
+  const exact = account.byReference(provider, merchant.clientId, search)
   if (exact.length > 0) return exact
-  return account
-    .transactions(PROVIDER, clientId)
-    .filter(({ id, reference }) => id.includes(search) || reference?.includes(search) === true)
+  return all.filter(({ id, reference }) => id.includes(search) || reference?.includes(search) === true)
 }
 
-const matches = (transaction: SimulatedTransaction, { currency, from, status, to, type }: Filters): boolean => {
-  const day = iso(transaction.createdAt).slice(0, 10)
-  return (
-    (type === undefined || transaction.kind === type) &&
-    (status === undefined || transaction.status === status) &&
-    (currency === undefined || transaction.currency === currency) &&
-    (from === undefined || day >= from) &&
-    (to === undefined || day <= to)
-  )
-}
+const matches = (transaction: SimulatedTransaction, { currency, from, status, to, type }: Filters): boolean =>
+  (type === undefined || transaction.kind === type) &&
+  (status === undefined || transaction.status === status) &&
+  (currency === undefined || transaction.currency === currency) &&
+  isWithinDays(transaction, from, to)
 
 /** The members that every form of a transaction has. */
 const common = (transaction: SimulatedTransaction) => ({
@@ -106,7 +89,7 @@ const listed = (transaction: SimulatedTransaction) => ({
   beneficiary: transaction.kind === "payout" ? beneficiary(transaction) : null
 })
 
-/** As POST /payouts answers it: amount and fees are numbers. */
+/** In the response to POST /payouts: amount and fees are numbers. */
 export const createdPayout = (transaction: SimulatedTransaction) => ({
   transaction: {
     ...common(transaction),
@@ -123,7 +106,7 @@ export const createdPayout = (transaction: SimulatedTransaction) => ({
   }
 })
 
-/** As POST /collections/momo answers it: without fees. */
+/** In the response to POST /collections/momo: without fees. */
 export const createdCollection = (transaction: SimulatedTransaction) => ({
   ...common(transaction),
   amount: decimal(transaction.amount, transaction.currency),
@@ -142,3 +125,12 @@ const beneficiary = ({ detail }: SimulatedTransaction) => ({
   bankAccountName: detail.bankAccountName ?? null,
   bankAccountNumber: detail.bankAccountNumber ?? null
 })
+
+// White space that no serializer would produce, so that only a check over the bytes as sent can hold.
+export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
+  const { amount, currency, id, kind, reference, returned } = transaction
+  const word = { successful: "success", failed: "failed", pending: "pending" }[says]
+  const subject = kind === "exchange" ? "transaction" : kind
+  const sum = kind === "payout" ? JSON.stringify(decimal(amount, currency)) : decimal(amount, currency)
+  return `{ "type" :${JSON.stringify(`${subject}.${returned ? "refunded" : word}`)},\n\t"data":  {"transactionRef": ${JSON.stringify(reference)} ,"transactionId":${JSON.stringify(id)}, "amount" : ${sum},"currency":"${currency}",\n "status": "${says}" } }\n`
+}

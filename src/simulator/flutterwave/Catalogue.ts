@@ -110,25 +110,16 @@ interface Bank {
   readonly branches: ReadonlyArray<string>
 }
 
-const bank = (country: string, currency: Currency, id: number, code: string, name: string, ...branches: Array<string>): Bank => ({
-  country,
-  currency,
-  id,
-  code,
-  name,
-  branches
-})
-
 export const banks: ReadonlyArray<Bank> = [
-  bank("NG", "NGN", 132, "560", "Page MFBank"),
-  bank("NG", "NGN", 133, "044", "Access Bank Nigeria"),
-  bank("NG", "NGN", 134, "058", "Guaranty Trust Bank"),
-  bank("KE", "KES", 201, "01", "Kenya Commercial Bank"),
-  bank("KE", "KES", 202, "68", "Equity Bank Kenya"),
-  bank("GH", "GHS", 280, "GH190100", "Stanbic Bank Ghana", "GH190101", "GH190102"),
-  bank("GH", "GHS", 281, "GH040100", "GCB Bank", "GH040101"),
-  bank("UG", "UGX", 310, "01", "Stanbic Bank Uganda", "UG010001"),
-  bank("UG", "UGX", 311, "16", "Centenary Bank", "UG160001", "UG160002")
+  { country: "NG", currency: "NGN", id: 132, code: "560", name: "Page MFBank", branches: [] },
+  { country: "NG", currency: "NGN", id: 133, code: "044", name: "Access Bank Nigeria", branches: [] },
+  { country: "NG", currency: "NGN", id: 134, code: "058", name: "Guaranty Trust Bank", branches: [] },
+  { country: "KE", currency: "KES", id: 201, code: "01", name: "Kenya Commercial Bank", branches: [] },
+  { country: "KE", currency: "KES", id: 202, code: "68", name: "Equity Bank Kenya", branches: [] },
+  { country: "GH", currency: "GHS", id: 280, code: "GH190100", name: "Stanbic Bank Ghana", branches: ["GH190101", "GH190102"] },
+  { country: "GH", currency: "GHS", id: 281, code: "GH040100", name: "GCB Bank", branches: ["GH040101"] },
+  { country: "UG", currency: "UGX", id: 310, code: "01", name: "Stanbic Bank Uganda", branches: ["UG010001"] },
+  { country: "UG", currency: "UGX", id: 311, code: "16", name: "Centenary Bank", branches: ["UG160001", "UG160002"] }
 ]
 
 /** The countries that GET /banks/{country} knows. */

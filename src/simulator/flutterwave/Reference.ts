@@ -1,9 +1,9 @@
 import { Effect } from "effect"
-import { exponents, isCurrency } from "../../domain/Currency.ts"
+import { Currency } from "../../domain/Currency.ts"
 import { ResolveRequest } from "../../providers/flutterwave/Wire.ts"
-import { endingOf, playOf } from "../Endings.ts"
-import { type Call, decodeBody, number, PROVIDER, passGate, refuse, success } from "./Call.ts"
+import { balanceOf, gateOf } from "../Call.ts"
 import { bankCountries, banks, RESOLVED_COUNTRY } from "./Catalogue.ts"
+import { type Call, decodeBody, number, refuse, success } from "./Responses.ts"
 
 /** GET /banks/{country} */
 export const listBanks = Effect.fnUntraced(function* (_: Call, country: string) {
@@ -38,26 +38,21 @@ export const resolveAccount = Effect.fnUntraced(function* (call: Call) {
   const isKnown = banks.some(({ code, country }) => code === account_bank && country === RESOLVED_COUNTRY)
   if (!isKnown || !/^\d{4,20}$/.test(account_number))
     return yield* refuse(400, "Sorry, that account number is invalid, please check and try again")
-  const play = playOf("payout", endingOf(account_number))
-  if (play.gate === "no_account" || play.gate === "unavailable") yield* passGate(play)
+  yield* gateOf(call, account_number, ["no_account", "unavailable"])
   return success("Account details fetched", { account_number, account_name: "JOHN DOE" })
 })
 
-const balanceOf = ({ context, merchant }: Call) => {
-  const { clientId } = merchant
-  return Object.keys(exponents)
-    .filter(isCurrency)
-    .map((currency) => {
-      const amount = number(context.account.balance(PROVIDER, clientId, currency), currency)
-      return { currency, available_balance: amount, ledger_balance: amount }
-    })
-}
+const walletsOf = (call: Call) =>
+  Currency.literals.map((currency) => {
+    const amount = number(balanceOf(call, currency), currency)
+    return { currency, available_balance: amount, ledger_balance: amount }
+  })
 
 /** GET /balances */
-export const listBalances = (call: Call) => Effect.sync(() => success("Wallet balances fetched", balanceOf(call)))
+export const listBalances = (call: Call) => Effect.sync(() => success("Wallet balances fetched", walletsOf(call)))
 
 /** GET /balances/{currency} */
 export const oneBalance = Effect.fnUntraced(function* (call: Call, currency: string) {
-  const found = balanceOf(call).find((one) => one.currency === currency)
+  const found = walletsOf(call).find((one) => one.currency === currency)
   return found === undefined ? yield* refuse(400, "currency is not supported") : success("Wallet balance fetched", found)
 })

@@ -1,98 +1,70 @@
-import { Clock, Effect, Redacted } from "effect"
-import { json } from "../../domain/Json.ts"
-import { onceOnly } from "../Answers.ts"
-import { signedCallback } from "../Callbacks.ts"
-import type { PlannedCallback } from "../Endings.ts"
-import type { SimulatedTransaction } from "../Facts.ts"
-import { answering, bearerOf, lineOf, operationsOf, type Route } from "../Router.ts"
-import type { SimulatedProvider, WireRequest } from "../SimulatedProvider.ts"
-import { type Call, deliver, type FlutterwaveAccount, isSame, PROVIDER, passGate, refuse } from "./Call.ts"
-import { chargeData, createCharge, visitPage } from "./Charges.ts"
+import { Redacted } from "effect"
+import type { Mode } from "../../domain/Ids.ts"
+import { flutterwaveProvider } from "../../providers/flutterwave/Settings.ts"
+import { ownerOf, signedCallback } from "../Callbacks.ts"
+import { bearerOf, bySecret, type Routes, simulatedWire } from "../SimulatedWire.ts"
+import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
+import { createCharge } from "./Collections.ts"
+import { createTransfer, transferFee } from "./Payouts.ts"
 import { listBalances, listBanks, listBranches, oneBalance, resolveAccount } from "./Reference.ts"
-import { listTransactions, listTransfers, verify, verifyByReference } from "./Transactions.ts"
-import { createTransfer, transferById, transferData, transferFee } from "./Transfers.ts"
+import { type Call, errors, type FlutterwaveAccount, refuse } from "./Responses.ts"
+import { callbackBody, listTransactions, listTransfers, transferById, verify, verifyByReference } from "./Transactions.ts"
 
-const MOUNT = "/v3"
+const secretKeyOf = (mode: Mode): string => `FLWSECK-simulated-${mode}`
+const nameOf = namesBySecret("account", secretKeyOf)
 
-interface PatternRoute extends Route<Call> {
-  /** A group is the parameter. */
-  readonly path: RegExp
-}
-
-// The first that fits counts.
-const routes: ReadonlyArray<PatternRoute> = [
-  { path: /^POST \/charges$/, endpoint: createCharge },
-  { path: /^GET \/transactions\/verify_by_reference$/, operation: "verify", endpoint: verifyByReference },
-  { path: /^GET \/transactions\/(\d+)\/verify$/, operation: "verify", endpoint: verify },
-  { path: /^GET \/transactions$/, operation: "transactions", endpoint: listTransactions },
-  { path: /^POST \/transfers$/, endpoint: createTransfer },
-  { path: /^GET \/transfers$/, operation: "transfers", endpoint: listTransfers },
-  { path: /^GET \/transfers\/fee$/, operation: "fee", endpoint: transferFee },
-  { path: /^GET \/transfers\/(\d+)$/, operation: "transfers", endpoint: transferById },
-  { path: /^GET \/banks\/([A-Z]{2})$/, operation: "banks", endpoint: listBanks },
-  { path: /^GET \/banks\/(\d+)\/branches$/, operation: "branches", endpoint: listBranches },
-  { path: /^POST \/accounts\/resolve$/, endpoint: resolveAccount },
-  { path: /^GET \/balances$/, operation: "balances", endpoint: listBalances },
-  { path: /^GET \/balances\/([A-Z]{3})$/, operation: "balances", endpoint: oneBalance }
-]
-
-/** Flutterwave as its v3 wire shows it (README.md beside this file). */
-export const flutterwaveSimulator = ({
-  accounts
-}: {
-  readonly accounts: ReadonlyArray<FlutterwaveAccount>
-}): SimulatedProvider => ({
-  name: PROVIDER,
-  mount: MOUNT,
-  accounts,
-  operations: operationsOf(routes),
-  callback: (transaction, planned) => callback(accounts, transaction, planned),
-  handler: (context) => {
-    const claim = onceOnly()
-    return Effect.fnUntraced(
-      function* (request: WireRequest) {
-        const page = /^\/captcha\/verify\/(\d+)$/.exec(request.path)?.[1]
-        if (page !== undefined && request.method === "GET") return yield* visitPage(context, page, claim)
-        const merchant = authenticated(accounts, request)
-        if (merchant === undefined) return yield* refuse(401, "Authorization required")
-        const now = yield* Clock.currentTimeMillis
-        const found = routeOf(lineOf(MOUNT, request))
-        if (found === undefined) return yield* refuse(404, "Not found")
-        return yield* answer(found, { context, merchant, request, now })
-      },
-      Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
-    )
-  }
+export const simulatedFlutterwave = knownSimulator({
+  provider: flutterwaveProvider,
+  account: (mode, reach) => ({
+    ...reach,
+    secretKey: Redacted.make(secretKeyOf(mode)),
+    webhookSecretHash: Redacted.make(`simulated-${mode}-secret-hash`),
+    sender: null
+  }),
+  accountName: ({ secretKey }) => nameOf(secretKey),
+  simulator: (accounts) => flutterwaveSimulator(accounts.map((account) => ({ ...account, clientId: nameOf(account.secretKey) })))
 })
 
-const authenticated = (accounts: ReadonlyArray<FlutterwaveAccount>, request: WireRequest) => {
-  const key = bearerOf(request) ?? ""
-  return accounts.find(({ secretKey }) => isSame(Redacted.value(secretKey), key))
+const routes: Routes<Call> = {
+  "POST /charges": { endpoint: createCharge },
+  "GET /transactions/verify_by_reference": { operation: "verify", endpoint: verifyByReference },
+  "GET /transactions/(\\d+)/verify": { operation: "verify", endpoint: verify },
+  "GET /transactions": { operation: "transactions", endpoint: listTransactions },
+  "POST /transfers": { endpoint: createTransfer },
+  "GET /transfers": { operation: "transfers", endpoint: listTransfers },
+  "GET /transfers/fee": { operation: "fee", endpoint: transferFee },
+  "GET /transfers/(\\d+)": { operation: "transfers", endpoint: transferById },
+  "GET /banks/([A-Z]{2})": { operation: "banks", endpoint: listBanks },
+  "GET /banks/(\\d+)/branches": { operation: "branches", endpoint: listBranches },
+  "POST /accounts/resolve": { endpoint: resolveAccount },
+  "GET /balances": { operation: "balances", endpoint: listBalances },
+  "GET /balances/([A-Z]{3})": { operation: "balances", endpoint: oneBalance }
 }
 
-const answer = answering({ passGate, deliver })
-
-const routeOf = (line: string) => {
-  for (const route of routes) {
-    const found = route.path.exec(line)
-    if (found !== null) return { route, parameter: found[1] ?? "" }
-  }
-  return undefined
-}
-
-const callback = (accounts: ReadonlyArray<FlutterwaveAccount>, transaction: SimulatedTransaction, planned: PlannedCallback) => {
-  const secret = accounts.find(({ clientId }) => clientId === transaction.account)?.webhookSecretHash
-  const body = callbackBody(transaction, planned.says)
-  return signedCallback(secret, planned, body, (hash) => ({ "verif-hash": hash }))
-}
-
-// White space that no serializer would produce, as everywhere in the simulator.
-const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
-  if (transaction.kind === "payout") {
-    const { full_name: fullname, ...data } = transferData(transaction, says)
-    return `{ "event" : "transfer.completed",\n\t"event.type":"Transfer" ,"data":  ${json({ ...data, fullname })} }\n`
-  }
-  const data = chargeData(transaction, says)
-  const type = `${String(transaction.detail.paymentType).toUpperCase()}_TRANSACTION`
-  return `{ "event" : "charge.completed",\n\t"data":  ${json(data)} ,"event.type":"${type}" }\n`
-}
+/** Flutterwave as its v3 wire shows it (README.md of the provider). */
+const flutterwaveSimulator = (accounts: ReadonlyArray<FlutterwaveAccount>) =>
+  simulatedWire<FlutterwaveAccount>({
+    name: "flutterwave",
+    mount: "/v3",
+    accounts,
+    errors,
+    routes,
+    authenticate: bySecret(accounts, {
+      given: bearerOf,
+      secretOf: ({ secretKey }) => secretKey,
+      unknown: refuse(401, "Authorization required")
+    }),
+    unknownAddress: refuse(404, "Not found"),
+    payerPage: {
+      path: /^\/captcha\/verify\/(\d+)$/,
+      missing: refuse(404, "Not found").response,
+      backTo: ({ detail }) => detail.redirectTo ?? ""
+    },
+    callback: (transaction, planned) =>
+      signedCallback({
+        secret: ownerOf(accounts, transaction)?.webhookSecretHash,
+        planned,
+        body: callbackBody(transaction, planned.says),
+        headers: (hash) => ({ "verif-hash": hash })
+      })
+  })

@@ -1,10 +1,73 @@
 import { Effect } from "effect"
+import { iso } from "../../domain/Instant.ts"
+import { json } from "../../domain/Json.ts"
+import { byId, byReference, isWithinDays, ownTransactions, pageOf } from "../Call.ts"
+import type { PlannedCallback } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { type Call, iso, number, PROVIDER, refuse, success } from "./Call.ts"
-import { chargeData } from "./Charges.ts"
-import { transferData } from "./Transfers.ts"
+import { type Call, number, refuse, success } from "./Responses.ts"
 
 const PAGE_SIZE = 20
+const REVERSED = "DISBURSE FAILED: Transfer was reversed by the beneficiary's bank"
+
+/** A charge that waits for its payer on a page is not there yet. */
+const isThere = ({ awaitsPayer }: SimulatedTransaction): boolean => !awaitsPayer
+
+/** GET /transactions/verify_by_reference?tx_ref=…: of several with one tx_ref the last. */
+export const verifyByReference = Effect.fnUntraced(function* (call: Call) {
+  const found = byReference(call, "collection", call.request.query.get("tx_ref") ?? "").findLast(isThere)
+  if (found === undefined) return yield* refuse(400, "No transaction was found for this reference")
+  return success("Transaction fetched successfully", verified(found))
+})
+
+/** GET /transactions/{id}/verify */
+export const verify = Effect.fnUntraced(function* (call: Call, id: string) {
+  const found = byId(call, "collection", id)
+  if (found === undefined || !isThere(found)) return yield* refuse(400, "No transaction was found for this id")
+  return success("Transaction fetched successfully", verified(found))
+})
+
+/** GET /transfers/{id} */
+export const transferById = Effect.fnUntraced(function* (call: Call, id: string) {
+  const transfer = byId(call, "payout", id)
+  if (transfer === undefined) return yield* refuse(400, "No transfer was found for this id")
+  return success("Transfer fetched", transferData(transfer))
+})
+
+/** GET /transactions?from&to&status&tx_ref&page, newest first. */
+export const listTransactions = (call: Call) => {
+  const { query } = call.request
+  const wanted = query.get("tx_ref")
+  const status = query.get("status")
+  const found = ownTransactions(call, "collection").filter(
+    (one) => isThere(one) && (wanted === null || one.reference === wanted) && (status === null || one.status === status)
+  )
+  return paged("Transactions fetched", found, query, verified)
+}
+
+/** GET /transfers?reference&status&from&to&page, newest first. */
+export const listTransfers = (call: Call) => {
+  const { query } = call.request
+  const wanted = query.get("reference")
+  const status = query.get("status")?.toUpperCase()
+  const all = wanted === null ? ownTransactions(call, "payout") : byReference(call, "payout", wanted)
+  const found = all.filter((one) => status === undefined || transferData(one).status === status)
+  return paged("Transfers fetched", found, query, transferData)
+}
+
+const paged = (
+  message: string,
+  found: ReadonlyArray<SimulatedTransaction>,
+  query: URLSearchParams,
+  row: (one: SimulatedTransaction) => object
+) => {
+  const day = (name: string) => query.get(name)?.slice(0, 10)
+  const page = Math.max(1, Number(/^\d{1,7}$/.exec(query.get("page") ?? "")?.[0] ?? "1"))
+  const within = found.filter((one) => isWithinDays(one, day("from"), day("to")))
+  const { pages, rows, total } = pageOf(within, { page, size: PAGE_SIZE })
+  const meta = { page_info: { total, current_page: page, total_pages: pages } }
+  const data = rows.map((one) => row(one))
+  return Effect.succeed(success(message, data, { meta }))
+}
 
 const verified = (charge: SimulatedTransaction) => {
   const isSettled = charge.status === "successful"
@@ -15,74 +78,67 @@ const verified = (charge: SimulatedTransaction) => {
   }
 }
 
-/** A charge that waits for its payer on a page is not there yet. */
-const charges = ({ context, merchant }: Call): ReadonlyArray<SimulatedTransaction> =>
-  context.account
-    .transactions(PROVIDER, merchant.clientId)
-    .filter(({ awaitsPayer, kind }) => kind === "collection" && !awaitsPayer)
-
-/** GET /transactions/verify_by_reference?tx_ref=…: of several with one tx_ref the last. */
-export const verifyByReference = Effect.fnUntraced(function* (call: Call) {
-  const reference = call.request.query.get("tx_ref") ?? ""
-  const found = call.context.account
-    .byReference(PROVIDER, call.merchant.clientId, reference)
-    .findLast(({ awaitsPayer, kind }) => kind === "collection" && !awaitsPayer)
-  if (found === undefined) return yield* refuse(400, "No transaction was found for this reference")
-  return success("Transaction fetched successfully", verified(found))
-})
-
-/** GET /transactions/{id}/verify */
-export const verify = Effect.fnUntraced(function* (call: Call, id: string) {
-  const found = call.context.account.transaction(PROVIDER, id)
-  if (found === undefined || found.account !== call.merchant.clientId || found.kind !== "collection" || found.awaitsPayer)
-    return yield* refuse(400, "No transaction was found for this id")
-  return success("Transaction fetched successfully", verified(found))
-})
-
-/** GET /transactions?from&to&status&tx_ref&page, newest first. */
-export const listTransactions = (call: Call) => {
-  const { query } = call.request
-  const wanted = query.get("tx_ref")
-  const status = query.get("status")
-  const found = charges(call).filter(
-    (one) => (wanted === null || one.reference === wanted) && (status === null || one.status === status) && isWithin(one, query)
-  )
-  return paged("Transactions fetched", found, query, verified)
+/** One charge, as every response and callback writes it. What the payer took back stays successful: chargebacks are told elsewhere. */
+export const chargeData = (charge: SimulatedTransaction, status = charge.status) => {
+  const { amount, currency, detail, fee } = charge
+  return {
+    id: Number(charge.id),
+    tx_ref: charge.reference,
+    flw_ref: `FLW${charge.id}`,
+    device_fingerprint: "N/A",
+    amount: number(amount, currency),
+    charged_amount: number(amount, currency),
+    app_fee: number(fee, currency),
+    merchant_fee: 0,
+    processor_response: charge.reason ?? (status === "pending" ? "Transaction in progress" : "Successful"),
+    auth_model: detail.authModel,
+    currency,
+    ip: "::127.0.0.1",
+    narration: "Gateway",
+    status,
+    payment_type: detail.paymentType,
+    created_at: iso(charge.createdAt),
+    account_id: 20937,
+    customer: { id: 1998111, phone_number: detail.phone, name: "Anonymous customer", email: detail.email }
+  }
 }
 
-/** GET /transfers?reference&status&from&to&page, newest first. */
-export const listTransfers = ({ context, merchant, request: { query } }: Call) => {
-  const wanted = query.get("reference")
-  const all =
-    wanted === null
-      ? context.account.transactions(PROVIDER, merchant.clientId)
-      : context.account.byReference(PROVIDER, merchant.clientId, wanted)
-  const status = query.get("status")?.toUpperCase()
-  const found = all.filter(
-    (one) => one.kind === "payout" && (status === undefined || transferData(one).status === status) && isWithin(one, query)
-  )
-  return paged("Transfers fetched", found, query, transferData)
+const statuses = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
+
+/** One transfer. What came back after it was delivered is FAILED: v3 has no other word for it. */
+export const transferData = (transfer: SimulatedTransaction, says: keyof typeof statuses = transfer.status) => {
+  const { amount, currency, detail, fee, returned } = transfer
+  const status = returned ? "FAILED" : statuses[says]
+  const complete = { PENDING: "", SUCCESSFUL: "Transaction was successful", FAILED: returned ? REVERSED : detail.failsWith }
+  return {
+    id: Number(transfer.id),
+    account_number: detail.accountNumber,
+    bank_code: detail.bankCode,
+    full_name: detail.fullName,
+    created_at: iso(transfer.createdAt),
+    currency,
+    debit_currency: currency,
+    amount: number(amount, currency),
+    fee: number(fee, currency),
+    status,
+    reference: transfer.reference,
+    meta: null,
+    narration: detail.narration,
+    approver: null,
+    complete_message: complete[status],
+    requires_approval: 0,
+    is_approved: 1,
+    bank_name: detail.bankName
+  }
 }
 
-const isWithin = ({ createdAt }: SimulatedTransaction, query: URLSearchParams): boolean => {
-  const day = iso(createdAt).slice(0, 10)
-  return day >= (query.get("from") ?? "").slice(0, 10) && (!query.has("to") || day <= (query.get("to") ?? "").slice(0, 10))
-}
-
-const paged = (
-  message: string,
-  found: ReadonlyArray<SimulatedTransaction>,
-  query: URLSearchParams,
-  row: (one: SimulatedTransaction) => object
-) => {
-  const current = Math.max(1, Number(/^\d{1,7}$/.exec(query.get("page") ?? "")?.[0] ?? "1"))
-  const rows = found.toReversed().slice((current - 1) * PAGE_SIZE, current * PAGE_SIZE)
-  const total_pages = Math.ceil(found.length / PAGE_SIZE)
-  return Effect.succeed(
-    success(
-      message,
-      rows.map((one) => row(one)),
-      { meta: { page_info: { total: found.length, current_page: current, total_pages } } }
-    )
-  )
+// White space that no serializer would produce, as everywhere in the simulator.
+export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
+  if (transaction.kind === "payout") {
+    const { full_name: fullname, ...data } = transferData(transaction, says)
+    return `{ "event" : "transfer.completed",\n\t"event.type":"Transfer" ,"data":  ${json({ ...data, fullname })} }\n`
+  }
+  const data = chargeData(transaction, says)
+  const type = `${String(transaction.detail.paymentType).toUpperCase()}_TRANSACTION`
+  return `{ "event" : "charge.completed",\n\t"data":  ${json(data)} ,"event.type":"${type}" }\n`
 }

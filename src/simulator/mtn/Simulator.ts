@@ -1,120 +1,126 @@
-import { Clock, Effect, Redacted } from "effect"
-import type { MtnSettings } from "../../providers/mtn/Client.ts"
+import { Effect, Option, Redacted, Schema } from "effect"
+import type { Mode } from "../../domain/Ids.ts"
+import type { CountryAccount, MtnSettings } from "../../providers/mtn/Client.ts"
+import { type MarketCountry, marketCountries, marketOf } from "../../providers/mtn/Networks.ts"
+import { mtnProvider } from "../../providers/mtn/Settings.ts"
 import { type Product, products } from "../../providers/mtn/Wire.ts"
-import { onceOnly } from "../Answers.ts"
-import { endingOf, playOf } from "../Endings.ts"
-import { answering, bearerOf, type Route } from "../Router.ts"
-import type { SimulatedProvider, SimulatorContext, WireRequest } from "../SimulatedProvider.ts"
-import { balance } from "./Balance.ts"
-import { type Call, deliver, json, type Merchant, PROVIDER, passGate, refuse, turnAway } from "./Call.ts"
-import { createMovement, readMovement } from "./Movements.ts"
-import { callbackOf } from "./Status.ts"
-import { issueToken, isTokenOf, TOKEN_LIFE } from "./Tokens.ts"
+import { simulatedCollectionFee, simulatedPayoutFees } from "../Fees.ts"
+import type { WireRequest } from "../SimulatedProvider.ts"
+import { bearerOf, type Routes, simulatedWire } from "../SimulatedWire.ts"
+import { knownSimulator } from "../SimulatorModule.ts"
+import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
+import { createPayment } from "./Payments.ts"
+import { activeHolder, balance } from "./Reference.ts"
+import { type Call, errors, json, type ProductMerchant, refuse, turnAway } from "./Responses.ts"
+import { callbackOf, paymentStatus } from "./Transactions.ts"
 
 type Account = Pick<MtnSettings, "countries">
 
-interface Options {
-  readonly accounts: ReadonlyArray<Account>
-}
-
 /** An account is one for the simulator, whatever countries it covers. */
-export const accountNameOf = ({ countries }: Account): string => countries[0]?.userId ?? ""
+const nameOf = ({ countries }: Account): string => countries[0]?.userId ?? ""
 
-/** MTN as its wire shows it (README.md beside this file). */
-export const mtnSimulator = ({ accounts }: Options): SimulatedProvider => {
-  const merchants = accounts.flatMap((account) =>
-    account.countries.map((country): Merchant => ({ account: accountNameOf(account), country }))
-  )
+export const simulatedMtn = knownSimulator({
+  provider: mtnProvider,
+  account: (mode, { baseUrl, timeoutMs }) => ({
+    countries: marketCountries.map((country) => countryAccount(country, mode, baseUrl)),
+    payoutFees: simulatedPayoutFees,
+    collectionFee: simulatedCollectionFee,
+    callbackUrl: null,
+    timeoutMs
+  }),
+  accountName: nameOf,
+  simulator: (accounts) => mtnSimulator(accounts)
+})
+
+/** An API user's id is a UUID. */
+const users: Readonly<Record<Mode, string>> = {
+  live: "5a1e0000-0000-4000-8000-000000000001",
+  test: "7e570000-0000-4000-8000-000000000002"
+}
+
+const countryAccount = (country: MarketCountry, mode: Mode, baseUrl: string): CountryAccount => ({
+  ...marketOf(country),
+  baseUrl,
+  userId: users[mode],
+  apiKey: Redacted.make(`simulated-${mode}-api-key`),
+  subscriptionKeys: {
+    collection: Redacted.make(`simulated-${mode}-collection-key`),
+    disbursement: Redacted.make(`simulated-${mode}-disbursement-key`)
+  }
+})
+
+const tokenLine = (product: Product) => `POST /${product}/token`
+const TOKEN_LIFE_SECONDS = 3600
+/** A token is good for one product. */
+const tokenFor = (product: Product): TokenKind => ({ name: product, lifeSeconds: TOKEN_LIFE_SECONDS })
+
+const token = ({ merchant: { country, product }, now }: Call) => {
+  const access_token = issueToken(tokenFor(product), country.apiKey, { userId: country.userId }, now)
+  return Effect.succeed(json(200, { access_token, token_type: "access_token", expires_in: TOKEN_LIFE_SECONDS }))
+}
+
+const routesOf = (product: Product): Routes<Call> => {
+  const payment = `/${product}/v1_0/${products[product]}`
   return {
-    name: PROVIDER,
+    [tokenLine(product)]: { operation: "token", endpoint: token },
+    [`POST ${payment}`]: { endpoint: createPayment },
+    [`GET ${payment}/([\\w-]+)`]: { operation: "status", endpoint: paymentStatus },
+    [`GET /${product}/v1_0/account/balance`]: { operation: "balance", endpoint: balance },
+    [`GET /${product}/v1_0/accountholder/(?:msisdn|MSISDN)/(\\d{8,15})/active`]: { endpoint: activeHolder }
+  }
+}
+
+/** MTN as its wire shows it (README.md of the provider). */
+export const mtnSimulator = (accounts: ReadonlyArray<Account>) =>
+  simulatedWire<ProductMerchant>({
+    name: "mtn",
     mount: "",
-    accounts: accounts.map((account) => ({ clientId: accountNameOf(account) })),
-    operations: ["token", "status", "balance"],
-    callback: callbackOf,
-    handler: (context) => {
-      const claim = onceOnly()
-      return Effect.fnUntraced(
-        function* (request: WireRequest) {
-          const { product, route } = yield* addressed(request)
-          const subscribed = merchants.filter(({ country }) => isSubscribed(country, product, request))
-          if (subscribed.length === 0) {
-            return yield* turnAway(401, "Access denied due to invalid subscription key. Make sure to provide a valid key.")
-          }
-          const now = yield* Clock.currentTimeMillis
-          if (route.operation === "token") return yield* token(context, subscribed, product, request, now)
-          const merchant = yield* authenticated(subscribed, product, request, now)
-          return yield* answer({ route, parameter: "" }, { context, merchant, product, request, now, claim })
-        },
-        Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
+    accounts: accounts.map((account) => ({ clientId: nameOf(account) })),
+    errors,
+    routes: { ...routesOf("collection"), ...routesOf("disbursement") },
+    authenticate: (request, line, now) => {
+      const product = line.includes("/collection/") ? "collection" : "disbursement"
+      const merchants = accounts.flatMap((account) =>
+        account.countries.map((country) => ({ clientId: nameOf(account), country, product }) as const)
       )
-    }
-  }
+      return authenticated(merchants, request, { isForToken: line === tokenLine(product), product, now })
+    },
+    unknownAddress: turnAway(404, "Resource not found"),
+    refusesAddressFirst: true,
+    callback: callbackOf
+  })
+
+interface Asked {
+  readonly isForToken: boolean
+  readonly product: Product
+  readonly now: number
 }
 
-const addressed = Effect.fnUntraced(function* ({ method, path }: WireRequest) {
-  const [, product, rest = ""] = /^\/(collection|disbursement)\/(.*?)\/?$/.exec(path) ?? []
-  const route = product === "collection" || product === "disbursement" ? routeOf(method, product, rest) : undefined
-  if (route === undefined || (product !== "collection" && product !== "disbursement")) {
-    return yield* turnAway(404, "Resource not found")
-  }
-  return { product, route } as const
-})
-
-const routeOf = (method: string, product: Product, rest: string): Route<Call> | undefined => {
-  const movement = `v1_0/${products[product]}`
-  if (method === "POST" && rest === "token") return { operation: "token", endpoint: () => turnAway(404, "Resource not found") }
-  if (method === "POST" && rest === movement) return { endpoint: createMovement }
-  if (method !== "GET") return undefined
-  if (rest === "v1_0/account/balance") return { operation: "balance", endpoint: (call) => Effect.succeed(balance(call)) }
-  const [, id] = /^([\w-]+)$/.exec(rest.startsWith(`${movement}/`) ? rest.slice(movement.length + 1) : "") ?? []
-  if (id !== undefined) return { operation: "status", endpoint: (call) => readMovement(call, id) }
-  const [, number] = /^v1_0\/accountholder\/msisdn\/(\d{8,15})\/active$/i.exec(rest) ?? []
-  return number === undefined ? undefined : { endpoint: () => activeHolder(number) }
-}
-
-const answer = answering({ passGate, deliver })
-
-/** GET /{product}/v1_0/accountholder/msisdn/{number}/active */
-const activeHolder = Effect.fnUntraced(function* (number: string) {
-  const play = playOf("payout", endingOf(number))
-  if (play.gate === "unavailable") yield* passGate(play)
-  return json(200, { result: play.gate !== "no_account" })
-})
-
-const isSubscribed = ({ subscriptionKeys }: Merchant["country"], product: Product, { header }: WireRequest): boolean =>
-  Redacted.value(subscriptionKeys[product]) === header("ocp-apim-subscription-key")
-
-/** POST /{product}/token/ */
-const token = Effect.fnUntraced(function* (
-  context: SimulatorContext,
-  merchants: ReadonlyArray<Merchant>,
-  product: Product,
-  request: WireRequest,
-  now: number
-) {
-  const play = playOf("payout", context.chosen("token"))
-  yield* passGate(play)
-  const given = /^Basic (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
-  const credentials = Buffer.from(given, "base64").toString("utf8")
-  const merchant = merchants.find(({ country }) => `${country.userId}:${Redacted.value(country.apiKey)}` === credentials)
-  if (merchant === undefined) return yield* refuse(401, "login_failed", "invalid credentials")
-  const access_token = issueToken(merchant.country, product, now)
-  return deliver(play.answer, json(200, { access_token, token_type: "access_token", expires_in: TOKEN_LIFE }))
-})
-
+/** By the product's subscription key, and then by the API user's key or a token. */
 const authenticated = Effect.fnUntraced(function* (
-  merchants: ReadonlyArray<Merchant>,
-  product: Product,
+  merchants: ReadonlyArray<ProductMerchant>,
   request: WireRequest,
-  now: number
+  { isForToken, now, product }: Asked
 ) {
+  const key = request.header("ocp-apim-subscription-key")
+  const subscribed = merchants.filter(({ country }) => Redacted.value(country.subscriptionKeys[product]) === key)
+  if (subscribed.length === 0)
+    return yield* turnAway(401, "Access denied due to invalid subscription key. Make sure to provide a valid key.")
+  if (isForToken) {
+    const given = /^Basic (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
+    const credentials = Buffer.from(given, "base64").toString("utf8")
+    const user = subscribed.find(({ country }) => `${country.userId}:${Redacted.value(country.apiKey)}` === credentials)
+    return user ?? (yield* refuse(401, "login_failed", "invalid credentials"))
+  }
   const bearer = bearerOf(request) ?? ""
-  const own = merchants.filter(({ country }) => isTokenOf(country, product, bearer, now))
+  const own = subscribed.filter(({ country }) => isTokenOf(country, product, bearer, now))
   if (own.length === 0) return yield* turnAway(401, "Unauthorized. Access token is invalid or has expired.")
   const environment = request.header("x-target-environment")
   const merchant = own.find(({ country }) => country.environment === environment)
-  if (merchant === undefined) {
-    return yield* refuse(500, "NOT_ALLOWED_TARGET_ENVIRONMENT", "Access to target environment is forbidden.")
-  }
-  return merchant
+  return merchant ?? (yield* refuse(500, "NOT_ALLOWED_TARGET_ENVIRONMENT", "Access to target environment is forbidden."))
 })
+
+const Claims = Schema.Struct({ userId: Schema.String })
+
+const isTokenOf = ({ apiKey, userId }: CountryAccount, product: Product, bearer: string, now: number): boolean =>
+  Option.exists(readToken(tokenFor(product), Claims)(apiKey, bearer, now), (claims) => claims.userId === userId)

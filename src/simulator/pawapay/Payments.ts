@@ -1,18 +1,18 @@
-import { DateTime, Effect, Result, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
+import { iso } from "../../domain/Instant.ts"
 import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
 import { type Market, markets, type Network } from "../../providers/pawapay/Networks.ts"
 import { DepositRequest, PayoutRequest } from "../../providers/pawapay/Wire.ts"
-import { type Play, playOf } from "../Endings.ts"
-import { begun, type SimulatedTransaction } from "../Facts.ts"
+import { byId, create } from "../Call.ts"
 import { collectionFee, payoutFee } from "../Fees.ts"
-import { type Call, decodeBody, deliver, json, PROVIDER, passGate, refuse, reject, type Subject } from "./Call.ts"
-import { plotOf } from "./Numbers.ts"
-import { payment } from "./View.ts"
+import { type Call, decodeBody, json, paymentErrors, reject, type Subject } from "./Responses.ts"
+import { scenarioOf } from "./TestNumbers.ts"
+import { UUID } from "./Transactions.ts"
 
 type Kind = "payout" | "collection"
 
 /** What a deposit and a payout have alike. */
-interface Asked {
+interface Requested {
   readonly kind: Kind
   readonly subject: Subject
   readonly provider: string
@@ -23,75 +23,52 @@ interface Asked {
 /** POST /deposits */
 export const createDeposit = Effect.fnUntraced(function* (call: Call) {
   const { depositId: id, payer, ...request } = yield* decodeBody(DepositRequest, call.request)
-  return yield* create(call, { kind: "collection", subject: { member: "depositId", id }, ...payer.accountDetails, request })
+  return yield* createPayment(call, {
+    kind: "collection",
+    subject: { member: "depositId", id },
+    ...payer.accountDetails,
+    request
+  })
 })
 
 /** POST /payouts */
 export const createPayout = Effect.fnUntraced(function* (call: Call) {
   const { payoutId: id, recipient, ...request } = yield* decodeBody(PayoutRequest, call.request)
-  return yield* create(call, { kind: "payout", subject: { member: "payoutId", id }, ...recipient.accountDetails, request })
+  return yield* createPayment(call, { kind: "payout", subject: { member: "payoutId", id }, ...recipient.accountDetails, request })
 })
 
-/** GET /deposits/{id} and GET /payouts/{id} */
-export const status = (kind: Kind) =>
-  Effect.fnUntraced(function* (call: Call, id: string) {
-    if (!UUID.test(id)) return yield* refuse(400, "INVALID_PARAMETER")
-    const known = own(call, kind, id)
-    return json(200, known === undefined ? { status: "NOT_FOUND" } : { status: "FOUND", data: payment(known) })
-  })
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-
-const own = (call: Call, kind: Kind, id: string): SimulatedTransaction | undefined => {
-  const known = call.context.account.transaction(PROVIDER, id)
-  return known?.account === call.merchant.clientId && known.kind === kind ? known : undefined
-}
-
-const create = Effect.fnUntraced(function* (call: Call, asked: Asked) {
-  const { kind, phoneNumber, subject } = asked
+const createPayment = Effect.fnUntraced(function* (call: Call, requested: Requested) {
+  const { kind, phoneNumber, provider, request, subject } = requested
   if (!UUID.test(subject.id)) return yield* reject(subject, "INVALID_PARAMETER", 400)
-  const earlier = own(call, kind, subject.id)
+  const earlier = byId(call, kind, subject.id)
   if (earlier !== undefined) return json(200, initiated(subject, "DUPLICATE_IGNORED", earlier.createdAt))
-  const { amount, market } = yield* checked(asked)
-  const { ending, failureCode } = plotOf(kind, phoneNumber)
-  const play: Play = playOf(kind, ending)
-  yield* passGate(play, subject)
-  const { clientReferenceId = null, customerMessage = null, metadata = [] } = asked.request
-  const fee = kind === "payout" ? payoutFee(market.currency, "momo", amount) : collectionFee(amount)
-  const balance = call.context.account.balance(PROVIDER, call.merchant.clientId, market.currency)
-  if (kind === "payout" && amount + fee > balance) return yield* reject(subject, "PAWAPAY_WALLET_OUT_OF_FUNDS")
-
-  const manner = yield* call.context.accept(
-    begun(call.now, {
-      provider: PROVIDER,
-      account: call.merchant.clientId,
-      id: subject.id,
-      reference: clientReferenceId,
-      kind,
-      ending,
-      currency: market.currency,
-      amount,
-      fee,
-      detail: {
-        country: market.iso3,
-        provider: asked.provider,
-        phoneNumber,
-        customerMessage,
-        failureCode,
-        metadata: JSON.stringify(Object.assign({}, ...metadata))
-      }
-    })
-  )
-  return deliver(manner, json(200, initiated(subject, "ACCEPTED", call.now)), subject)
+  const { amount, market } = yield* checked(requested)
+  const { currency, iso3: country } = market
+  const { ending, failureCode } = scenarioOf(kind, phoneNumber)
+  const { clientReferenceId = null, customerMessage = null, metadata: members = [] } = request
+  const metadata = JSON.stringify(Object.assign({}, ...members))
+  const payment = {
+    id: subject.id,
+    reference: clientReferenceId,
+    kind,
+    errors: paymentErrors(subject),
+    ending,
+    currency,
+    amount,
+    fee: kind === "payout" ? payoutFee(currency, "momo", amount) : collectionFee(amount),
+    ...(kind === "payout" ? { short: reject(subject, "PAWAPAY_WALLET_OUT_OF_FUNDS") } : {}),
+    detail: { country, provider, phoneNumber, customerMessage, failureCode, metadata }
+  } as const
+  return yield* create(call, payment, ({ createdAt }) => json(200, initiated(subject, "ACCEPTED", createdAt)))
 })
 
 const initiated = ({ id, member }: Subject, word: string, at: number) => ({
   [member]: id,
   status: word,
-  created: DateTime.formatIso(DateTime.makeUnsafe(at))
+  created: iso(at)
 })
 
-const checked = Effect.fnUntraced(function* ({ kind, phoneNumber, provider, request, subject }: Asked) {
+const checked = Effect.fnUntraced(function* ({ kind, phoneNumber, provider, request, subject }: Requested) {
   const found = networkNamed(provider)
   const operation = kind === "payout" ? found?.network.payout : found?.network.deposit
   if (found === undefined || operation === undefined || operation === null) return yield* reject(subject, "INVALID_PROVIDER")
@@ -111,7 +88,7 @@ const checked = Effect.fnUntraced(function* ({ kind, phoneNumber, provider, requ
 })
 
 /** By pawaPay's own name of it. */
-export const networkNamed = (provider: string): { readonly market: Market; readonly network: Network } | undefined =>
+const networkNamed = (provider: string): { readonly market: Market; readonly network: Network } | undefined =>
   markets.flatMap((market) =>
     Object.values(market.networks).flatMap((network) => (network.provider === provider ? [{ market, network }] : []))
   )[0]

@@ -48,30 +48,31 @@ export interface SimulatedBank {
   readonly transfers: boolean
 }
 
-const bank = (
-  country: string,
-  currency: string,
-  type: SimulatedBank["type"],
-  code: string,
-  name: string,
-  change: Partial<SimulatedBank> = {}
-): SimulatedBank => ({ country, currency, type, code, name, active: true, deleted: false, transfers: true, ...change })
+const banksIn = (
+  place: Pick<SimulatedBank, "country" | "currency" | "type">,
+  ...rows: ReadonlyArray<readonly [code: string, name: string, change?: Partial<SimulatedBank>]>
+): ReadonlyArray<SimulatedBank> =>
+  rows.map(([code, name, change]) => ({ ...place, code, name, active: true, deleted: false, transfers: true, ...change }))
 
 export const banks: ReadonlyArray<SimulatedBank> = [
-  bank("nigeria", "NGN", "nuban", "044", "Access Bank"),
-  bank("nigeria", "NGN", "nuban", "058", "Guaranty Trust Bank"),
-  bank("nigeria", "NGN", "nuban", "14", "Access Bank (Diamond)"),
-  bank("nigeria", "NGN", "nuban", "999", "Closed Bank Nigeria", { active: false }),
-  bank("nigeria", "NGN", "nuban", "998", "Deleted Bank Nigeria", { deleted: true }),
-  bank("nigeria", "NGN", "nuban", "997", "Bank Without Transfers", { transfers: false }),
-  bank("ghana", "GHS", "ghipss", "040100", "GCB Bank"),
-  bank("ghana", "GHS", "ghipss", "130100", "Ecobank Ghana"),
-  bank("ghana", "GHS", "mobile_money", "MTN", "MTN"),
-  bank("ghana", "GHS", "mobile_money", "ATL", "AirtelTigo"),
-  bank("ghana", "GHS", "mobile_money", "VOD", "Telecel"),
-  bank("kenya", "KES", "kepss", "01", "Kenya Commercial Bank"),
-  bank("kenya", "KES", "kepss", "68", "Equity Bank Kenya"),
-  bank("kenya", "KES", "mobile_money", "MPESA", "M-PESA")
+  ...banksIn(
+    { country: "nigeria", currency: "NGN", type: "nuban" },
+    ["044", "Access Bank"],
+    ["058", "Guaranty Trust Bank"],
+    ["14", "Access Bank (Diamond)"],
+    ["999", "Closed Bank Nigeria", { active: false }],
+    ["998", "Deleted Bank Nigeria", { deleted: true }],
+    ["997", "Bank Without Transfers", { transfers: false }]
+  ),
+  ...banksIn({ country: "ghana", currency: "GHS", type: "ghipss" }, ["040100", "GCB Bank"], ["130100", "Ecobank Ghana"]),
+  ...banksIn(
+    { country: "ghana", currency: "GHS", type: "mobile_money" },
+    ["MTN", "MTN"],
+    ["ATL", "AirtelTigo"],
+    ["VOD", "Telecel"]
+  ),
+  ...banksIn({ country: "kenya", currency: "KES", type: "kepss" }, ["01", "Kenya Commercial Bank"], ["68", "Equity Bank Kenya"]),
+  ...banksIn({ country: "kenya", currency: "KES", type: "mobile_money" }, ["MPESA", "M-PESA"])
 ]
 
 const isPaid = ({ active, deleted, transfers }: SimulatedBank): boolean => active && !deleted && transfers

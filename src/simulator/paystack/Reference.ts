@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import { toSubunits } from "../../providers/paystack/Amounts.ts"
-import { endingOf, playOf } from "../Endings.ts"
-import { type Call, PROVIDER, passGate, refuse, success } from "./Call.ts"
+import { balanceOf, gateOf } from "../Call.ts"
 import { banks, resolvableBank, servedCountries } from "./Catalogue.ts"
+import { type Call, refuse, success } from "./Responses.ts"
 
 const LARGEST_PAGE = 100
 
@@ -37,13 +37,13 @@ export const listBanks = (call: Call) =>
   })
 
 /** GET /bank/resolve */
-export const resolveBank = Effect.fnUntraced(function* ({ request }: Call) {
+export const resolveBank = Effect.fnUntraced(function* (call: Call) {
+  const { request } = call
   const number = request.query.get("account_number") ?? ""
   const code = request.query.get("bank_code") ?? ""
   if (!resolvableBank(code)) return yield* refuse(400, "Unknown bank code", "invalid_bank_code")
-  const play = playOf("payout", endingOf(number))
-  if (play.gate === "unavailable") yield* passGate(play)
-  if (play.gate === "no_account" || !/^\d{6,20}$/.test(number))
+  const gate = yield* gateOf(call, number, ["unavailable"])
+  if (gate === "no_account" || !/^\d{6,20}$/.test(number))
     return yield* refuse(422, "Could not resolve account name. Check parameters or try again.", "invalid_account_number")
   return success("Account number resolved", { account_number: number, account_name: "JOHN DOE", bank_id: 9 })
 })
@@ -53,16 +53,10 @@ export const balance = (call: Call) =>
   Effect.sync(() =>
     success(
       "Balances retrieved",
-      servedCountries.flatMap(({ currency }) =>
-        isCurrency(currency)
-          ? [
-              {
-                currency,
-                balance: toSubunits(call.context.account.balance(PROVIDER, call.merchant.clientId, currency), currency)
-              }
-            ]
-          : [{ currency, balance: 0n }]
-      )
+      servedCountries.map(({ currency }) => ({
+        currency,
+        balance: isCurrency(currency) ? toSubunits(balanceOf(call, currency), currency) : 0n
+      }))
     )
   )
 

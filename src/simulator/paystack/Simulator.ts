@@ -1,17 +1,31 @@
-import { createHmac } from "node:crypto"
-import { Clock, Effect, Redacted } from "effect"
-import { json } from "../../domain/Json.ts"
-import { onceOnly } from "../Answers.ts"
-import { signedCallback } from "../Callbacks.ts"
-import type { PlannedCallback } from "../Endings.ts"
-import type { SimulatedTransaction } from "../Facts.ts"
-import { answering, bearerOf, lineOf, operationsOf, type Routes, routeOf } from "../Router.ts"
-import type { SimulatedProvider, WireRequest } from "../SimulatedProvider.ts"
-import { type Call, deliver, type PaystackAccount, PROVIDER, passGate, refuse, refusePlainly } from "./Call.ts"
-import { checkCharge, createCharge, payPage, submitOtp } from "./Charges.ts"
+import { Redacted } from "effect"
+import type { Mode } from "../../domain/Ids.ts"
+import { paystackProvider } from "../../providers/paystack/Settings.ts"
+import { hmacHeader, ownerOf, signedCallback } from "../Callbacks.ts"
+import { simulatedPayoutFees } from "../Fees.ts"
+import { page } from "../Responses.ts"
+import { bearerOf, bySecret, type Routes, simulatedWire } from "../SimulatedWire.ts"
+import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
+import { checkCharge, createCharge, submitOtp } from "./Collections.ts"
+import { createRecipient, createTransfer } from "./Payouts.ts"
 import { balance, listBanks, listCountries, resolveBank } from "./Reference.ts"
-import { chargeOf, listCharges, listTransfers, transferOf, verifyCharge, verifyTransfer } from "./Transactions.ts"
-import { createRecipient, createTransfer } from "./Transfers.ts"
+import { type Call, errors, type PaystackAccount, refuse, refusePlainly } from "./Responses.ts"
+import { callbackBody, listCharges, listTransfers, verifyCharge, verifyTransfer } from "./Transactions.ts"
+
+const secretKeyOf = (mode: Mode): string => `sk_${mode}_simulated`
+const nameOf = namesBySecret("key", secretKeyOf)
+
+export const simulatedPaystack = knownSimulator({
+  provider: paystackProvider,
+  account: (mode, reach) => ({
+    ...reach,
+    secretKey: Redacted.make(secretKeyOf(mode)),
+    payoutFees: simulatedPayoutFees,
+    emailDomain: "example.com"
+  }),
+  accountName: ({ secretKey }) => nameOf(secretKey),
+  simulator: (accounts) => paystackSimulator(accounts.map(({ secretKey }) => ({ clientId: nameOf(secretKey), secretKey })))
+})
 
 const routes: Routes<Call> = {
   "POST /charge": { endpoint: createCharge },
@@ -29,62 +43,30 @@ const routes: Routes<Call> = {
   "GET /country": { operation: "countries", endpoint: listCountries }
 }
 
-const operations = operationsOf(Object.values(routes))
-
-/** Paystack as its wire shows it (README.md beside this file). */
-export const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>): SimulatedProvider => ({
-  name: PROVIDER,
-  mount: "",
-  accounts,
-  operations,
-  callback: (transaction, planned) => callback(accounts, transaction, planned),
-  handler: (context) => {
-    const claim = onceOnly()
-    return Effect.fnUntraced(
-      function* (request: WireRequest) {
-        const page = /^\/pay\/(\d+)\/?$/.exec(request.path)?.[1]
-        if (page !== undefined && request.method === "GET") return yield* payPage(context, page, claim)
-        const now = yield* Clock.currentTimeMillis
-        const merchant = authenticated(accounts, request)
-        if (merchant === undefined) return yield* refuse(401, "Invalid key", "invalid_Key")
-        const found = routeOf(routes, lineOf("", request))
-        if (found === undefined) return yield* refusePlainly(404, "Unknown address")
-        return yield* answer(found, { context, merchant, request, now, claim })
-      },
-      Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
-    )
-  }
-})
-
-const answer = answering({ passGate, deliver })
-
-const authenticated = (accounts: ReadonlyArray<PaystackAccount>, request: WireRequest) => {
-  const bearer = bearerOf(request)
-  return accounts.find(({ secretKey }) => Redacted.value(secretKey) === bearer)
-}
-
-const callback = (accounts: ReadonlyArray<PaystackAccount>, transaction: SimulatedTransaction, planned: PlannedCallback) => {
-  const body = callbackBody(transaction, planned.says)
-  const secret = accounts.find(({ clientId }) => clientId === transaction.account)?.secretKey
-  return signedCallback(secret, planned, body, (key) => ({
-    "x-paystack-signature": createHmac("sha512", key).update(body).digest("hex")
-  }))
-}
-
-const words = { successful: "success", failed: "failed", pending: "pending" } as const
-
-// White space that no serializer would produce, so that only a check over the bytes as sent can hold.
-const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
-  const { kind, returned } = transaction
-  const word = words[says]
-  if (kind === "payout")
-    return written(`transfer.${returned ? "reversed" : word}`, { ...transferOf(transaction), ...stated(transaction, word) })
-  const charge = chargeOf(transaction, transaction.updatedAt)
-  if (!returned) return written(`charge.${word}`, { ...charge, status: word })
-  const { amount, currency, reference } = charge
-  return written("refund.processed", { status: "processed", transaction_reference: reference, amount, currency })
-}
-
-const stated = ({ returned }: SimulatedTransaction, word: string): object => (returned ? {} : { status: word })
-
-const written = (event: string, data: object): string => `{ "event" :${JSON.stringify(event)},\n\t"data":  ${json(data)} \n}\n`
+/** Paystack as its wire shows it (README.md of the provider). */
+const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>) =>
+  simulatedWire<PaystackAccount>({
+    name: "paystack",
+    mount: "",
+    accounts,
+    errors,
+    routes,
+    authenticate: bySecret(accounts, {
+      given: bearerOf,
+      secretOf: ({ secretKey }) => secretKey,
+      unknown: refuse(401, "Invalid key", "invalid_Key")
+    }),
+    unknownAddress: refusePlainly(404, "Unknown address"),
+    payerPage: {
+      path: /^\/pay\/(\d+)\/?$/,
+      missing: page("<p>Not found</p>", 404),
+      isFor: ({ detail }) => detail.prompt === "page"
+    },
+    callback: (transaction, planned) =>
+      signedCallback({
+        secret: ownerOf(accounts, transaction)?.secretKey,
+        planned,
+        body: callbackBody(transaction, planned.says),
+        headers: hmacHeader("x-paystack-signature", "sha512")
+      })
+  })

@@ -1,9 +1,13 @@
 import { Effect, Schema } from "effect"
 import { iso } from "../../domain/Instant.ts"
+import { json } from "../../domain/Json.ts"
 import { toSubunits } from "../../providers/paystack/Amounts.ts"
 import { ownReference } from "../../providers/paystack/Wire.ts"
+import { byReference, ownTransactions, pageOf } from "../Call.ts"
+import type { PlannedCallback } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { type Call, PROVIDER, refuse, refusePlainly, success } from "./Call.ts"
+import { decodedOr } from "../Responses.ts"
+import { type Call, refuse, refusePlainly, success } from "./Responses.ts"
 
 const LARGEST_PAGE = 100
 
@@ -13,9 +17,7 @@ export const accountReference = (wire: string): string => ownReference(wire) ?? 
 const wireReferenceOf = ({ detail, id }: SimulatedTransaction): string => detail.reference ?? id
 
 export const findBy = (call: Call, kind: SimulatedTransaction["kind"], reference: string): SimulatedTransaction | undefined =>
-  call.context.account
-    .byReference(PROVIDER, call.merchant.clientId, accountReference(reference))
-    .find((one) => one.kind === kind && wireReferenceOf(one) === reference)
+  byReference(call, kind, accountReference(reference)).find((one) => wireReferenceOf(one) === reference)
 
 const domainOf = ({ account }: SimulatedTransaction): string => (account.includes("live") ? "live" : "test")
 
@@ -52,7 +54,7 @@ export const chargeOf = (charge: SimulatedTransaction, now: number) => ({
 const transferStatus = ({ returned, status }: SimulatedTransaction): string =>
   returned ? "reversed" : { pending: "pending", successful: "success", failed: "failed" }[status]
 
-/** A transfer as the answer to it writes it, without a fee. */
+/** A transfer in the response to POST /transfer, without a fee. */
 export const transferOf = (transfer: SimulatedTransaction) => ({
   id: BigInt(transfer.detail.numeric ?? "0"),
   domain: domainOf(transfer),
@@ -108,28 +110,37 @@ const Filters = Schema.Struct({
 /** GET /transaction and GET /transfer, newest first. */
 const listed = (kind: SimulatedTransaction["kind"], written: (one: SimulatedTransaction, now: number) => object) =>
   Effect.fnUntraced(function* (call: Call) {
-    const { from, page, perPage, to } = yield* Schema.decodeUnknownEffect(Filters)(Object.fromEntries(call.request.query)).pipe(
-      Effect.mapError((error) => refuse(400, String(error)))
-    )
-    const found = call.context.account
-      .transactions(PROVIDER, call.merchant.clientId)
-      .filter((one) => one.kind === kind && iso(one.createdAt) >= (from ?? "") && iso(one.createdAt) <= (to ?? "9999"))
-      .toReversed()
-    const size = Math.min(Number(perPage ?? "50"), LARGEST_PAGE)
-    const at = Number(page ?? "1")
-    const meta = {
-      total: found.length,
-      skipped: (at - 1) * size,
-      perPage: size,
-      page: at,
-      pageCount: Math.ceil(found.length / size)
-    }
-    return success(
-      "Retrieved",
-      found.slice((at - 1) * size, at * size).map((one) => written(one, call.now)),
-      meta
-    )
+    const {
+      from = "",
+      page: at = "1",
+      perPage = "50",
+      to = "9999"
+    } = yield* decodedOr(Filters, Object.fromEntries(call.request.query), (why) => refuse(400, why))
+    const found = ownTransactions(call, kind).filter(({ createdAt }) => iso(createdAt) >= from && iso(createdAt) <= to)
+    const [page, size] = [Number(at), Math.min(Number(perPage), LARGEST_PAGE)]
+    const { pages, rows, total } = pageOf(found, { page, size })
+    const meta = { total, skipped: (page - 1) * size, perPage: size, page, pageCount: pages }
+    const data = rows.map((one) => written(one, call.now))
+    return success("Retrieved", data, meta)
   })
 
 export const listCharges = listed("collection", chargeOf)
 export const listTransfers = listed("payout", foundTransfer)
+
+const words = { successful: "success", failed: "failed", pending: "pending" } as const
+
+// White space that no serializer would produce, so that only a check over the bytes as sent can hold.
+export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
+  const { kind, returned } = transaction
+  const word = words[says]
+  if (kind === "payout")
+    return written(`transfer.${returned ? "reversed" : word}`, { ...transferOf(transaction), ...stated(transaction, word) })
+  const charge = chargeOf(transaction, transaction.updatedAt)
+  if (!returned) return written(`charge.${word}`, { ...charge, status: word })
+  const { amount, currency, reference } = charge
+  return written("refund.processed", { status: "processed", transaction_reference: reference, amount, currency })
+}
+
+const stated = ({ returned }: SimulatedTransaction, word: string): object => (returned ? {} : { status: word })
+
+const written = (event: string, data: object): string => `{ "event" :${JSON.stringify(event)},\n\t"data":  ${json(data)} \n}\n`

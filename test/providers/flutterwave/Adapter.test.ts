@@ -5,7 +5,7 @@ import { flutterwaveProvider } from "../../../src/providers/flutterwave/Settings
 import { withCapturedCall } from "../../../src/runtime/CapturedCall.ts"
 import type { PayoutOperations } from "../../../src/services/ports/Provider.ts"
 import { BankAccounts } from "../../../src/services/reference/BankAccounts.ts"
-import { simulatedFlutterwave } from "../../../src/simulator/flutterwave/Accounts.ts"
+import { simulatedFlutterwave } from "../../../src/simulator/flutterwave/Simulator.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { askOrder, bank, chargeOrder, momo, newReference, payoutOrder, type Way } from "../contract/Orders.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { reader } from "../../../src/ConfigRules.ts"
 import { mtnProvider } from "../../../src/providers/mtn/Settings.ts"
-import { simulatedMtn } from "../../../src/simulator/mtn/Accounts.ts"
+import { simulatedMtn } from "../../../src/simulator/mtn/Simulator.ts"
 
 const live = {
   MTN_BASE_URL: "https://momo.example",

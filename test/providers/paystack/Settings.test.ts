@@ -6,7 +6,7 @@ import type { Mode } from "../../../src/domain/Ids.ts"
 import { referenceFrom } from "../../../src/domain/Ids.ts"
 import { paystackProvider } from "../../../src/providers/paystack/Settings.ts"
 import { paystackCallbacks } from "../../../src/providers/paystack/Webhook.ts"
-import { simulatedPaystack } from "../../../src/simulator/paystack/Accounts.ts"
+import { simulatedPaystack } from "../../../src/simulator/paystack/Simulator.ts"
 import { payoutsOf } from "../contract/Fixture.ts"
 import { momo, quoteOrder } from "../contract/Orders.ts"
 

@@ -1,103 +1,100 @@
-import { createHmac } from "node:crypto"
-import { Clock, Effect, Redacted, Result } from "effect"
+import { Effect, Redacted } from "effect"
 import { isCurrency } from "../../../src/domain/Currency.ts"
+import type { Mode } from "../../../src/domain/Ids.ts"
 import { iso } from "../../../src/domain/Instant.ts"
-import { fromDecimal, toDecimal } from "../../../src/domain/Money.ts"
-import { decodedOr, exactBody, onceOnly } from "../../../src/simulator/Answers.ts"
-import { signedCallback } from "../../../src/simulator/Callbacks.ts"
-import { endingOf, type PlannedCallback, playOf } from "../../../src/simulator/Endings.ts"
-import { begun, type SimulatedTransaction } from "../../../src/simulator/Facts.ts"
-import { collectionFee, payoutFee } from "../../../src/simulator/Fees.ts"
-import { answering, lineOf, operationsOf, type Routes, routeOf } from "../../../src/simulator/Router.ts"
-import type { SimulatedProvider, SimulatorContext, WireRequest } from "../../../src/simulator/SimulatedProvider.ts"
-import { deliver, json, passGate, refuse } from "./SimulatorAnswers.ts"
+import { toDecimal } from "../../../src/domain/Money.ts"
+import { byReference, create, type Merchant, type MerchantCall, newDigits, ownTransactions } from "../../../src/simulator/Call.ts"
+import { hmacHeader, ownerOf, signedCallback } from "../../../src/simulator/Callbacks.ts"
+import { endingOf, type PlannedCallback } from "../../../src/simulator/Endings.ts"
+import type { SimulatedTransaction } from "../../../src/simulator/Facts.ts"
+import { collectionFee, payoutFee, simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
+import { decimalOr, decodedOr, type ErrorResponses, exactBody, response, Stop } from "../../../src/simulator/Responses.ts"
+import type { WireResponse } from "../../../src/simulator/SimulatedProvider.ts"
+import { bySecret, type Routes, simulatedWire } from "../../../src/simulator/SimulatedWire.ts"
+import { knownSimulator, namesBySecret } from "../../../src/simulator/SimulatorModule.ts"
+import { sixthProvider } from "./Settings.ts"
 import { type Movement, MovementRequest } from "./Wire.ts"
 
-export interface SixthAccount {
-  /** The simulator's own name for it: at Tumbuka Pay the key is the account. */
-  readonly clientId: string
+const apiKeyOf = (mode: Mode): string => `simulated-${mode}-key`
+const nameOf = namesBySecret("account", apiKeyOf)
+
+export const simulatedSixth = knownSimulator({
+  provider: sixthProvider,
+  account: (mode, reach) => ({
+    ...reach,
+    apiKey: Redacted.make(apiKeyOf(mode)),
+    webhookSecret: Redacted.make(`simulated-${mode}-webhook-secret`),
+    payoutFees: simulatedPayoutFees
+  }),
+  accountName: ({ apiKey }) => nameOf(apiKey),
+  simulator: (accounts) => sixthSimulator(accounts.map((account) => ({ ...account, clientId: nameOf(account.apiKey) })))
+})
+
+/** At Tumbuka Pay the key is the account. */
+interface SixthAccount extends Merchant {
   readonly apiKey: Redacted.Redacted
   readonly webhookSecret: Redacted.Redacted
 }
 
-interface Call {
-  readonly context: SimulatorContext
-  readonly account: string
-  readonly request: WireRequest
-  readonly now: number
-  readonly claim: (key: string) => boolean
-}
-
+type Call = MerchantCall<SixthAccount>
 type Kind = "payout" | "collection"
 
-const PROVIDER = "sixth"
-const MOUNT = "/v1"
+const json = (status: number, body: object): WireResponse => response(status, "application/json", JSON.stringify(body))
+const refuse = (status: number, code: string): Stop => new Stop({ response: json(status, { error: { code } }) })
+
+const walletEmpty = refuse(422, "wallet_empty")
+const errors: ErrorResponses = {
+  refused: refuse(422, "declined").response,
+  pool_short: walletEmpty.response,
+  no_account: refuse(422, "unknown_number").response,
+  unavailable: refuse(503, "unavailable").response,
+  broken: refuse(500, "internal").response
+}
+
 const currencies: Readonly<Record<string, string>> = { UG: "UGX", KE: "KES" }
 
-/** Tumbuka Pay as README.md beside this file describes it. */
-export const sixthSimulator = (accounts: ReadonlyArray<SixthAccount>): SimulatedProvider => ({
-  name: PROVIDER,
-  mount: MOUNT,
-  accounts: accounts.map(({ clientId }) => ({ clientId })),
-  operations: operationsOf(Object.values(routes)),
-  callback: (transaction, planned) => callback(accounts, transaction, planned),
-  handler: (context) => {
-    // Taken before it is written down, so that two at once are not both the first.
-    const claim = onceOnly()
-    return Effect.fnUntraced(
-      function* (request: WireRequest) {
-        const own = accounts.find(({ apiKey }) => Redacted.value(apiKey) === request.header("x-api-key"))
-        if (own === undefined) return yield* refuse(401, "unauthorized")
-        const found = routeOf(routes, lineOf(MOUNT, request))
-        if (found === undefined) return yield* refuse(404, "no_such_address")
-        return yield* answer(found, { context, account: own.clientId, request, now: yield* Clock.currentTimeMillis, claim })
-      },
-      Effect.catchTag("Stop", (stop) => Effect.succeed(stop.answer))
-    )
-  }
-})
-
-const answer = answering({ passGate, deliver })
-
 /** POST /transfers, POST /charges */
-const create = Effect.fnUntraced(function* (call: Call, kind: Kind) {
-  const { account, context, now, request } = call
-  const asked = yield* decodedOr(MovementRequest, exactBody(request), () => refuse(400, "invalid_request"))
-  const { client_ref, country, currency, msisdn } = asked
-  if (!isCurrency(currency) || currencies[country] !== currency) return yield* refuse(400, "invalid_request")
-  const amount = Result.getOrUndefined(fromDecimal(asked.amount, currency))
-  if (amount === undefined || amount === 0n || !/^\d{8,15}$/.test(msisdn)) return yield* refuse(400, "invalid_request")
-  const ending = endingOf(msisdn)
-  const fee = kind === "payout" ? payoutFee(currency, "momo", amount) : collectionFee(amount)
-  yield* passGate(playOf(kind, ending))
-  if (kind === "payout" && amount + fee > context.account.balance(PROVIDER, account, currency))
-    return yield* refuse(422, "wallet_empty")
-  if (of(call, kind, client_ref) !== undefined || !call.claim(`${account}/${kind}/${client_ref}`))
-    return yield* refuse(409, "duplicate_client_ref")
-  const id = `tp_${now}${context.account.sequence()}`
-  const own = { provider: PROVIDER, account, id, reference: client_ref, kind, ending, currency, amount, fee }
-  const transaction = begun(now, own)
-  return deliver(yield* context.accept(transaction), json(201, movement(transaction)))
-})
-
-const of = ({ account, context }: Call, kind: Kind, reference: string) =>
-  context.account.byReference(PROVIDER, account, reference).find((one) => one.kind === kind)
+const createMovement = (kind: Kind) =>
+  Effect.fnUntraced(function* (call: Call) {
+    const invalid = refuse(400, "invalid_request")
+    const request = yield* decodedOr(MovementRequest, exactBody(call.request), () => invalid)
+    const { client_ref, country, currency, msisdn } = request
+    if (!isCurrency(currency) || currencies[country] !== currency) return yield* invalid
+    const amount = yield* decimalOr(request.amount, currency, invalid)
+    if (amount === 0n || !/^\d{8,15}$/.test(msisdn)) return yield* invalid
+    const order = {
+      id: `tp_${newDigits(call)}`,
+      reference: client_ref,
+      kind,
+      ending: endingOf(msisdn),
+      currency,
+      amount,
+      fee: kind === "payout" ? payoutFee(currency, "momo", amount) : collectionFee(amount),
+      ...(kind === "payout" ? { short: walletEmpty } : {}),
+      once: {
+        key: `${call.merchant.clientId}/${kind}/${client_ref}`,
+        isUsed: byReference(call, kind, client_ref).length > 0,
+        refusal: refuse(409, "duplicate_client_ref")
+      }
+    }
+    return yield* create(call, order, (transaction) => json(201, movement(transaction)))
+  })
 
 /** GET /transfers/{client_ref}, GET /charges/{client_ref} */
-const found = Effect.fnUntraced(function* (call: Call, kind: Kind, reference: string) {
-  const transaction = of(call, kind, reference)
-  return transaction === undefined ? yield* refuse(404, "not_found") : json(200, movement(transaction))
-})
+const findMovement = (kind: Kind) =>
+  Effect.fnUntraced(function* (call: Call, reference: string) {
+    const [transaction] = byReference(call, kind, reference)
+    return transaction === undefined ? yield* refuse(404, "not_found") : json(200, movement(transaction))
+  })
 
 /** GET /statement?day=2026-01-31 */
-const statement = ({ account, context, request }: Call) => {
-  const day = request.query.get("day") ?? ""
+const statement = (call: Call) => {
+  const day = call.request.query.get("day") ?? ""
   const listed = (kind: Kind) =>
-    context.account
-      .transactions(PROVIDER, account)
-      .filter((one) => one.kind === kind && iso(one.createdAt).startsWith(`${day}T`))
+    ownTransactions(call, kind)
+      .filter(({ createdAt }) => iso(createdAt).startsWith(`${day}T`))
       .map((one) => movement(one))
-  return json(200, { transfers: listed("payout"), charges: listed("collection") })
+  return Effect.succeed(json(200, { transfers: listed("payout"), charges: listed("collection") }))
 }
 
 const statuses = { pending: "pending", successful: "succeeded", failed: "failed" } as const
@@ -114,18 +111,33 @@ const movement = (transaction: SimulatedTransaction, says: PlannedCallback["says
   updated_at: iso(transaction.updatedAt)
 })
 
-const callback = (accounts: ReadonlyArray<SixthAccount>, transaction: SimulatedTransaction, planned: PlannedCallback) => {
-  const secret = accounts.find(({ clientId }) => clientId === transaction.account)?.webhookSecret
-  const body = JSON.stringify(movement(transaction, planned.says), null, 1)
-  return signedCallback(secret, planned, body, (key) => ({
-    "x-tumbuka-signature": createHmac("sha256", key).update(body).digest("hex")
-  }))
+const routes: Routes<Call> = {
+  "POST /transfers": { endpoint: createMovement("payout") },
+  "GET /transfers/*": { operation: "lookup", endpoint: findMovement("payout") },
+  "POST /charges": { endpoint: createMovement("collection") },
+  "GET /charges/*": { operation: "lookup", endpoint: findMovement("collection") },
+  "GET /statement": { operation: "statement", endpoint: statement }
 }
 
-const routes: Routes<Call> = {
-  "POST /transfers": { endpoint: (call) => create(call, "payout") },
-  "GET /transfers/*": { operation: "lookup", endpoint: (call, reference) => found(call, "payout", reference) },
-  "POST /charges": { endpoint: (call) => create(call, "collection") },
-  "GET /charges/*": { operation: "lookup", endpoint: (call, reference) => found(call, "collection", reference) },
-  "GET /statement": { operation: "statement", endpoint: (call) => Effect.succeed(statement(call)) }
-}
+/** Tumbuka Pay as README.md beside this file describes it. */
+const sixthSimulator = (accounts: ReadonlyArray<SixthAccount>) =>
+  simulatedWire<SixthAccount>({
+    name: "sixth",
+    mount: "/v1",
+    accounts,
+    errors,
+    routes,
+    authenticate: bySecret(accounts, {
+      given: (request) => request.header("x-api-key"),
+      secretOf: ({ apiKey }) => apiKey,
+      unknown: refuse(401, "unauthorized")
+    }),
+    unknownAddress: refuse(404, "no_such_address"),
+    callback: (transaction, planned) =>
+      signedCallback({
+        secret: ownerOf(accounts, transaction)?.webhookSecret,
+        planned,
+        body: JSON.stringify(movement(transaction, planned.says), null, 1),
+        headers: hmacHeader("x-tumbuka-signature", "sha256")
+      })
+  })

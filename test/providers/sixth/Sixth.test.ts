@@ -14,8 +14,8 @@ import { givenDatabase, masterKey } from "../../support/TestDatabase.ts"
 import { ContractBench } from "../contract/Fixture.ts"
 import { momo, newReference } from "../contract/Orders.ts"
 import { contract } from "../contract/Suite.ts"
-import { simulatedSixth } from "./Accounts.ts"
 import { sixthProvider } from "./Settings.ts"
+import { simulatedSixth } from "./Simulator.ts"
 import { found, type Kind, posted } from "./Translate.ts"
 
 contract(simulatedSixth, {

@@ -32,7 +32,8 @@ export const startSimulator = async (wish: Wish = {}) => {
   const account = (clientId: string, secret: string) => ({
     clientId,
     clientSecret: Redacted.make(secret),
-    webhookSecret: Redacted.make(WEBHOOK_SECRET)
+    webhookSecret: Redacted.make(WEBHOOK_SECRET),
+    duplicates
   })
   const runtime = ManagedRuntime.make(
     simulator({
@@ -40,10 +41,7 @@ export const startSimulator = async (wish: Wish = {}) => {
       controlPort: 0,
       dataDir,
       delayMs,
-      providers: [
-        eversendSimulator({ accounts: [account(CLIENT, SECRET), account("other", "other-secret")], duplicates }),
-        ...beside
-      ]
+      providers: [eversendSimulator([account(CLIENT, SECRET), account("other", "other-secret")]), ...beside]
     })
   )
   const { baseUrls, controlUrl } = await runtime.runPromise(Effect.flatMap(Simulator, Effect.succeed))

@@ -28,7 +28,7 @@ interface Wish {
 const openBench = Effect.fnUntraced(function* (given: MtnSettings) {
   const dataDir = mkdtempSync(join(tmpdir(), "mtn-"))
   yield* Effect.addFinalizer(() => Effect.promise(() => rm(dataDir, { recursive: true, force: true })))
-  const providers = [mtnSimulator({ accounts: [given] })]
+  const providers = [mtnSimulator([given])]
   const server = yield* simulatorServer({ host: "127.0.0.1", controlPort: 0, dataDir, delayMs: 10, providers })
   const baseUrl = server.baseUrls["mtn"] ?? ""
   const receiver = yield* callbackReceiver

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
-import { simulatedPawapay } from "../../../src/simulator/pawapay/Accounts.ts"
+import { simulatedPawapay } from "../../../src/simulator/pawapay/Simulator.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "../../providers/contract/Fixture.ts"
 import { newReference } from "../../providers/contract/Orders.ts"
 import { askOrder, chargeOrder, party, payoutOrder } from "../../providers/pawapay/Orders.ts"

@@ -2,7 +2,8 @@ import { Effect } from "effect"
 import { minor, toDecimal } from "../../domain/Money.ts"
 import { type Market, markets, type Network } from "../../providers/pawapay/Networks.ts"
 import { PredictRequest } from "../../providers/pawapay/Wire.ts"
-import { type Call, decodeBody, json, PROVIDER, refuse } from "./Call.ts"
+import { balanceOf } from "../Call.ts"
+import { type Call, decodeBody, json, refuse } from "./Responses.ts"
 
 const chosenMarkets = ({ request }: Call): ReadonlyArray<Market> => {
   const wanted = request.query.get("country")
@@ -21,7 +22,7 @@ export const balances = (call: Call) =>
     json(200, {
       balances: chosenMarkets(call).map(({ currency, iso3 }) => {
         const isFirst = markets.find((one) => one.currency === currency)?.iso3 === iso3
-        const held = isFirst ? call.context.account.balance(PROVIDER, call.merchant.clientId, currency) : 0n
+        const held = isFirst ? balanceOf(call, currency) : 0n
         return { country: iso3, balance: toDecimal(minor(held < 0n ? 0n : held), currency), currency, provider: "" }
       })
     })

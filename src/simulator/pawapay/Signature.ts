@@ -1,10 +1,11 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
-import { DateTime, Redacted } from "effect"
+import { Redacted } from "effect"
+import { iso } from "../../domain/Instant.ts"
 import { CALLBACK_RETRIES } from "../Callbacks.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
-import type { PawapayAccount } from "./Call.ts"
-import { payment } from "./View.ts"
+import type { PawapayAccount } from "./Responses.ts"
+import { payment } from "./Transactions.ts"
 
 const KEY_ID = "HTTP_EC_P256_KEY:1"
 const LIFE_SECONDS = 60
@@ -47,7 +48,7 @@ export const signedHeaders = (
   const { host, pathname } = new URL(address)
   const created = Math.floor(now / 1000)
   const digest = `sha-512=:${createHash("sha512").update(body).digest("base64")}:`
-  const date = DateTime.formatIso(DateTime.makeUnsafe(now))
+  const date = iso(now)
   const members = [
     ["@method", "POST"],
     ["@authority", host],

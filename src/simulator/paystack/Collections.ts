@@ -2,13 +2,13 @@ import { Effect, Result } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import { fromSubunits } from "../../providers/paystack/Amounts.ts"
 import * as Wire from "../../providers/paystack/Wire.ts"
-import { page, Stop } from "../Answers.ts"
-import { endingOf, playOf } from "../Endings.ts"
-import { begun, type SimulatedTransaction } from "../Facts.ts"
+import { create, newDigits } from "../Call.ts"
+import { endingOf } from "../Endings.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
 import { collectionFee } from "../Fees.ts"
-import type { SimulatorContext } from "../SimulatedProvider.ts"
-import { type Call, decodeBody, deliver, numericId, PROVIDER, passGate, refuse, refusePlainly, success } from "./Call.ts"
+import { withFault } from "../Responses.ts"
 import { currencyOfProvider, isPhone, promptOf } from "./Catalogue.ts"
+import { type Call, decodeBody, errors, refuse, refusePlainly, success } from "./Responses.ts"
 import { accountReference, chargeOf, findBy, isAbandoned } from "./Transactions.ts"
 
 /** The only right voucher. */
@@ -20,31 +20,25 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 export const createCharge = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.ChargeRequest, call.request)
   const { amount, currency, prompt } = yield* checked(request)
-  const id = numericId(call)
+  const id = newDigits(call)
   const reference = request.reference ?? `t${id}`
   if (!REFERENCE.test(reference)) return yield* refuse(400, "Transaction reference is invalid")
   const duplicate = refusePlainly(400, "Duplicate Transaction Reference")
   if (findBy(call, "collection", reference) !== undefined) return yield* duplicate
 
-  const ending = endingOf(request.mobile_money.phone)
-  yield* passGate(playOf("collection", ending))
-  if (!call.claim(`charge/${call.merchant.clientId}/${reference}`)) return yield* duplicate
-  const charge = begun(call.now, {
-    provider: PROVIDER,
-    account: call.merchant.clientId,
+  const charge = {
     id,
     reference: accountReference(reference),
     kind: "collection",
     awaitsPayer: prompt !== "handset",
-    ending,
+    ending: endingOf(request.mobile_money.phone),
+    once: { key: `charge/${call.merchant.clientId}/${reference}`, refusal: duplicate },
     currency,
     amount,
     fee: collectionFee(amount),
     detail: { reference, requested: request.amount, prompt, email: request.email }
-  })
-  const manner = yield* call.context.accept(charge)
-  const answer = success("Charge attempted", standing(call, charge, "pay_offline"))
-  return charge.awaitsPayer ? answer : deliver(manner, answer)
+  } as const
+  return yield* create(call, charge, (created) => success("Charge attempted", standing(call, created, "pay_offline")))
 })
 
 const checked = Effect.fnUntraced(function* (request: typeof Wire.ChargeRequest.Type) {
@@ -89,16 +83,7 @@ export const submitOtp = Effect.fnUntraced(function* (call: Call) {
     return yield* refusePlainly(400, "Charge does not wait for an OTP")
   if (otp !== VOUCHER || !call.claim(`voucher/${charge.id}`))
     return yield* refusePlainly(400, "Provided registration token is invalid")
-  const manner = yield* call.context.completeByPayer(charge)
+  const fault = yield* call.context.completeByPayer(charge)
   const completed = { ...charge, awaitsPayer: false }
-  return deliver(manner, success("Charge attempted", standing(call, completed, "pay_offline")))
-})
-
-/** GET /pay/{id}: the page that the payer is sent to. Visiting it pays, once. */
-export const payPage = Effect.fnUntraced(function* (context: SimulatorContext, id: string, claim: Call["claim"]) {
-  const charge = context.account.transaction(PROVIDER, id)
-  if (charge === undefined || charge.detail.prompt !== "page") return yield* new Stop({ answer: page("<p>Not found</p>", 404) })
-  const done = page("<p>Payment completed</p>")
-  if (!charge.awaitsPayer || !claim(`page/${id}`)) return done
-  return deliver(yield* context.completeByPayer(charge), done)
+  return withFault(errors, fault, success("Charge attempted", standing(call, completed, "pay_offline")))
 })

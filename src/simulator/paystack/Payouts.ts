@@ -5,29 +5,18 @@ import { iso } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { fromSubunits } from "../../providers/paystack/Amounts.ts"
 import * as Wire from "../../providers/paystack/Wire.ts"
+import { create, newDigits } from "../Call.ts"
 import { endingOf, playOf } from "../Endings.ts"
-import { begun } from "../Facts.ts"
 import { payoutFee } from "../Fees.ts"
-import {
-  type Call,
-  decodeBody,
-  deliver,
-  numericId,
-  PROVIDER,
-  passGate,
-  refuse,
-  refusePlainly,
-  SHORT_BALANCE,
-  success
-} from "./Call.ts"
 import { payableBank } from "./Catalogue.ts"
+import { type Call, decodeBody, refuse, refusePlainly, shortBalance, success } from "./Responses.ts"
 import { accountReference, findBy, transferOf } from "./Transactions.ts"
 
 const Recipient = Schema.fromJsonString(Wire.RecipientRequest)
 type Recipient = typeof Recipient.Type
 const writeRecipient = Schema.encodeSync(Recipient)
 const readRecipient = Schema.decodeUnknownOption(Recipient)
-const recipientKey = ({ merchant }: Call, code: string) => `${PROVIDER}/${merchant.clientId}/recipient/${code}`
+const recipientKey = ({ merchant, provider }: Call, code: string) => `${provider}/${merchant.clientId}/recipient/${code}`
 
 /** The kinds whose accounts a bank of the same kind holds. */
 const standardCurrency: Readonly<Record<string, string>> = { nuban: "NGN", ghipss: "GHS", kepss: "KES" }
@@ -51,7 +40,7 @@ export const createRecipient = Effect.fnUntraced(function* (call: Call) {
   const key = recipientKey(call, code)
   if (call.context.account.note(key) === undefined)
     yield* call.context.account.commit([{ fact: "note", key, value: writeRecipient({ ...request, currency }) }])
-  const answer = {
+  const created = {
     active: true,
     createdAt: iso(call.now),
     currency,
@@ -63,42 +52,37 @@ export const createRecipient = Effect.fnUntraced(function* (call: Call) {
     is_deleted: false,
     details: { authorization_code: null, account_number, account_name: null, bank_code, bank_name: bank.name }
   }
-  return success("Transfer recipient created successfully", answer, undefined, 201)
+  return success("Transfer recipient created successfully", created, undefined, 201)
 })
 
 const REFERENCE = /^[a-z0-9_-]{16,50}$/
 
 /** POST /transfer: debited when it is accepted. */
 export const createTransfer = Effect.fnUntraced(function* (call: Call) {
-  const { account } = call.context
   const request = yield* decodeBody(Wire.TransferRequest, call.request)
   const { amount, currency, recipient } = yield* checked(call, request)
-  const numeric = numericId(call)
+  const numeric = newDigits(call)
   const reference = request.reference ?? `transfer-${numeric}`
   if (!REFERENCE.test(reference)) return yield* refuse(400, "reference is 16 to 50 characters of a-z, 0-9, _ and -")
   const duplicate = refusePlainly(400, "Please provide a unique reference. Reference already exists on a transfer")
   if (findBy(call, "payout", reference) !== undefined) return yield* duplicate
 
-  const ending = endingOf(recipient.account_number)
-  yield* passGate(playOf("payout", ending))
-  const fee = payoutFee(currency, recipient.type === "mobile_money" ? "momo" : "bank", amount)
-  if (amount + fee > account.balance(PROVIDER, call.merchant.clientId, currency)) return yield* refusePlainly(400, SHORT_BALANCE)
-  if (!call.claim(`transfer/${call.merchant.clientId}/${reference}`)) return yield* duplicate
-
-  const transfer = begun(call.now, {
-    provider: PROVIDER,
-    account: call.merchant.clientId,
-    id: `TRF_${numeric}`,
-    reference: accountReference(reference),
-    kind: "payout",
-    ending,
-    currency,
-    amount,
-    fee,
-    detail: { reference, numeric, recipient: request.recipient, reason: request.reason ?? null }
-  })
-  const manner = yield* call.context.accept(transfer)
-  return deliver(manner, success("Transfer has been queued", transferOf(transfer)))
+  return yield* create(
+    call,
+    {
+      id: `TRF_${numeric}`,
+      reference: accountReference(reference),
+      kind: "payout",
+      ending: endingOf(recipient.account_number),
+      currency,
+      amount,
+      fee: payoutFee(currency, recipient.type === "mobile_money" ? "momo" : "bank", amount),
+      short: shortBalance,
+      once: { key: `transfer/${call.merchant.clientId}/${reference}`, refusal: duplicate },
+      detail: { reference, numeric, recipient: request.recipient, reason: request.reason ?? null }
+    },
+    (transfer) => success("Transfer has been queued", transferOf(transfer))
+  )
 })
 
 interface Checked {

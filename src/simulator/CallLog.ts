@@ -17,7 +17,7 @@ type Call = typeof Call.Type
 const KEPT_CALLS = 100_000
 
 /** Every call that the providers received, whatever became of it. */
-export interface Calls {
+export interface CallLog {
   readonly record: (provider: string, request: WireRequest) => Effect.Effect<void>
   /** Those whose path or body names the reference; all without one. Oldest first. */
   readonly list: (reference: string | undefined) => ReadonlyArray<Call>
@@ -27,7 +27,7 @@ const CallLine = Schema.fromJsonString(Call)
 const decode = Schema.decodeUnknownSync(CallLine)
 const encode = Schema.encodeSync(CallLine)
 
-export const openCalls = Effect.fn("openCalls")(function* (dataDir: string): Effect.fn.Return<Calls, never, Scope.Scope> {
+export const openCallLog = Effect.fn("openCallLog")(function* (dataDir: string): Effect.fn.Return<CallLog, never, Scope.Scope> {
   const journal = yield* openJournal(join(dataDir, "simulator", "calls.jsonl"), false)
   const calls = journal.lines.slice(-KEPT_CALLS).map((line) => decode(line))
   return {

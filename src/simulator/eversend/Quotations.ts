@@ -1,11 +1,14 @@
-import { DateTime, Effect, Option, Result, Schema } from "effect"
+import { Effect, Option, Result, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
+import { iso } from "../../domain/Instant.ts"
 import { fromDecimal } from "../../domain/Money.ts"
 import * as Wire from "../../providers/eversend/Wire.ts"
+import { gateOf } from "../Call.ts"
 import { endingOf, playOf } from "../Endings.ts"
 import { type PayoutMethod, payoutFee } from "../Fees.ts"
 import { bought, needed, rate } from "../Rates.ts"
-import { type Call, decodeBody, passGate, refuse, refusePhone, success } from "./Call.ts"
+import { decimalOr } from "../Responses.ts"
+import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
 import {
   countryOfPhone,
   currencyOf,
@@ -16,8 +19,7 @@ import {
   type ServedCountry,
   servedCountry
 } from "./Catalogue.ts"
-import { issueToken, lifetimes, readToken } from "./Tokens.ts"
-import { decimal } from "./Transactions.ts"
+import { amountRefused, type Call, decimal, decodeBody, refuse, refusePhone, success } from "./Responses.ts"
 
 type Request = typeof Wire.PayoutQuotationRequest.Type
 
@@ -34,7 +36,8 @@ export interface Promised {
   readonly destinationAmount: bigint
 }
 
-const QuotationToken = Schema.Struct({
+const quotationToken: TokenKind = { name: "quotation", lifeSeconds: 1800 }
+const Claims = Schema.Struct({
   once: Schema.String,
   recipient: Schema.NullOr(Schema.String),
   quotation: Schema.Struct({
@@ -48,22 +51,23 @@ const QuotationToken = Schema.Struct({
   })
 })
 
+const readQuotation = readToken(quotationToken, Claims)
+
 /** POST /payouts/quotation: free, and good for one payout within 1800 s. */
 export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.PayoutQuotationRequest, call.request)
   const currency = currencyOf(request.sourceWallet)
   if (currency === undefined) return yield* refuse(400, "sourceWallet is not supported")
-  const destination = request.type === "eversend" ? yield* walletDestination(request, currency) : yield* destinationOf(request)
+  const destination =
+    request.type === "eversend" ? yield* walletDestination(call, request, currency) : yield* destinationOf(request)
   const method = methodOfType[request.type]
   if (!destination.country.pays.includes(method)) return yield* refuse(400, `${request.type} is not available in this country`)
 
   const destinationCurrency = destination.country.currency
-  const amountCurrency = request.amountType === "DESTINATION" ? destinationCurrency : currency
-  const asked = fromDecimal(request.amount, amountCurrency)
-  if (Result.isFailure(asked)) return yield* refuse(400, "amount has too many decimals")
   const toDestination = request.amountType === "DESTINATION"
-  const amount = toDestination ? needed(asked.success, currency, destinationCurrency) : asked.success
-  const destinationAmount = toDestination ? asked.success : bought(asked.success, currency, destinationCurrency)
+  const asked = yield* decimalOr(request.amount, toDestination ? destinationCurrency : currency, amountRefused)
+  const amount = toDestination ? needed(asked, currency, destinationCurrency) : asked
+  const destinationAmount = toDestination ? asked : bought(asked, currency, destinationCurrency)
   const minimum = payoutMinimum(destination.country.country, method)
   if (destinationAmount < minimum) return yield* refuse(400, `Minimum amount is ${decimal(minimum, destinationCurrency)}`)
 
@@ -85,13 +89,13 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   }
   const once = `${call.now}-${call.context.account.sequence()}`
   const claims = { quotation, recipient: destination.recipient, once }
-  const token = issueToken("quotation", call.merchant.clientSecret, claims, call.now)
-  return success({ expires: expiry(call.now, lifetimes.quotation), token, quotation })
+  const token = issueToken(quotationToken, call.merchant.clientSecret, claims, call.now)
+  return success({ expires: expiry(call.now, quotationToken), token, quotation })
 })
 
 /** What a token still promises: nothing once it is forged or expired. Whether it was used is for the caller to claim. */
 export const promisedBy = (call: Call, token: string): Option.Option<Promised> =>
-  readToken("quotation", call.merchant.clientSecret, QuotationToken, token, call.now).pipe(
+  readQuotation(call.merchant.clientSecret, token, call.now).pipe(
     Option.flatMap(({ once, quotation, recipient }) => {
       const currency = currencyOf(quotation.sourceCurrency)
       const destinationCurrency = currencyOf(quotation.destinationCurrency)
@@ -111,8 +115,8 @@ export const promisedBy = (call: Call, token: string): Option.Option<Promised> =
   )
 
 /** "2026-01-31T10:00:00+00:00", the form that was seen live. */
-export const expiry = (now: number, seconds: number): string =>
-  DateTime.formatIso(DateTime.makeUnsafe(now + seconds * 1000)).replace(/\.\d+Z$/, "+00:00")
+export const expiry = (now: number, { lifeSeconds }: TokenKind): string =>
+  iso(now + lifeSeconds * 1000).replace(/\.\d+Z$/, "+00:00")
 
 const destinationOf = Effect.fnUntraced(function* (request: Request) {
   if (request.destinationCountry === undefined) return yield* refuse(400, "destinationCountry is required")
@@ -124,15 +128,14 @@ const destinationOf = Effect.fnUntraced(function* (request: Request) {
 })
 
 // The only quotation that carries a number: it resolves the recipient. An e-mail address or a tag is at home where the money is.
-const walletDestination = Effect.fnUntraced(function* (request: Request, currency: Currency) {
+const walletDestination = Effect.fnUntraced(function* (call: Call, request: Request, currency: Currency) {
   if (request.identifier === undefined) return yield* refuse(400, "identifier is required")
   const recipient = request[request.identifier]
   if (recipient === undefined || recipient === "") return yield* refuse(400, `${request.identifier} is required`)
   const country = request.identifier === "phone" ? countryOfPhone(recipient) : servedCountry(homeOf(currency))
   if (request.identifier === "phone" && (country === undefined || !isPhoneOf(country, recipient))) return yield* refusePhone()
   if (country === undefined) return yield* refuse(400, "country is not supported")
-  const play = playOf("payout", endingOf(recipient))
-  if (play.gate === "unavailable") yield* passGate(play)
+  yield* gateOf(call, recipient, ["unavailable"])
   return { country, recipient }
 })
 

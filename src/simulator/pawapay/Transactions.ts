@@ -1,8 +1,20 @@
-import { DateTime } from "effect"
+import { Effect } from "effect"
+import { iso } from "../../domain/Instant.ts"
 import { minor, toDecimal } from "../../domain/Money.ts"
+import { byId } from "../Call.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { reason } from "./Call.ts"
+import { type Call, json, reason, refuse } from "./Responses.ts"
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** GET /deposits/{id}, GET /payouts/{id} */
+export const paymentStatus = (kind: "payout" | "collection") =>
+  Effect.fnUntraced(function* (call: Call, id: string) {
+    if (!UUID.test(id)) return yield* refuse(400, "INVALID_PARAMETER")
+    const known = byId(call, kind, id)
+    return json(200, known === undefined ? { status: "NOT_FOUND" } : { status: "FOUND", data: payment(known) })
+  })
 
 /** A payment as pawaPay shows it, or as a callback claims it to be. `metadata` went in as a list and comes out as one object. */
 export const payment = (transaction: SimulatedTransaction, says?: PlannedCallback["says"]) => {
@@ -19,7 +31,7 @@ export const payment = (transaction: SimulatedTransaction, says?: PlannedCallbac
     ...(kind === "payout" ? { recipient: account } : { payer: account }),
     ...(typeof customerMessage === "string" ? { customerMessage } : {}),
     ...(reference === null ? {} : { clientReferenceId: reference }),
-    created: DateTime.formatIso(DateTime.makeUnsafe(createdAt)),
+    created: iso(createdAt),
     ...(status === "COMPLETED" ? { providerTransactionId: String(createdAt) } : {}),
     metadata: JSON.parse(metadata ?? "{}"),
     ...(status === "FAILED" ? reason(detail.failureCode ?? "") : {})

@@ -1,18 +1,19 @@
 import { Effect } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { TransferRequest } from "../../providers/flutterwave/Wire.ts"
+import { balanceOf, byReference, create, newDigits } from "../Call.ts"
 import { type Ending, endingOf, playOf } from "../Endings.ts"
-import { begun, type SimulatedTransaction } from "../Facts.ts"
 import { type PayoutMethod, payoutFee } from "../Fees.ts"
-import { type Call, decodeBody, deliver, iso, moneyOf, newId, number, PROVIDER, passGate, refuse, success } from "./Call.ts"
+import { passGate } from "../Responses.ts"
 import { banks, momoBanks } from "./Catalogue.ts"
+import { type Call, decodeBody, errors, moneyOf, number, refuse, success } from "./Responses.ts"
+import { transferData } from "./Transactions.ts"
 
 type Request = typeof TransferRequest.Type
 
 const SHORT = "DISBURSE FAILED: Insufficient funds in customer wallet"
 const NAMELESS = "beneficiary_name is required"
 const NOBODY = "DISBURSE FAILED: Unable to obtain user details"
-const REVERSED = "DISBURSE FAILED: Transfer was reversed by the beneficiary's bank"
 const UNDELIVERED = "DISBURSE FAILED: A fatal error occured while proccesing your request."
 
 /** Taken, and then failed. */
@@ -39,21 +40,18 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
   if ((request.debit_currency ?? currency) !== currency) return yield* refuse(400, "Unable to fetch rates at the moment")
   if (!/^[\w-]{1,100}$/.test(request.reference)) return yield* refuse(400, "reference is invalid")
   const { bankName, method } = yield* bankOf(request, currency)
-  const earlier = call.context.account.byReference(PROVIDER, call.merchant.clientId, request.reference)
-  if (earlier.some(({ kind }) => kind === "payout")) return yield* refuse(400, "Payout with this ref already exists")
+  if (byReference(call, "payout", request.reference).length > 0) return yield* refuse(400, "Payout with this ref already exists")
 
   const chosen = endingOf(request.account_number)
-  const play = playOf("payout", chosen)
-  if (play.gate !== "no_account") yield* passGate(play)
+  const { gate } = playOf("payout", chosen)
+  // Here, because a failure that is told later takes the chosen ending's place.
+  yield* passGate({ ...errors, no_account: undefined }, { gate })
   const fee = payoutFee(currency, method, amount)
-  const short =
-    play.gate === "pool_short" || amount + fee > call.context.account.balance(PROVIDER, call.merchant.clientId, currency)
+  const short = gate === "pool_short" || amount + fee > balanceOf(call, currency)
   const nameless = method === "momo" && !request.beneficiary_name
-  const failure = short ? SHORT : nameless ? NAMELESS : play.gate === "no_account" ? NOBODY : null
-  const transfer = begun(call.now, {
-    provider: PROVIDER,
-    account: call.merchant.clientId,
-    id: newId(call),
+  const failure = short ? SHORT : nameless ? NAMELESS : gate === "no_account" ? NOBODY : null
+  const transfer = {
+    id: newDigits(call),
     reference: request.reference,
     kind: "payout",
     ending: failure === null ? chosen : FAILS_LATER,
@@ -68,17 +66,10 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
       narration: request.narration ?? null,
       failsWith: failure ?? UNDELIVERED
     }
-  })
-  const manner = yield* call.context.accept(transfer)
-  return deliver(manner, success("Transfer Queued Successfully", { ...transferData(transfer), status: "NEW" }))
-})
-
-/** GET /transfers/{id} */
-export const transferById = Effect.fnUntraced(function* ({ context, merchant }: Call, id: string) {
-  const transfer = context.account.transaction(PROVIDER, id)
-  if (transfer === undefined || transfer.account !== merchant.clientId || transfer.kind !== "payout")
-    return yield* refuse(400, "No transfer was found for this id")
-  return success("Transfer fetched", transferData(transfer))
+  } as const
+  return yield* create(call, transfer, (created) =>
+    success("Transfer Queued Successfully", { ...transferData(created), status: "NEW" })
+  )
 })
 
 const bankOf = Effect.fnUntraced(function* (request: Request, currency: Currency) {
@@ -95,32 +86,3 @@ const bankOf = Effect.fnUntraced(function* (request: Request, currency: Currency
     return yield* refuse(400, "destination_branch_code is required")
   return { method: "bank", bankName: bank.name } as const
 })
-
-const statuses = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
-
-/** One transfer. What came back after it was delivered is FAILED: v3 has no other word for it. */
-export const transferData = (transfer: SimulatedTransaction, says: keyof typeof statuses = transfer.status) => {
-  const { amount, currency, detail, fee, returned } = transfer
-  const status = returned ? "FAILED" : statuses[says]
-  const complete = { PENDING: "", SUCCESSFUL: "Transaction was successful", FAILED: returned ? REVERSED : detail.failsWith }
-  return {
-    id: Number(transfer.id),
-    account_number: detail.accountNumber,
-    bank_code: detail.bankCode,
-    full_name: detail.fullName,
-    created_at: iso(transfer.createdAt),
-    currency,
-    debit_currency: currency,
-    amount: number(amount, currency),
-    fee: number(fee, currency),
-    status,
-    reference: transfer.reference,
-    meta: null,
-    narration: detail.narration,
-    approver: null,
-    complete_message: complete[status],
-    requires_approval: 0,
-    is_approved: 1,
-    bank_name: detail.bankName
-  }
-}

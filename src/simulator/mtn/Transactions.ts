@@ -1,6 +1,22 @@
+import { Effect } from "effect"
 import { minor, toDecimal } from "../../domain/Money.ts"
+import type { Product } from "../../providers/mtn/Wire.ts"
+import { byId } from "../Call.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
+import { type Call, json, refuse } from "./Responses.ts"
+
+export const kinds = { collection: "collection", disbursement: "payout" } as const satisfies Record<
+  Product,
+  SimulatedTransaction["kind"]
+>
+
+/** GET /collection/v1_0/requesttopay/{id}, GET /disbursement/v1_0/transfer/{id} */
+export const paymentStatus = Effect.fnUntraced(function* (call: Call, id: string) {
+  const payment = byId(call, kinds[call.merchant.product], id)
+  if (payment === undefined) return yield* refuse(404, "RESOURCE_NOT_FOUND", "Requested resource was not found.")
+  return json(200, statusBody(payment))
+})
 
 /** Why a movement failed that nothing else explains: the payer said no, or the recipient's side did not take it. */
 const usualReasons = {
@@ -11,7 +27,7 @@ const usualReasons = {
 const words = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
 
 /** A movement as its GET and its callback show it. What went back after it had arrived stays SUCCESSFUL: there is no word for it. */
-export const statusBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"] = transaction.status) => {
+const statusBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"] = transaction.status) => {
   const { amount, currency, detail, kind, reference } = transaction
   const status = words[says]
   const party = { partyIdType: "MSISDN", partyId: detail.partyId ?? "" }

@@ -1,7 +1,7 @@
 import { type Ending, endingOf } from "../Endings.ts"
 
 /** How a payment plays: its ending, and the code with which it fails. */
-interface Plot {
+interface Scenario {
   readonly ending: Ending
   readonly failureCode: string
 }
@@ -43,10 +43,10 @@ const failures: Readonly<Record<"payout" | "collection", Readonly<Record<string,
 
 const ordinary = { payout: "UNSPECIFIED_FAILURE", collection: "PAYMENT_NOT_APPROVED" } as const
 
-export const plotOf = (kind: "payout" | "collection", phoneNumber: string): Plot => {
+export const scenarioOf = (kind: "payout" | "collection", phoneNumber: string): Scenario => {
   const beginning = beginnings.find((one) => phoneNumber.startsWith(one) && phoneNumber.length === one.length + SCENARIO_DIGITS)
-  const scenario = beginning === undefined ? "" : phoneNumber.slice(beginning.length)
-  const failureCode = failures[kind][scenario]
+  const digits = beginning === undefined ? "" : phoneNumber.slice(beginning.length)
+  const failureCode = failures[kind][digits]
   if (failureCode !== undefined) return { ending: "0002", failureCode }
-  return { ending: scenario === "129" ? "0010" : endingOf(phoneNumber), failureCode: ordinary[kind] }
+  return { ending: digits === "129" ? "0010" : endingOf(phoneNumber), failureCode: ordinary[kind] }
 }

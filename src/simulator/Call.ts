@@ -1,0 +1,105 @@
+import { Effect } from "effect"
+import type { Currency } from "../domain/Currency.ts"
+import { iso } from "../domain/Instant.ts"
+import { endingOf, type Gate, playOf } from "./Endings.ts"
+import { begun, type Fact, type SimulatedTransaction } from "./Facts.ts"
+import { type ErrorResponses, passGate, type Stop, withFault } from "./Responses.ts"
+import type { SimulatorContext, WireRequest, WireResponse } from "./SimulatedProvider.ts"
+
+/** One merchant's account at a provider; live and test mode are two of them. */
+export interface Merchant {
+  /** The simulator's name for it, which is public. */
+  readonly clientId: string
+}
+
+/** An authenticated call, and what the frame knows around it. */
+export interface MerchantCall<M extends Merchant = Merchant> {
+  readonly provider: string
+  readonly errors: ErrorResponses
+  readonly context: SimulatorContext
+  readonly merchant: M
+  readonly request: WireRequest
+  readonly now: number
+  /** What may happen once only: true the first time that a key is seen in this process. */
+  readonly claim: (key: string) => boolean
+}
+
+type Kind = SimulatedTransaction["kind"]
+
+export const balanceOf = ({ context, merchant, provider }: MerchantCall, currency: Currency): bigint =>
+  context.account.balance(provider, merchant.clientId, currency)
+
+/** The caller's transactions of a kind, newest last. */
+export const ownTransactions = ({ context, merchant, provider }: MerchantCall, kind: Kind): ReadonlyArray<SimulatedTransaction> =>
+  context.account.transactions(provider, merchant.clientId).filter((one) => one.kind === kind)
+
+/** The caller's transactions with this reference, newest last. */
+export const byReference = (
+  { context, merchant, provider }: MerchantCall,
+  kind: Kind,
+  reference: string
+): ReadonlyArray<SimulatedTransaction> =>
+  context.account.byReference(provider, merchant.clientId, reference).filter((one) => one.kind === kind)
+
+/** The caller's transaction with this identifier of the provider's. */
+export const byId = ({ context, merchant, provider }: MerchantCall, kind: Kind, id: string): SimulatedTransaction | undefined => {
+  const found = context.account.transaction(provider, id)
+  return found?.account === merchant.clientId && found.kind === kind ? found : undefined
+}
+
+const COUNTED = 1000
+
+/** Sixteen digits for a new identifier: as a number they are still exact. */
+export const newDigits = ({ context, now }: MerchantCall): string =>
+  `${now}${String(context.account.sequence() % COUNTED).padStart(3, "0")}`
+
+/** For a read that names a person: the gates that stop it. Returns the gate, where the provider has another way to tell it. */
+export const gateOf = Effect.fnUntraced(function* (call: MerchantCall, number: string, stopping: ReadonlyArray<Gate>) {
+  const play = playOf("payout", endingOf(number))
+  if (stopping.includes(play.gate)) yield* passGate(call.errors, play)
+  return play.gate
+})
+
+/** What a call asks to be created. */
+export interface Order extends Omit<Parameters<typeof begun>[1], "provider" | "account"> {
+  /** In place of the call's own. */
+  readonly errors?: ErrorResponses
+  /** Refuses what the wallet does not hold; without it the provider fails it later. */
+  readonly short?: Stop
+  /** What only one call may use: a reference, a token, a code. */
+  readonly once?: { readonly key: string; readonly isUsed?: boolean; readonly refusal: Stop }
+  /** Committed together with the transaction. */
+  readonly alongside?: (transaction: SimulatedTransaction) => ReadonlyArray<Fact>
+}
+
+/** Creates a transaction and plays its ending, unless the ending, the wallet or an earlier use forbids it. Responds as the ending says. */
+export const create = Effect.fnUntraced(function* (
+  call: MerchantCall,
+  order: Order,
+  write: (transaction: SimulatedTransaction) => WireResponse
+) {
+  const { alongside = () => [], errors = call.errors, once, short, ...own } = order
+  yield* passGate(errors, playOf(own.kind, own.ending))
+  if (short !== undefined && own.amount + own.fee > balanceOf(call, own.currency)) return yield* short
+  if (once !== undefined && (once.isUsed === true || !call.claim(once.key))) return yield* once.refusal
+  const transaction = begun(call.now, { ...own, provider: call.provider, account: call.merchant.clientId })
+  const fault = yield* call.context.accept(transaction, alongside(transaction))
+  const response = write(transaction)
+  return transaction.awaitsPayer ? response : withFault(errors, fault, response)
+})
+
+/** One page of a list, newest first. */
+export const pageOf = (
+  found: ReadonlyArray<SimulatedTransaction>,
+  { page, size }: { readonly page: number; readonly size: number }
+) => ({
+  rows: found.toReversed().slice((page - 1) * size, page * size),
+  total: found.length,
+  pages: Math.ceil(found.length / size)
+})
+
+/** Whether a transaction began on one of these days, "2026-01-31"; the end of an open period is left out. */
+export const isWithinDays = ({ createdAt }: SimulatedTransaction, from: string | undefined, to: string | undefined): boolean => {
+  const day = iso(createdAt).slice(0, 10)
+  return (from === undefined || day >= from) && (to === undefined || day <= to)
+}

@@ -1,0 +1,65 @@
+import { Data, Effect, Option, Result, Schema } from "effect"
+import type { Currency } from "../domain/Currency.ts"
+import { fromDecimal, type MinorUnits } from "../domain/Money.ts"
+import type { Gate, Play, ResponseFault } from "./Endings.ts"
+import type { WireRequest, WireResponse } from "./SimulatedProvider.ts"
+
+/** The call ends here with this response. */
+export class Stop extends Data.TaggedError("Stop")<{ readonly response: WireResponse }> {}
+
+export const response = (status: number, contentType: string, body: string): WireResponse => ({
+  kind: "response",
+  status,
+  contentType,
+  body
+})
+
+/** The response of a proxy in front of the provider. */
+export const badGateway = (status: number): WireResponse => response(status, "text/html", "<html><body>Bad gateway</body></html>")
+
+/** A page for a payer. */
+export const page = (content: string, status = 200): WireResponse =>
+  response(status, "text/html; charset=utf-8", `<html><body>${content}</body></html>`)
+
+/** A provider's own bodies for what an ending may do to a call. */
+export interface ErrorResponses
+  extends Readonly<Partial<Record<Exclude<Gate, "open" | "unheard" | "reset">, WireResponse | undefined>>> {
+  /** An error of the provider's own, after it executed the call. */
+  readonly broken: WireResponse
+}
+
+/** Stops a call that its ending does not let in. A gate without a body lets it through: the provider fails such a call later. */
+export const passGate = (errors: ErrorResponses, { gate }: Pick<Play, "gate">): Effect.Effect<void, Stop> => {
+  if (gate === "open") return Effect.void
+  if (gate === "unheard") return Effect.fail(new Stop({ response: { kind: "silence" } }))
+  if (gate === "reset") return Effect.fail(new Stop({ response: { kind: "reset" } }))
+  const refusal = errors[gate]
+  return refusal === undefined ? Effect.void : Effect.fail(new Stop({ response: refusal }))
+}
+
+/** What is sent in place of the response to an accepted call. */
+export const withFault = (errors: ErrorResponses, fault: ResponseFault, whole: WireResponse): WireResponse =>
+  ({ none: whole, silence: { kind: "silence" } as const, server_error: errors.broken, not_json: badGateway(200) })[fault]
+
+export const decodedOr = <A>(
+  schema: Schema.ConstraintDecoder<A>,
+  body: unknown,
+  refuse: (why: string) => Stop
+): Effect.Effect<A, Stop> => {
+  const decoded = Schema.decodeUnknownResult(schema)(body)
+  return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : Effect.fail(refuse(String(decoded.failure)))
+}
+
+/** Undefined where it is not JSON. A number is what `of` makes of its text: a float would lose the last digits of a large amount. */
+export const exactBody = ({ body }: WireRequest, of: (text: string) => unknown = (text) => text): unknown =>
+  Option.getOrUndefined(parsed(body, of))
+
+const parsed = Option.liftThrowable((text: string, of: (text: string) => unknown): unknown =>
+  JSON.parse(text, (_key, value: unknown, { source }) => (typeof value === "number" ? of(source ?? String(value)) : value))
+)
+
+/** A decimal text in major units as minor units. */
+export const decimalOr = (text: string, currency: Currency, refusal: Stop): Effect.Effect<MinorUnits, Stop> => {
+  const amount = fromDecimal(text, currency)
+  return Result.isSuccess(amount) ? Effect.succeed(amount.success) : Effect.fail(refusal)
+}

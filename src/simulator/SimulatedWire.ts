@@ -1,0 +1,146 @@
+import { Clock, Effect, Redacted } from "effect"
+import type { Merchant, MerchantCall } from "./Call.ts"
+import { playOf } from "./Endings.ts"
+import type { SimulatedTransaction } from "./Facts.ts"
+import { type ErrorResponses, page, passGate, type Stop, withFault } from "./Responses.ts"
+import type { SimulatedProvider, SimulatorContext, WireRequest, WireResponse } from "./SimulatedProvider.ts"
+
+/** What one provider's wire says: all else is the same for every provider, and in this file. */
+export interface SimulatedWire<M extends Merchant> {
+  readonly name: string
+  /** The path that its base URL ends in. */
+  readonly mount: string
+  readonly accounts: ReadonlyArray<Merchant>
+  readonly errors: ErrorResponses
+  readonly routes: Routes<MerchantCall<M>>
+  /** Who calls. `line` is the method and the path below the mount, empty where it is not below it. */
+  readonly authenticate: (request: WireRequest, line: string, now: number) => Effect.Effect<M, Stop>
+  readonly unknownAddress: Stop
+  /** An unknown address is refused before the caller is asked who he is. */
+  readonly refusesAddressFirst?: boolean
+  readonly payerPage?: PayerPage
+  readonly callback: SimulatedProvider["callback"]
+  readonly sign?: SimulatedProvider["sign"]
+}
+
+interface Route<Call> {
+  readonly endpoint: (call: Call, parameter: string) => Effect.Effect<WireResponse, Stop>
+  /** The name by which the control port chooses the ending of the next call; absent where a number in the call does. */
+  readonly operation?: string
+  /** The endpoint asks for the chosen ending itself. */
+  readonly playsItself?: boolean
+}
+
+/** By method and path below the mount, as a pattern: `*` is one segment. The first that fits counts, and its first group is the parameter. */
+export type Routes<Call> = Readonly<Record<string, Route<Call>>>
+
+/** The page of the provider that a payer is sent to. Visiting it pays, once. */
+interface PayerPage {
+  /** Its group is the transaction. */
+  readonly path: RegExp
+  readonly missing: WireResponse
+  readonly isFor?: (transaction: SimulatedTransaction) => boolean
+  /** The link back to the shop. */
+  readonly backTo?: (transaction: SimulatedTransaction) => string
+}
+
+type Claim = MerchantCall["claim"]
+
+export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): SimulatedProvider => {
+  const { accounts, callback, mount, name, sign } = wire
+  const patterns = Object.entries(wire.routes).map(([pattern, route]) => ({
+    route,
+    path: new RegExp(`^${pattern.replaceAll("*", "([^/]+)")}$`)
+  }))
+  const routeOf = (line: string) => {
+    for (const { path, route } of patterns) {
+      const found = path.exec(line)
+      if (found !== null) return { route, parameter: found[1] ?? "" }
+    }
+    return undefined
+  }
+  return {
+    name,
+    mount,
+    accounts,
+    operations: [...new Set(patterns.flatMap(({ route }) => route.operation ?? []))],
+    callback,
+    ...(sign === undefined ? {} : { sign }),
+    handler: (context) => {
+      const claim = onceOnly()
+      return Effect.fnUntraced(
+        function* (request: WireRequest) {
+          const id = request.method === "GET" ? wire.payerPage?.path.exec(request.path)?.[1] : undefined
+          if (wire.payerPage !== undefined && id !== undefined)
+            return yield* visited(wire, wire.payerPage, context.account.transaction(name, id), { context, claim })
+          const line = lineOf(mount, request)
+          const found = routeOf(line)
+          if (found === undefined && wire.refusesAddressFirst === true) return yield* wire.unknownAddress
+          const now = yield* Clock.currentTimeMillis
+          const merchant = yield* wire.authenticate(request, line, now)
+          if (found === undefined) return yield* wire.unknownAddress
+          const call = { provider: name, errors: wire.errors, context, merchant, request, now, claim }
+          return yield* routed(found.route, call, found.parameter)
+        },
+        Effect.catchTag("Stop", (stop) => Effect.succeed(stop.response))
+      )
+    }
+  }
+}
+
+const routed = Effect.fnUntraced(function* <Call extends MerchantCall>(route: Route<Call>, call: Call, parameter: string) {
+  const { endpoint, operation, playsItself = false } = route
+  if (operation === undefined || playsItself) return yield* endpoint(call, parameter)
+  const play = playOf("payout", call.context.chosen(operation))
+  yield* passGate(call.errors, play)
+  return withFault(call.errors, play.responseFault, yield* endpoint(call, parameter))
+})
+
+const visited = Effect.fnUntraced(function* (
+  { errors }: { readonly errors: ErrorResponses },
+  { backTo, isFor, missing }: PayerPage,
+  transaction: SimulatedTransaction | undefined,
+  { claim, context }: { readonly context: SimulatorContext; readonly claim: Claim }
+) {
+  if (transaction === undefined || isFor?.(transaction) === false) return missing
+  const back = backTo === undefined ? "" : `<a href="${backTo(transaction).replace(/[&"<>]/g, "")}">Back to the shop</a>`
+  const done = page(`<p>Payment completed</p>${back}`)
+  if (!transaction.awaitsPayer || !claim(`page/${transaction.id}`)) return done
+  return withFault(errors, yield* context.completeByPayer(transaction), done)
+})
+
+/** What may happen once only: true the first time that a key is seen in this process. */
+const onceOnly = (): Claim => {
+  const seen = new Set<string>()
+  return (key) => {
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  }
+}
+
+const lineOf = (mount: string, { method, path }: WireRequest): string => {
+  const whole = path.replace(/\/$/, "")
+  return whole.startsWith(`${mount}/`) ? `${method} ${whole.slice(mount.length)}` : ""
+}
+
+export const bearerOf = (request: WireRequest): string | undefined =>
+  /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1]
+
+interface SecretKey<M> {
+  readonly secretOf: (account: M) => Redacted.Redacted
+  readonly given: (request: WireRequest) => string | undefined
+  readonly unknown: Stop
+  /** Where no secret is given; else that is an unknown one too. */
+  readonly absent?: Stop
+}
+
+/** For a provider whose accounts show a secret in every call. */
+export const bySecret =
+  <M extends Merchant>(accounts: ReadonlyArray<M>, { absent, given, secretOf, unknown }: SecretKey<M>) =>
+  (request: WireRequest): Effect.Effect<M, Stop> => {
+    const secret = given(request)
+    if (secret === undefined && absent !== undefined) return Effect.fail(absent)
+    const account = accounts.find((one) => Redacted.value(secretOf(one)) === secret)
+    return account === undefined ? Effect.fail(unknown) : Effect.succeed(account)
+  }

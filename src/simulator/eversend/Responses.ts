@@ -1,0 +1,89 @@
+import { Effect, type Redacted, type Schema } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import { RawJson } from "../../domain/Json.ts"
+import { toDecimal } from "../../domain/Money.ts"
+import { byReference, type Merchant, type MerchantCall, newDigits } from "../Call.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
+import { decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
+import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+
+export interface EversendAccount extends Merchant {
+  readonly clientSecret: Redacted.Redacted
+  readonly webhookSecret: Redacted.Redacted
+  /** What a transactionRef that was seen before leads to: Eversend does not document it. */
+  readonly duplicates: "refuse" | "original" | "accept"
+}
+
+export type Call = MerchantCall<EversendAccount>
+
+const json = (status: number, body: unknown): WireResponse =>
+  response(status, "application/json; charset=utf-8", JSON.stringify(body))
+
+export const plain = (body: unknown): WireResponse => json(200, body)
+export const success = (data: unknown): WireResponse => json(200, { code: 200, data, success: true })
+
+/** Eversend has no codes of its own, and more than one shape for the text. */
+export const refusal = (status: number, message: unknown): WireResponse => json(status, { code: status, success: false, message })
+export const refuse = (status: number, message: string) => new Stop({ response: refusal(status, message) })
+export const refusePhone = () =>
+  new Stop({ response: json(400, { message: { message: "phone number must be a valid international format" } }) })
+
+export const shortBalance = refuse(402, "Insufficient wallet balance")
+export const amountRefused = refuse(400, "amount has too many decimals")
+
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> =>
+  decodedOr(
+    schema,
+    exactBody(request, (text) => new RawJson(text)),
+    (why) => refuse(400, why)
+  )
+
+export const errors: ErrorResponses = {
+  refused: refusal(400, "Request could not be processed"),
+  pool_short: shortBalance.response,
+  no_account: refusal(404, "Account not found"),
+  unavailable: refusal(503, "Service temporarily unavailable"),
+  broken: refusal(500, "An error has occurred")
+}
+
+/** Eversend's identifiers: two letters and digits. */
+export const newId = (call: Call, prefix: "BP" | "BE"): string => `${prefix}1${newDigits(call)}`
+
+const REFERENCE = /^[A-Za-z0-9_-]{1,64}$/
+
+export const checkReference = (reference: string | undefined): Effect.Effect<void, Stop> =>
+  reference === undefined || REFERENCE.test(reference)
+    ? Effect.void
+    : Effect.fail(refuse(400, "transactionRef must be alphanumeric"))
+
+/** The earlier transaction with this reference, where a second use of it does not make another one. */
+export const earlierWith = (
+  call: Call,
+  kind: SimulatedTransaction["kind"],
+  reference: string | undefined
+): Effect.Effect<SimulatedTransaction | undefined, Stop> => {
+  const { duplicates } = call.merchant
+  const [earlier] = reference === undefined || duplicates === "accept" ? [] : byReference(call, kind, reference)
+  return earlier !== undefined && duplicates === "refuse"
+    ? Effect.fail(refuse(400, "transactionRef already exists"))
+    : Effect.succeed(earlier)
+}
+
+/** A quotation's token is spent once, also by two at the same time and after a restart. */
+export const spends = ({ context, provider }: Call, purpose: "quotation" | "exchange", once: string) => {
+  const key = `${provider}/${purpose}/${once}`
+  return {
+    once: {
+      key,
+      isUsed: context.account.note(key) !== undefined,
+      refusal: refuse(400, "Quotation token has already been used")
+    },
+    alongside: ({ id }: SimulatedTransaction) => [{ fact: "note", key, value: id } as const]
+  }
+}
+
+export const decimal = (amount: bigint, currency: Currency): string =>
+  amount < 0n ? `-${toDecimal(-amount, currency)}` : toDecimal(amount, currency)
+
+/** As a JSON number, to the digit. */
+export const number = (amount: bigint, currency: Currency): RawJson => new RawJson(decimal(amount, currency))

@@ -1,0 +1,51 @@
+import { Effect, type Redacted, type Schema } from "effect"
+import { type Currency, isCurrency } from "../../domain/Currency.ts"
+import { json as exactJson, RawJson } from "../../domain/Json.ts"
+import { toDecimal } from "../../domain/Money.ts"
+import type { Merchant, MerchantCall } from "../Call.ts"
+import { decimalOr, decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
+import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+
+/** At Flutterwave the key is the account. */
+export interface FlutterwaveAccount extends Merchant {
+  readonly secretKey: Redacted.Redacted
+  readonly webhookSecretHash: Redacted.Redacted
+}
+
+export type Call = MerchantCall<FlutterwaveAccount>
+
+const json = (status: number, body: object): WireResponse => response(status, "application/json; charset=utf-8", exactJson(body))
+
+export const success = (message: string, data: unknown, more: object = {}): WireResponse =>
+  json(200, { status: "success", message, data, ...more })
+
+/** A response without `data`, as a charge that continues on a page has. */
+export const successWithout = (message: string, more: object): WireResponse => json(200, { status: "success", message, ...more })
+
+const refusal = (status: number, message: string): WireResponse => json(status, { status: "error", message, data: null })
+export const refuse = (status: number, message: string) => new Stop({ response: refusal(status, message) })
+
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> =>
+  decodedOr(schema, exactBody(request), (why) => refuse(400, why))
+
+/** What is asked for in major units, exactly. */
+export const moneyOf = Effect.fnUntraced(function* (amount: string, currency: string) {
+  if (!isCurrency(currency)) return yield* refuse(400, "currency is not supported")
+  const invalid = refuse(400, "amount is invalid")
+  const units = yield* decimalOr(amount, currency, invalid)
+  return units === 0n ? yield* invalid : { amount: units, currency }
+})
+
+/** A JSON number in major units, to the digit. */
+export const number = (amount: bigint, currency: Currency): RawJson => {
+  const text = toDecimal(amount, currency)
+  return new RawJson(text.includes(".") ? text.replace(/\.?0+$/, "") : text)
+}
+
+/** A wallet that is too small is told later. */
+export const errors: ErrorResponses = {
+  refused: refusal(400, "Request could not be processed"),
+  no_account: refusal(400, "Sorry, that account number is invalid, please check and try again"),
+  unavailable: refusal(503, "Service unavailable"),
+  broken: refusal(500, "An error occurred")
+}

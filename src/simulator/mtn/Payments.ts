@@ -1,0 +1,98 @@
+import { Effect } from "effect"
+import { PaymentRequest, TransferRequest } from "../../providers/mtn/Wire.ts"
+import { create, newDigits } from "../Call.ts"
+import { callbackAddress } from "../Callbacks.ts"
+import { endingOf, type Play, playOf } from "../Endings.ts"
+import type { Fact, SimulatedTransaction } from "../Facts.ts"
+import { collectionFee, payoutFee } from "../Fees.ts"
+import { decimalOr } from "../Responses.ts"
+import { productBalance } from "./Reference.ts"
+import { type Call, decodeBody, refuse, taken } from "./Responses.ts"
+import { callbackOf, kinds } from "./Transactions.ts"
+
+const UUID_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+
+/** POST /collection/v1_0/requesttopay, POST /disbursement/v1_0/transfer */
+export const createPayment = Effect.fnUntraced(function* (call: Call) {
+  const { context, merchant, provider } = call
+  const { currency, environment } = merchant.country
+  const id = call.request.header("x-reference-id") ?? ""
+  if (!UUID_4.test(id)) return yield* refuse(400, "BAD_REQUEST", "X-Reference-Id must be a UUID of version 4")
+  yield* checkCallback(call)
+  const { party, request } = yield* requested(call)
+  if (request.currency !== currency) return yield* refuse(500, "INVALID_CURRENCY", `Currency not supported in ${environment}`)
+  const invalid = refuse(400, "BAD_REQUEST", "amount is not valid")
+  const amount = yield* decimalOr(request.amount, currency, invalid)
+  if (amount === 0n) return yield* invalid
+
+  const kind = kinds[merchant.product]
+  const ending = endingOf(party)
+  const fee = kind === "payout" ? payoutFee(currency, "momo", amount) : collectionFee(amount)
+  const isShort = kind === "payout" && amount + fee > productBalance(call)
+  const reason = failureOf(playOf(kind, ending), kind, isShort)
+  const payment = {
+    id,
+    reference: request.externalId ?? null,
+    kind,
+    status: reason === null ? "pending" : "failed",
+    ending,
+    currency,
+    amount,
+    fee,
+    reason,
+    once: {
+      key: id,
+      isUsed: context.account.transaction(provider, id) !== undefined,
+      refusal: refuse(409, "RESOURCE_ALREADY_EXIST", "Duplicated reference id. Creation of resource failed.")
+    },
+    alongside: (transaction: SimulatedTransaction) => (reason === null ? [] : [failureCallback(transaction)]),
+    detail: {
+      partyId: party,
+      payerMessage: request.payerMessage ?? null,
+      payeeNote: request.payeeNote ?? null,
+      financialTransactionId: newDigits(call),
+      reason
+    }
+  } as const
+  return yield* create(call, payment, () => taken)
+})
+
+const requested = Effect.fnUntraced(function* ({ merchant, request }: Call) {
+  if (merchant.product === "collection") {
+    const body = yield* decodeBody(PaymentRequest, request)
+    return { request: body, party: body.payer.partyId }
+  }
+  const body = yield* decodeBody(TransferRequest, request)
+  return { request: body, party: body.payee.partyId }
+})
+
+/** What MTN takes first and fails at once. */
+const failureOf = ({ gate }: Play, kind: SimulatedTransaction["kind"], isShort: boolean): string | null => {
+  if (gate === "pool_short" || isShort) return "NOT_ENOUGH_FUNDS"
+  if (gate !== "no_account") return null
+  return kind === "payout" ? "PAYEE_NOT_FOUND" : "PAYER_NOT_FOUND"
+}
+
+/** Long enough that the client has read the response by then. */
+const FAILURE_CALLBACK_AFTER_MS = 300
+
+const failureCallback = (transaction: SimulatedTransaction): Fact => ({
+  fact: "job",
+  job: {
+    id: `${transaction.provider}/${transaction.id}/callbacks`,
+    at: transaction.createdAt + FAILURE_CALLBACK_AFTER_MS,
+    provider: transaction.provider,
+    account: transaction.account,
+    work: { kind: "callbacks", attempt: 0, callbacks: [callbackOf(transaction, { says: "failed", signature: "genuine" })] }
+  }
+})
+
+/** The host must be the one that was registered; callbacks go to the address that the control port was told. */
+const checkCallback = Effect.fnUntraced(function* ({ context, merchant, provider, request }: Call) {
+  const wanted = request.header("x-callback-url")
+  const registered = context.account.note(callbackAddress(provider, merchant.clientId))
+  if (wanted === undefined || registered === undefined) return
+  if (!URL.canParse(wanted) || new URL(wanted).hostname !== new URL(registered).hostname) {
+    return yield* refuse(500, "INVALID_CALLBACK_URL_HOST", "Callback URL with different host name then configured for API user.")
+  }
+})

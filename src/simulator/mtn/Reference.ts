@@ -1,0 +1,37 @@
+import { Effect } from "effect"
+import { minor, toDecimal } from "../../domain/Money.ts"
+import type { Product } from "../../providers/mtn/Wire.ts"
+import { OPENING_BALANCE } from "../Account.ts"
+import { gateOf } from "../Call.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
+import { type Call, json } from "./Responses.ts"
+
+/** GET /{product}/v1_0/account/balance */
+export const balance = (call: Call) => {
+  const { currency } = call.merchant.country
+  const units = productBalance(call)
+  return Effect.succeed(json(200, { availableBalance: toDecimal(minor(units < 0n ? 0n : units), currency), currency }))
+}
+
+/** GET /{product}/v1_0/accountholder/msisdn/{number}/active */
+export const activeHolder = Effect.fnUntraced(function* (call: Call, number: string) {
+  const gate = yield* gateOf(call, number, ["unavailable"])
+  return json(200, { result: gate !== "no_account" })
+})
+
+/** Each product has a wallet of its own, whereas the frame's account keeps one for each currency. */
+export const productBalance = ({ context, merchant, provider }: Call): bigint =>
+  context.account
+    .transactions(provider, merchant.clientId)
+    .filter(({ currency }) => currency === merchant.country.currency)
+    .reduce((sum, transaction) => sum + changes[merchant.product](transaction), OPENING_BALANCE)
+
+type Change = (transaction: SimulatedTransaction) => bigint
+
+// A payout is debited when it is taken and comes back without its fee; a collection is taken back whole.
+const changes: Readonly<Record<Product, Change>> = {
+  disbursement: ({ amount, fee, kind, returned, status }) =>
+    kind !== "payout" || status === "failed" ? 0n : returned ? -fee : -(amount + fee),
+  collection: ({ amount, fee, kind, returned, status }) =>
+    kind !== "collection" || status !== "successful" ? 0n : returned ? -fee : amount - fee
+}

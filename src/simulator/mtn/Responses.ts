@@ -1,0 +1,37 @@
+import { type Effect, Schema } from "effect"
+import type { CountryAccount } from "../../providers/mtn/Client.ts"
+import type { Product } from "../../providers/mtn/Wire.ts"
+import type { Merchant, MerchantCall } from "../Call.ts"
+import { decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
+import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+
+/** An account, and the product and country that its call is for. */
+export interface ProductMerchant extends Merchant {
+  readonly product: Product
+  readonly country: CountryAccount
+}
+
+export type Call = MerchantCall<ProductMerchant>
+
+export const json = (status: number, body: unknown): WireResponse =>
+  response(status, "application/json;charset=utf-8", JSON.stringify(body))
+
+/** 202, and not one byte more. */
+export const taken: WireResponse = response(202, "application/json", "")
+
+export const refuse = (status: number, code: string, message: string): Stop =>
+  new Stop({ response: json(status, { code, message }) })
+
+/** The API gateway in front of MTN has no codes. */
+export const turnAway = (statusCode: number, message: string): Stop =>
+  new Stop({ response: json(statusCode, { statusCode, message }) })
+
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: WireRequest): Effect.Effect<A, Stop> =>
+  decodedOr(Schema.fromJsonString(schema), body, (why) => refuse(400, "BAD_REQUEST", why))
+
+/** MTN takes a movement that it will fail for want of money or of an account. */
+export const errors: ErrorResponses = {
+  refused: refuse(400, "BAD_REQUEST", "The request could not be processed.").response,
+  unavailable: refuse(503, "SERVICE_UNAVAILABLE", "Service temporarily unavailable, try again later.").response,
+  broken: refuse(500, "INTERNAL_PROCESSING_ERROR", "An internal error occurred while processing.").response
+}

@@ -1,0 +1,70 @@
+import { type Effect, type Redacted, Schema } from "effect"
+import type { Merchant, MerchantCall } from "../Call.ts"
+import { badGateway, decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
+import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+
+/** pawaPay knows an account by its token. */
+export interface PawapayAccount extends Merchant {
+  readonly apiToken: Redacted.Redacted
+}
+
+export type Call = MerchantCall<PawapayAccount>
+
+export const json = (status: number, body: unknown): WireResponse => response(status, "application/json", JSON.stringify(body))
+
+/** What the identifier is called, and the one that was sent. */
+export interface Subject {
+  readonly member: "depositId" | "payoutId"
+  readonly id: string
+}
+
+const texts: Readonly<Record<string, string>> = {
+  AMOUNT_OUT_OF_BOUNDS: "The amount is not within the limits of the provider.",
+  PAWAPAY_WALLET_OUT_OF_FUNDS: "The balance of the wallet does not cover the payout.",
+  UNKNOWN_ERROR: "Unable to process request due to an unknown problem."
+}
+
+export const reason = (failureCode: string) => ({
+  failureReason: { failureCode, failureMessage: texts[failureCode] ?? `Refused: ${failureCode}.` }
+})
+
+/** A business refusal has HTTP 200. A refused amount comes without the identifier, as it does at pawaPay. */
+export const reject = ({ id, member }: Subject, failureCode: string, status = 200) =>
+  new Stop({
+    response: json(status, {
+      [member]: failureCode === "AMOUNT_OUT_OF_BOUNDS" ? null : id,
+      status: "REJECTED",
+      ...reason(failureCode)
+    })
+  })
+
+/** A call that is no payment. */
+export const refuse = (status: number, failureCode: string) => new Stop({ response: json(status, reason(failureCode)) })
+
+/** A call that cannot be read, or whose caller is not known. */
+export const rejected = (status: number, failureCode: string) =>
+  new Stop({ response: json(status, { status: "REJECTED", ...reason(failureCode) }) })
+
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: WireRequest): Effect.Effect<A, Stop> =>
+  decodedOr(Schema.fromJsonString(schema), body, () => rejected(400, "INVALID_INPUT"))
+
+/** An error of pawaPay's own has no status, and the payment may exist all the same. */
+const broken = (named: object): WireResponse => json(500, { ...named, ...reason("UNKNOWN_ERROR") })
+
+export const paymentErrors = (subject: Subject): ErrorResponses => ({
+  refused: reject(subject, "AMOUNT_OUT_OF_BOUNDS").response,
+  pool_short: reject(subject, "PAWAPAY_WALLET_OUT_OF_FUNDS").response,
+  no_account: reject(subject, "INVALID_PHONE_NUMBER").response,
+  unavailable: badGateway(503),
+  broken: broken({ [subject.member]: subject.id })
+})
+
+/** For calls that move nothing: whatever would refuse a payment is an error of theirs. */
+const invalid = json(400, reason("INVALID_INPUT"))
+export const errors: ErrorResponses = {
+  refused: invalid,
+  pool_short: invalid,
+  no_account: invalid,
+  unavailable: badGateway(503),
+  broken: broken({})
+}

@@ -1,0 +1,42 @@
+import type { Effect, Redacted, Schema } from "effect"
+import { json } from "../../domain/Json.ts"
+import type { Merchant, MerchantCall } from "../Call.ts"
+import { decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
+import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+
+/** One integration at Paystack; its live and its test key are two of them. */
+export interface PaystackAccount extends Merchant {
+  readonly secretKey: Redacted.Redacted
+}
+
+export type Call = MerchantCall<PaystackAccount>
+
+const wire = (status: number, body: object): WireResponse => response(status, "application/json; charset=utf-8", json(body))
+
+export const success = (message: string, data: unknown, meta?: object, status = 200): WireResponse =>
+  wire(status, { status: true, message, data, ...(meta === undefined ? {} : { meta }) })
+
+const refusal = (status: number, message: string, fault: { readonly type: string; readonly code: string }): WireResponse =>
+  wire(status, { status: false, message, meta: { nextStep: "Read the message" }, ...fault })
+
+export const refuse = (status: number, message: string, code = "invalid_params") =>
+  new Stop({ response: refusal(status, message, { type: "validation_error", code }) })
+
+/** Older refusals have no type and no code. */
+export const refusePlainly = (status: number, message: string) => new Stop({ response: wire(status, { status: false, message }) })
+
+/** Without a content type too. */
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> =>
+  decodedOr(schema, exactBody(request), (why) => refuse(400, why))
+
+export const shortBalance = refusePlainly(400, "Your balance is not enough to fulfill this request")
+
+const broken = { type: "api_error", code: "unknown" }
+
+export const errors: ErrorResponses = {
+  refused: refuse(400, "Sorry, this could not be done at the moment").response,
+  pool_short: shortBalance.response,
+  no_account: refuse(400, "The account is not known", "invalid_account").response,
+  unavailable: refusal(503, "An error occurred", broken),
+  broken: refusal(500, "An error occurred", broken)
+}
