@@ -13,10 +13,10 @@ import { tenantOn, webhooksOf } from "../support/Stack.ts"
 import { ends, type Fault, fires, grownOlder, neverExecuted, statusOf } from "./AlertFiring.ts"
 import { auditFault } from "./AuditFault.ts"
 
-/** Each from the alert to its mend, in an order in which one stack can bear them. */
+/** Each plants a fault, expects its alerts, repairs it and expects them to end. One gateway plays them in this order. */
 export const stories: ReadonlyArray<Fault> = [
   {
-    about: "nobody verified the ledger, until somebody does; then it does not add up, until it does",
+    about: "nobody verified the ledger, until somebody does; then a position is wrong, until it is corrected",
     alerts: ["LedgerUnverified", "LedgerDifference"],
     story: Effect.fnUntraced(function* (operated, before) {
       const { run, sql } = operated
@@ -47,7 +47,7 @@ export const stories: ReadonlyArray<Fault> = [
     })
   },
   {
-    about: "a payout whose answer never comes, seen by status, until the provider tells",
+    about: "a payout whose answer never comes, shown by status, until the provider answers",
     alerts: ["OutcomeUnknown", "OpenForADay"],
     story: Effect.fnUntraced(function* (operated, before) {
       const { gateway, run } = operated
@@ -114,7 +114,7 @@ export const stories: ReadonlyArray<Fault> = [
     })
   },
   {
-    about: "a tenant that does not take its webhooks, until they are sent again",
+    about: "a tenant that does not accept its webhooks, until they are sent again",
     alerts: ["WebhooksParked"],
     story: Effect.fnUntraced(function* (operated, before) {
       const { gateway, run } = operated
@@ -133,7 +133,7 @@ export const stories: ReadonlyArray<Fault> = [
     })
   },
   {
-    about: "deliveries that nobody can claim, until whoever holds them is gone",
+    about: "deliveries that nobody can claim, until the lock is released",
     alerts: ["WebhooksLate"],
     story: Effect.fnUntraced(function* (operated, before) {
       const { gateway, holder, sql } = operated
@@ -150,7 +150,7 @@ export const stories: ReadonlyArray<Fault> = [
     })
   },
   {
-    about: "callbacks that nobody can look at, until the table can be written; one of them tells nothing, until it does",
+    about: "callbacks that cannot be processed, until the table can be written; one of them matches nothing, until it does",
     alerts: ["CallbacksLate", "CallbacksParked"],
     story: Effect.fnUntraced(function* (operated, before) {
       const { gateway, run, sql } = operated
@@ -179,7 +179,7 @@ export const stories: ReadonlyArray<Fault> = [
     })
   },
   {
-    about: "requests that nobody signed",
+    about: "requests without a signature",
     alerts: ["SignaturesRefused"],
     story: Effect.fnUntraced(function* (operated, before) {
       const unsigned = Effect.promise(() => fetch(`${operated.gateway.url}/v1/float`).then((answer) => answer.text()))
@@ -211,7 +211,7 @@ export const stories: ReadonlyArray<Fault> = [
     }
   },
   {
-    about: "a provider that takes payouts and says nothing, until it answers again",
+    about: "a provider that takes payouts and does not answer, until it answers again",
     alerts: ["ProviderSilent", "CircuitOpen"],
     story: Effect.fnUntraced(function* (operated, before) {
       const tenant = yield* tenantOn(operated.gateway)
@@ -229,7 +229,7 @@ export const stories: ReadonlyArray<Fault> = [
     })
   },
   {
-    about: "a database that lets nobody in, until it does",
+    about: "a database that accepts no connections, until it does",
     alerts: ["DatabaseDown", "InternalErrors"],
     story: Effect.fnUntraced(function* (operated, before) {
       const { elsewhere, gateway, name } = operated

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { ends, type Fault, fires } from "./AlertFiring.ts"
 
 export const auditFault: Fault = {
-  about: "the owner of the database removes rows of the audit log and sets its end back, until both are put back",
+  about: "the owner of the database removes rows of the audit log and sets its end back, until both are restored",
   alerts: ["AuditLogBroken"],
   story: Effect.fnUntraced(function* (operated, before) {
     const { run, sql } = operated
