@@ -10,7 +10,7 @@ import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
 import { ClockSkew, SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
 import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
-import { KeyRotationPg } from "./persistence/KeyRotationPg.ts"
+import { MasterKeyRotationPg } from "./persistence/MasterKeyRotationPg.ts"
 import { NodePresence } from "./persistence/NodePresence.ts"
 import { type EmbeddedDatabase, EmbeddedPostgres } from "./persistence/postgres/EmbeddedPostgres.ts"
 import { withFolderLock } from "./persistence/postgres/FolderLock.ts"
@@ -19,13 +19,13 @@ import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { servicesOn } from "./Services.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
+import { dataRetention } from "./services/DataRetention.ts"
 import { type Build, Health } from "./services/Health.ts"
-import { Standing } from "./services/ports/Standing.ts"
-import { sweeping } from "./services/Sweeper.ts"
+import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
 import { Ingress } from "./services/settlement/Ingress.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
-import { tenantConnection } from "./services/webhooks/TenantConnection.ts"
+import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 
 export type Settings = Config.Settings
@@ -65,7 +65,7 @@ export const migrate = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySe
 
 /** Re-wraps what a master key seals; needs no port that the new key would have to open. */
 export const keyRotation = (settings: ReadySettings) =>
-  Layer.provide(KeyRotationPg.layer(settings.masterKey), Database.migratedLayer(settings))
+  Layer.provide(MasterKeyRotationPg.layer(settings.masterKey), Database.migratedLayer(settings))
 
 /** Every port on the database, whose schema is brought up to date first, and whose time is everybody's. */
 export const ports = Ports.onDatabaseTime
@@ -78,7 +78,8 @@ export const reconciliation = (settings: ReadySettings) =>
 export const providers = (settings: ReadySettings) => Layer.provide(providerRegistry(settings.providers), ports(settings))
 
 /** How things stand, and which providers can be asked about it. */
-export const standing = (settings: ReadySettings) => Layer.provideMerge(providerRegistry(settings.providers), ports(settings))
+export const gatewayStatus = (settings: ReadySettings) =>
+  Layer.provideMerge(providerRegistry(settings.providers), ports(settings))
 
 /** Everything but the listeners and the workers. */
 const services = (settings: ReadySettings) =>
@@ -86,7 +87,7 @@ const services = (settings: ReadySettings) =>
     providers: providerRegistry(settings.providers),
     ports: ports(settings),
     limits: rateLimits(settings),
-    sender: tenantConnection(undefined, settings.webhookNameServers)
+    sender: endpointConnection(undefined, settings.webhookNameServers)
   })
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */
@@ -99,7 +100,7 @@ const rateLimits = ({ redisUrl }: Settings) =>
 const announced = ({ migrationDatabaseUrl }: Settings) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const { holds, role } = yield* (yield* Standing).protection
+      const { holds, role } = yield* (yield* GatewayStatus).protection
       if (!holds) yield* Effect.logWarning(`${unprotected(role)}; see docs/operations.md, "Two roles"`)
       if (migrationDatabaseUrl !== null)
         yield* Effect.logWarning(
@@ -118,7 +119,7 @@ const workers = Layer.effectDiscard(
     yield* Effect.forkScoped((yield* WebhookDispatcher).run)
     yield* Effect.forkScoped((yield* OutcomePoller).run)
     yield* Effect.forkScoped((yield* Ingress).run)
-    yield* Effect.forkScoped(sweeping)
+    yield* Effect.forkScoped(dataRetention)
     yield* Effect.forkScoped(auditWatching)
   })
 )
@@ -150,7 +151,7 @@ const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, v
   Layer.unwrap(
     Effect.gen(function* () {
       const alive = yield* Database.ping
-      const { read } = yield* Standing
+      const { read } = yield* GatewayStatus
       const { milliseconds: skew } = yield* ClockSkew
       const { obstacle } = yield* NodePresence
       const process = Effect.zipWith(yield* eventLoop, Effect.map(skew, clockSkew), (lag, off) => [lag, off])

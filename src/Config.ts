@@ -80,7 +80,7 @@ const MAX_SECONDS = 3600
 const MAX_DELAY_MS = 600_000
 const LARGEST_PORT = 65_535
 const LARGEST_CROWD = 100_000
-const ASK_SCHEDULE = "15s,30s,1m,2m,5m,10m,15m,30m,1h"
+const POLL_SCHEDULE = "15s,30s,1m,2m,5m,10m,15m,30m,1h"
 const WEBHOOK_SCHEDULE = "0s,5s,30s,2m,10m,30m,2h,5h,10h,14h,20h,24h"
 
 const parse = (variables: Variables, mistakes: Array<string>) => {
@@ -185,7 +185,7 @@ const policyOf = (read: Reader) => {
     keptRefusals: read("RATE_LIMIT_REFUSALS", "1/s:10000", rate),
     idempotencyLeaseMs: read("IDEMPOTENCY_LEASE", "90s", longerThanZero),
     providerTimeoutMs: read("PROVIDER_TIMEOUT_MS", "15000", wholeNumber(1, MAX_DELAY_MS)),
-    askSchedule: { open: read("RECONCILER_SCHEDULE", ASK_SCHEDULE, rising) },
+    pollSchedule: { open: read("RECONCILER_SCHEDULE", POLL_SCHEDULE, rising) },
     collectionExpiryMs: read("COLLECTION_EXPIRY", "15m", longerThanZero),
     redirectExpiryMs: read("REDIRECT_EXPIRY", "60m", longerThanZero),
     otpExpiryMs: read("OTP_EXPIRY", "10m", longerThanZero),

@@ -7,23 +7,23 @@ import { CodesPg } from "./persistence/CodesPg.ts"
 import { CorridorsPg } from "./persistence/CorridorsPg.ts"
 import { Database } from "./persistence/Database.ts"
 import { DatabaseClock } from "./persistence/DatabaseClock.ts"
-import { DenialsPg, ScreeningByRows } from "./persistence/DenialsPg.ts"
+import { DenylistPg, ScreeningByRows } from "./persistence/DenylistPg.ts"
+import { GatewayStatusPg } from "./persistence/GatewayStatusPg.ts"
 import { IdempotencyPg } from "./persistence/IdempotencyPg.ts"
 import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
-import { LimitsPg } from "./persistence/LimitsPg.ts"
 import { FloatLedgerPg } from "./persistence/ledger/FloatLedgerPg.ts"
-import { LedgerAuditPg } from "./persistence/ledger/LedgerAuditPg.ts"
+import { LedgerVerificationPg } from "./persistence/ledger/LedgerVerificationPg.ts"
 import { NoncesPg } from "./persistence/NoncesPg.ts"
 import { PartitionsPg } from "./persistence/PartitionsPg.ts"
 import { PartyHashesPg } from "./persistence/PartyHashesPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
 import { QuotesPg } from "./persistence/QuotesPg.ts"
-import { StandingPg } from "./persistence/StandingPg.ts"
 import { TenantChangesPg } from "./persistence/TenantChangesPg.ts"
 import { TenantsPg } from "./persistence/TenantsPg.ts"
 import { TransactionsPg } from "./persistence/TransactionsPg.ts"
 import { VaultPg } from "./persistence/VaultPg.ts"
+import { VelocityLimitsPg } from "./persistence/VelocityLimitsPg.ts"
 import { WebhookDeliveriesPg } from "./persistence/webhooks/WebhookDeliveriesPg.ts"
 import { WebhookEndpointsPg } from "./persistence/webhooks/WebhookEndpointsPg.ts"
 import { WebhookOutboxPg } from "./persistence/webhooks/WebhookOutboxPg.ts"
@@ -39,10 +39,10 @@ export interface DatabaseSettings {
 }
 
 /** Screening decides by its rows; a real screening service takes their place here. */
-const screeningByRows = Layer.provideMerge(ScreeningByRows, DenialsPg)
+const screeningByRows = Layer.provideMerge(ScreeningByRows, DenylistPg)
 
 /** How things stand shows the end of the audit log. */
-const standing = Layer.provideMerge(StandingPg, AuditLogPg)
+const standing = Layer.provideMerge(GatewayStatusPg, AuditLogPg)
 
 const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Database.migratedLayer({ databaseUrl, ownerUrl })
 
@@ -56,8 +56,8 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     screeningByRows,
     FloatLedgerPg,
     IdempotencyPg,
-    LedgerAuditPg,
-    LimitsPg,
+    LedgerVerificationPg,
+    VelocityLimitsPg,
     PartitionsPg,
     PartyHashesPg,
     NoncesPg,

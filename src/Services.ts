@@ -4,7 +4,7 @@ import { Metrics } from "./observability/Metrics.ts"
 import type { Ports } from "./Ports.ts"
 import { Admission } from "./services/admission/Admission.ts"
 import { Authentication } from "./services/admission/Authentication.ts"
-import { PartyChecks } from "./services/admission/PartyChecks.ts"
+import { PartyScreening } from "./services/admission/PartyScreening.ts"
 import { Velocity } from "./services/admission/Velocity.ts"
 import { BeneficiaryBook } from "./services/BeneficiaryBook.ts"
 import { ChargeDispatch } from "./services/collections/ChargeDispatch.ts"
@@ -66,7 +66,7 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
     Layer.provideMerge(Layer.mergeAll(PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer, Records.layer)),
     Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer, Failover.layer)),
     Layer.provideMerge(
-      Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyChecks.layer, Routes.layer, Velocity.layer, Settlement.layer)
+      Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyScreening.layer, Routes.layer, Velocity.layer, Settlement.layer)
     ),
     Layer.provideMerge(WebhookDispatcher.layer),
     Layer.provideMerge(Layer.mergeAll(sender, Envelope.layer, registry, limits)),

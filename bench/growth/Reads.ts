@@ -4,13 +4,13 @@ import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { APPLICATION_NAME } from "../../src/persistence/Database.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
-import { Standing } from "../../src/services/ports/Standing.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import type { Bench } from "../Cluster.ts"
@@ -49,7 +49,8 @@ const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, n
     Effect.flatMap(Nonces, ({ spend }) =>
       spend({ appId, keyId: "key", mode: "live", role: "tenant" }, `nonce-${now}-${time}`, now + DAY_MS)
     ),
-  "look at windows": (time: number) => Effect.flatMap(Limits, ({ prepare }) => prepare(payouts[time]?.open.counters ?? [])),
+  "look at windows": (time: number) =>
+    Effect.flatMap(VelocityLimits, ({ prepare }) => prepare(payouts[time]?.open.counters ?? [])),
   "open and apply": (time: number) =>
     Effect.flatMap(FloatLedger, (ledger) =>
       Effect.forEach(
@@ -80,12 +81,12 @@ const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, n
       const hint = { reference, providerReference: null }
       return store({ id, provider: "eversend", mode: "live", receivedAt: now, digest, hint })
     }),
-  "how things stand": () => Effect.flatMap(Standing, ({ read }) => read),
-  "remove nonces": () => Effect.flatMap(Nonces, ({ sweep }) => sweep(now, A_STEP)),
-  "remove keys": () => Effect.flatMap(Idempotency, ({ sweep }) => sweep(now - 90 * DAY_MS, A_STEP)),
-  "remove windows": () => Effect.flatMap(Limits, ({ sweep }) => sweep(now - 8 * DAY_MS, A_STEP)),
+  "how things stand": () => Effect.flatMap(GatewayStatus, ({ read }) => read),
+  "remove nonces": () => Effect.flatMap(Nonces, ({ prune }) => prune(now, A_STEP)),
+  "remove keys": () => Effect.flatMap(Idempotency, ({ prune }) => prune(now - 90 * DAY_MS, A_STEP)),
+  "remove windows": () => Effect.flatMap(VelocityLimits, ({ prune }) => prune(now - 8 * DAY_MS, A_STEP)),
   "remove events": () => Effect.flatMap(WebhookDeliveries, ({ purge }) => purge(now - 31 * DAY_MS, null, A_STEP)),
-  "remove callbacks": () => Effect.flatMap(ProviderInbox, ({ sweep }) => sweep(now - 90 * DAY_MS, A_STEP)),
+  "remove callbacks": () => Effect.flatMap(ProviderInbox, ({ prune }) => prune(now - 90 * DAY_MS, A_STEP)),
   "forget numbers": () => Effect.flatMap(PartyHashes, ({ forget }) => forget(now - 90 * DAY_MS, A_STEP))
 })
 

@@ -1,6 +1,6 @@
 import { Effect, Fiber } from "effect"
+import { makeRetentionRound } from "../../src/services/DataRetention.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
-import { makeSweep } from "../../src/services/Sweeper.ts"
 import type { Bench } from "../Cluster.ts"
 import { openPorts } from "./AllPorts.ts"
 
@@ -26,7 +26,7 @@ export const besideSweeper = async <A>(bench: Bench, measure: () => Promise<A>) 
   try {
     const sweeping = ports.runFork(
       Effect.gen(function* () {
-        const [{ retire }, round] = [yield* Partitions, yield* makeSweep]
+        const [{ retire }, round] = [yield* Partitions, yield* makeRetentionRound]
         // It gives way to whoever holds that month, and is tried again.
         const retiring = Effect.forever(Effect.delay(retire(Date.now()), "100 millis"))
         return yield* Effect.all([retiring, Effect.forever(round)], { concurrency: 2 })

@@ -9,7 +9,7 @@ import { AppId } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../../src/domain/StandardWebhook.ts"
 import { Identifiers } from "../../src/services/ports/Identifiers.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import type { Key } from "./Requests.ts"
 
@@ -51,7 +51,7 @@ export const openTenants = (
 }
 
 const open = Effect.fnUntraced(function* (appId: AppId) {
-  const limits = yield* Limits
+  const limits = yield* VelocityLimits
   yield* createTenant(appId)
   for (const window of ["hour", "day"] as const) {
     const entry = yield* auditEntry("limit set", appId, { window, count: String(OFTEN) })

@@ -144,8 +144,8 @@ const stepsOf = (tenant: number, recipient: number, at: number): Steps => {
       nextAskAt: null,
       response: { claim: open.claim, response: successEnvelope(201, transactionView(next)) },
       accepted: true,
-      giveBack: false,
-      wipe: true,
+      restoreLimits: false,
+      wipeDestination: true,
       raw: {
         request: `POST /v1/payouts {"amount":"10000","currency":"UGX","phoneNumber":"••••0001","transactionRef":"${payout.reference}"}`,
         response: `200 {"code":200,"data":{"transaction":{"status":"successful","amount":"10000","fees":"1000"}}}`

@@ -2,7 +2,7 @@ import { Effect, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type DenylistEntry, type DenylistKind, maskedEntry } from "../domain/Denylist.ts"
 import { iso } from "../domain/Instant.ts"
-import { Denials } from "../services/ports/Denials.ts"
+import { Denylist } from "../services/ports/Denylist.ts"
 import { Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
@@ -20,7 +20,7 @@ const view = ({ createdAt, kind, masked, reason }: DenylistEntry) => ({ kind, ma
 
 /** The value is kept as a keyed HMAC and its last characters: nobody can read the list back. */
 const deny = Effect.fn("deny")(function* (action: string, kind: DenylistKind, denied: string, why: string) {
-  const denials = yield* Denials
+  const denials = yield* Denylist
   const masked = maskedEntry(kind, denied)
   const entry = yield* auditEntry(action, masked, { kind, reason: why })
   if (!(yield* denials.add(kind, Redacted.make(denied), why, entry))) {
@@ -34,7 +34,7 @@ const listCommand = (kinds: ReadonlyArray<DenylistKind>, description: string) =>
     "list",
     {},
     Effect.fn(function* () {
-      yield* printResult((yield* (yield* Denials).list(kinds, LISTED_AT_MOST)).map(view))
+      yield* printResult((yield* (yield* Denylist).list(kinds, LISTED_AT_MOST)).map(view))
     }, Effect.provide(operatorPorts))
   ).pipe(Command.withDescription(description))
 

@@ -3,7 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
-import { type CallbackRow, CallbackStatus, ProviderInbox } from "../services/ports/ProviderInbox.ts"
+import { CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
 import { Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
@@ -61,7 +61,7 @@ export const inbox = Command.make("inbox").pipe(
   Command.withSubcommands([list, replay, close])
 )
 
-const rowView = ({ hint, id, matched, mode, nextLookAt, provider, receivedAt, status }: CallbackRow) => ({
+const rowView = ({ hint, id, matched, mode, nextLookAt, provider, receivedAt, status }: StoredCallback) => ({
   id,
   provider,
   mode,

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { Command } from "effect/cli"
-import { LedgerAudit } from "../services/ports/LedgerAudit.ts"
-import { Standing } from "../services/ports/Standing.ts"
+import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
+import { LedgerVerification } from "../services/ports/LedgerVerification.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { printResult } from "./Output.ts"
@@ -10,11 +10,11 @@ const verify = Command.make(
   "verify",
   {},
   Effect.fn(function* () {
-    const audit = yield* LedgerAudit
-    const { checked } = yield* Standing
+    const audit = yield* LedgerVerification
+    const { recordCheck } = yield* GatewayStatus
     const at = yield* Clock.currentTimeMillis
     const report = yield* audit.verify
-    yield* checked({ name: "ledger verify", subject: "", at, differences: report.differences.length })
+    yield* recordCheck({ name: "ledger verify", subject: "", at, differences: report.differences.length })
     yield* printResult(report)
     if (!report.ok) return yield* new CommandRefusal({ message: `the ledger has ${report.differences.length} differences` })
   }, Effect.provide(operatorPorts))

@@ -4,8 +4,8 @@ import type { AppId } from "../domain/Ids.ts"
 import { Mode } from "../domain/Ids.ts"
 import { effectiveLimits, LimitDirection, LimitWindow, type VelocityLimit, windowsOf } from "../domain/VelocityLimits.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
-import { Limits } from "../services/ports/Limits.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
+import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
 import { amountMinor, appId, currencyArgument, mode, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
@@ -22,7 +22,7 @@ const view = ({ count, direction, mode, window }: VelocityLimit) => ({ mode, dir
 
 /** Every limit that holds for a tenant: its own, and the defaults where it has none. */
 const limitsOf = Effect.fnUntraced(function* (tenant: AppId) {
-  const limits = yield* Limits
+  const limits = yield* VelocityLimits
   const own = yield* limits.own(tenant)
   return Mode.literals
     .flatMap((mode) => LimitDirection.literals.flatMap((direction) => effectiveLimits(mode, direction, own)))
@@ -44,7 +44,7 @@ const set = Command.make(
     count: Flag.String("count").pipe(Flag.withSchema(Count), Flag.withDescription("how many in one window; 0 refuses all"))
   },
   Effect.fn(function* ({ appId, ...limit }) {
-    const limits = yield* Limits
+    const limits = yield* VelocityLimits
     const windows = windowsOf(limit.direction)
     if (!windows.includes(limit.window))
       return yield* new CommandRefusal({
@@ -75,7 +75,7 @@ const setCeiling = Command.make(
   "set",
   { provider: providerName, currency: currencyArgument, amount: amountMinor },
   Effect.fn(function* ({ amount, currency, provider }) {
-    const limits = yield* Limits
+    const limits = yield* VelocityLimits
     const routed = (yield* (yield* Corridors).list).some((row) => row.providers.includes(provider))
     if (!routed) return yield* new CommandRefusal({ message: `no corridor goes through a provider ${provider}` })
     yield* limits.setCeiling(

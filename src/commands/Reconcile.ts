@@ -2,7 +2,7 @@ import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
-import { Standing } from "../services/ports/Standing.ts"
+import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { Reconciliation } from "../services/settlement/Reconciliation.ts"
 import { providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -32,9 +32,9 @@ export const reconcile = Command.make(
     const wanted = Option.getOrElse(day, () => iso(now).slice(0, DAY_LENGTH))
     const start = Option.getOrElse(startOf(wanted), () => now)
     const { of } = yield* Reconciliation
-    const { checked } = yield* Standing
+    const { recordCheck } = yield* GatewayStatus
     const report = yield* of(provider, start, wanted)
-    yield* checked({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
+    yield* recordCheck({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
     yield* printResult(report)
     if (!report.ok)
       return yield* new CommandRefusal({

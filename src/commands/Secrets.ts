@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises"
 import { Effect, Layer, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
-import { KeyRotation } from "../services/ports/KeyRotation.ts"
+import { MasterKeyRotation } from "../services/ports/MasterKeyRotation.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -19,7 +19,7 @@ const rotate = Command.make(
     )
   },
   Effect.fn(function* ({ from }) {
-    const rotation = yield* KeyRotation
+    const rotation = yield* MasterKeyRotation
     const old = yield* Effect.tryPromise({
       try: async () => Redacted.make((await readFile(from, "utf8")).trim()),
       catch: () => new CommandRefusal({ message: `${from} cannot be read` })

@@ -3,8 +3,14 @@ import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
+import {
+  type AuditProtection,
+  GatewayStatus,
+  type IntegrityCheck,
+  type StatusSnapshot,
+  type UnansweredTransaction
+} from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
-import { type Check, type Picture, type Protection, Standing, type Unanswered } from "../services/ports/Standing.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
@@ -13,13 +19,13 @@ import { managementFile, reachable } from "./Serve.ts"
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 5
 
-const standingLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.standing)).pipe(Layer.provideMerge(App.logs))
+const standingLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.gatewayStatus)).pipe(Layer.provideMerge(App.logs))
 
 export const status = Command.make(
   "status",
   {},
   Effect.fn(function* () {
-    const { protection, read, tenants, unanswered } = yield* Standing
+    const { protection, read, tenants, unanswered } = yield* GatewayStatus
     const registry = yield* ProviderRegistry
     const picture = yield* read
     const { owing, parked } = yield* tenants(NAMED)
@@ -81,13 +87,13 @@ const LATE_MS = 5 * MINUTE_MS
 
 /** What a person should look at first, in the order in which it matters; "nothing" when all is well. */
 const attention = (
-  { at, auditHead, checks, floats, inbox, open, outbox, reviews, unparted }: Picture,
+  { at, auditHead, checks, floats, inbox, open, outbox, reviews, unparted }: StatusSnapshot,
   { address, circuits_open: circuits }: Effect.Success<ReturnType<typeof nodeHere>>,
-  { holds, role }: Protection
+  { holds, role }: AuditProtection
 ): ReadonlyArray<string> => {
   const unknown = sum(open, ({ age, unknown }) => (age === "1m" ? 0 : unknown))
   const broken = checks.filter(({ differences }) => differences > 0)
-  const isLate = ({ oldestAt }: Picture["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
+  const isLate = ({ oldestAt }: StatusSnapshot["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
   const verified = checks.find(({ name }) => name === "ledger verify")
   const found = [
     ...(auditHead.authentic ? [] : ["the end of the audit log is not one that a gateway wrote: run gateway audit verify"]),
@@ -144,7 +150,10 @@ const nodeHere = Effect.fnUntraced(function* ({ dataDir, managementHost, managem
 const sum = <A>(rows: ReadonlyArray<A>, of: (row: A) => number): number => rows.reduce((total, row) => total + of(row), 0)
 
 /** Registered accounts, and those that open transactions belong to although nobody can ask them any more. */
-const providersView = ({ at, open }: Picture, registered: ReadonlyArray<{ readonly provider: string; readonly mode: Mode }>) => {
+const providersView = (
+  { at, open }: StatusSnapshot,
+  registered: ReadonlyArray<{ readonly provider: string; readonly mode: Mode }>
+) => {
   const isRegistered = ({ mode, provider }: { readonly provider: string; readonly mode: Mode }) =>
     registered.some((account) => account.provider === provider && account.mode === mode)
   const accounts = [...registered, ...open.filter((row) => !isRegistered(row))]
@@ -162,9 +171,9 @@ const providersView = ({ at, open }: Picture, registered: ReadonlyArray<{ readon
   })
 }
 
-const openView = ({ open }: Picture) =>
+const openView = ({ open }: StatusSnapshot) =>
   (["payout", "collection", "exchange"] as const).map((kind) => {
-    const counted = (age: Picture["open"][number]["age"]) =>
+    const counted = (age: StatusSnapshot["open"][number]["age"]) =>
       sum(open, (row) => (row.kind === kind && row.age === age ? row.count : 0))
     return {
       kind,
@@ -176,7 +185,10 @@ const openView = ({ open }: Picture) =>
     }
   })
 
-const unansweredView = ({ appId, createdAt, heardAt, kind, mode, note, provider, reference }: Unanswered, at: Instant) => ({
+const unansweredView = (
+  { appId, createdAt, heardAt, kind, mode, note, provider, reference }: UnansweredTransaction,
+  at: Instant
+) => ({
   reference,
   app_id: appId,
   kind,
@@ -187,7 +199,7 @@ const unansweredView = ({ appId, createdAt, heardAt, kind, mode, note, provider,
   note
 })
 
-const checkView = ({ at, differences, name, subject }: Check, now: Instant) => ({
+const checkView = ({ at, differences, name, subject }: IntegrityCheck, now: Instant) => ({
   check: name,
   subject: subject === "" ? null : subject,
   at: iso(at),

@@ -82,7 +82,7 @@ export class Idempotent extends Context.Service<
           case "Replay":
             return httpResponse(taken.response, { "idempotency-replayed": "true" })
           case "Pinned":
-            return yield* Effect.match(records.again(caller, taken.reference, taken.leased), {
+            return yield* Effect.match(records.replay(caller, taken.reference, taken.leased), {
               onSuccess: (record) => httpResponse(succeeded(step, record)),
               onFailure: errorResponse
             })

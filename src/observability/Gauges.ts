@@ -1,6 +1,6 @@
 import { Effect, Exit } from "effect"
 import type { Instant } from "../domain/Instant.ts"
-import { AgeBand, COUNTED_AT_MOST, type Picture, type Queue } from "../services/ports/Standing.ts"
+import { AgeBand, COUNTED_AT_MOST, type QueueBacklog, type StatusSnapshot } from "../services/ports/GatewayStatus.ts"
 
 type Labels = Readonly<Record<string, string>>
 
@@ -19,11 +19,11 @@ const KEPT_MS = 500
 const TIMEOUT_MS = 5_000
 
 /** How things stand now; null where that did not come. */
-export const picture = (read: Effect.Effect<Picture, unknown>): Effect.Effect<Picture | null> =>
+export const picture = (read: Effect.Effect<StatusSnapshot, unknown>): Effect.Effect<StatusSnapshot | null> =>
   Effect.map(Effect.exit(Effect.timeout(read, TIMEOUT_MS)), (exit) => (Exit.isSuccess(exit) ? exit.value : null))
 
 /** Pictures for whoever asks: the database is asked at most once in a while, however many ask. */
-export const pictures = (read: Effect.Effect<Picture, unknown>): Effect.Effect<Effect.Effect<Picture | null>> =>
+export const pictures = (read: Effect.Effect<StatusSnapshot, unknown>): Effect.Effect<Effect.Effect<StatusSnapshot | null>> =>
   Effect.cachedWithTTL(
     picture(read),
     // What broke is not kept: the next question asks again.
@@ -31,7 +31,7 @@ export const pictures = (read: Effect.Effect<Picture, unknown>): Effect.Effect<E
   )
 
 /** How things stand in the database; null when it did not answer, and then nothing else: an old number would be a lie. */
-export const gauges = (seen: Picture | null): ReadonlyArray<Family> => [
+export const gauges = (seen: StatusSnapshot | null): ReadonlyArray<Family> => [
   {
     name: "gateway_database_up",
     help: "1 when the database answered this scrape, else 0.",
@@ -70,8 +70,8 @@ const ageSeconds = (at: Instant, since: Instant | null): number => (since === nu
 const earliest = (moments: ReadonlyArray<Instant | null>): Instant | null =>
   moments.reduce<Instant | null>((first, at) => (at === null || (first !== null && first <= at) ? first : at), null)
 
-const transactions = ({ at, open, reviews }: Picture): ReadonlyArray<Family> => {
-  const count = (group: Partial<Picture["open"][number]>): number =>
+const transactions = ({ at, open, reviews }: StatusSnapshot): ReadonlyArray<Family> => {
+  const count = (group: Partial<StatusSnapshot["open"][number]>): number =>
     open.reduce((sum, row) => (row.kind === group.kind && row.age === group.age ? sum + row.count : sum), 0)
   const kinds = ["payout", "collection", "exchange"] as const
   return [
@@ -99,13 +99,13 @@ const transactions = ({ at, open, reviews }: Picture): ReadonlyArray<Family> => 
   ]
 }
 
-const byProvider = (open: Picture["open"]): Family["samples"] =>
+const byProvider = (open: StatusSnapshot["open"]): Family["samples"] =>
   [...new Set(open.map(({ provider }) => provider))].map((provider) => [
     { provider },
     open.reduce((sum, row) => (row.provider === provider ? sum + row.unknown : sum), 0)
   ])
 
-const queues = ({ at, inbox, outbox }: Picture): ReadonlyArray<Family> => [
+const queues = ({ at, inbox, outbox }: StatusSnapshot): ReadonlyArray<Family> => [
   {
     name: "gateway_outbox_deliveries",
     help: `Webhook deliveries that wait, or that ended without success. ${atMost}`,
@@ -128,12 +128,12 @@ const queues = ({ at, inbox, outbox }: Picture): ReadonlyArray<Family> => [
   }
 ]
 
-const depth = ({ due, parked }: Queue): Family["samples"] => [
+const depth = ({ due, parked }: QueueBacklog): Family["samples"] => [
   [{ state: "due" }, due],
   [{ state: "parked" }, parked]
 ]
 
-const money = ({ floats }: Picture): ReadonlyArray<Family> => [
+const money = ({ floats }: StatusSnapshot): ReadonlyArray<Family> => [
   {
     name: "gateway_float_minor",
     help: "What all tenants hold together, in minor units.",
@@ -145,7 +145,7 @@ const money = ({ floats }: Picture): ReadonlyArray<Family> => [
   }
 ]
 
-const checks = ({ checks: all }: Picture): ReadonlyArray<Family> => {
+const checks = ({ checks: all }: StatusSnapshot): ReadonlyArray<Family> => {
   const verified = all.filter(({ name }) => name === "ledger verify")
   const compared = all.filter(({ name }) => name === "reconcile")
   return [
@@ -175,7 +175,7 @@ const checks = ({ checks: all }: Picture): ReadonlyArray<Family> => {
 /** So much of a hash is a whole number that every reader of metrics keeps exactly. */
 const HASH_DIGITS = 12
 
-const audit = ({ auditHead: { authentic, hash, sequence } }: Picture): ReadonlyArray<Family> => [
+const audit = ({ auditHead: { authentic, hash, sequence } }: StatusSnapshot): ReadonlyArray<Family> => [
   { name: "gateway_audit_head_sequence", help: "How many rows the audit log has.", samples: [[{}, sequence]] },
   {
     name: "gateway_audit_head_hash",
@@ -189,7 +189,7 @@ const audit = ({ auditHead: { authentic, hash, sequence } }: Picture): ReadonlyA
   }
 ]
 
-const connections = ({ connections: states }: Picture): Family => ({
+const connections = ({ connections: states }: StatusSnapshot): Family => ({
   name: "gateway_database_connections",
   help: "Connections of every gateway process, by what they do.",
   samples: Object.entries(states).map(([state, count]) => [{ state }, count])

@@ -2,7 +2,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Exit, Layer, Schema } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
-import type { Picture } from "../services/ports/Standing.ts"
+import type { StatusSnapshot } from "../services/ports/GatewayStatus.ts"
 import { type Family, familiesText, gauges, pictures } from "./Gauges.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
@@ -21,7 +21,7 @@ export interface ManagementOptions {
   /** A question to the database; what it answers does not matter. */
   readonly database: Effect.Effect<unknown, unknown>
   /** How things stand; asked by scrapes, at most once in a while however many there are. */
-  readonly standing: Effect.Effect<Picture, unknown>
+  readonly standing: Effect.Effect<StatusSnapshot, unknown>
   /** What may keep this node from serving: each answers why it does, in one line, or null. */
   readonly obstacles: ReadonlyArray<Effect.Effect<string | null, unknown>>
   /** How this process itself fares. */
@@ -86,7 +86,10 @@ const readiness = Effect.fnUntraced(function* ({ database, draining, obstacles }
   return reasons.length === 0 ? text(200, "ok") : text(503, reasons.join("\n"))
 })
 
-const metrics = Effect.fnUntraced(function* (picture: Effect.Effect<Picture | null>, own: Effect.Effect<ReadonlyArray<Family>>) {
+const metrics = Effect.fnUntraced(function* (
+  picture: Effect.Effect<StatusSnapshot | null>,
+  own: Effect.Effect<ReadonlyArray<Family>>
+) {
   const body = `${yield* PrometheusMetrics.format()}${familiesText([...(yield* own), ...gauges(yield* picture)])}`
   return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8", headers })
 })

@@ -1,7 +1,7 @@
 import { Clock, Effect, Layer, Metric } from "effect"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import type { PayoutOperations, Provider } from "../services/ports/Provider.ts"
-import { around, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { decorateProviders, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 import { annotations } from "./Attributes.ts"
 
@@ -38,7 +38,7 @@ const providersLayer = Layer.effect(
     // A counter that is not there yet grows from nothing, which no alert sees.
     for (const provider of registry.known)
       for (const call of moneyCalls) yield* providerCalls({ provider, call, outcome: "Unknown" }, 0)
-    return around(registry, counted)
+    return decorateProviders(registry, counted)
   })
 )
 
@@ -48,7 +48,8 @@ const deliveriesLayer = Layer.effect(
   Effect.map(WebhookOutbox, (outbox) =>
     WebhookOutbox.of({
       ...outbox,
-      settle: (attempt, verdict) => Effect.andThen(outbox.settle(attempt, verdict), deliveries({ verdict: verdict._tag }, 1))
+      recordAttempt: (attempt, verdict) =>
+        Effect.andThen(outbox.recordAttempt(attempt, verdict), deliveries({ verdict: verdict._tag }, 1))
     })
   )
 )

@@ -1,8 +1,8 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { iso } from "../domain/Instant.ts"
-import { type AuditEntry, type Change, END_OF_LOG, headText } from "../services/ports/AuditLog.ts"
-import { isTenants, keptWhateverTheirNumber, TENANT_CHANGES_AT_MOST } from "../services/ports/TenantChanges.ts"
+import { AUDIT_HEAD_MESSAGE, type AuditEntry, type AuditedChange, headText } from "../services/ports/AuditLog.ts"
+import { isTenantChange, neverPrunedActions, TENANT_CHANGES_AT_MOST } from "../services/ports/TenantChanges.ts"
 import { HeadRow, headMac, isAuthentic, type Keyed, keyedHash } from "./AuditChain.ts"
 import { rowsOf } from "./Rows.ts"
 
@@ -37,15 +37,15 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: Keyed) => {
     if (!genuine) return
     const end = headText({ sequence: link.sequence, hash: Buffer.from(hash).toString("hex") })
     // A copy outside the database of every head that there was: one that is put back later lacks the rows up to it.
-    yield* sql.afterCommit(Effect.annotateLogs(Effect.logInfo(END_OF_LOG), { audit_head: end }))
+    yield* sql.afterCommit(Effect.annotateLogs(Effect.logInfo(AUDIT_HEAD_MESSAGE), { audit_head: end }))
   })
 
   /** In a transaction of the caller's, after the change. */
-  const write = (change: Change): Effect.Effect<void> =>
-    isTenants(change)
+  const write = (change: AuditedChange): Effect.Effect<void> =>
+    isTenantChange(change)
       ? Effect.asVoid(
           done(sql`SELECT FROM record_tenant_change(${change.tenant.appId}, ${change.tenant.mode}, ${iso(change.at)}::timestamptz,
-            ${change.actor}, ${change.action}, ${JSON.stringify(change.details)}, ${keptWhateverTheirNumber.includes(change.action) ? null : TENANT_CHANGES_AT_MOST}::bigint)`)
+            ${change.actor}, ${change.action}, ${JSON.stringify(change.details)}, ${neverPrunedActions.includes(change.action) ? null : TENANT_CHANGES_AT_MOST}::bigint)`)
         )
       : append(change, false)
 

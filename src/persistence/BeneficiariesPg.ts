@@ -3,8 +3,8 @@ import { SqlClient } from "effect/sql"
 import { Beneficiary } from "../domain/Beneficiary.ts"
 import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
-import type { Change } from "../services/ports/AuditLog.ts"
-import { Beneficiaries, type Position } from "../services/ports/Beneficiaries.ts"
+import type { AuditedChange } from "../services/ports/AuditLog.ts"
+import { Beneficiaries, type BeneficiaryCursor } from "../services/ports/Beneficiaries.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
@@ -21,7 +21,7 @@ export const BeneficiariesPg = Layer.effect(
       sql.literal(`id, app_id AS "appId", mode, type, country, currency, network, bank_code AS "bankCode", bank_name AS "bankName",
       account_name AS "accountName", masked_destination AS "maskedDestination", created_at AS "createdAt", last_used_at AS "lastUsedAt"`)
 
-    const list = Effect.fn("Beneficiaries.list")((appId: AppId, mode: Mode, limit: number, from: Position | null) =>
+    const list = Effect.fn("Beneficiaries.list")((appId: AppId, mode: Mode, limit: number, from: BeneficiaryCursor | null) =>
       from === null
         ? beneficiaries(sql`SELECT ${columns} FROM beneficiaries WHERE app_id = ${appId} AND mode = ${mode}
             ORDER BY created_at DESC, id DESC LIMIT ${limit}`)
@@ -37,7 +37,7 @@ export const BeneficiariesPg = Layer.effect(
     })
 
     const purge = Effect.fn("Beneficiaries.purge")(
-      function* (appId: AppId, change: Change) {
+      function* (appId: AppId, change: AuditedChange) {
         // In the order in which accepted payouts lock them (ApplyStatement): two purges, or a purge and a batch, wait and never deadlock.
         const [counted] = yield* counts(sql`WITH doomed AS MATERIALIZED (
             SELECT app_id, id FROM beneficiaries WHERE app_id = ${appId} ORDER BY app_id, mode, party_hash FOR UPDATE

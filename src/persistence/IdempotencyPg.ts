@@ -145,7 +145,7 @@ export const IdempotencyPg = Layer.effect(
     }, Effect.orDie)
 
     // A key that somebody works with is held, and is left for the next round.
-    const sweep = Effect.fn("Idempotency.sweep")(function* (before: Instant, limit: number) {
+    const prune = Effect.fn("Idempotency.sweep")(function* (before: Instant, limit: number) {
       const rows = yield* sql`WITH since AS (${keptSince(sql, "keys", before)}),
         old AS MATERIALIZED (
           SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
@@ -159,6 +159,6 @@ export const IdempotencyPg = Layer.effect(
       return rows.length
     }, Effect.orDie)
 
-    return Idempotency.of({ claim, complete, release, sweep })
+    return Idempotency.of({ claim, complete, release, prune })
   })
 )

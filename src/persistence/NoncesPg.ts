@@ -56,7 +56,7 @@ export const NoncesPg = Layer.effect(
     })
     const spend = (caller: Caller, nonce: string, expiresAt: Instant) => spendOne({ caller, nonce, expiresAt })
 
-    const sweep = Effect.fn("Nonces.sweep")(function* (now: Instant, limit: number) {
+    const prune = Effect.fn("Nonces.sweep")(function* (now: Instant, limit: number) {
       const [row] = yield* swept(sql`
         WITH expired AS MATERIALIZED (
           SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz
@@ -70,6 +70,6 @@ export const NoncesPg = Layer.effect(
       return row?.swept ?? 0
     })
 
-    return Nonces.of({ spend, sweep })
+    return Nonces.of({ spend, prune })
   })
 )

@@ -3,7 +3,7 @@ import { SqlClient, type Statement } from "effect/sql"
 import { Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { type Callback, type CallbackRow, CallbackStatus, ProviderInbox } from "../services/ports/ProviderInbox.ts"
+import { type Callback, CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
@@ -70,12 +70,12 @@ export const ProviderInboxPg = Layer.effect(
       return rows.map(callbackOf)
     })
 
-    const done = Effect.fn("ProviderInbox.done")(function* (id: Reference, reference: Reference) {
+    const markProcessed = Effect.fn("ProviderInbox.done")(function* (id: Reference, reference: Reference) {
       yield* sql`UPDATE provider_inbox SET status = 'done', next_look_at = NULL, matched_reference = ${reference}
         WHERE id = ${id} AND status <> 'done'`
     }, Effect.orDie)
 
-    const later = Effect.fn("ProviderInbox.later")(function* (id: Reference, at: Instant | null) {
+    const retryAt = Effect.fn("ProviderInbox.later")(function* (id: Reference, at: Instant | null) {
       yield* at === null
         ? sql`UPDATE provider_inbox SET status = 'parked', next_look_at = NULL WHERE id = ${id} AND status = 'due'`
         : sql`UPDATE provider_inbox SET next_look_at = ${iso(at)}::timestamptz WHERE id = ${id} AND status = 'due'`
@@ -108,7 +108,7 @@ export const ProviderInboxPg = Layer.effect(
       changed(sql`SET status = 'done' WHERE id = ${id} AND status = 'parked'`, audit)
     )
 
-    const sweep = Effect.fn("ProviderInbox.sweep")(function* (before: Instant, limit: number) {
+    const prune = Effect.fn("ProviderInbox.sweep")(function* (before: Instant, limit: number) {
       const [row] = yield* swept(sql`
         WITH old AS MATERIALIZED (
           SELECT id FROM provider_inbox WHERE status = 'done' AND received_at < ${iso(before)}::timestamptz
@@ -119,7 +119,7 @@ export const ProviderInboxPg = Layer.effect(
       return row?.swept ?? 0
     })
 
-    return ProviderInbox.of({ store, claimDue, done, later, list, replay, close, sweep })
+    return ProviderInbox.of({ store, claimDue, markProcessed, retryAt, list, replay, close, prune })
   })
 )
 
@@ -129,7 +129,7 @@ const callbackOf = ({ provider_reference, received_at, reference, ...rest }: typ
   hint: { reference, providerReference: provider_reference }
 })
 
-const rowOf = ({ matched_reference, next_look_at, status, ...callback }: typeof Listed.Type): CallbackRow => ({
+const rowOf = ({ matched_reference, next_look_at, status, ...callback }: typeof Listed.Type): StoredCallback => ({
   ...callbackOf(callback),
   status,
   nextLookAt: next_look_at,

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Protection } from "../services/ports/Standing.ts"
+import type { AuditProtection } from "../services/ports/GatewayStatus.ts"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { rowsOf } from "./Rows.ts"
@@ -98,7 +98,7 @@ export const RuntimeRole = {
     }).pipe(DatabaseError.explain(`let ${role} run a gateway`), Effect.withSpan("RuntimeRole.grant")),
 
   /** What the connection's own role could do to what was done before; asked of the database, whatever the settings are. */
-  protection: (sql: SqlClient.SqlClient): Effect.Effect<Protection> =>
+  protection: (sql: SqlClient.SqlClient): Effect.Effect<AuditProtection> =>
     Effect.flatMap(
       protections(sql`
         SELECT session_user::text AS role, NOT (

@@ -32,7 +32,7 @@ export const TenantChangesPg = Layer.effect(
       return rows.map(({ appId: of, mode: its, ...row }) => ({ ...row, subject: of, tenant: { appId: of, mode: its } }))
     })
 
-    const sweep = Effect.fn("TenantChanges.sweep")(function* (before: Instant, limit: number) {
+    const prune = Effect.fn("TenantChanges.sweep")(function* (before: Instant, limit: number) {
       const [row] = yield* swept(sql`
         WITH old AS MATERIALIZED (
           SELECT app_id, mode, place FROM tenant_changes WHERE at < ${iso(before)}::timestamptz ORDER BY at LIMIT ${limit}
@@ -44,6 +44,6 @@ export const TenantChangesPg = Layer.effect(
       return row?.swept ?? 0
     })
 
-    return TenantChanges.of({ list, sweep })
+    return TenantChanges.of({ list, prune })
   })
 )

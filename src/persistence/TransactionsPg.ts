@@ -6,7 +6,7 @@ import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { Transaction } from "../domain/Transaction.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { type Span, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
+import { type CreatedRange, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { readTogether } from "./ReadsTogether.ts"
@@ -153,8 +153,8 @@ export const TransactionsPg = Layer.effect(
       Effect.orDie
     )
 
-    const begunBetween = Effect.fn("Transactions.begunBetween")(
-      ({ from, mode, provider, to }: Span, after: LedgerRecord | null, limit: number) =>
+    const createdBetween = Effect.fn("Transactions.begunBetween")(
+      ({ from, mode, provider, to }: CreatedRange, after: LedgerRecord | null, limit: number) =>
         sql`SELECT record, revision FROM transactions
           WHERE provider = ${provider} AND mode = ${mode} AND created_at < ${iso(to)}::timestamptz
             AND (created_at, reference) > (${iso(after?.createdAt ?? from)}::timestamptz, ${after?.reference ?? ""})
@@ -177,7 +177,7 @@ export const TransactionsPg = Layer.effect(
       byReference,
       byProviderReference,
       history,
-      begunBetween,
+      createdBetween,
       claimDue,
       inReview,
       ...auditedReads(sql, trail),

@@ -1,5 +1,5 @@
 import { Effect, Exit } from "effect"
-import { type AuditHead, AuditLog, END_OF_LOG, headText } from "./ports/AuditLog.ts"
+import { AUDIT_HEAD_MESSAGE, type AuditHead, AuditLog, headText } from "./ports/AuditLog.ts"
 
 const EVERY = "1 minute"
 
@@ -24,7 +24,7 @@ export const makeAuditWatch = Effect.gen(function* () {
       yield* Effect.logError(OTHER).pipe(Effect.annotateLogs({ audit_head: headText(seen) }))
       return
     }
-    if (head.sequence !== seen?.sequence) yield* named(Effect.logInfo(END_OF_LOG))
+    if (head.sequence !== seen?.sequence) yield* named(Effect.logInfo(AUDIT_HEAD_MESSAGE))
     seen = head
   })
 

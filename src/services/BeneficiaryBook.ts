@@ -3,7 +3,7 @@ import type { Beneficiary } from "../domain/Beneficiary.ts"
 import { NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { isReference } from "../domain/Ids.ts"
 import type { Caller } from "../domain/Tenant.ts"
-import { Beneficiaries, type Position } from "./ports/Beneficiaries.ts"
+import { Beneficiaries, type BeneficiaryCursor } from "./ports/Beneficiaries.ts"
 
 /** A tenant's saved recipients, masked (contract BEN-1 to BEN-4). */
 export class BeneficiaryBook extends Context.Service<
@@ -13,7 +13,7 @@ export class BeneficiaryBook extends Context.Service<
     readonly page: (
       caller: Caller,
       limit: number,
-      from: Position | null
+      from: BeneficiaryCursor | null
     ) => Effect.Effect<{ readonly items: ReadonlyArray<Beneficiary>; readonly more: boolean }>
     readonly find: (caller: Caller, id: string) => Effect.Effect<Beneficiary, NotFound>
     /** Removes all, of both modes, when `confirmation` is the caller's own app id to the letter; deletes nothing otherwise. */
@@ -25,7 +25,11 @@ export class BeneficiaryBook extends Context.Service<
     Effect.gen(function* () {
       const beneficiaries = yield* Beneficiaries
 
-      const page = Effect.fn("BeneficiaryBook.page")(function* ({ appId, mode }: Caller, limit: number, from: Position | null) {
+      const page = Effect.fn("BeneficiaryBook.page")(function* (
+        { appId, mode }: Caller,
+        limit: number,
+        from: BeneficiaryCursor | null
+      ) {
         const found = yield* beneficiaries.list(appId, mode, limit + 1, from)
         return { items: found.slice(0, limit), more: found.length > limit }
       })

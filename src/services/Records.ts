@@ -28,7 +28,7 @@ export class Records extends Context.Service<
      * Any tenant's transaction of the key's mode with the last money call, for an admin key and a reason that the audit keeps. None but
      * an admin is told anything, not even whether the reason was good.
      */
-    readonly inspect: (
+    readonly readRaw: (
       caller: Caller,
       reference: string,
       reason: Result.Result<string, MalformedRequest>
@@ -38,7 +38,7 @@ export class Records extends Context.Service<
      * Answers a request again whose key is pinned to a transaction: in progress while that one is under way, indeterminate while it
      * is open afterwards, and then the transaction as it now is, or its refusal (contract IDEM-7).
      */
-    readonly again: (
+    readonly replay: (
       caller: Caller,
       reference: Reference,
       leased: boolean
@@ -64,7 +64,7 @@ export class Records extends Context.Service<
         return found
       })
 
-      const inspect = Effect.fn("Records.inspect")(function* (
+      const readRaw = Effect.fn("Records.inspect")(function* (
         caller: Caller,
         reference: string,
         given: Result.Result<string, MalformedRequest>
@@ -82,7 +82,7 @@ export class Records extends Context.Service<
         return Option.isNone(found) ? yield* new NotFound({}) : found.value
       })
 
-      const again = Effect.fn("Records.again")(function* (caller: Caller, reference: Reference, leased: boolean) {
+      const replay = Effect.fn("Records.again")(function* (caller: Caller, reference: Reference, leased: boolean) {
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* Effect.die(new Error(`a key is pinned to ${reference}, which is not there`))
         const found = stored.value.transaction
@@ -94,11 +94,11 @@ export class Records extends Context.Service<
         Effect.map(transactions.find(caller.appId, caller.mode, reference), Option.isSome)
 
       return Records.of({
-        inspect,
+        readRaw,
         exists,
         transaction,
         positions: (caller) => ledger.positions(caller.appId, caller.mode),
-        again
+        replay
       })
     })
   )

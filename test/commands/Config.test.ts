@@ -51,7 +51,7 @@ describe("the settings", () => {
         notFoundCount: 3,
         webhookAllowLoopback: false
       })
-      expect(policy.askSchedule.open.map((age) => age / 1000)).toEqual([15, 30, 60, 120, 300, 600, 900, 1800, 3600])
+      expect(policy.pollSchedule.open.map((age) => age / 1000)).toEqual([15, 30, 60, 120, 300, 600, 900, 1800, 3600])
       expect(policy.webhookScheduleMs.map((delay) => delay / 1000)).toEqual([
         0, 5, 30, 120, 600, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400
       ])

@@ -3,9 +3,9 @@ import { Effect, Exit, Layer, Metric, Option, Ref } from "effect"
 import { eventLoop } from "../../src/observability/EventLoop.ts"
 import { Management } from "../../src/observability/Management.ts"
 import { Metrics } from "../../src/observability/Metrics.ts"
+import type { StatusSnapshot } from "../../src/services/ports/GatewayStatus.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
-import type { Picture } from "../../src/services/ports/Standing.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
 import { freePort } from "../support/FreePort.ts"
 
@@ -15,7 +15,7 @@ const management = Effect.gen(function* () {
   const database = yield* Ref.make<Effect.Effect<unknown, unknown>>(Effect.void)
   const obstacle = yield* Ref.make<Effect.Effect<string | null, unknown>>(Effect.succeed(null))
   const looks = yield* Ref.make(0)
-  const standing = yield* Ref.make<Effect.Effect<Picture, unknown>>(Effect.succeed(picture))
+  const standing = yield* Ref.make<Effect.Effect<StatusSnapshot, unknown>>(Effect.succeed(picture))
   const options = {
     host: "127.0.0.1",
     port,
@@ -40,7 +40,7 @@ const management = Effect.gen(function* () {
 
 const AT = 1_000_000
 
-const picture: Picture = {
+const picture: StatusSnapshot = {
   at: AT,
   open: [
     {

@@ -4,9 +4,9 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { Database } from "../../src/persistence/Database.ts"
-import { LedgerAuditPg } from "../../src/persistence/ledger/LedgerAuditPg.ts"
+import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
-import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
 
@@ -61,10 +61,10 @@ describe("a connection that nobody answers on", () => {
 it.effect("a ledger that takes longer to read than a request may is read to its end", () =>
   Effect.gen(function* () {
     const { line, sql } = yield* given
-    const audit = yield* Effect.provideService(Layer.build(LedgerAuditPg), SqlClient.SqlClient, sql)
+    const audit = yield* Effect.provideService(Layer.build(LedgerVerificationPg), SqlClient.SqlClient, sql)
     yield* sql.withTransaction(sql`SELECT 1 AS one`)
     yield* line.hold
-    const reading = yield* Effect.forkChild(Context.get(audit, LedgerAudit).verify, { startImmediately: true })
+    const reading = yield* Effect.forkChild(Context.get(audit, LedgerVerification).verify, { startImmediately: true })
     yield* TestClock.adjust("10 minutes")
     yield* line.letGo
     expect(yield* Fiber.join(reading)).toMatchObject({ ok: true, differences: [] })

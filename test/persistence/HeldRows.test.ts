@@ -4,13 +4,13 @@ import { SqlClient } from "effect/sql"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
 import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { appId, given, openOne } from "../support/LedgerSteps.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts"
@@ -18,7 +18,7 @@ import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts
 // What sweeps and purges do beside somebody who holds some of their rows.
 
 const HOUR = 3_600_000
-const ports = Layer.mergeAll(LimitsPg, PartyHashesPg, BeneficiariesPg)
+const ports = Layer.mergeAll(VelocityLimitsPg, PartyHashesPg, BeneficiariesPg)
 
 const givenPorts = (url: Redacted.Redacted) =>
   Layer.build(ports.pipe(Layer.provideMerge(VaultPg.layer(masterKey)), Layer.provideMerge(Database.layer({ url })), Layer.fresh))
@@ -45,11 +45,11 @@ it.live("ended windows are swept round the one that a late give-back holds, whic
     const node = yield* givenPorts(yield* givenDatabase)
     yield* Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { sweep } = yield* Limits
+      const { prune } = yield* VelocityLimits
       yield* sql`INSERT INTO counters (app_id, mode, name, subject, starts_at)
         SELECT 'acme', 'live', 'hour', n::text, to_timestamp(n) FROM generate_series(1, 5) AS n`
-      expect(yield* whileHeld("SELECT 1 FROM counters WHERE subject = '3' FOR UPDATE", sweep(NOON, 10))).toBe(4)
-      expect(yield* sweep(NOON, 10)).toBe(1)
+      expect(yield* whileHeld("SELECT 1 FROM counters WHERE subject = '3' FOR UPDATE", prune(NOON, 10))).toBe(4)
+      expect(yield* prune(NOON, 10)).toBe(1)
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
 )

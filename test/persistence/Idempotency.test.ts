@@ -14,7 +14,7 @@ describe("an idempotency key", () => {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { sweep } = yield* Idempotency
+        const { prune } = yield* Idempotency
         for (const key of ["a", "b", "c"]) yield* openOne(appId, key, 1_000n)
         yield* sql`UPDATE transactions SET needs_review = true, status = 'successful' WHERE reference =
           (SELECT reference FROM idempotency_keys WHERE key = 'a')`
@@ -25,11 +25,11 @@ describe("an idempotency key", () => {
           at: number
         }>`SELECT (extract(epoch FROM max(lease_until)) * 1000)::float8 AS at FROM idempotency_keys`
         const later = (row?.at ?? 0) + DAY
-        expect(yield* sweep(later, 10)).toBe(0)
+        expect(yield* prune(later, 10)).toBe(0)
         yield* sql`UPDATE transactions SET status = 'failed' WHERE NOT needs_review`
-        expect(yield* sweep(later - 2 * DAY, 10)).toBe(0)
-        expect(yield* sweep(later, 1)).toBe(1)
-        expect(yield* sweep(later, 10)).toBe(1)
+        expect(yield* prune(later - 2 * DAY, 10)).toBe(0)
+        expect(yield* prune(later, 1)).toBe(1)
+        expect(yield* prune(later, 10)).toBe(1)
         expect(yield* keys).toEqual(["a"])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
@@ -45,8 +45,8 @@ describe("an idempotency key", () => {
         yield* openOne(appId, "taken over", 1_000n)
         yield* sql`UPDATE transactions SET status = 'failed'`
         yield* sql`UPDATE idempotency_keys SET lease_until = now() - interval '3 days'`
-        const { sweep } = yield* Idempotency
-        expect(yield* sweep(Date.now() - 2 * DAY, 10)).toBe(0)
+        const { prune } = yield* Idempotency
+        expect(yield* prune(Date.now() - 2 * DAY, 10)).toBe(0)
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

@@ -5,16 +5,16 @@ import { expect } from "vitest"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { LedgerAuditPg } from "../../src/persistence/ledger/LedgerAuditPg.ts"
+import { GatewayStatusPg } from "../../src/persistence/GatewayStatusPg.ts"
+import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { PartitionsPg } from "../../src/persistence/PartitionsPg.ts"
-import { StandingPg } from "../../src/persistence/StandingPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { WebhookDeliveriesPg } from "../../src/persistence/webhooks/WebhookDeliveriesPg.ts"
-import { makeUpkeep } from "../../src/services/PartitionUpkeep.ts"
+import { makePartitionMaintenance } from "../../src/services/PartitionUpkeep.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
+import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
-import { Standing } from "../../src/services/ports/Standing.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { appId, given, openStep } from "../support/LedgerSteps.ts"
 import { auditEntry, masterKey } from "../support/TestDatabase.ts"
@@ -40,7 +40,7 @@ const tables = ["deliveries", "delivery_attempts", "events", "postings", "transa
 const stage = Effect.gen(function* () {
   const { node, url } = yield* given(1_000_000n)
   const ports = yield* Layer.build(
-    Layer.mergeAll(PartitionsPg, LedgerAuditPg, StandingPg, WebhookDeliveriesPg).pipe(
+    Layer.mergeAll(PartitionsPg, LedgerVerificationPg, GatewayStatusPg, WebhookDeliveriesPg).pipe(
       Layer.provideMerge(AuditLogPg),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Database.layer({ url }))
@@ -117,8 +117,8 @@ const stage = Effect.gen(function* () {
     whileOpen,
     ports,
     partitions: Context.get(ports, Partitions),
-    audit: Context.get(ports, LedgerAudit),
-    standing: Context.get(ports, Standing),
+    audit: Context.get(ports, LedgerVerification),
+    standing: Context.get(ports, GatewayStatus),
     deliveries: Context.get(ports, WebhookDeliveries)
   }
 })
@@ -216,7 +216,7 @@ describe("partitions", () => {
         { partition: "events_first", outcome: "dropped" }
       ])
       expect(yield* partitions.retire(Date.UTC(2091, 0, 31, 23, 59, 59, 999))).toEqual([])
-      const round = yield* Effect.provideContext(makeUpkeep, ports)
+      const round = yield* Effect.provideContext(makePartitionMaintenance, ports)
       const february = Date.UTC(2091, 1, 1)
       for (const _ of [1, 2]) yield* round(february + 31 * DAY_MS)
       expect(yield* counted).toEqual({ events: 7, deliveries: 8, attempts: 7 })

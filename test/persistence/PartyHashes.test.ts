@@ -5,15 +5,15 @@ import { describe, expect } from "vitest"
 import { effectiveLimits, velocityCounter } from "../../src/domain/VelocityLimits.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
-import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
 import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
+import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { appId, given, openStep } from "../support/LedgerSteps.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
@@ -24,7 +24,7 @@ const partyHash = new Uint8Array(Buffer.from("c0ffee".repeat(11).slice(0, 64), "
 const hex = Buffer.from(partyHash).toString("hex")
 const windows = effectiveLimits("live", "payout", []).map((limit) => velocityCounter(appId, limit, hex, NOON))
 
-const ports = Layer.fresh(Layer.mergeAll(PartyHashesPg, LimitsPg, PayerLocksPg, CodesPg, BeneficiariesPg))
+const ports = Layer.fresh(Layer.mergeAll(PartyHashesPg, VelocityLimitsPg, PayerLocksPg, CodesPg, BeneficiariesPg))
 
 /** The tables in which the hash stands, whether as bytes or as digits. */
 const standing = Effect.gen(function* () {
@@ -44,7 +44,7 @@ const standing = Effect.gen(function* () {
 /** One payout in all its windows. */
 const paid = Effect.fnUntraced(function* (key: string) {
   const claim = yield* givenClaim(appId, key)
-  yield* (yield* Limits).prepare(windows)
+  yield* (yield* VelocityLimits).prepare(windows)
   expect(yield* (yield* FloatLedger).open({ ...openStep(claim, 1_000n), counters: windows, partyHash })).toEqual({
     _tag: "Opened"
   })
@@ -71,7 +71,7 @@ describe("the hash of a number", () => {
           (app_id, id, mode, party_hash, type, country, currency, masked_destination, created_at, last_used_at)
           VALUES (${appId}, 'B1', 'live', ${partyHash}, 'momo', 'UG', 'UGX', '••••0010', now() - interval '1 year', now() - interval '1 year')`
           yield* forget(now + DAY, 10)
-          yield* (yield* Limits).sweep(NOON + DAY, 10)
+          yield* (yield* VelocityLimits).prune(NOON + DAY, 10)
           expect(yield* standing).toEqual(["beneficiaries"])
           expect(yield* forget(now + DAY, 10)).toBe(0)
           expect(yield* standing).toEqual(["beneficiaries"])

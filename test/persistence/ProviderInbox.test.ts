@@ -71,9 +71,9 @@ describe("the provider's inbox", () => {
         givenCallback({ digest: new Uint8Array(32).fill(3) })
       ])
       for (const callback of [done, later, parked]) yield* inbox.store(callback)
-      yield* inbox.done(done.id, reference)
-      yield* inbox.later(later.id, 5_000)
-      yield* inbox.later(parked.id, null)
+      yield* inbox.markProcessed(done.id, reference)
+      yield* inbox.retryAt(later.id, 5_000)
+      yield* inbox.retryAt(parked.id, null)
       expect(yield* inbox.claimDue(4_999, 9, LEASE_MS)).toEqual([])
       expect(yield* inbox.claimDue(5_000, 9, LEASE_MS)).toEqual([later])
       expect(yield* inbox.store(yield* givenCallback({ digest: done.digest }))).toBe(false)
@@ -88,9 +88,10 @@ describe("the provider's inbox", () => {
       )
       yield* Effect.forEach(callbacks, (callback) => inbox.store(callback))
       const reference = yield* newReference
-      for (const { id, receivedAt } of callbacks) if (receivedAt !== 2 && receivedAt !== 3) yield* inbox.done(id, reference)
-      yield* inbox.later(callbacks[1]?.id ?? reference, null)
-      expect([yield* inbox.sweep(5, 1), yield* inbox.sweep(5, 9), yield* inbox.sweep(5, 9)]).toEqual([1, 1, 0])
+      for (const { id, receivedAt } of callbacks)
+        if (receivedAt !== 2 && receivedAt !== 3) yield* inbox.markProcessed(id, reference)
+      yield* inbox.retryAt(callbacks[1]?.id ?? reference, null)
+      expect([yield* inbox.prune(5, 1), yield* inbox.prune(5, 9), yield* inbox.prune(5, 9)]).toEqual([1, 1, 0])
       expect((yield* inbox.list(null, 9)).map(({ receivedAt, status }) => [receivedAt, status])).toEqual([
         [5, "done"],
         [3, "due"],
@@ -107,7 +108,7 @@ describe("the provider's inbox", () => {
       const due = (now: number) => Effect.map(inbox.claimDue(now, 9, LEASE_MS), (claimed) => claimed.map(({ id }) => id))
       expect(yield* inbox.store(first)).toBe(true)
       expect(yield* again(MINUTE * 2)).toBe(false)
-      yield* inbox.done(first.id, yield* newReference)
+      yield* inbox.markProcessed(first.id, yield* newReference)
       expect(yield* again(first.receivedAt + MINUTE - 1)).toBe(false)
       expect(yield* again(first.receivedAt + MINUTE)).toBe(true)
       const reopened = {
@@ -118,7 +119,7 @@ describe("the provider's inbox", () => {
       }
       expect(yield* inbox.list(null, 9)).toEqual([{ ...first, ...reopened }])
       expect(yield* due(first.receivedAt + MINUTE)).toEqual([first.id])
-      yield* inbox.later(first.id, null)
+      yield* inbox.retryAt(first.id, null)
       expect(yield* again(first.receivedAt + MINUTE * 2 - 1)).toBe(false)
       expect(yield* again(first.receivedAt + MINUTE * 2)).toBe(true)
       expect(yield* due(first.receivedAt + MINUTE * 2)).toEqual([first.id])

@@ -7,24 +7,24 @@ import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
 import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
-import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
 import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
 import { ProviderInboxPg } from "../../src/persistence/ProviderInboxPg.ts"
 import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
 import { WebhookDeliveriesPg } from "../../src/persistence/webhooks/WebhookDeliveriesPg.ts"
 import { WebhookEndpointsPg } from "../../src/persistence/webhooks/WebhookEndpointsPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
@@ -45,7 +45,7 @@ const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
     BeneficiariesPg,
     FloatLedgerPg,
     IdempotencyPg,
-    LimitsPg,
+    VelocityLimitsPg,
     NoncesPg,
     PartyHashesPg,
     ProviderInboxPg,
@@ -77,7 +77,7 @@ const caller = { appId, keyId: "key", mode: "live", role: "tenant" } as const
 const hot = {
   claim: givenClaim(appId, "hot"),
   nonce: Effect.flatMap(Nonces, (nonces) => nonces.spend(caller, "nonce", NOON)),
-  windows: Effect.flatMap(Limits, (limits) => limits.prepare(windows)),
+  windows: Effect.flatMap(VelocityLimits, (limits) => limits.prepare(windows)),
   "open and apply": Effect.gen(function* () {
     const ledger = yield* FloatLedger
     const claim = yield* givenClaim(appId, "paid")
@@ -122,21 +122,21 @@ const hot = {
     yield* (yield* WebhookDeliveries).list(appId, "live", null, 20, null)
   }),
   "due transactions": Effect.flatMap(Transactions, ({ claimDue }) => claimDue(NOON, 100, 1_000)),
-  "due deliveries": Effect.flatMap(WebhookOutbox, ({ claimDue, settle }) =>
+  "due deliveries": Effect.flatMap(WebhookOutbox, ({ claimDue, recordAttempt }) =>
     Effect.flatMap(
       claimDue(NOON, 100, 8, 1_000),
       Effect.forEach((delivery) =>
-        settle({ delivery, at: NOON, durationMs: 1, status: 500, excerpt: "" }, { _tag: "Again", at: NOON })
+        recordAttempt({ delivery, at: NOON, durationMs: 1, status: 500, excerpt: "" }, { _tag: "Again", at: NOON })
       )
     )
   ),
   inbox: Effect.flatMap(ProviderInbox, ({ claimDue }) => claimDue(NOON, 100, 1_000)),
   sweeps: Effect.gen(function* () {
-    yield* (yield* Nonces).sweep(NOON, 1_000)
-    yield* (yield* Limits).sweep(NOON - 1e9, 1_000)
+    yield* (yield* Nonces).prune(NOON, 1_000)
+    yield* (yield* VelocityLimits).prune(NOON - 1e9, 1_000)
     yield* (yield* PartyHashes).forget(NOON - 1e10, 1_000)
     yield* (yield* WebhookDeliveries).purge(NOON - 1e10, null, 1_000)
-    yield* (yield* ProviderInbox).sweep(NOON - 1e10, 1_000)
+    yield* (yield* ProviderInbox).prune(NOON - 1e10, 1_000)
   })
 }
 

@@ -150,7 +150,7 @@ describe("a nonce", () => {
     Effect.gen(function* () {
       const nonces = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), Nonces)
       for (const at of [1_000, 2_000, 3_000, 4_000]) yield* nonces.spend(key.caller, `nonce-${at}`, at)
-      expect([yield* nonces.sweep(3_000, 2), yield* nonces.sweep(3_000, 2), yield* nonces.sweep(3_000, 2)]).toEqual([2, 1, 0])
+      expect([yield* nonces.prune(3_000, 2), yield* nonces.prune(3_000, 2), yield* nonces.prune(3_000, 2)]).toEqual([2, 1, 0])
       expect(yield* nonces.spend(key.caller, "nonce-4000", 9_000)).toBe(false)
       expect(yield* nonces.spend(key.caller, "nonce-1000", 9_000)).toBe(true)
     })

@@ -11,10 +11,10 @@ it.effect("a day's movements begin with its first millisecond and end before the
   Effect.gen(function* () {
     const { node } = yield* routedTo([fakeProvider("alpha")])
     yield* Effect.gen(function* () {
-      const { begunBetween } = yield* Transactions
+      const { createdBetween } = yield* Transactions
       const begunOn = (day: number) => {
         const span = { provider: "alpha", mode: "live", from: day * DAY_MS, to: (day + 1) * DAY_MS } as const
-        return Effect.map(begunBetween(span, null, 10), (all) => all.map(({ reference }) => reference))
+        return Effect.map(createdBetween(span, null, 10), (all) => all.map(({ reference }) => reference))
       }
       yield* TestClock.setTime(DAY_MS - 1)
       expect(yield* pay("last of a day")).toBe("pending")

@@ -11,7 +11,7 @@ import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { WebhookEndpointsPg } from "../../src/persistence/webhooks/WebhookEndpointsPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
-import { TenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
+import { EndpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { newSecret, policy, receiver } from "../support/WebhookReceiver.ts"
 
@@ -72,7 +72,7 @@ const phase = Effect.fnUntraced(function* (prefix: string) {
 
 const bench = Effect.gen(function* () {
   const dispatcher = Context.get(
-    yield* Layer.build(WebhookDispatcher.layer.pipe(Layer.provide(TenantConnection), Layer.provide(policy({})))),
+    yield* Layer.build(WebhookDispatcher.layer.pipe(Layer.provide(EndpointConnection), Layer.provide(policy({})))),
     WebhookDispatcher
   )
   yield* Effect.forkScoped(dispatcher.run)

@@ -6,7 +6,7 @@ import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { tenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
+import { endpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { auditEntry, givenDatabase, givenNode } from "../support/TestDatabase.ts"
@@ -29,7 +29,7 @@ const givenGateways = Effect.gen(function* () {
   const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
   for (const node of nodes) {
     const delivering = WebhookDispatcher.layer.pipe(
-      Layer.provide(tenantConnection(BOUNDS)),
+      Layer.provide(endpointConnection(BOUNDS)),
       Layer.provide(Layer.succeed(WebhookOutbox, Context.get(node, WebhookOutbox))),
       Layer.provide(policy({ webhookScheduleMs: SCHEDULE_MS }))
     )

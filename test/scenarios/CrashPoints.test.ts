@@ -10,7 +10,7 @@ import { Collections } from "../../src/services/collections/Collections.ts"
 import { Payouts } from "../../src/services/payouts/Payouts.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../simulator/eversend/SimulatorFixture.ts"
@@ -167,7 +167,7 @@ const recovered = Effect.fnUntraced(function* (
     const { status, kind } = stored.transaction
     const executed = (yield* Effect.promise(() => simulator.executions(reference))).length
     const [position] = yield* (yield* FloatLedger).positions(appId, "live")
-    const report = yield* (yield* LedgerAudit).verify
+    const report = yield* (yield* LedgerVerification).verify
 
     expect(report).toMatchObject({ ok: true, differences: [] })
     expect(executed).toBe(status === "successful" ? 1 : 0)

@@ -4,8 +4,8 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { minor } from "../../src/domain/Money.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
 import { differences, FLOAT, floatNow, historyOf, onlyRecord, pay, routedTo } from "../support/RoutedGateway.ts"
@@ -104,7 +104,7 @@ describe("a payout that provably never left", () => {
       const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
-        yield* (yield* Limits).setCeiling("beta", "UGX", minor(5_000_000n), auditEntry())
+        yield* (yield* VelocityLimits).setCeiling("beta", "UGX", minor(5_000_000n), auditEntry())
         expect(yield* pay("one")).toBe("provider_unavailable")
         expect([alpha.executed, beta.calls]).toStrictEqual([[], []])
       }).pipe(Effect.provideContext(node))

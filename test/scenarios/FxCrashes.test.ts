@@ -8,7 +8,7 @@ import { minor } from "../../src/domain/Money.ts"
 import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../simulator/eversend/SimulatorFixture.ts"
@@ -94,7 +94,7 @@ describe("a process killed during an exchange and started again", () => {
         expect(Option.getOrUndefined(record)?.transaction.status).toBe(status)
         expect(yield* positionsNow).toStrictEqual(float)
         expect(yield* Effect.promise(() => simulator.executions())).toHaveLength(executed)
-        expect((yield* (yield* LedgerAudit).verify).differences).toStrictEqual([])
+        expect((yield* (yield* LedgerVerification).verify).differences).toStrictEqual([])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
@@ -128,7 +128,7 @@ describe("a process killed during an exchange and started again", () => {
         yield* given
         expect(yield* act).toBe("successful")
         const sql = yield* SqlClient.SqlClient
-        const broken = Effect.flatMap(LedgerAudit, ({ verify }) =>
+        const broken = Effect.flatMap(LedgerVerification, ({ verify }) =>
           Effect.map(verify, ({ differences }) => differences.map(({ rule }) => rule))
         )
         yield* sql`UPDATE transactions SET record = (record::jsonb || '{"destinationAmount": "174325"}')::json`

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { Reference } from "../../src/domain/Ids.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
@@ -45,8 +45,8 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true
       yield* sql.unsafe(`UPDATE transactions SET created_at = created_at - ${aged}`)
       yield* sql.unsafe(`UPDATE idempotency_keys SET lease_until = 'epoch', created_at = created_at - ${aged}`)
       yield* sql.unsafe(`UPDATE counters SET starts_at = starts_at - ${aged}`)
-      expect(yield* Context.get(gateway.context, Limits).sweep(Date.now() - 8 * DAY, 1_000)).toBeGreaterThan(0)
-      expect(yield* Context.get(gateway.context, Idempotency).sweep(Date.now() - 90 * DAY, 1_000)).toBeGreaterThan(0)
+      expect(yield* Context.get(gateway.context, VelocityLimits).prune(Date.now() - 8 * DAY, 1_000)).toBeGreaterThan(0)
+      expect(yield* Context.get(gateway.context, Idempotency).prune(Date.now() - 90 * DAY, 1_000)).toBeGreaterThan(0)
       expect(yield* sql`SELECT 1 FROM idempotency_keys WHERE reference = ${reference}`).toStrictEqual([])
       // The record itself still says when it was made: what is asked here is what had its time.
       const { differences } = yield* verified(gateway)

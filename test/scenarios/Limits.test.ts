@@ -4,8 +4,8 @@ import { expect } from "vitest"
 import type { DenylistKind } from "../../src/domain/Denylist.ts"
 import { minor } from "../../src/domain/Money.ts"
 import type { VelocityLimit } from "../../src/domain/VelocityLimits.ts"
-import { Denials } from "../../src/services/ports/Denials.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
+import { Denylist } from "../../src/services/ports/Denylist.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { bankPayout, momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { callsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
@@ -14,7 +14,7 @@ import { auditEntry } from "../support/TestDatabase.ts"
 const limited = Effect.fnUntraced(function* (limit: Partial<VelocityLimit>, float = 1_000_000n) {
   const { gateway } = yield* Stack
   const tenant = yield* tenantOn(gateway, float)
-  const limits = Context.get(gateway.context, Limits)
+  const limits = Context.get(gateway.context, VelocityLimits)
   yield* limits.set(tenant.appId, { mode: "live", direction: "payout", window: "hour", count: 1, ...limit }, auditEntry())
   return tenant
 })
@@ -78,7 +78,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "5000" }), { excludeTestServices: true 
   it.effect("never pays out more than the provider account's ceiling for the day", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
-      const limits = Context.get(gateway.context, Limits)
+      const limits = Context.get(gateway.context, VelocityLimits)
       const tenant = yield* tenantOn(gateway, 1_000_000n, { currency: "KES" })
       const pay = (ending: string) => tenant.post("/v1/payouts", kenya(ending))
       yield* limits.setCeiling("eversend", "KES", minor(2n * 13_000n), auditEntry())
@@ -101,7 +101,7 @@ const kenya = (ending: string) => ({
 
 const denied = Effect.fnUntraced(function* (kind: DenylistKind, value: string) {
   const { gateway } = yield* Stack
-  yield* Context.get(gateway.context, Denials).add(kind, Redacted.make(value), "a test", auditEntry())
+  yield* Context.get(gateway.context, Denylist).add(kind, Redacted.make(value), "a test", auditEntry())
 })
 
 layer(Stack.layer(), { excludeTestServices: true })("denied destinations and names, over real HTTP", (it) => {

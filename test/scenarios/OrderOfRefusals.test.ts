@@ -3,8 +3,8 @@ import { Context, Effect, Redacted } from "effect"
 import { expect } from "vitest"
 import { minor } from "../../src/domain/Money.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
-import { Denials } from "../../src/services/ports/Denials.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
+import { Denylist } from "../../src/services/ports/Denylist.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { bankPayout, momoCharge } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { type Gateway, Stack, tenantOn } from "../support/Stack.ts"
@@ -101,7 +101,7 @@ const deny = Effect.fnUntraced(function* ({ context }: Gateway, { body, target }
   const isPayout = target === "/v1/payouts"
   const { account_number, msisdn } = Object(isPayout ? body["destination"] : body["source"])
   const [kind, value] = isPayout ? (["destination", account_number] as const) : (["screened_number", msisdn] as const)
-  yield* Context.get(context, Denials).add(kind, Redacted.make(String(value)), "a test", auditEntry())
+  yield* Context.get(context, Denylist).add(kind, Redacted.make(String(value)), "a test", auditEntry())
 })
 
 /** A collection corridor has no minimum of its own. */
@@ -120,7 +120,7 @@ const send = Effect.fnUntraced(function* (attempt: Attempt) {
   const tenant = yield* tenantOn(gateway, attempt.float, { mode: "test", ...attempt.wish })
   const direction = target === "/v1/payouts" ? "payout" : "collection"
   const limit = { mode: "test", direction, window: "hour", count: hour + (charged ? 1 : 0) } as const
-  yield* Context.get(gateway.context, Limits).set(tenant.appId, limit, auditEntry())
+  yield* Context.get(gateway.context, VelocityLimits).set(tenant.appId, limit, auditEntry())
   if (charged) yield* tenant.post(target, { ...good(target).body, source: attempt.body["source"] })
   if (reused) yield* tenant.post(target, good(target).body, "the-key")
   if (attempt.denied) yield* deny(gateway, attempt)

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import type { VelocityLimit } from "../../src/domain/VelocityLimits.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, waiting, wrapped } from "../support/OtpRequests.ts"
 import { momoCharge } from "../support/RequestBodies.ts"
 import { type Answer, eventually, referenceOf, said } from "../support/SignedClient.ts"
@@ -25,7 +25,7 @@ const given = Effect.fnUntraced(function* (...own: ReadonlyArray<Partial<Velocit
   const { gateway } = yield* Stack
   yield* demandCodes(gateway, "UG")
   const tenant = yield* tenantOn(gateway, 0n)
-  const limits = Context.get(gateway.context, Limits)
+  const limits = Context.get(gateway.context, VelocityLimits)
   for (const one of own)
     yield* limits.set(tenant.appId, { mode: "live", direction: "code", window: "hour", count: 4, ...one }, auditEntry())
   return { gateway, tenant }
@@ -102,7 +102,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "2000" }), { excludeTestServices: true 
     Effect.gen(function* () {
       const { gateway, tenant } = yield* given({ count: 0 })
       for (let time = 0; time < 4; time++) expect(said(yield* byHand(tenant, "2301"))).toStrictEqual(limited("code"))
-      const limits = Context.get(gateway.context, Limits)
+      const limits = Context.get(gateway.context, VelocityLimits)
       yield* limits.set(tenant.appId, { mode: "live", direction: "code", window: "hour", count: 9 }, auditEntry())
       yield* eventually(byHand(tenant, "2301"), ({ status }) => status === 201)
     })

@@ -2,10 +2,10 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import { auditWatching } from "../../src/services/AuditWatch.ts"
-import { AuditLog, type StandingHead } from "../../src/services/ports/AuditLog.ts"
+import { AuditLog, type CurrentAuditHead } from "../../src/services/ports/AuditLog.ts"
 
 /** What is said when the log ends so at one look after another, a minute between them. */
-const said = (...heads: ReadonlyArray<StandingHead | "broken">) =>
+const said = (...heads: ReadonlyArray<CurrentAuditHead | "broken">) =>
   Effect.gen(function* () {
     const lines: Array<readonly [level: string, message: string, head: unknown]> = []
     const logger = Logger.make(({ fiber, logLevel, message }) => {
@@ -29,7 +29,7 @@ const said = (...heads: ReadonlyArray<StandingHead | "broken">) =>
     return lines
   })
 
-const head = (sequence: bigint, hash: string, authentic = true): StandingHead => ({ sequence, hash, authentic })
+const head = (sequence: bigint, hash: string, authentic = true): CurrentAuditHead => ({ sequence, hash, authentic })
 
 describe("the end of the audit log", () => {
   it.effect("is told to the log of the process at the start and when it changed, for a copy outside the database", () =>

@@ -4,8 +4,8 @@ import { credit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { defaultCapabilities } from "../../src/domain/Tenant.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import type { Random } from "../support/Random.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
@@ -40,7 +40,7 @@ export const insertFixtures = Effect.fnUntraced(function* (ports: Ready) {
     { direction: "payout", window: "hour" },
     { direction: "collection", window: "destination" }
   ] as const)
-    yield* Context.get(ports, Limits).set(AppId.make(TENANTS[1]), { mode: "live", ...limit, count: CAP }, auditEntry())
+    yield* Context.get(ports, VelocityLimits).set(AppId.make(TENANTS[1]), { mode: "live", ...limit, count: CAP }, auditEntry())
 })
 
 /** What payers do; saying a code has the most ways to go wrong. */

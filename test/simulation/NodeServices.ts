@@ -130,11 +130,11 @@ const oneByOne = (ready: Ready, between: Between): Ready => {
       ...inbox,
       claimDue: (now, _, leaseMs) => inbox.claimDue(now, 1, leaseMs),
       store: (callback) => between("store", inbox.store(callback)),
-      done: (id, reference) => between("done", inbox.done(id, reference))
+      markProcessed: (id, reference) => between("done", inbox.markProcessed(id, reference))
     }),
     Context.add(WebhookOutbox, {
       claimDue: (now, _, perEndpoint, leaseMs) => outbox.claimDue(now, 1, perEndpoint, leaseMs),
-      settle: (attempt, verdict) => between("settle", outbox.settle(attempt, verdict))
+      recordAttempt: (attempt, verdict) => between("settle", outbox.recordAttempt(attempt, verdict))
     })
   )
 }

@@ -2,7 +2,7 @@ import { Cause, Context, Effect, Option, Random, References } from "effect"
 import { TestClock } from "effect/testing"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { seeded } from "../support/Random.ts"
 import { TENANTS } from "./Client.ts"
@@ -72,7 +72,7 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
       const { available, collected, currency, paidOut, providerFees: fees, reserved } = own
       positions.set(`${appId}/${mode}/${currency}`, { available, reserved, collected, paidOut, fees })
     }
-  const report = yield* Context.get(ports, LedgerAudit).verify
+  const report = yield* Context.get(ports, LedgerVerification).verify
   const faults = judge({
     credits: new Map(POSITIONS.map(({ name }) => [name, CREDIT])),
     caps: new Map([[`${TENANTS[1]}/live`, CAP]]),

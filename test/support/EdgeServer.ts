@@ -115,10 +115,10 @@ const services = (behind: Behind) =>
       Records,
       Records.of({
         transaction: record,
-        inspect: () => unused("inspect"),
+        readRaw: () => unused("inspect"),
         exists: (_, reference) => Effect.succeed(reference === payout().reference),
         positions: () => Effect.succeed([]),
-        again: () => Effect.succeed(payout({ status: "successful" }))
+        replay: () => Effect.succeed(payout({ status: "successful" }))
       })
     ),
     Layer.succeed(
@@ -167,7 +167,7 @@ const nonces = (spends: boolean) => {
   const spent = new Set<string>()
   return Nonces.of({
     spend: (_, nonce) => Effect.sync(() => !spends || (!spent.has(nonce) && spent.add(nonce).size > 0)),
-    sweep: () => Effect.succeed(0)
+    prune: () => Effect.succeed(0)
   })
 }
 
@@ -187,7 +187,7 @@ const policy = (options: EdgeOptions) =>
     nonceKeptSeconds: 180,
     idempotencyLeaseMs: options.leaseMs ?? 90_000,
     providerTimeoutMs: 15_000,
-    askSchedule: { open: [15_000] },
+    pollSchedule: { open: [15_000] },
     collectionExpiryMs: 900_000,
     redirectExpiryMs: 3_600_000,
     otpExpiryMs: 600_000,
@@ -230,7 +230,7 @@ const idempotency = (claims: Behind["claims"]) => {
       }),
     complete: (claim, response: StoredResponse) => set(claim, { _tag: "Replay", response }),
     release: (claim) => set(claim, null),
-    sweep: () => Effect.succeed(0)
+    prune: () => Effect.succeed(0)
   })
 }
 

@@ -28,11 +28,11 @@ export const imports: ReadonlyArray<{
   { from: /^services\/webhooks\/WebhookDispatcher\.ts$/, files: inServices("webhooks"), packages: [core, crypto, http] },
   // The tenant's address is checked where it is dialled, which is below what Effect's HTTP client shows.
   {
-    from: /^services\/webhooks\/(TenantConnection|EndpointAddress)\.ts$/,
+    from: /^services\/webhooks\/(EndpointConnection|EndpointAddress)\.ts$/,
     files: inServices("webhooks"),
     packages: [core, crypto, /^node:net$/, /^@effect\/platform-node\/Undici$/]
   },
-  { from: /^services\/webhooks\/TenantNames\.ts$/, files: ["runtime/"], packages: [core, /^node:(dns|fs\/promises)$/] },
+  { from: /^services\/webhooks\/EndpointNames\.ts$/, files: ["runtime/"], packages: [core, /^node:(dns|fs\/promises)$/] },
   // Whoever takes over has to be written down before it is sent there.
   { from: /^services\/routing\/Failover\.ts$/, files: inServices("settlement"), packages: [core] },
   { from: /^services\/(webhooks|admission|routing)\//, files: inServices("$1"), packages: [core, crypto] },

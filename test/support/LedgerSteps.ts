@@ -58,8 +58,8 @@ export const applyStep = Effect.fnUntraced(function* (claim: Claim, fact: Fact) 
     nextAskAt: null,
     response: { claim, response: { status: 201, body: '{"kept":true}' } },
     accepted: false,
-    giveBack: next.status === "failed",
-    wipe: true,
+    restoreLimits: next.status === "failed",
+    wipeDestination: true,
     raw: null
   }
 })

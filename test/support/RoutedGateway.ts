@@ -7,7 +7,7 @@ import { Collections } from "../../src/services/collections/Collections.ts"
 import { Payouts } from "../../src/services/payouts/Payouts.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import type { Otp } from "../../src/services/ports/Provider.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { type FakeProvider, registryOf } from "../fakes/FakeProvider.ts"
@@ -139,4 +139,6 @@ export const floatNow = Effect.all([FloatLedger, Holder]).pipe(
   Effect.map(([position]) => [position?.available, position?.reserved] as const)
 )
 
-export const differences = Effect.flatMap(LedgerAudit, ({ verify }) => verify).pipe(Effect.map((report) => report.differences))
+export const differences = Effect.flatMap(LedgerVerification, ({ verify }) => verify).pipe(
+  Effect.map((report) => report.differences)
+)

@@ -3,22 +3,22 @@ import { Envelope } from "../../src/http/Envelope.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { DenialsPg, ScreeningByRows } from "../../src/persistence/DenialsPg.ts"
+import { DenylistPg, ScreeningByRows } from "../../src/persistence/DenylistPg.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
 import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
-import { LimitsPg } from "../../src/persistence/LimitsPg.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
-import { LedgerAuditPg } from "../../src/persistence/ledger/LedgerAuditPg.ts"
+import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
 import { QuotesPg } from "../../src/persistence/QuotesPg.ts"
 import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
 import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.ts"
 import { eversend } from "../../src/providers/eversend/Adapter.ts"
 import { providerRegistry } from "../../src/providers/Registry.ts"
 import { Admission } from "../../src/services/admission/Admission.ts"
-import { PartyChecks } from "../../src/services/admission/PartyChecks.ts"
+import { PartyScreening } from "../../src/services/admission/PartyScreening.ts"
 import { Velocity } from "../../src/services/admission/Velocity.ts"
 import { ChargeDispatch } from "../../src/services/collections/ChargeDispatch.ts"
 import { ChargeGuard } from "../../src/services/collections/ChargeGuard.ts"
@@ -44,7 +44,7 @@ import { guardedProviders } from "../../src/services/routing/GuardedProviders.ts
 import { Routes } from "../../src/services/routing/Routes.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
-import { TenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
+import { EndpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { masterKey } from "./TestDatabase.ts"
 import { policy } from "./TestLedger.ts"
@@ -137,20 +137,20 @@ export const servicesOn = (
       Layer.provideMerge(Layer.mergeAll(Records.layer, PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer)),
       Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer, Failover.layer)),
       Layer.provideMerge(
-        Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyChecks.layer, Routes.layer, Velocity.layer, Settlement.layer)
+        Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyScreening.layer, Routes.layer, Velocity.layer, Settlement.layer)
       ),
       Layer.provideMerge(WebhookDispatcher.layer),
-      Layer.provideMerge(Layer.mergeAll(TenantConnection, Envelope.layer, registry)),
+      Layer.provideMerge(Layer.mergeAll(EndpointConnection, Envelope.layer, registry)),
       Layer.provideMerge(
         Layer.mergeAll(
           interferedPorts(interfere),
           CodesPg,
           PayerLocksPg,
           TransactionsPg,
-          LedgerAuditPg,
+          LedgerVerificationPg,
           QuotesPg,
-          LimitsPg,
-          Layer.provideMerge(ScreeningByRows, DenialsPg),
+          VelocityLimitsPg,
+          Layer.provideMerge(ScreeningByRows, DenylistPg),
           TenantsPg,
           CorridorsPg,
           WebhookOutboxPg

@@ -14,7 +14,7 @@ import { minor } from "../../src/domain/Money.ts"
 import { defaultCapabilities, type Role, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { LedgerAudit } from "../../src/services/ports/LedgerAudit.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
@@ -185,7 +185,7 @@ export const webhooksOf = Effect.fnUntraced(function* (
 })
 
 /** Recomputes the whole ledger: no test may leave a difference behind. */
-export const verified = ({ context }: Gateway) => Context.get(context, LedgerAudit).verify
+export const verified = ({ context }: Gateway) => Context.get(context, LedgerVerification).verify
 
 /** A connection of somebody who owns the database, and so can do what no gateway can. */
 export const asOwner = (database: Redacted.Redacted) =>

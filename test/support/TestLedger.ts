@@ -26,7 +26,7 @@ export const policy: Policy["Service"] = {
   nonceKeptSeconds: 180,
   idempotencyLeaseMs: 90_000,
   providerTimeoutMs: 15_000,
-  askSchedule: { open: [15_000, 30_000, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE] },
+  pollSchedule: { open: [15_000, 30_000, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE] },
   collectionExpiryMs: 15 * MINUTE,
   redirectExpiryMs: 60 * MINUTE,
   otpExpiryMs: 10 * MINUTE,

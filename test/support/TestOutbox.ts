@@ -2,13 +2,13 @@ import { Context, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId } from "../../src/domain/Ids.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
-import { type DueDelivery, type Endpoint, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
+import { type DueDelivery, type SigningEndpoint, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { auditEntry, givenDatabase, givenNode } from "./TestDatabase.ts"
 
 export const LEASE_MS = 30_000
 export const NOW = 1_000_000
 
-export const endpoint = (name: string): Endpoint => ({
+export const endpoint = (name: string): SigningEndpoint => ({
   appId: AppId.make(name),
   mode: "test",
   url: `https://${name}.example/hook`,
@@ -40,5 +40,5 @@ export const tenantsOf = (deliveries: ReadonlyArray<DueDelivery>) => deliveries.
 export const attempt = (delivery: DueDelivery) => ({ delivery, at: NOW + 5, durationMs: 12.4, status: 500, excerpt: "oh\0no" })
 
 /** Set as its owner would, with the secret that the tests know. */
-export const put = (endpoints: WebhookEndpoints["Service"], { secret, ...place }: Endpoint, enabled = true) =>
+export const put = (endpoints: WebhookEndpoints["Service"], { secret, ...place }: SigningEndpoint, enabled = true) =>
   endpoints.put({ ...place, events: ["payout.successful"], enabled }, secret, null, 5, auditEntry())

@@ -3,8 +3,13 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import { Effect, Layer, Redacted, type Scope } from "effect"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
-import { type Attempt, type DueDelivery, type Verdict, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
-import { tenantConnection } from "../../src/services/webhooks/TenantConnection.ts"
+import {
+  type AttemptOutcome,
+  type DueDelivery,
+  type FinishedAttempt,
+  WebhookOutbox
+} from "../../src/services/ports/WebhookOutbox.ts"
+import { endpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 
 export interface Received {
@@ -69,15 +74,15 @@ export const delivery = (
 }
 
 export interface Settled {
-  readonly attempt: Attempt
-  readonly verdict: Verdict
+  readonly attempt: FinishedAttempt
+  readonly verdict: AttemptOutcome
 }
 
 /** An outbox that hands out each due delivery once, and remembers what was settled. */
 const outbox = (due: Array<DueDelivery>, settled: Array<Settled>) =>
   Layer.succeed(WebhookOutbox, {
     claimDue: (_now, limit) => Effect.sync(() => due.splice(0, limit)),
-    settle: (attempt, verdict) => Effect.sync(() => void settled.push({ attempt, verdict }))
+    recordAttempt: (attempt, verdict) => Effect.sync(() => void settled.push({ attempt, verdict }))
   })
 
 export const policy = (given: Partial<Policy["Service"]>) =>
@@ -88,7 +93,7 @@ export const policy = (given: Partial<Policy["Service"]>) =>
     nonceKeptSeconds: 180,
     idempotencyLeaseMs: 90_000,
     providerTimeoutMs: 15_000,
-    askSchedule: { open: [15_000] },
+    pollSchedule: { open: [15_000] },
     collectionExpiryMs: 900_000,
     redirectExpiryMs: 3_600_000,
     otpExpiryMs: 600_000,
@@ -123,7 +128,7 @@ export const dispatched = (
 ): Effect.Effect<ReadonlyArray<Settled>> => {
   const settled: Array<Settled> = []
   const layer = WebhookDispatcher.layer.pipe(
-    Layer.provide(tenantConnection(undefined, nameServers)),
+    Layer.provide(endpointConnection(undefined, nameServers)),
     Layer.provide(outbox([...due], settled)),
     Layer.provide(policy(given))
   )

@@ -25,7 +25,7 @@ export const TransactionsHandlers = HttpApiBuilder.group(
       Effect.flatMap(Signed, ({ caller, rawHeaders }) =>
         query.view === undefined
           ? Effect.map(records.transaction(caller, params.id, null), transactionView)
-          : Effect.map(records.inspect(caller, params.id, auditReason(rawHeaders)), rawView)
+          : Effect.map(records.readRaw(caller, params.id, auditReason(rawHeaders)), rawView)
       ).pipe(respond(200))
     )
   })

@@ -1,11 +1,11 @@
 import { FAILING_MS } from "../../domain/WebhookEndpoint.ts"
-import type { Attempt, Verdict } from "../../services/ports/WebhookOutbox.ts"
+import type { AttemptOutcome, FinishedAttempt } from "../../services/ports/WebhookOutbox.ts"
 import { columnsOf } from "../ledger/StepColumns.ts"
 
 /** An attempt and what follows from it for its delivery. */
 export interface AttemptStep {
-  readonly attempt: Attempt
-  readonly verdict: Verdict
+  readonly attempt: FinishedAttempt
+  readonly verdict: AttemptOutcome
 }
 
 /** Of a tenant's answer this much is kept; the dispatcher reads no more than that. */

@@ -4,9 +4,9 @@ import { type Delivery, type DeliveryAttempt, DeliveryStatus } from "../../domai
 import { EventType, type OutboxEvent } from "../../domain/Event.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import type { Change } from "../../services/ports/AuditLog.ts"
+import type { AuditedChange } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import { type Place, type RecoveryStep, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, type RecoveryStep, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 
@@ -94,7 +94,7 @@ export const WebhookDeliveriesPg = Layer.effect(
       mode: Mode,
       status: DeliveryStatus | null,
       limit: number,
-      after: Place | null
+      after: DeliveryCursor | null
     ) {
       // A status in a parameter would hide the index of the parked ones.
       const only = status === null ? sql.literal("true") : sql.literal(`d.status = '${status}'`)
@@ -126,7 +126,7 @@ export const WebhookDeliveriesPg = Layer.effect(
       mode: Mode,
       id: Reference,
       at: Instant,
-      change: Change
+      change: AuditedChange
     ) {
       const rows = yield* trail.with(
         sql`
@@ -186,7 +186,7 @@ export const WebhookDeliveriesPg = Layer.effect(
       Effect.orDie
     )
 
-    const purge = Effect.fn("WebhookDeliveries.purge")(function* (before: Instant, after: Place | null, limit: number) {
+    const purge = Effect.fn("WebhookDeliveries.purge")(function* (before: Instant, after: DeliveryCursor | null, limit: number) {
       const later = after === null ? sql.literal("true") : sql`(created_at, id) > (${iso(after.at)}::timestamptz, ${after.id})`
       const [row] = yield* steps(sql`
         WITH old AS MATERIALIZED (
@@ -239,5 +239,5 @@ interface Step {
 }
 
 /** A step that did not fill its limit was the last one. */
-const nextOf = (step: Step | undefined, limit: number): Place | null =>
+const nextOf = (step: Step | undefined, limit: number): DeliveryCursor | null =>
   step === undefined || step.seen < limit || step.at === null || step.id === null ? null : { at: step.at, id: step.id }

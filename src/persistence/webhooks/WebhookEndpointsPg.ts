@@ -4,7 +4,7 @@ import { EventType } from "../../domain/Event.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { DisabledReason, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
-import type { Change } from "../../services/ports/AuditLog.ts"
+import type { AuditedChange } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { type EndpointWish, WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
 import { auditTrail } from "../AuditTrail.ts"
@@ -41,7 +41,13 @@ export const WebhookEndpointsPg = Layer.effect(
     })
 
     const put = Effect.fn("WebhookEndpoints.put")(
-      function* (wish: EndpointWish, secret: Redacted.Redacted, rotatesUntil: Instant | null, at: Instant, change: Change) {
+      function* (
+        wish: EndpointWish,
+        secret: Redacted.Redacted,
+        rotatesUntil: Instant | null,
+        at: Instant,
+        change: AuditedChange
+      ) {
         const { appId, enabled, events, mode, url } = wish
         const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
         // One that stands is locked, and answered as it is.
@@ -78,7 +84,7 @@ export const WebhookEndpointsPg = Layer.effect(
       secret: Redacted.Redacted,
       until: Instant,
       at: Instant,
-      change: Change
+      change: AuditedChange
     ) {
       const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
       const rows = yield* trail.with(
@@ -92,7 +98,7 @@ export const WebhookEndpointsPg = Layer.effect(
       return rows.length === 1
     })
 
-    const remove = Effect.fn("WebhookEndpoints.remove")(function* (appId: AppId, mode: Mode, change: Change) {
+    const remove = Effect.fn("WebhookEndpoints.remove")(function* (appId: AppId, mode: Mode, change: AuditedChange) {
       const [row] = yield* trail.with(
         standing(sql`DELETE FROM webhook_endpoints WHERE app_id = ${appId} AND mode = ${mode} RETURNING ${shown}`),
         change

@@ -4,7 +4,13 @@ import { EventType } from "../../domain/Event.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import { type Attempt, type DueDelivery, type Endpoint, type Verdict, WebhookOutbox } from "../../services/ports/WebhookOutbox.ts"
+import {
+  type AttemptOutcome,
+  type DueDelivery,
+  type FinishedAttempt,
+  type SigningEndpoint,
+  WebhookOutbox
+} from "../../services/ports/WebhookOutbox.ts"
 import { advisoryLocks } from "../AdvisoryLocks.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 import { batched } from "../StepBatch.ts"
@@ -28,7 +34,7 @@ const claimed = rowsOf(
   })
 )
 
-type SealedEndpoint = Omit<Endpoint, "secret" | "previousSecret"> & {
+type SealedEndpoint = Omit<SigningEndpoint, "secret" | "previousSecret"> & {
   readonly secretSealed: Uint8Array
   readonly previousSealed: Uint8Array | null
 }
@@ -78,15 +84,15 @@ export const WebhookOutboxPg = Layer.effect(
       // A held delivery is one of many of its endpoint: the others' attempts are written without it.
       wasHeld: () => false
     })
-    const settle = (attempt: Attempt, verdict: Verdict) => Effect.asVoid(settleStep({ attempt, verdict }))
+    const recordAttempt = (attempt: FinishedAttempt, verdict: AttemptOutcome) => Effect.asVoid(settleStep({ attempt, verdict }))
 
-    return WebhookOutbox.of({ claimDue, settle })
+    return WebhookOutbox.of({ claimDue, recordAttempt })
   })
 )
 
 /** Opens what an endpoint's row seals, and not again until it is another row. */
 const openingOnce = (vault: Vault["Service"]) => {
-  const known = new Map<string, { readonly row: SealedEndpoint; readonly endpoint: Endpoint }>()
+  const known = new Map<string, { readonly row: SealedEndpoint; readonly endpoint: SigningEndpoint }>()
   return Effect.fnUntraced(function* (row: SealedEndpoint) {
     const { appId, mode, previousSealed, secretSealed, url } = row
     const purpose = webhookSecret(appId, mode)
@@ -94,7 +100,7 @@ const openingOnce = (vault: Vault["Service"]) => {
     if (last !== undefined && isSame(last.row, row)) return last.endpoint
     const secret = yield* vault.open(purpose, secretSealed)
     const previous = previousSealed === null ? {} : { previousSecret: yield* vault.open(purpose, previousSealed) }
-    const endpoint: Endpoint = { appId, mode, url, secret, ...previous }
+    const endpoint: SigningEndpoint = { appId, mode, url, secret, ...previous }
     for (const oldest of known.size < ENDPOINTS_OPEN ? [] : known.keys().take(1)) known.delete(oldest)
     known.set(purpose, { row: { appId, mode, url, secretSealed, previousSealed }, endpoint })
     return endpoint

@@ -21,13 +21,20 @@ export class Admission extends Context.Service<
   Admission,
   {
     /** 403: the tenant has the grant. An admin key never moves money. */
-    readonly granted: (caller: Caller, capability: Capability) => Effect.Effect<void, CapabilityNotAllowed>
+    readonly requireCapability: (caller: Caller, capability: Capability) => Effect.Effect<void, CapabilityNotAllowed>
     /** 403: the grant, and the tenant is not frozen. */
-    readonly mayMove: (caller: Caller, capability: Capability) => Effect.Effect<void, CapabilityNotAllowed | TenantFrozen>
+    readonly requireMoneyCapability: (
+      caller: Caller,
+      capability: Capability
+    ) => Effect.Effect<void, CapabilityNotAllowed | TenantFrozen>
     /** 422: the row is there and active. */
     readonly corridor: (key: CorridorKey) => Effect.Effect<Corridor, CorridorUnsupported>
     /** 422: test mode's hard ceiling, which judges what is sent without its fee; live mode has none. */
-    readonly underCeiling: (caller: Caller, amount: MinorUnits, currency: Currency) => Effect.Effect<void, AmountAboveMaximum>
+    readonly requireUnderTestCeiling: (
+      caller: Caller,
+      amount: MinorUnits,
+      currency: Currency
+    ) => Effect.Effect<void, AmountAboveMaximum>
   }
 >()("gateway/services/Admission") {
   static readonly layer = Layer.effect(
@@ -45,7 +52,7 @@ export class Admission extends Context.Service<
         return tenant.value
       })
 
-      const mayMove = Effect.fnUntraced(function* (caller: Caller, capability: Capability) {
+      const requireMoneyCapability = Effect.fnUntraced(function* (caller: Caller, capability: Capability) {
         const tenant = yield* tenantWith(caller, capability)
         if (tenant.status === "frozen") return yield* new TenantFrozen({})
       }, inSpan("Admission.mayMove"))
@@ -56,24 +63,24 @@ export class Admission extends Context.Service<
         return row.value
       })
 
-      const underCeiling = Effect.fnUntraced(function* (caller: Caller, amount: MinorUnits, currency: Currency) {
+      const requireUnderTestCeiling = Effect.fnUntraced(function* (caller: Caller, amount: MinorUnits, currency: Currency) {
         const ceiling = policy.testCeilings[currency]
         if (caller.mode === "test" && amount > ceiling)
           return yield* new AmountAboveMaximum({ maximum_minor: ceiling, scope: "test_mode" })
       })
 
       return Admission.of({
-        granted: (caller, capability) => Effect.asVoid(tenantWith(caller, capability)),
-        mayMove,
+        requireCapability: (caller, capability) => Effect.asVoid(tenantWith(caller, capability)),
+        requireMoneyCapability,
         corridor,
-        underCeiling
+        requireUnderTestCeiling
       })
     })
   )
 }
 
 /** 422: the corridor's own window, on the amount that is sent. */
-export const withinWindow = Effect.fnUntraced(function* (corridor: Corridor, amount: MinorUnits) {
+export const requireWithinCorridorBounds = Effect.fnUntraced(function* (corridor: Corridor, amount: MinorUnits) {
   if (corridor.minimum !== null && amount < corridor.minimum) {
     return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum, method: corridor.method })
   }
@@ -83,7 +90,7 @@ export const withinWindow = Effect.fnUntraced(function* (corridor: Corridor, amo
 })
 
 /** 422: the network's own code; the corridor lists the networks that it reaches. */
-export const knownNetwork = Effect.fnUntraced(function* (corridor: Corridor, country: string, network: string, path: string) {
+export const requireNetwork = Effect.fnUntraced(function* (corridor: Corridor, country: string, network: string, path: string) {
   const code = networkOf(corridor, country, network)
   if (code === undefined)
     return yield* new ValidationFailed({ issues: [{ path, message: `must be one of ${corridor.networks.join(", ")}` }] })
@@ -91,7 +98,7 @@ export const knownNetwork = Effect.fnUntraced(function* (corridor: Corridor, cou
 })
 
 /** 422: a payer who finishes on a page of the provider has to be sent somewhere afterwards, where the row says so. */
-export const returnAddress = Effect.fnUntraced(function* (corridor: Corridor, redirectUrl: string | null) {
+export const requireRedirectUrl = Effect.fnUntraced(function* (corridor: Corridor, redirectUrl: string | null) {
   if (corridor.requiresRedirectUrl && redirectUrl === null)
     return yield* new ValidationFailed({
       issues: [{ path: "redirect_url", message: "is required here: where the payer goes on afterwards" }]

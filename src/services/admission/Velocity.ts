@@ -13,20 +13,20 @@ import {
   velocityCounter
 } from "../../domain/VelocityLimits.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
-import { Limits } from "../ports/Limits.ts"
+import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
 /** How much a tenant, a number and a provider's account may move in a window. FloatLedger.open decides; this prepares and refuses early. */
 export class Velocity extends Context.Service<
   Velocity,
   {
     /** The windows that this transaction will be counted in; refused at once when one of them is full already. */
-    readonly lookAhead: (
+    readonly check: (
       caller: Caller,
       direction: Direction,
       partyHash: Uint8Array
     ) => Effect.Effect<ReadonlyArray<VelocityCounter>, VelocityLimitExceeded>
     /** The same windows and, where the provider's account has a ceiling, that of today. */
-    readonly withCeiling: (
+    readonly addCeiling: (
       counters: ReadonlyArray<VelocityCounter>,
       caller: Caller,
       provider: string,
@@ -40,9 +40,9 @@ export class Velocity extends Context.Service<
   static readonly layer = Layer.effect(
     Velocity,
     Effect.gen(function* () {
-      const limits = yield* Limits
+      const limits = yield* VelocityLimits
 
-      const lookAhead = Effect.fnUntraced(function* (caller: Caller, direction: Direction, partyHash: Uint8Array) {
+      const check = Effect.fnUntraced(function* (caller: Caller, direction: Direction, partyHash: Uint8Array) {
         const now = yield* Clock.currentTimeMillis
         const own = yield* limits.own(caller.appId)
         const subject = Buffer.from(partyHash).toString("hex")
@@ -55,7 +55,7 @@ export class Velocity extends Context.Service<
         return counters
       }, inSpan("Velocity.lookAhead"))
 
-      const withCeiling = Effect.fnUntraced(function* (
+      const addCeiling = Effect.fnUntraced(function* (
         counters: ReadonlyArray<VelocityCounter>,
         caller: Caller,
         provider: string,
@@ -75,7 +75,7 @@ export class Velocity extends Context.Service<
         return yield* exceeded(counter, yield* Clock.currentTimeMillis)
       })
 
-      return Velocity.of({ lookAhead, withCeiling, refusal })
+      return Velocity.of({ check, addCeiling, refusal })
     })
   )
 }

@@ -15,8 +15,8 @@ import { msisdnOf } from "../../domain/Msisdn.ts"
 import { type MomoParty, masked } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
-import { Admission, knownNetwork } from "../admission/Admission.ts"
-import { PartyChecks } from "../admission/PartyChecks.ts"
+import { Admission, requireNetwork } from "../admission/Admission.ts"
+import { PartyScreening } from "../admission/PartyScreening.ts"
 import { type Attempted, Codes } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -80,7 +80,7 @@ export class CodeFlow extends Context.Service<
     CodeFlow,
     Effect.gen(function* () {
       const admission = yield* Admission
-      const checks = yield* PartyChecks
+      const checks = yield* PartyScreening
       const records = yield* Records
       const transactions = yield* Transactions
       const registry = yield* ProviderRegistry
@@ -128,12 +128,12 @@ export class CodeFlow extends Context.Service<
         command: AuthorizeCommand,
         claim: Claim | null
       ) {
-        yield* admission.mayMove(caller, "collections")
+        yield* admission.requireMoneyCapability(caller, "collections")
         const collection = yield* records.transaction(caller, command.reference, "collection")
         if (collection.kind !== "collection") return collection
         const corridor = yield* admission.corridor(collection.corridor)
         const given = yield* sourceOf(collection, command)
-        const network = yield* knownNetwork(corridor, given.country, given.network, "source.network")
+        const network = yield* requireNetwork(corridor, given.country, given.network, "source.network")
         yield* checks.payer(given, null)
         const source = { ...given, network }
         const { partyHash } = yield* payerOf(collection, source)

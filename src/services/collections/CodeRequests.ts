@@ -12,8 +12,8 @@ import {
 import { iso } from "../../domain/Instant.ts"
 import { type MomoParty, masked } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { Admission, knownNetwork } from "../admission/Admission.ts"
-import { PartyChecks } from "../admission/PartyChecks.ts"
+import { Admission, requireNetwork } from "../admission/Admission.ts"
+import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Routes } from "../routing/Routes.ts"
@@ -55,7 +55,7 @@ export class CodeRequests extends Context.Service<
     CodeRequests,
     Effect.gen(function* () {
       const admission = yield* Admission
-      const checks = yield* PartyChecks
+      const checks = yield* PartyScreening
       const corridors = yield* Corridors
       const routes = yield* Routes
       const sendCode = yield* codeSender
@@ -74,13 +74,13 @@ export class CodeRequests extends Context.Service<
       })
 
       const send = Effect.fn("CodeRequests.send")(function* (caller: Caller, { country, source }: CodeCommand) {
-        yield* admission.mayMove(caller, "collections")
+        yield* admission.requireMoneyCapability(caller, "collections")
         const corridor = yield* corridorIn(country)
         if (source.country !== country)
           return yield* new ValidationFailed({
             issues: [{ path: "source.country", message: "must be the request's own country" }]
           })
-        const network = yield* knownNetwork(corridor, country, source.network, "source.network")
+        const network = yield* requireNetwork(corridor, country, source.network, "source.network")
         yield* checks.payer(source, null)
         const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
         const [first] = chargersFor(able, { ...source, network }, corridor.currency)

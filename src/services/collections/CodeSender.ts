@@ -3,9 +3,9 @@ import { ProviderError, RateLimited } from "../../domain/errors/Retriable.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import { effectiveLimits, retryAfterSeconds, velocityCounter } from "../../domain/VelocityLimits.ts"
 import { Codes, type TextedNumber } from "../ports/Codes.ts"
-import { Limits } from "../ports/Limits.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { CollectionOperations } from "../ports/Provider.ts"
+import { VelocityLimits } from "../ports/VelocityLimits.ts"
 import { codeAction } from "./ChargeDispatch.ts"
 
 /** Codes that one number of a tenant may be sent within the window, whatever they are for (contract LIM-8). */
@@ -17,7 +17,7 @@ const BOUNDS = { perNumber: 3, windowMs: 10 * 60_000 } as const
  */
 export const codeSender = Effect.gen(function* () {
   const codes = yield* Codes
-  const limits = yield* Limits
+  const limits = yield* VelocityLimits
   const policy = yield* Policy
 
   const countFirst = Effect.fnUntraced(function* (number: TextedNumber) {

@@ -26,8 +26,8 @@ import { type MomoParty, masked, type PayerDetails } from "../../domain/Party.ts
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import { transactionView } from "../../domain/View.ts"
-import { Admission, knownNetwork, returnAddress, withinWindow } from "../admission/Admission.ts"
-import { PartyChecks } from "../admission/PartyChecks.ts"
+import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
+import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { FloatLedger, type OpenStep } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -95,13 +95,13 @@ export class Collections extends Context.Service<
       const guard = yield* ChargeGuard
       const charging = yield* ChargeDispatch
       const velocity = yield* Velocity
-      const checks = yield* PartyChecks
+      const checks = yield* PartyScreening
       const sendCode = yield* codeSender
 
       const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
         const { country, currency, method, source } = command
         const key: CorridorKey = { country, currency, direction: "collection", method }
-        yield* admission.mayMove(caller, "collections")
+        yield* admission.requireMoneyCapability(caller, "collections")
         const corridor = yield* admission.corridor(key)
         const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
         if (source === null || able.length === 0) return yield* new CorridorUnsupported(key)
@@ -109,21 +109,21 @@ export class Collections extends Context.Service<
           return yield* new ValidationFailed({
             issues: [{ path: "source.country", message: "must be the charge's own country" }]
           })
-        const network = yield* knownNetwork(corridor, source.country, source.network, "source.network")
+        const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
         const chargers = chargersFor(able, { ...source, network }, command.currency)
         // A code that the payer has belongs to the provider that is asked for codes: the first.
         const [first, ...others] = command.otp === null ? yield* byReadiness(chargers) : chargers
         if (first === undefined) return yield* new CorridorUnsupported(key)
-        yield* returnAddress(corridor, command.redirectUrl)
-        yield* admission.underCeiling(caller, command.amount, command.currency)
+        yield* requireRedirectUrl(corridor, command.redirectUrl)
+        yield* admission.requireUnderTestCeiling(caller, command.amount, command.currency)
         const partyHash = vault.hash("party", source.msisdn)
         // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
         const [allowed, counted] = yield* Effect.all(
-          [Effect.exit(checks.payer(source, command.payer)), Effect.exit(velocity.lookAhead(caller, "collection", partyHash))],
+          [Effect.exit(checks.payer(source, command.payer)), Effect.exit(velocity.check(caller, "collection", partyHash))],
           { concurrency: "unbounded" }
         )
         yield* allowed
-        yield* withinWindow(corridor, command.amount)
+        yield* requireWithinCorridorBounds(corridor, command.amount)
         const counters = yield* counted
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
@@ -165,7 +165,7 @@ export class Collections extends Context.Service<
           partyHash,
           counters,
           beneficiary: null,
-          nextAskAt: code?.expiresAt ?? now + (policy.askSchedule.open[0] ?? window),
+          nextAskAt: code?.expiresAt ?? now + (policy.pollSchedule.open[0] ?? window),
           ...(payer === null ? {} : { payer })
         })
         return { collection, opened }

@@ -89,7 +89,7 @@ export class Exchanges extends Context.Service<
       const policy = yield* Policy
 
       const quote = Effect.fn("Exchanges.quote")(function* (caller: Caller, query: FxQuery) {
-        yield* admission.granted(caller, "fx")
+        yield* admission.requireCapability(caller, "fx")
         const traders = yield* routes.anywhere(caller, ({ exchange }) => exchange)
         if (traders.length === 0) return yield* unsupported
         const { priced, provider } = yield* firstToSucceed(traders, ({ part, provider: { name } }) =>
@@ -108,13 +108,13 @@ export class Exchanges extends Context.Service<
       })
 
       const create = Effect.fn("Exchanges.create")(function* (caller: Caller, command: FxCommand, claim: Claim) {
-        yield* admission.mayMove(caller, "fx")
+        yield* admission.requireMoneyCapability(caller, "fx")
         const quoted = yield* ownQuote(caller, command.quoteId)
         const now = yield* Clock.currentTimeMillis
         if (now >= quoted.expiresAt) return yield* new QuoteExpired({ quote_id: quoted.id })
         const port = Option.getOrUndefined(registry.find(quoted.provider, caller.mode))?.exchange
         if (port === undefined) return yield* unsupported
-        yield* admission.underCeiling(caller, quoted.amount, quoted.currency)
+        yield* admission.requireUnderTestCeiling(caller, quoted.amount, quoted.currency)
         // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
         if (!(yield* quotes.take(quoted, claim))) return yield* new QuoteExpired({ quote_id: quoted.id })
         yield* open(opening(caller, command, claim, quoted, now), claim).pipe(
@@ -143,7 +143,7 @@ export class Exchanges extends Context.Service<
           line: { at, actor: "request", fact: "Opened", note: "", status },
           // The contract names no event for a pending exchange: its answer tells.
           event: null,
-          nextAskAt: at + (policy.askSchedule.open[0] ?? policy.providerTimeoutMs),
+          nextAskAt: at + (policy.pollSchedule.open[0] ?? policy.providerTimeoutMs),
           counters: [],
           sealedDestination: null,
           beneficiary: null,

@@ -5,9 +5,9 @@ import type { Destination } from "../../domain/Party.ts"
 import type { Payout } from "../../domain/Transaction.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import type { Claim } from "../ports/Idempotency.ts"
-import { Limits } from "../ports/Limits.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
 import { FIRST_REVISION } from "../ports/Transactions.ts"
+import { VelocityLimits } from "../ports/VelocityLimits.ts"
 import { Failover } from "../routing/Failover.ts"
 import { firstToSucceed } from "../routing/Routes.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
@@ -40,7 +40,7 @@ export class PayoutDispatch extends Context.Service<
     Effect.gen(function* () {
       const pricing = yield* PayoutPricing
       const settlement = yield* Settlement
-      const limits = yield* Limits
+      const limits = yield* VelocityLimits
       const failover = yield* Failover
 
       const send = Effect.fnUntraced(function* (dispatch: Dispatch) {

@@ -6,7 +6,7 @@ import { add, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
-import { Admission, knownNetwork } from "../admission/Admission.ts"
+import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../ports/Provider.ts"
 import { BankAccounts, bankCodesOf } from "../reference/BankAccounts.ts"
@@ -71,7 +71,7 @@ export class PayoutPricing extends Context.Service<
             : yield* reach(terms, destination)
         const network =
           destination?._tag === "momo"
-            ? yield* knownNetwork(reached, destination.country, destination.network, "destination.network")
+            ? yield* requireNetwork(reached, destination.country, destination.network, "destination.network")
             : null
         if (corridor.requiresMsisdn && destination?._tag === "bank" && destination.msisdn === null) {
           return yield* new ValidationFailed({
@@ -102,8 +102,8 @@ export class PayoutPricing extends Context.Service<
           const { provider } = payoutProvider
           yield* routes.ready(provider, "send")
           const isOwn = provider === bankCodesOf(where.providers.map((one) => one.provider))
-          const note = isOwn ? yield* accounts.confirm(provider, terms.destination) : ""
-          if (!isOwn) yield* accounts.vouch(provider, terms.destination)
+          const note = isOwn ? yield* accounts.confirmHolder(provider, terms.destination) : ""
+          if (!isOwn) yield* accounts.requireSameHolder(provider, terms.destination)
           const priced = yield* priceOf(where, payoutProvider, terms)
           return { ...priced, payoutProvider, others: where.providers.slice(index + 1), note } satisfies Offer
         })
@@ -130,7 +130,7 @@ export class PayoutPricing extends Context.Service<
         principal: MinorUnits
       ) {
         yield* routes.ready(payoutProvider.provider, "send")
-        yield* accounts.vouch(payoutProvider.provider, terms.destination)
+        yield* accounts.requireSameHolder(payoutProvider.provider, terms.destination)
         return yield* quoteFor(where, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
       })
 

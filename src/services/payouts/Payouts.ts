@@ -30,8 +30,8 @@ import type { Payout } from "../../domain/Transaction.ts"
 import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
 import { transactionView } from "../../domain/View.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
-import { Admission, withinWindow } from "../admission/Admission.ts"
-import { PartyChecks } from "../admission/PartyChecks.ts"
+import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
+import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -89,40 +89,40 @@ export class Payouts extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const velocity = yield* Velocity
-      const checks = yield* PartyChecks
+      const checks = yield* PartyScreening
 
       const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
         const partyHash = vault.hash("party", recipientIdentity(command.destination))
         // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
         const found = yield* Effect.all(
           {
-            moves: Effect.exit(admission.mayMove(caller, "payouts")),
+            moves: Effect.exit(admission.requireMoneyCapability(caller, "payouts")),
             route: Effect.exit(pricing.route(caller, command)),
             recipient: Effect.exit(checks.recipient(command.destination)),
-            counters: Effect.exit(velocity.lookAhead(caller, "payout", partyHash))
+            counters: Effect.exit(velocity.check(caller, "payout", partyHash))
           },
           { concurrency: "unbounded" }
         )
         yield* found.moves
         const route = yield* found.route
-        yield* admission.underCeiling(caller, command.amount, amountCurrencyOf(command))
+        yield* admission.requireUnderTestCeiling(caller, command.amount, amountCurrencyOf(command))
         yield* found.recipient
         // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
         if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
-          yield* withinWindow(route.corridor, command.amount)
+          yield* requireWithinCorridorBounds(route.corridor, command.amount)
         const counters = yield* found.counters
 
         const priced = yield* pricing.price(route, command)
         if (!priced.reachesMinimum) {
           return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
         }
-        yield* withinWindow(route.corridor, priced.quote.principal)
-        yield* admission.underCeiling(caller, priced.quote.principal, command.currency)
+        yield* requireWithinCorridorBounds(route.corridor, priced.quote.principal)
+        yield* admission.requireUnderTestCeiling(caller, priced.quote.principal, command.currency)
 
         const total = add(priced.quote.principal, priced.quote.fee)
         const now = yield* Clock.currentTimeMillis
         const payout = opening(caller, command, claim, route, priced, now)
-        const counted = yield* velocity.withCeiling(counters, caller, payout.provider, command.currency, total)
+        const counted = yield* velocity.addCeiling(counters, caller, payout.provider, command.currency, total)
         const opened = yield* open(payout, command.destination, claim, counted, priced.note, partyHash)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
         if (opened._tag === "Frozen") return yield* new TenantFrozen({})
@@ -150,7 +150,7 @@ export class Payouts extends Context.Service<
             { id: yield* identifiers.reference, appId, mode, type: "payout.pending", reference, at },
             transactionView(payout)
           ),
-          nextAskAt: at + (policy.askSchedule.open[0] ?? policy.providerTimeoutMs),
+          nextAskAt: at + (policy.pollSchedule.open[0] ?? policy.providerTimeoutMs),
           sealedDestination: yield* vault.sealDestination(destination),
           counters,
           beneficiary: beneficiaryOf(
@@ -180,7 +180,7 @@ export class Payouts extends Context.Service<
       })
 
       const quote = Effect.fn("Payouts.quote")(function* (caller: Caller, query: PayoutTerms) {
-        yield* admission.granted(caller, "payouts")
+        yield* admission.requireCapability(caller, "payouts")
         const route = yield* pricing.route(caller, query)
         const priced = yield* pricing.tryPrice(route, query)
         const positions = yield* ledger.positions(caller.appId, caller.mode)

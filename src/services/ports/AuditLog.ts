@@ -21,7 +21,7 @@ export interface TenantChange extends AuditEntry {
 }
 
 /** A change, whoever made it. */
-export type Change = AuditEntry | TenantChange
+export type AuditedChange = AuditEntry | TenantChange
 
 export interface AuditRow extends AuditEntry {
   readonly sequence: bigint
@@ -40,9 +40,9 @@ export interface AuditHead {
 export const headText = ({ hash, sequence }: AuditHead): string => `${sequence}:${hash}`
 
 /** What a process logs, with the head as `audit_head`, when it sees the log end there, and when it has appended to it. */
-export const END_OF_LOG = "the end of the audit log"
+export const AUDIT_HEAD_MESSAGE = "the end of the audit log"
 
-export interface StandingHead extends AuditHead {
+export interface CurrentAuditHead extends AuditHead {
   /** Whether a gateway wrote it. */
   readonly authentic: boolean
 }
@@ -63,7 +63,7 @@ export class AuditLog extends Context.Service<
   {
     /** Newest first, at most `limit`. */
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<AuditRow>>
-    readonly head: Effect.Effect<StandingHead>
+    readonly head: Effect.Effect<CurrentAuditHead>
     /** The hash, in hex, that the row of this number has now; null where there is no such row. */
     readonly hashAt: (sequence: bigint) => Effect.Effect<string | null>
     /**

@@ -72,9 +72,9 @@ export interface ApplyStep {
   /** True once the provider has taken a payout: its recipient becomes a beneficiary. */
   readonly accepted: boolean
   /** True for a payout that fails: its count returns to the windows that it was counted in. */
-  readonly giveBack: boolean
+  readonly restoreLimits: boolean
   /** True once terminal: the sealed destination is overwritten. */
-  readonly wipe: boolean
+  readonly wipeDestination: boolean
   /** The money call that brought this fact; null keeps the one before. */
   readonly raw: CapturedCall | null
 }

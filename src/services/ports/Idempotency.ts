@@ -39,6 +39,6 @@ export class Idempotency extends Context.Service<
     /** Forgets the claim, so that the key can run again. False, and nothing is done, when the claim was lost or a transaction exists. */
     readonly release: (claim: Claim) => Effect.Effect<boolean>
     /** Removes up to `limit` keys that were claimed before and have no open transaction; answers how many. */
-    readonly sweep: (before: Instant, limit: number) => Effect.Effect<number>
+    readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Idempotency") {}

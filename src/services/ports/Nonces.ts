@@ -8,6 +8,6 @@ export class Nonces extends Context.Service<
     /** Spends a nonce for all nodes until `expiresAt`; false when it was spent before. Only ever called for a verified signature. */
     readonly spend: (caller: Caller, nonce: string, expiresAt: Instant) => Effect.Effect<boolean>
     /** Removes up to `limit` expired ones and says how many. */
-    readonly sweep: (now: Instant, limit: number) => Effect.Effect<number>
+    readonly prune: (now: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Nonces") {}

@@ -17,7 +17,7 @@ export class Policy extends Context.Service<
     /** How many refusals are kept for the keys of one tenant and mode. */
     readonly keptRefusals: RateLimit | "off"
     readonly providerTimeoutMs: number
-    readonly askSchedule: PollSchedule
+    readonly pollSchedule: PollSchedule
     readonly collectionExpiryMs: number
     readonly redirectExpiryMs: number
     readonly otpExpiryMs: number

@@ -23,7 +23,7 @@ export interface Callback {
 export const CallbackStatus = Schema.Literals(["due", "done", "parked"])
 export type CallbackStatus = typeof CallbackStatus.Type
 
-export interface CallbackRow extends Callback {
+export interface StoredCallback extends Callback {
   readonly status: CallbackStatus
   readonly nextLookAt: Instant | null
   /** The transaction that was asked for because of it. */
@@ -41,16 +41,16 @@ export class ProviderInbox extends Context.Service<
     readonly store: (callback: Callback) => Effect.Effect<boolean>
     /** Takes up to `limit` that wait to be looked at, for `leaseMs`. */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<Callback>>
-    readonly done: (id: Reference, reference: Reference) => Effect.Effect<void>
+    readonly markProcessed: (id: Reference, reference: Reference) => Effect.Effect<void>
     /** Nothing matched, or the provider did not answer: look again at `at`; null parks it for a person. */
-    readonly later: (id: Reference, at: Instant | null) => Effect.Effect<void>
+    readonly retryAt: (id: Reference, at: Instant | null) => Effect.Effect<void>
     /** Newest first, at most `limit`, of every status where none is given. */
-    readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<CallbackRow>>
+    readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<StoredCallback>>
     /** Has it looked into at `at`, whatever came of it before, and answers it as it stands then; none when there is no such callback. */
-    readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<CallbackRow>>
+    readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
     /** Ends a parked one that a person found to be about nothing of ours; none when it is not there, or not parked. */
-    readonly close: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<CallbackRow>>
+    readonly close: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
     /** Removes at most `limit` that came before `before` and are done, and answers how many. The same bytes are a new callback then. */
-    readonly sweep: (before: Instant, limit: number) => Effect.Effect<number>
+    readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/ProviderInbox") {}

@@ -18,7 +18,7 @@ export class ProviderRegistry extends Context.Service<
 >()("gateway/services/ports/ProviderRegistry") {}
 
 /** The same registry with something put around each provider, once: every step of a request looks its provider up. */
-export const around = (
+export const decorateProviders = (
   registry: ProviderRegistry["Service"],
   wrap: (provider: Provider) => Provider
 ): ProviderRegistry["Service"] => {

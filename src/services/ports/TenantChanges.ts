@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { Change, TenantChange } from "./AuditLog.ts"
+import type { AuditedChange, TenantChange } from "./AuditLog.ts"
 
 /** Of each tenant, mode and action the newest so many are kept: no tenant fills the database by asking for deliveries again. */
 export const TENANT_CHANGES_AT_MOST = 10_000
@@ -9,11 +9,7 @@ export const TENANT_CHANGES_AT_MOST = 10_000
  * No number of changes pushes these out: they tell where events went and who had recipients removed. How many there are is bounded by how many
  * changes a tenant may make a day.
  */
-export const keptWhateverTheirNumber: ReadonlyArray<string> = [
-  "beneficiaries purge",
-  "webhook endpoint",
-  "webhook endpoint remove"
-]
+export const neverPrunedActions: ReadonlyArray<string> = ["beneficiaries purge", "webhook endpoint", "webhook endpoint remove"]
 /** All of a tenant's keys in one mode together; each is counted where it is asked for, also one that then changes nothing. */
 export const TENANT_CHANGES_A_DAY = 200
 /** And each is kept for so long. */
@@ -24,7 +20,7 @@ export interface TenantChangeRow extends TenantChange {
   readonly place: bigint
 }
 
-export const isTenants = (change: Change): change is TenantChange => "tenant" in change
+export const isTenantChange = (change: AuditedChange): change is TenantChange => "tenant" in change
 
 /** What tenants changed themselves: their webhook endpoint, its secret, deliveries asked for again, a purge. Written with the change, by its port. */
 export class TenantChanges extends Context.Service<
@@ -33,6 +29,6 @@ export class TenantChanges extends Context.Service<
     /** Newest first, at most `limit`; of both modes where none is given. Empty for a tenant that changed nothing, and for none. */
     readonly list: (appId: AppId, mode: Mode | null, limit: number) => Effect.Effect<ReadonlyArray<TenantChangeRow>>
     /** Removes at most `limit` that were made before, and answers how many. */
-    readonly sweep: (before: Instant, limit: number) => Effect.Effect<number>
+    readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/TenantChanges") {}

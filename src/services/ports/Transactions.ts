@@ -27,7 +27,7 @@ export interface RawTransaction extends RawCall {
   readonly transaction: Transaction
 }
 
-export interface Span {
+export interface CreatedRange {
   readonly provider: string
   readonly mode: Mode
   readonly from: Instant
@@ -51,7 +51,11 @@ export class Transactions extends Context.Service<
     /** In the order in which it happened; empty when there is no such transaction. */
     readonly history: (reference: Reference) => Effect.Effect<ReadonlyArray<HistoryLine>>
     /** What was begun at one provider in `from <= created < to`, in that order; at most `limit`, those after the record `after`. */
-    readonly begunBetween: (span: Span, after: LedgerRecord | null, limit: number) => Effect.Effect<ReadonlyArray<LedgerRecord>>
+    readonly createdBetween: (
+      span: CreatedRange,
+      after: LedgerRecord | null,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<LedgerRecord>>
     /**
      * Takes up to `limit` transactions whose time to be asked for has come, for `leaseMs`; no other node gets them meanwhile. A record that
      * cannot be read is logged and left out.

@@ -3,10 +3,10 @@ import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
 import type { OutboxEvent } from "../../domain/Event.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { Change } from "./AuditLog.ts"
+import type { AuditedChange } from "./AuditLog.ts"
 
 /** Where a list ordered by time goes on: after this row. */
-export interface Place {
+export interface DeliveryCursor {
   readonly at: Instant
   readonly id: string
 }
@@ -15,11 +15,11 @@ export interface Place {
 export interface RecoveryStep {
   readonly appId: AppId
   readonly mode: Mode
-  readonly from: Place
+  readonly from: DeliveryCursor
   readonly until: Instant
   /** Fresh ids; as many events are looked at. */
   readonly ids: ReadonlyArray<Reference>
-  readonly change: Change
+  readonly change: AuditedChange
 }
 
 /** What became of events, and asking for them again. Every change is written down in the same commit. */
@@ -35,7 +35,7 @@ export class WebhookDeliveries extends Context.Service<
       mode: Mode,
       status: DeliveryStatus | null,
       limit: number,
-      after: Place | null
+      after: DeliveryCursor | null
     ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly more: boolean }>
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
     /** Whose a delivery is, for operators, who know its id only. */
@@ -44,7 +44,7 @@ export class WebhookDeliveries extends Context.Service<
      * Makes it due now, with the whole schedule before it where it had ended. One that is due is only brought forward, and an attempt
      * under way is left alone. False when the tenant has no such delivery.
      */
-    readonly redeliver: (appId: AppId, mode: Mode, id: Reference, at: Instant, change: Change) => Effect.Effect<boolean>
+    readonly redeliver: (appId: AppId, mode: Mode, id: Reference, at: Instant, change: AuditedChange) => Effect.Effect<boolean>
     /** Keeps an event that no money step caused and makes it due at once, whatever the endpoint is subscribed to. Twice makes two. */
     readonly deliver: (event: OutboxEvent) => Effect.Effect<void>
     /**
@@ -52,15 +52,15 @@ export class WebhookDeliveries extends Context.Service<
      * `webhook.test`, nor of an event whose first attempt still waits. Nothing is made for a disabled or absent endpoint. `next` is
      * where to go on; null at the end.
      */
-    readonly recover: (step: RecoveryStep) => Effect.Effect<{ readonly made: number; readonly next: Place | null }>
+    readonly recover: (step: RecoveryStep) => Effect.Effect<{ readonly made: number; readonly next: DeliveryCursor | null }>
     /**
      * Looks at `limit` events made before `before`, from `after` on, and removes those whose deliveries all arrived, or that never had
      * one. What is due or parked keeps its event for as long as it takes. `next` is where to go on; null at the end.
      */
     readonly purge: (
       before: Instant,
-      after: Place | null,
+      after: DeliveryCursor | null,
       limit: number
-    ) => Effect.Effect<{ readonly removed: number; readonly next: Place | null }>
+    ) => Effect.Effect<{ readonly removed: number; readonly next: DeliveryCursor | null }>
   }
 >()("gateway/services/ports/WebhookDeliveries") {}

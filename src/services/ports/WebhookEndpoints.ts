@@ -3,7 +3,7 @@ import type { EventType } from "../../domain/Event.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
-import type { Change } from "./AuditLog.ts"
+import type { AuditedChange } from "./AuditLog.ts"
 
 export interface EndpointWish {
   readonly appId: AppId
@@ -33,7 +33,7 @@ export class WebhookEndpoints extends Context.Service<
       secret: Redacted.Redacted,
       rotatesUntil: Instant | null,
       at: Instant,
-      change: Change
+      change: AuditedChange
     ) => Effect.Effect<PutEndpoint>
     /** Gives it another secret; the old one signs beside it until `until`, an older one no more. False when there is no endpoint. */
     readonly rotate: (
@@ -42,9 +42,9 @@ export class WebhookEndpoints extends Context.Service<
       secret: Redacted.Redacted,
       until: Instant,
       at: Instant,
-      change: Change
+      change: AuditedChange
     ) => Effect.Effect<boolean>
     /** Its events are kept. Answers what was removed; none when there was nothing. */
-    readonly remove: (appId: AppId, mode: Mode, change: Change) => Effect.Effect<Option.Option<WebhookEndpoint>>
+    readonly remove: (appId: AppId, mode: Mode, change: AuditedChange) => Effect.Effect<Option.Option<WebhookEndpoint>>
   }
 >()("gateway/services/ports/WebhookEndpoints") {}

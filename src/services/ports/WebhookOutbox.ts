@@ -4,7 +4,7 @@ import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
 /** Where a tenant wants its events of one mode. */
-export interface Endpoint {
+export interface SigningEndpoint {
   readonly appId: AppId
   readonly mode: Mode
   readonly url: string
@@ -16,7 +16,7 @@ export interface Endpoint {
 /** One delivery to make now, leased to whoever claimed it. */
 export interface DueDelivery {
   readonly id: Reference
-  readonly endpoint: Endpoint
+  readonly endpoint: SigningEndpoint
   readonly eventId: Reference
   readonly eventType: EventType
   /** The frozen bytes. */
@@ -29,7 +29,7 @@ export interface DueDelivery {
 }
 
 /** How one attempt ended. */
-export interface Attempt {
+export interface FinishedAttempt {
   readonly delivery: DueDelivery
   readonly at: Instant
   readonly durationMs: number
@@ -39,7 +39,7 @@ export interface Attempt {
   readonly excerpt: string
 }
 
-export type Verdict =
+export type AttemptOutcome =
   | { readonly _tag: "Delivered" }
   | { readonly _tag: "Again"; readonly at: Instant }
   /** Never dropped: listed, and redeliverable. */
@@ -62,6 +62,6 @@ export class WebhookOutbox extends Context.Service<
      * Writes the attempt and what follows from it, for the endpoint as well: one that is gone, and one from which nothing but failures
      * came back for `FAILING_MS`, is disabled, unless it has another address by now.
      */
-    readonly settle: (attempt: Attempt, verdict: Verdict) => Effect.Effect<void>
+    readonly recordAttempt: (attempt: FinishedAttempt, verdict: AttemptOutcome) => Effect.Effect<void>
   }
 >()("gateway/services/ports/WebhookOutbox") {}

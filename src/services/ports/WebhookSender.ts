@@ -7,7 +7,7 @@ export interface SignedDelivery {
   readonly body: string
 }
 
-export interface EndpointAnswer {
+export interface EndpointResponse {
   /** Null when there was no answer. */
   readonly status: number | null
   /** The first bytes of the answer, or why there was none. */
@@ -23,6 +23,6 @@ export class WebhookSender extends Context.Service<
      * Posts once, to a public address only, following no redirect and within a fixed time. Never fails: what went wrong is
      * in the answer. Twice sends twice.
      */
-    readonly post: (delivery: SignedDelivery) => Effect.Effect<EndpointAnswer>
+    readonly post: (delivery: SignedDelivery) => Effect.Effect<EndpointResponse>
   }
 >()("gateway/services/ports/WebhookSender") {}

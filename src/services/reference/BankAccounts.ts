@@ -5,7 +5,7 @@ import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { BankAccountUnresolvable } from "../../domain/errors/Terminal.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Provider, ReferenceData } from "../ports/Provider.ts"
-import { inFlight } from "./InFlight.ts"
+import { coalescedReads } from "./CoalescedReads.ts"
 
 type Resolve = Required<ReferenceData>["resolve"]
 
@@ -23,7 +23,7 @@ export class BankAccounts extends Context.Service<
      * The recipient of a bank payout once more, before anything is reserved. Answers a note for the payout's history: empty, or that the
      * bank knows the holder by another name, which refuses nothing. A provider that cannot resolve names is not asked.
      */
-    readonly confirm: (
+    readonly confirmHolder: (
       provider: Provider,
       destination: Destination
     ) => Effect.Effect<string, BankAccountUnresolvable | ProviderError>
@@ -31,13 +31,13 @@ export class BankAccounts extends Context.Service<
      * A code of a bank is the code of one provider. Another one may pay an account only where it knows it by the recipient's own name;
      * whatever else it says, it is as if it could not be read.
      */
-    readonly vouch: (provider: Provider, destination: Destination) => Effect.Effect<void, ProviderError>
+    readonly requireSameHolder: (provider: Provider, destination: Destination) => Effect.Effect<void, ProviderError>
   }
 >()("gateway/services/BankAccounts") {
   static readonly layer = Layer.effect(
     BankAccounts,
     Effect.gen(function* () {
-      const shared = yield* inFlight<Redacted.Redacted | "unresolvable", ProviderError>()
+      const shared = yield* coalescedReads<Redacted.Redacted | "unresolvable", ProviderError>()
 
       const holder = Effect.fn("BankAccounts.holder")(function* (
         { mode, name }: Provider,
@@ -50,7 +50,7 @@ export class BankAccounts extends Context.Service<
         return found === "unresolvable" ? yield* new BankAccountUnresolvable() : found
       })
 
-      const confirm = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
+      const confirmHolder = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
         if (destination._tag !== "bank") return ""
         const resolve = resolverOf(provider, destination.country)
         if (resolve === undefined) return ""
@@ -60,7 +60,7 @@ export class BankAccounts extends Context.Service<
           : `the bank knows the account's holder as ${maskedName(Redacted.value(found))}`
       })
 
-      const vouch = Effect.fn("BankAccounts.vouch")(function* (provider: Provider, destination: Destination) {
+      const requireSameHolder = Effect.fn("BankAccounts.vouch")(function* (provider: Provider, destination: Destination) {
         if (destination._tag !== "bank") return
         const resolve = resolverOf(provider, destination.country)
         if (resolve === undefined) return yield* new ProviderError()
@@ -70,7 +70,7 @@ export class BankAccounts extends Context.Service<
         if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError()
       })
 
-      return BankAccounts.of({ holder, confirm, vouch })
+      return BankAccounts.of({ holder, confirmHolder, requireSameHolder })
     })
   )
 }

@@ -15,7 +15,7 @@ import { Corridors } from "../ports/Corridors.ts"
 import type { Balance, PayableBank, PayableCountry, Provider } from "../ports/Provider.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import { BankAccounts, resolverOf } from "./BankAccounts.ts"
-import { inFlight } from "./InFlight.ts"
+import { coalescedReads } from "./CoalescedReads.ts"
 
 /** A corridor row with the provider that comes first for one tenant, and how well its providers answer. */
 export interface ServedCorridor extends Corridor {
@@ -70,9 +70,9 @@ export class Reference extends Context.Service<
       const corridors = yield* Corridors
       const routes = yield* Routes
       const accounts = yield* BankAccounts
-      const sharedBanks = yield* inFlight<ReadonlyArray<PayableBank>, ProviderError>()
-      const sharedCountries = yield* inFlight<ReadonlyArray<PayableCountry>, ProviderError>()
-      const sharedBalances = yield* inFlight<ReadonlyArray<Balance>, ProviderError>()
+      const sharedBanks = yield* coalescedReads<ReadonlyArray<PayableBank>, ProviderError>()
+      const sharedCountries = yield* coalescedReads<ReadonlyArray<PayableCountry>, ProviderError>()
+      const sharedBalances = yield* coalescedReads<ReadonlyArray<Balance>, ProviderError>()
 
       const payouts = Effect.map(corridors.list, (rows) => rows.filter(({ direction }) => direction === "payout"))
 
@@ -85,7 +85,7 @@ export class Reference extends Context.Service<
       })
 
       const banks = Effect.fn("Reference.banks")(function* (caller: Caller, country: string) {
-        yield* admission.granted(caller, "reference_data")
+        yield* admission.requireCapability(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
         const readers = yield* routes.along(caller, row, ({ payouts: pays, reference }) => pays && reference?.banks)
@@ -96,7 +96,7 @@ export class Reference extends Context.Service<
       })
 
       const resolve = Effect.fn("Reference.resolve")(function* (caller: Caller, account: BankAccount) {
-        yield* admission.granted(caller, "bank_resolution")
+        yield* admission.requireCapability(caller, "bank_resolution")
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
         const readers = yield* routes.along(caller, row, (provider) => resolverOf(provider, account.country))
@@ -106,7 +106,7 @@ export class Reference extends Context.Service<
       })
 
       const countries = Effect.fn("Reference.countries")(function* (caller: Caller) {
-        yield* admission.granted(caller, "reference_data")
+        yield* admission.requireCapability(caller, "reference_data")
         const rows = yield* payouts
         const readers = yield* routes.through(caller, rows, ({ reference }) => reference?.countries)
         const told = yield* everyone(yield* some(readers, "reference_data"), ({ part: read, provider }) =>
@@ -116,7 +116,7 @@ export class Reference extends Context.Service<
       })
 
       const balances = Effect.fn("Reference.balances")(function* (caller: Caller) {
-        yield* admission.granted(caller, "balances")
+        yield* admission.requireCapability(caller, "balances")
         const readers = yield* routes.through(caller, yield* corridors.list, ({ reference }) => reference?.balances)
         const wallets = yield* everyone(
           yield* some(readers, "balances"),

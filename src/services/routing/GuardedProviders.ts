@@ -2,7 +2,7 @@ import { Effect, Exit, Layer } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import type { Provider, ReferenceData } from "../ports/Provider.ts"
-import { around, ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { decorateProviders, ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type CallVerdict, Circuits, type Operation } from "./Circuits.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
@@ -11,7 +11,7 @@ type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 export const guardedProviders = Layer.effect(
   ProviderRegistry,
   Effect.gen(function* () {
-    return around(yield* ProviderRegistry, guard(yield* Circuits))
+    return decorateProviders(yield* ProviderRegistry, guard(yield* Circuits))
   })
 )
 

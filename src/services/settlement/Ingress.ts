@@ -91,11 +91,11 @@ export class Ingress extends Context.Service<
           arrivals.delete(callback.id)
           const found = Option.getOrUndefined(yield* find(callback))
           const learnt = found === undefined ? false : yield* ask(found)
-          if (found !== undefined && learnt) return yield* inbox.done(callback.id, found.transaction.reference)
+          if (found !== undefined && learnt) return yield* inbox.markProcessed(callback.id, found.transaction.reference)
           const at = nextLook(callback.receivedAt, yield* Clock.currentTimeMillis)
           if (at === null)
             yield* Effect.logWarning(`a callback is parked: ${found === undefined ? "it matched nothing" : "nothing was learnt"}`)
-          yield* inbox.later(callback.id, at)
+          yield* inbox.retryAt(callback.id, at)
         },
         (effect, { id, mode, provider }) => {
           const names = { callback_id: id, provider, mode }

@@ -55,7 +55,7 @@ export class Reconciliation extends Context.Service<
         const all: Array<LedgerRecord> = []
         let after: LedgerRecord | null = null
         for (;;) {
-          const page: ReadonlyArray<LedgerRecord> = yield* transactions.begunBetween(
+          const page: ReadonlyArray<LedgerRecord> = yield* transactions.createdBetween(
             { provider: provider.name, mode: provider.mode, from: start, to: start + DAY_MS },
             after,
             PAGE

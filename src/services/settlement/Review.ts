@@ -85,12 +85,12 @@ export class Review extends Context.Service<
           entry,
           line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },
           event,
-          nextAskAt: nextPoll(next, policy.askSchedule, at),
+          nextAskAt: nextPoll(next, policy.pollSchedule, at),
           response: null,
           accepted: false,
           // A correction comes long after the windows of a payout that is failed by it.
-          giveBack: next.kind === "payout" && entry?.phase === "release",
-          wipe: isTerminal(next),
+          restoreLimits: next.kind === "payout" && entry?.phase === "release",
+          wipeDestination: isTerminal(next),
           raw: null
         } satisfies ApplyStep
       })

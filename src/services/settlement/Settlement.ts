@@ -118,11 +118,11 @@ export class Settlement extends Context.Service<
           entry: decision.entry,
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
           event,
-          nextAskAt: nextPoll(next, policy.askSchedule, at),
+          nextAskAt: nextPoll(next, policy.pollSchedule, at),
           response: claim === null || response === null ? null : { claim, response },
           accepted: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
-          giveBack: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
-          wipe: isTerminal(next),
+          restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
+          wipeDestination: isTerminal(next),
           raw
         } satisfies ApplyStep
       })

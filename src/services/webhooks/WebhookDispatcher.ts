@@ -6,9 +6,9 @@ import { type WebhookMessage, webhookHeaders, webhookHmacKey, webhookSigningText
 import { spanLink } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
-import { type DueDelivery, type Endpoint, type Verdict, WebhookOutbox } from "../ports/WebhookOutbox.ts"
-import { type EndpointAnswer, WebhookSender } from "../ports/WebhookSender.ts"
-import { CONNECTIONS_PER_ENDPOINT } from "./TenantConnection.ts"
+import { type AttemptOutcome, type DueDelivery, type SigningEndpoint, WebhookOutbox } from "../ports/WebhookOutbox.ts"
+import { type EndpointResponse, WebhookSender } from "../ports/WebhookSender.ts"
+import { CONNECTIONS_PER_ENDPOINT } from "./EndpointConnection.ts"
 
 /** Deliveries under way at once, over all endpoints. */
 const SLOTS = 256
@@ -43,11 +43,11 @@ export class WebhookDispatcher extends Context.Service<
         return yield* outbox.claimDue(yield* Clock.currentTimeMillis, free, CONNECTIONS_PER_ENDPOINT, LEASE_MS)
       })
 
-      const settle = Effect.fnUntraced(function* (delivery: DueDelivery, at: Instant, answer: EndpointAnswer) {
+      const settle = Effect.fnUntraced(function* (delivery: DueDelivery, at: Instant, answer: EndpointResponse) {
         const endedAt = yield* Clock.currentTimeMillis
         const { excerpt, status } = answer
         const verdict = isTaken(answer) ? delivered : status === GONE ? gone : yield* postponed(delivery, endedAt, answer)
-        yield* outbox.settle({ delivery, at, durationMs: endedAt - at, status, excerpt }, verdict)
+        yield* outbox.recordAttempt({ delivery, at, durationMs: endedAt - at, status, excerpt }, verdict)
         yield* Effect.annotateCurrentSpan({ status: status ?? 0, verdict: verdict._tag })
         if (verdict._tag === "Delivered") return
         // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
@@ -55,7 +55,7 @@ export class WebhookDispatcher extends Context.Service<
         yield* Effect.annotateLogs(Effect.logWarning(`a webhook was not taken: ${reason}`), namesOf(delivery))
       })
 
-      const postponed = (delivery: DueDelivery, at: Instant, { retryAfter }: EndpointAnswer) =>
+      const postponed = (delivery: DueDelivery, at: Instant, { retryAfter }: EndpointResponse) =>
         Effect.map(Random.next, (random) =>
           followUp(nextAttempt(webhookScheduleMs, { at, attempts: delivery.attempts + 1, retryAfter, random }))
         )
@@ -79,11 +79,11 @@ export class WebhookDispatcher extends Context.Service<
   )
 }
 
-const delivered: Verdict = { _tag: "Delivered" }
-const gone: Verdict = { _tag: "Gone" }
-const followUp = (at: Instant | null): Verdict => (at === null ? { _tag: "Parked" } : { _tag: "Again", at })
+const delivered: AttemptOutcome = { _tag: "Delivered" }
+const gone: AttemptOutcome = { _tag: "Gone" }
+const followUp = (at: Instant | null): AttemptOutcome => (at === null ? { _tag: "Parked" } : { _tag: "Again", at })
 
-const isTaken = ({ status }: EndpointAnswer): boolean => status !== null && status >= 200 && status < 300
+const isTaken = ({ status }: EndpointResponse): boolean => status !== null && status >= 200 && status < 300
 
 /** As spans and log lines say which delivery they are about. */
 const namesOf = ({ endpoint, eventId, eventType, id }: DueDelivery) => ({
@@ -104,7 +104,7 @@ const signed = (delivery: DueDelivery, at: Instant) => {
   return { url: endpoint.url, headers, body }
 }
 
-const secretsOf = ({ previousSecret, secret }: Endpoint): ReadonlyArray<Redacted.Redacted> =>
+const secretsOf = ({ previousSecret, secret }: SigningEndpoint): ReadonlyArray<Redacted.Redacted> =>
   previousSecret === undefined ? [secret] : [secret, previousSecret]
 
 const signature = (message: WebhookMessage, secret: Redacted.Redacted): string =>

@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { Change } from "../ports/AuditLog.ts"
+import type { AuditedChange } from "../ports/AuditLog.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
-import { type Place, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
 
 /** Events are kept for so long, and can be recovered. */
 export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
@@ -22,7 +22,7 @@ interface Wish {
   readonly mode: Mode
   readonly since: Instant
   readonly until: Instant
-  readonly change: Change
+  readonly change: AuditedChange
 }
 
 /** Sends a tenant's events again, oldest first, for whoever asks. `stepped` runs after each step. */
@@ -31,7 +31,7 @@ export const makeRecovery = Effect.fnUntraced(function* (stepped: Effect.Effect<
   const identifiers = yield* Identifiers
 
   return Effect.fn("WebhookRecovery")(function* ({ since, ...wish }: Wish): Effect.fn.Return<Recovered> {
-    let from: Place = { at: since, id: "" }
+    let from: DeliveryCursor = { at: since, id: "" }
     let deliveries = 0
     for (let step = 0; step < STEPS; step++) {
       const ids = yield* Effect.replicateEffect(identifiers.reference, STEP)

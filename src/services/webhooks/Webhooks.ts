@@ -10,7 +10,7 @@ import { ROTATION_MS, type WebhookEndpoint } from "../../domain/WebhookEndpoint.
 import type { TenantChange } from "../ports/AuditLog.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
-import { type Place, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../ports/WebhookEndpoints.ts"
 import { endpointUrlProblem } from "./EndpointAddress.ts"
 import { WebhookDispatcher } from "./WebhookDispatcher.ts"
@@ -25,7 +25,7 @@ export interface EndpointCommand {
 export interface DeliveriesQuery {
   readonly status: DeliveryStatus | null
   readonly limit: number
-  readonly after: Place | null
+  readonly after: DeliveryCursor | null
 }
 
 /** A tenant's own endpoint, what was delivered there, and asking for it again (contract HOOK-19 to HOOK-23). Needs no grant. */
@@ -48,7 +48,7 @@ export class Webhooks extends Context.Service<
     readonly deliveries: (
       caller: Caller,
       query: DeliveriesQuery
-    ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly next: Place | null }>
+    ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly next: DeliveryCursor | null }>
     /** Any text is a valid question. The same bytes go out under the same id. */
     readonly redeliver: (caller: Caller, id: string) => Effect.Effect<Delivery, NotFound | ValidationFailed>
     readonly recover: (caller: Caller, since: Instant) => Effect.Effect<Recovered, NotFound | ValidationFailed>

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { iso } from "../../../src/domain/Instant.ts"
 import { FAILING_MS } from "../../../src/domain/WebhookEndpoint.ts"
 import { attemptStatement } from "../../../src/persistence/webhooks/AttemptStatement.ts"
-import type { Verdict } from "../../../src/services/ports/WebhookOutbox.ts"
+import type { AttemptOutcome } from "../../../src/services/ports/WebhookOutbox.ts"
 import { givenExplained, readingsOf } from "../../support/QueryPlans.ts"
 import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../../support/TestOutbox.ts"
 
@@ -12,7 +12,7 @@ import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenant
 interface Story {
   readonly since?: number
   readonly url?: string
-  readonly told: ReadonlyArray<{ readonly at: number; readonly verdict: Verdict }>
+  readonly told: ReadonlyArray<{ readonly at: number; readonly verdict: AttemptOutcome }>
   readonly stands: { readonly off?: "gone" | "failing"; readonly failingSince?: number; readonly at?: number }
 }
 const taken = (at: number) => ({ at, verdict: { _tag: "Delivered" } }) as const
@@ -34,7 +34,9 @@ describe("attempts that end together", () => {
         Effect.forEach(
           claimed,
           (delivery, at) =>
-            Effect.exit(one.settle({ ...attempt(delivery), durationMs: durationOf(at) }, { _tag: "Again", at: NOW + 5_000 })),
+            Effect.exit(
+              one.recordAttempt({ ...attempt(delivery), durationMs: durationOf(at) }, { _tag: "Again", at: NOW + 5_000 })
+            ),
           { concurrency: "unbounded" }
         )
       // A duration that no column holds.
@@ -92,7 +94,7 @@ describe("attempts that end together", () => {
         return told.flatMap(({ at, verdict }, index) =>
           own.slice(index, index + 1).map((delivery) => {
             const to = { ...delivery.endpoint, url: url ?? delivery.endpoint.url }
-            return one.settle({ ...attempt({ ...delivery, endpoint: to }), at }, verdict)
+            return one.recordAttempt({ ...attempt({ ...delivery, endpoint: to }), at }, verdict)
           })
         )
       })
@@ -131,10 +133,10 @@ describe("attempts that end together", () => {
       if (first === undefined || second === undefined) return yield* Effect.die("two were due")
       const retry = { _tag: "Again", at: NOW + 5_000 } as const
       const ending = [
-        one.settle(attempt(first), retry),
-        one.settle({ ...attempt(first), status: 200 }, { _tag: "Delivered" }),
-        one.settle({ ...attempt(second), status: 200 }, { _tag: "Delivered" }),
-        one.settle(attempt(second), retry)
+        one.recordAttempt(attempt(first), retry),
+        one.recordAttempt({ ...attempt(first), status: 200 }, { _tag: "Delivered" }),
+        one.recordAttempt({ ...attempt(second), status: 200 }, { _tag: "Delivered" }),
+        one.recordAttempt(attempt(second), retry)
       ]
       yield* Effect.all(ending, { concurrency: "unbounded" })
       expect(yield* sql`SELECT status, attempts, lease_until FROM deliveries ORDER BY created_at`).toEqual([

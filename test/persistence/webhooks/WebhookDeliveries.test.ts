@@ -7,7 +7,7 @@ import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
-import { makeRetention } from "../../../src/services/webhooks/WebhookRetention.ts"
+import { makeEventRetention } from "../../../src/services/webhooks/WebhookRetention.ts"
 import { auditEntry, givenDatabase, givenNode, newReference } from "../../support/TestDatabase.ts"
 
 type Page = Effect.Success<ReturnType<WebhookDeliveries["Service"]["list"]>>
@@ -84,7 +84,7 @@ describe("old events", () => {
       yield* events(1, "payout.failed", "delivered", 6)
       yield* sql`INSERT INTO deliveries (app_id, id, mode, event_id, status, created_at)
         SELECT app_id, 'again', mode, id, 'parked', created_at FROM events WHERE id = ${idOf(7)}`
-      const round = yield* Effect.provide(makeRetention, node)
+      const round = yield* Effect.provide(makeEventRetention, node)
       expect(yield* round(31 * DAY_MS + 1)).toBe(0)
       expect(yield* round(31 * DAY_MS + 4)).toBe(3)
       expect(yield* ids).toEqual([4, 5, 6, 7])
@@ -104,7 +104,7 @@ describe("old events", () => {
       const { events, ids, node } = yield* given
       yield* events(1_500, "payout.failed", "parked")
       yield* events(9_500, "payout.failed", null, 1_500)
-      const round = yield* Effect.provide(makeRetention, node)
+      const round = yield* Effect.provide(makeEventRetention, node)
       expect(yield* round(40 * DAY_MS)).toBe(8_500)
       expect(yield* round(40 * DAY_MS)).toBe(1_000)
       expect(yield* ids).toHaveLength(1_500)
@@ -121,7 +121,7 @@ describe("a delivery", () => {
       expect(yield* deliveries.redeliver(acme, "test", idOf(1), 20, auditEntry())).toBe(true)
       expect(yield* outbox.claimDue(30, 9, 8, 1_000)).toEqual([])
       if (claimed === undefined) return yield* Effect.die("one was due")
-      yield* outbox.settle({ delivery: claimed, at: 10, durationMs: 1, status: 204, excerpt: "" }, { _tag: "Delivered" })
+      yield* outbox.recordAttempt({ delivery: claimed, at: 10, durationMs: 1, status: 204, excerpt: "" }, { _tag: "Delivered" })
       expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1)))).toMatchObject({ status: "delivered" })
       expect(yield* deliveries.redeliver(acme, "live", idOf(1), 20, auditEntry())).toBe(false)
       expect(yield* deliveries.owner(idOf(2))).toEqual(Option.none())

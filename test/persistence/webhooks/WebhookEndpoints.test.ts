@@ -6,7 +6,7 @@ import { AppId } from "../../../src/domain/Ids.ts"
 import { FAILING_MS } from "../../../src/domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { type EndpointWish, WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
-import { type Verdict, WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
+import { type AttemptOutcome, WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
 import { auditEntry, givenDatabase, givenNode } from "../../support/TestDatabase.ts"
 
 const LEASE_MS = 30_000
@@ -41,10 +41,10 @@ const given = Effect.gen(function* () {
         ? []
         : [due.endpoint.secret, due.endpoint.previousSecret].flatMap((one) => (one === undefined ? [] : [Redacted.value(one)]))
     )
-  const attempted = Effect.fnUntraced(function* (at: number, status: number, verdict: Verdict) {
+  const attempted = Effect.fnUntraced(function* (at: number, status: number, verdict: AttemptOutcome) {
     const delivery = yield* claim(at)
     if (delivery === undefined) return yield* Effect.die("nothing was due")
-    yield* outbox.settle({ delivery, at, durationMs: 1, status, excerpt: "" }, verdict)
+    yield* outbox.recordAttempt({ delivery, at, durationMs: 1, status, excerpt: "" }, verdict)
   })
   const standing = Effect.map(endpoints.find(acme, "test"), Option.getOrUndefined)
   const log = Context.get(one, AuditLog)
@@ -137,7 +137,7 @@ describe("an endpoint", () => {
       const asked = yield* claim(2_000)
       if (asked === undefined) return yield* Effect.die("nothing was due")
       yield* endpoints.put({ ...wish, url: "https://new.example/" }, secret("one"), null, 0, auditEntry())
-      yield* outbox.settle({ delivery: asked, at: 2_000, durationMs: 1, status: 410, excerpt: "" }, { _tag: "Gone" })
+      yield* outbox.recordAttempt({ delivery: asked, at: 2_000, durationMs: 1, status: 410, excerpt: "" }, { _tag: "Gone" })
       expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null })
     })
   )
@@ -150,7 +150,7 @@ describe("an endpoint", () => {
       const asked = yield* claim(2_000)
       if (asked === undefined) return yield* Effect.die("nothing was due")
       yield* endpoints.put(wish, secret("one"), null, 2_500, auditEntry())
-      yield* outbox.settle({ delivery: asked, at: 2_000, durationMs: 900, status: 410, excerpt: "" }, { _tag: "Gone" })
+      yield* outbox.recordAttempt({ delivery: asked, at: 2_000, durationMs: 900, status: 410, excerpt: "" }, { _tag: "Gone" })
       expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null, updatedAt: 2_500 })
     })
   )

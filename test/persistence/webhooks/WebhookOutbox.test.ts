@@ -70,14 +70,14 @@ describe("the outbox", () => {
       yield* givenWaiting(sql, "acme", 2)
       const [first, second] = yield* one.claimDue(NOW, 2, 8, LEASE_MS)
       if (first === undefined || second === undefined) return yield* Effect.die("two were due")
-      yield* one.settle(attempt(first), { _tag: "Again", at: NOW + 5_000 })
-      yield* one.settle(attempt(second), { _tag: "Parked" })
+      yield* one.recordAttempt(attempt(first), { _tag: "Again", at: NOW + 5_000 })
+      yield* one.recordAttempt(attempt(second), { _tag: "Parked" })
       expect(yield* one.claimDue(NOW + 4_999, 9, 8, LEASE_MS)).toEqual([])
       const [again] = yield* one.claimDue(NOW + 5_000, 9, 8, LEASE_MS)
       expect(again).toMatchObject({ id: first.id, attempts: 1 })
       // Whoever slept past its lease undoes nothing, and is still believed when it delivered.
-      yield* one.settle(attempt(first), { _tag: "Parked" })
-      yield* one.settle({ ...attempt(first), status: null }, { _tag: "Delivered" })
+      yield* one.recordAttempt(attempt(first), { _tag: "Parked" })
+      yield* one.recordAttempt({ ...attempt(first), status: null }, { _tag: "Delivered" })
       expect(yield* one.claimDue(NOW + 500_000, 9, 8, LEASE_MS)).toEqual([])
       expect(yield* sql`SELECT status, attempts, lease_until FROM deliveries ORDER BY created_at`).toEqual([
         { status: "delivered", attempts: 2, lease_until: null },

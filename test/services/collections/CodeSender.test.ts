@@ -5,8 +5,8 @@ import { AppId } from "../../../src/domain/Ids.ts"
 import { CodesPg } from "../../../src/persistence/CodesPg.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { codeSender } from "../../../src/services/collections/CodeSender.ts"
-import { Limits } from "../../../src/services/ports/Limits.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
+import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
 import { policy } from "../../support/TestLedger.ts"
 
@@ -19,7 +19,7 @@ const given = Effect.gen(function* () {
   const url = yield* givenDatabase
   const ports = Layer.mergeAll(
     CodesPg.pipe(Layer.provide(Database.layer({ url }))),
-    Layer.mock(Limits, { own: () => Effect.succeed([]) }),
+    Layer.mock(VelocityLimits, { own: () => Effect.succeed([]) }),
     Layer.succeed(Policy, policy)
   )
   return yield* Effect.provideContext(codeSender, yield* Layer.build(Layer.fresh(ports)))

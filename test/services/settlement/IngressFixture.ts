@@ -127,12 +127,12 @@ const ports = (world: World) => {
           world.leases.push(leaseMs)
           return world.due.splice(0, limit)
         }),
-      done: (_id, reference) => Effect.sync(() => void world.done.push(reference)),
-      later: (_id, at) => Effect.sync(() => void world.later.push(at)),
+      markProcessed: (_id, reference) => Effect.sync(() => void world.done.push(reference)),
+      retryAt: (_id, at) => Effect.sync(() => void world.later.push(at)),
       list: () => Effect.succeed([]),
       replay: () => Effect.succeed(Option.none()),
       close: () => Effect.succeed(Option.none()),
-      sweep: () => Effect.succeed(0)
+      prune: () => Effect.succeed(0)
     }),
     Layer.succeed(Transactions, {
       find: () => Effect.succeed(Option.none()),
@@ -145,7 +145,7 @@ const ports = (world: World) => {
         Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none()),
       history: () => Effect.succeed([]),
       claimDue: () => Effect.succeed([]),
-      begunBetween: () => Effect.succeed([]),
+      createdBetween: () => Effect.succeed([]),
       inReview: () => Effect.succeed([]),
       lastCall: () => Effect.succeedNone,
       raw: () => Effect.succeed(Option.none()),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
 import { addressProblem, endpointUrlProblem } from "../../../src/services/webhooks/EndpointAddress.ts"
-import { tenantConnection } from "../../../src/services/webhooks/TenantConnection.ts"
+import { endpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { type NameServer, nameServer } from "../../support/NameServer.ts"
 import { policy } from "../../support/WebhookReceiver.ts"
 
@@ -91,7 +91,7 @@ const postedBy =
   ({ address }: NameServer) =>
   (url: string) =>
     Effect.flatMap(WebhookSender, ({ post }) => post({ url, headers: {}, body: "{}" })).pipe(
-      Effect.provide(Layer.provide(tenantConnection(BOUNDS, [address]), policy({ webhookAllowLoopback: false })))
+      Effect.provide(Layer.provide(endpointConnection(BOUNDS, [address]), policy({ webhookAllowLoopback: false })))
     )
 const REFUSED = /not a public address|a public address|this machine|not a URL|must begin|credentials/
 

@@ -3,7 +3,7 @@ import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
-import { TenantConnection } from "../../../src/services/webhooks/TenantConnection.ts"
+import { EndpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatcher.ts"
 import { nameServer } from "../../support/NameServer.ts"
 import { delivery, dispatched, newSecret, policy, type Received, receiver } from "../../support/WebhookReceiver.ts"
@@ -103,9 +103,9 @@ describe("WebhookDispatcher", () => {
       const outbox = Layer.succeed(WebhookOutbox, {
         claimDue: (_now, _limit, perEndpoint, leaseMs) =>
           Effect.sync(() => void wishes.push({ perEndpoint, leaseMs })).pipe(Effect.as([])),
-        settle: () => Effect.void
+        recordAttempt: () => Effect.void
       })
-      const layer = Layer.provide(WebhookDispatcher.layer, [TenantConnection, outbox]).pipe(Layer.provide(policy({})))
+      const layer = Layer.provide(WebhookDispatcher.layer, [EndpointConnection, outbox]).pipe(Layer.provide(policy({})))
       yield* Effect.provide(
         Effect.flatMap(WebhookDispatcher, ({ round }) => round),
         layer

@@ -3,9 +3,9 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { StandingPg } from "../../src/persistence/StandingPg.ts"
+import { GatewayStatusPg } from "../../src/persistence/GatewayStatusPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
-import { type Check, Standing } from "../../src/services/ports/Standing.ts"
+import { GatewayStatus, type IntegrityCheck } from "../../src/services/ports/GatewayStatus.ts"
 import { givenDatabase, masterKey } from "../support/TestDatabase.ts"
 
 const NOW = Date.now()
@@ -13,13 +13,13 @@ const NOW = Date.now()
 const given = Effect.gen(function* () {
   const url = yield* givenDatabase
   const context = yield* Layer.build(
-    StandingPg.pipe(
+    GatewayStatusPg.pipe(
       Layer.provideMerge(AuditLogPg),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Database.layer({ url }))
     )
   )
-  return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, Standing) }
+  return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, GatewayStatus) }
 })
 
 interface Payouts {
@@ -73,15 +73,15 @@ it.live("counts what is open by age and what nobody knows, and reads no more tha
 it.live("keeps the newest of each check", () =>
   Effect.gen(function* () {
     const { standing } = yield* given
-    const verify: Check = { name: "ledger verify", subject: "", at: NOW, differences: 2 }
-    const reconcile: Check = { name: "reconcile", subject: "alpha", at: NOW, differences: 0 }
+    const verify: IntegrityCheck = { name: "ledger verify", subject: "", at: NOW, differences: 2 }
+    const reconcile: IntegrityCheck = { name: "reconcile", subject: "alpha", at: NOW, differences: 0 }
     for (const check of [
       verify,
       reconcile,
       { ...verify, at: NOW - 1, differences: 0 },
       { ...reconcile, at: NOW + 1, differences: 7 }
     ])
-      yield* standing.checked(check)
+      yield* standing.recordCheck(check)
     expect((yield* standing.read).checks).toEqual([verify, { ...reconcile, at: NOW + 1, differences: 7 }])
   }).pipe(Effect.scoped)
 )

@@ -6,8 +6,8 @@ import type { VelocityCounter, VelocityLimit } from "../../domain/VelocityLimits
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** Limits of tenants, ceilings of provider accounts, and how much of their windows is used. FloatLedger counts; here it is prepared and read. */
-export class Limits extends Context.Service<
-  Limits,
+export class VelocityLimits extends Context.Service<
+  VelocityLimits,
   {
     /** A tenant's own limits; the defaults are not among them. Seen by every node within a second. */
     readonly own: (appId: AppId) => Effect.Effect<ReadonlyArray<VelocityLimit>>
@@ -18,6 +18,6 @@ export class Limits extends Context.Service<
     readonly set: (appId: AppId, limit: VelocityLimit, audit: AuditEntry) => Effect.Effect<boolean>
     readonly setCeiling: (provider: string, currency: Currency, amount: MinorUnits, audit: AuditEntry) => Effect.Effect<void>
     /** Removes up to `limit` windows that ended before; answers how many. */
-    readonly sweep: (before: number, limit: number) => Effect.Effect<number>
+    readonly prune: (before: number, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Limits") {}

@@ -1,12 +1,12 @@
 import { Clock, Duration, Effect, Exit } from "effect"
-import { makeUpkeep } from "./PartitionUpkeep.ts"
+import { makePartitionMaintenance } from "./PartitionUpkeep.ts"
 import { Idempotency } from "./ports/Idempotency.ts"
-import { Limits } from "./ports/Limits.ts"
 import { Nonces } from "./ports/Nonces.ts"
 import { PartyHashes } from "./ports/PartyHashes.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
-import { makeRetention } from "./webhooks/WebhookRetention.ts"
+import { VelocityLimits } from "./ports/VelocityLimits.ts"
+import { makeEventRetention } from "./webhooks/WebhookRetention.ts"
 
 const EVERY = "30 seconds"
 /** Rows that one step removes at most, so that no sweep holds anybody up. */
@@ -31,24 +31,24 @@ const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
 
 /** One round of what the sweeper does: sees to the partitions, and removes in bounded steps, one kind after another, what has had its time. */
-export const makeSweep = Effect.gen(function* () {
+export const makeRetentionRound = Effect.gen(function* () {
   const nonces = yield* Nonces
   const keys = yield* Idempotency
-  const limits = yield* Limits
+  const limits = yield* VelocityLimits
   const parties = yield* PartyHashes
   const inbox = yield* ProviderInbox
   const changes = yield* TenantChanges
-  const removeOldEvents = yield* makeRetention
-  const keepPartitions = yield* makeUpkeep
+  const removeOldEvents = yield* makeEventRetention
+  const keepPartitions = yield* makePartitionMaintenance
   // Each answers how many rows went: as many as a step may remove, and there may be more.
   const sweeps = [
     { what: "partitions", sweep: (now: number) => Effect.as(keepPartitions(now), 0) },
-    { what: "spent nonces", sweep: (now: number) => nonces.sweep(now, A_STEP) },
-    { what: "old keys", sweep: (now: number) => keys.sweep(now - KEYS_KEPT_MS, A_STEP) },
-    { what: "ended windows", sweep: (now: number) => limits.sweep(now - COUNTERS_KEPT_MS, A_STEP) },
+    { what: "spent nonces", sweep: (now: number) => nonces.prune(now, A_STEP) },
+    { what: "old keys", sweep: (now: number) => keys.prune(now - KEYS_KEPT_MS, A_STEP) },
+    { what: "ended windows", sweep: (now: number) => limits.prune(now - COUNTERS_KEPT_MS, A_STEP) },
     { what: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
-    { what: "old callbacks", sweep: (now: number) => inbox.sweep(now - CALLBACKS_KEPT_MS, A_STEP) },
-    { what: "tenants' changes", sweep: (now: number) => changes.sweep(now - TENANT_CHANGES_KEPT_MS, A_STEP) },
+    { what: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, A_STEP) },
+    { what: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, A_STEP) },
     { what: "hashes of numbers", sweep: (now: number) => parties.forget(now - PARTIES_KNOWN_MS, A_STEP) }
   ]
 
@@ -76,4 +76,4 @@ export const makeSweep = Effect.gen(function* () {
 })
 
 /** Removes what has had its time, and makes room for what comes, for ever. */
-export const sweeping = Effect.flatMap(makeSweep, (round) => Effect.forever(Effect.delay(round, EVERY)))
+export const dataRetention = Effect.flatMap(makeRetentionRound, (round) => Effect.forever(Effect.delay(round, EVERY)))

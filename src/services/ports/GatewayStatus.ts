@@ -2,7 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
-import type { StandingHead } from "./AuditLog.ts"
+import type { CurrentAuditHead } from "./AuditLog.ts"
 
 /** How long something has been open: less than this. */
 export const AgeBand = Schema.Literals(["1m", "10m", "1h", "24h", "older"])
@@ -21,8 +21,8 @@ export const OpenGroup = Schema.Struct({
 export type OpenGroup = typeof OpenGroup.Type
 
 /** What waits in one queue. `oldestAt` is since when it should have been done; null when nothing is due. */
-export const Queue = Schema.Struct({ due: Schema.Number, parked: Schema.Number, oldestAt: Schema.NullOr(Instant) })
-export type Queue = typeof Queue.Type
+export const QueueBacklog = Schema.Struct({ due: Schema.Number, parked: Schema.Number, oldestAt: Schema.NullOr(Instant) })
+export type QueueBacklog = typeof QueueBacklog.Type
 
 /** One currency of every tenant together, in minor units. */
 export const FloatTotal = Schema.Struct({
@@ -34,16 +34,16 @@ export const FloatTotal = Schema.Struct({
 })
 export type FloatTotal = typeof FloatTotal.Type
 
-export const Check = Schema.Struct({
+export const IntegrityCheck = Schema.Struct({
   name: Schema.Literals(["ledger verify", "reconcile"]),
   /** The provider that was compared; empty for the ledger. */
   subject: Schema.String,
   at: Instant,
   differences: Schema.Number
 })
-export type Check = typeof Check.Type
+export type IntegrityCheck = typeof IntegrityCheck.Type
 
-export const Unanswered = Schema.Struct({
+export const UnansweredTransaction = Schema.Struct({
   reference: Reference,
   appId: AppId,
   kind: Schema.Literals(["collection", "payout", "exchange"]),
@@ -54,7 +54,7 @@ export const Unanswered = Schema.Struct({
   heardAt: Instant,
   note: Schema.String
 })
-export type Unanswered = typeof Unanswered.Type
+export type UnansweredTransaction = typeof UnansweredTransaction.Type
 
 /** Whose webhooks were never taken. The endpoint: `failing` and `gone` were disabled by us and say why, `disabled` by the tenant. */
 export const ParkedTenant = Schema.Struct({
@@ -65,48 +65,48 @@ export const ParkedTenant = Schema.Struct({
 })
 export type ParkedTenant = typeof ParkedTenant.Type
 
-export const OwingTenant = Schema.Struct({ appId: AppId, mode: Mode, currency: Currency, receivable: Schema.BigInt })
-export type OwingTenant = typeof OwingTenant.Type
+export const IndebtedTenant = Schema.Struct({ appId: AppId, mode: Mode, currency: Currency, receivable: Schema.BigInt })
+export type IndebtedTenant = typeof IndebtedTenant.Type
 
 /** What the role that this process has at the database could do. */
-export interface Protection {
+export interface AuditProtection {
   readonly role: string
   /** Whether it can change or remove nothing of the audit log, the journal, its postings and the history, whatever statement it sends. */
   readonly holds: boolean
 }
 
-export interface Picture {
+export interface StatusSnapshot {
   readonly at: Instant
   readonly open: ReadonlyArray<OpenGroup>
   readonly reviews: { readonly count: number; readonly oldestAt: Instant | null }
-  readonly outbox: Queue
-  readonly inbox: Queue
+  readonly outbox: QueueBacklog
+  readonly inbox: QueueBacklog
   readonly floats: ReadonlyArray<FloatTotal>
-  readonly checks: ReadonlyArray<Check>
+  readonly checks: ReadonlyArray<IntegrityCheck>
   /** Tables with rows of a time that no partition was made for; they count all the same. */
   readonly unparted: ReadonlyArray<string>
   /** The end of the audit log. */
-  readonly auditHead: StandingHead
+  readonly auditHead: CurrentAuditHead
   /** Connections of every gateway process to the database, by what they do. */
   readonly connections: Readonly<Record<string, number>>
 }
 
 /** How things stand, over all tenants: for metrics and for operators. Every question is answered from what is open, never from the whole past. */
-export class Standing extends Context.Service<
-  Standing,
+export class GatewayStatus extends Context.Service<
+  GatewayStatus,
   {
     /** Counts end at `COUNTED_AT_MOST`, of which the oldest are counted first. */
-    readonly read: Effect.Effect<Picture>
+    readonly read: Effect.Effect<StatusSnapshot>
     /** Asked of the database anew each time. */
-    readonly protection: Effect.Effect<Protection>
+    readonly protection: Effect.Effect<AuditProtection>
     /** At most `limit` open transactions of which the last news is none, the oldest first. */
-    readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<Unanswered>>
+    readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<UnansweredTransaction>>
     /** At most `limit` tenants of each kind; metrics count them and may not name them. */
     readonly tenants: (
       limit: number
-    ) => Effect.Effect<{ readonly parked: ReadonlyArray<ParkedTenant>; readonly owing: ReadonlyArray<OwingTenant> }>
+    ) => Effect.Effect<{ readonly parked: ReadonlyArray<ParkedTenant>; readonly owing: ReadonlyArray<IndebtedTenant> }>
     /** Keeps what a check found in the place of the one before; one that was made earlier changes nothing. */
-    readonly checked: (check: Check) => Effect.Effect<void>
+    readonly recordCheck: (check: IntegrityCheck) => Effect.Effect<void>
   }
 >()("gateway/services/ports/Standing") {}
 

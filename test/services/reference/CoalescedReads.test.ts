@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { describe } from "vitest"
-import { inFlight } from "../../../src/services/reference/InFlight.ts"
+import { coalescedReads } from "../../../src/services/reference/CoalescedReads.ts"
 
 /** A read that waits for its answer, and how often it was made. */
 const slowRead = Effect.gen(function* () {
@@ -17,7 +17,7 @@ const slowRead = Effect.gen(function* () {
 describe("identical reads", () => {
   it.effect("that wait together share one call, and the next one asks again", () =>
     Effect.gen(function* () {
-      const shared = yield* inFlight<string, "broken">()
+      const shared = yield* coalescedReads<string, "broken">()
       const { answer, made, read } = yield* slowRead
       const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(shared("banks", read), { startImmediately: true }))
       yield* Deferred.succeed(answer, "here")
@@ -30,7 +30,7 @@ describe("identical reads", () => {
 
   it.effect("are told apart by what is asked", () =>
     Effect.gen(function* () {
-      const shared = yield* inFlight<string, "broken">()
+      const shared = yield* coalescedReads<string, "broken">()
       const { answer, made, read } = yield* slowRead
       const waiting = yield* Effect.forEach(["UG", "KE"], (name) =>
         Effect.forkChild(shared(name, read), { startImmediately: true })
@@ -43,7 +43,7 @@ describe("identical reads", () => {
 
   it.effect("share a failure too, which is not remembered", () =>
     Effect.gen(function* () {
-      const shared = yield* inFlight<string, "broken">()
+      const shared = yield* coalescedReads<string, "broken">()
       const { answer, made, read } = yield* slowRead
       const waiting = yield* Effect.forEach([1, 2], () => Effect.forkChild(shared("banks", read), { startImmediately: true }))
       yield* Deferred.fail(answer, "broken")
@@ -55,7 +55,7 @@ describe("identical reads", () => {
 
   it.effect("go on for the others when one who waits leaves", () =>
     Effect.gen(function* () {
-      const shared = yield* inFlight<string, "broken">()
+      const shared = yield* coalescedReads<string, "broken">()
       const { answer, made, read } = yield* slowRead
       const first = yield* Effect.forkChild(shared("banks", read), { startImmediately: true })
       const second = yield* Effect.forkChild(shared("banks", read), { startImmediately: true })

@@ -3,9 +3,9 @@ import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Un
 import { Effect, Layer } from "effect"
 import { makeTimer, type Timer } from "../../runtime/Timer.ts"
 import { Policy } from "../ports/Policy.ts"
-import { type EndpointAnswer, type SignedDelivery, WebhookSender } from "../ports/WebhookSender.ts"
+import { type EndpointResponse, type SignedDelivery, WebhookSender } from "../ports/WebhookSender.ts"
 import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddress.ts"
-import { type TenantNames, tenantNames } from "./TenantNames.ts"
+import { type EndpointNames, endpointNames } from "./EndpointNames.ts"
 
 /** How long one attempt may take, in milliseconds. */
 export interface AttemptBounds {
@@ -31,7 +31,7 @@ const URLS_KEPT = 1_000
  * Dials tenants. The address is checked in the connector, because an IP literal never reaches the lookup, and in the lookup,
  * because a name can resolve to anything. `servers` are asked for names, or else those of the machine. Undici is used bare, so that none of our trace headers leaves.
  */
-export const tenantConnection = (
+export const endpointConnection = (
   { connectMs, nameMs, wholeMs }: AttemptBounds = usualBounds,
   servers: ReadonlyArray<string> = []
 ): Layer.Layer<WebhookSender, never, Policy> =>
@@ -41,7 +41,7 @@ export const tenantConnection = (
       const { webhookAllowLoopback } = yield* Policy
       const alarm = yield* makeTimer
       const names = yield* Effect.acquireRelease(
-        Effect.sync(() => tenantNames({ alarm, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
+        Effect.sync(() => endpointNames({ alarm, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
         ({ close }) => Effect.sync(close)
       )
       const connect = guardedConnector(webhookAllowLoopback, connectMs, names)
@@ -50,7 +50,7 @@ export const tenantConnection = (
         (agent) => Effect.promise(() => agent.destroy())
       )
       const targetOf = targets(webhookAllowLoopback)
-      const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointAnswer> => {
+      const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointResponse> => {
         const target = targetOf(url)
         if (typeof target === "string") return Effect.succeed({ status: null, excerpt: target, retryAfter: null })
         return ask({ agent, alarm, wholeMs }, { ...target, method: "POST", headers, body })
@@ -61,7 +61,7 @@ export const tenantConnection = (
     })
   )
 
-export const TenantConnection = tenantConnection()
+export const EndpointConnection = endpointConnection()
 
 interface Target {
   readonly origin: string
@@ -99,7 +99,7 @@ interface Line {
  * Sends the request and listens to the first bytes of its answer, and to nothing beyond them. Once the status has been said, how the rest
  * goes changes nothing about whether the event was taken.
  */
-const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointAnswer> =>
+const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
   Effect.callback((resume) => {
     const heard: Heard = { status: null, retryAfter: null, bytes: 0 }
     const chunks: Array<Buffer> = []
@@ -145,7 +145,7 @@ const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOption
 const textOf = (chunks: ReadonlyArray<Buffer>): string =>
   Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString("utf8").replaceAll("\u0000", "\uFFFD")
 
-const guardedConnector = (allowLoopback: boolean, connectMs: number, names: TenantNames): buildConnector.connector => {
+const guardedConnector = (allowLoopback: boolean, connectMs: number, names: EndpointNames): buildConnector.connector => {
   const check = (protocol: string) => (address: string) => addressProblem(address, protocol, allowLoopback)
   const connector = (protocol: string) =>
     buildConnector({ allowH2: false, timeout: connectMs, lookup: guardedLookup(check(protocol), names) })
@@ -161,7 +161,7 @@ const guardedConnector = (allowLoopback: boolean, connectMs: number, names: Tena
 
 /** One address that may not be dialled refuses the whole name: a name that points both ways is an attack, not a mistake. */
 const guardedLookup =
-  (check: (address: string) => string | undefined, names: TenantNames): LookupFunction =>
+  (check: (address: string) => string | undefined, names: EndpointNames): LookupFunction =>
   (hostname, options, callback) => {
     names.resolve(hostname, (resolved) => {
       if (resolved instanceof Error) return callback(resolved, "")

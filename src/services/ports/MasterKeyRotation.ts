@@ -2,14 +2,14 @@ import { Context, Data, type Effect, type Redacted } from "effect"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** How many values of each place were written anew; what was re-wrapped before, or written over meanwhile, is not counted. */
-export type Rewrapped = Readonly<Record<string, number>>
+export type RewrappedCounts = Readonly<Record<string, number>>
 
 /** It is not finished, and why. What was re-wrapped stays so. */
 export class NotRotated extends Data.TaggedError("NotRotated")<{ readonly message: string }> {}
 
 /** Changes the master key. The keys that it seals, the hashing key among them, stay what they are. */
-export class KeyRotation extends Context.Service<
-  KeyRotation,
+export class MasterKeyRotation extends Context.Service<
+  MasterKeyRotation,
   {
     /**
      * Re-wraps everything that `from` seals under the present master key, a few hundred values a commit, and writes one audit row when all
@@ -17,6 +17,6 @@ export class KeyRotation extends Context.Service<
      * time. Refused, before anything is changed, where a value opens with neither key, and while a gateway is connected, which is named: it
      * knows one key. None starts meanwhile. A command that seals under the old key is waited for in a few more passes, and then told of.
      */
-    readonly rotate: (from: Redacted.Redacted, audit: AuditEntry) => Effect.Effect<Rewrapped, NotRotated>
+    readonly rotate: (from: Redacted.Redacted, audit: AuditEntry) => Effect.Effect<RewrappedCounts, NotRotated>
   }
 >()("gateway/services/ports/KeyRotation") {}

@@ -4,16 +4,16 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { AuditLog } from "../services/ports/AuditLog.ts"
 import {
   type AgeBand,
-  Check,
   COUNTED_AT_MOST,
   FloatTotal,
+  GatewayStatus,
+  IndebtedTenant,
+  IntegrityCheck,
   OpenGroup,
-  OwingTenant,
   ParkedTenant,
-  Queue,
-  Standing,
-  Unanswered
-} from "../services/ports/Standing.ts"
+  QueueBacklog,
+  UnansweredTransaction
+} from "../services/ports/GatewayStatus.ts"
 import { APPLICATION_NAME } from "./Database.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import { RuntimeRole } from "./RuntimeRole.ts"
@@ -27,19 +27,19 @@ const bands: ReadonlyArray<readonly [typeof AgeBand.Type, number]> = [
 ]
 
 const groups = rowsOf(Schema.Struct({ ...OpenGroup.fields, oldestAt: Moment, oldestUnknownAt: Schema.NullOr(Moment) }))
-const queues = rowsOf(Schema.Struct({ ...Queue.fields, oldestAt: Schema.NullOr(Moment) }))
+const queues = rowsOf(Schema.Struct({ ...QueueBacklog.fields, oldestAt: Schema.NullOr(Moment) }))
 const counts = rowsOf(Schema.Struct({ count: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
 const totals = rowsOf(FloatTotal)
-const checks = rowsOf(Schema.Struct({ ...Check.fields, at: Moment }))
+const checks = rowsOf(Schema.Struct({ ...IntegrityCheck.fields, at: Moment }))
 const names = rowsOf(Schema.Struct({ name: Schema.String }))
 const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number }))
 const parkedTenants = rowsOf(ParkedTenant)
-const owingTenants = rowsOf(OwingTenant)
-const unheard = rowsOf(Schema.Struct({ ...Unanswered.fields, createdAt: Moment, heardAt: Moment }))
+const owingTenants = rowsOf(IndebtedTenant)
+const unheard = rowsOf(Schema.Struct({ ...UnansweredTransaction.fields, createdAt: Moment, heardAt: Moment }))
 
 /** Standing on PostgreSQL. What counts is read through partial indexes, which hold what is open and nothing else. */
-export const StandingPg = Layer.effect(
-  Standing,
+export const GatewayStatusPg = Layer.effect(
+  GatewayStatus,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { head: auditHead } = yield* AuditLog
@@ -134,13 +134,13 @@ export const StandingPg = Layer.effect(
       return { parked, owing }
     })
 
-    const checked = ({ at, differences, name, subject }: Check) =>
+    const recordCheck = ({ at, differences, name, subject }: IntegrityCheck) =>
       sql`
         INSERT INTO checks (name, subject, at, differences) VALUES (${name}, ${subject}, ${iso(at)}::timestamptz, ${differences})
         ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences
         WHERE checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
 
-    return Standing.of({ read, protection: RuntimeRole.protection(sql), unanswered, tenants, checked })
+    return GatewayStatus.of({ read, protection: RuntimeRole.protection(sql), unanswered, tenants, recordCheck })
   })
 )
 
@@ -155,4 +155,4 @@ const unparted = (sql: SqlClient.SqlClient) =>
       ('delivery_attempts', EXISTS (SELECT FROM delivery_attempts_default))
     ) AS t(name, has_rows) WHERE t.has_rows`)
 
-const empty: Queue = { due: 0, parked: 0, oldestAt: null }
+const empty: QueueBacklog = { due: 0, parked: 0, oldestAt: null }

@@ -4,7 +4,11 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { vi } from "vitest"
 import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
-import { CONNECTIONS_PER_ENDPOINT, TenantConnection, tenantConnection } from "../../../src/services/webhooks/TenantConnection.ts"
+import {
+  CONNECTIONS_PER_ENDPOINT,
+  EndpointConnection,
+  endpointConnection
+} from "../../../src/services/webhooks/EndpointConnection.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { policy, receiver } from "../../support/WebhookReceiver.ts"
 
@@ -24,7 +28,7 @@ vi.mock("@effect/platform-node/Undici", async (original) => {
 
 const posted = (url: string, connectMs = WHOLE_MS, wholeMs = WHOLE_MS) =>
   Effect.flatMap(WebhookSender, ({ post }) => post({ url, headers: {}, body: "{}" })).pipe(
-    Effect.provide(Layer.provide(tenantConnection({ nameMs: connectMs, connectMs, wholeMs }), policy({})))
+    Effect.provide(Layer.provide(endpointConnection({ nameMs: connectMs, connectMs, wholeMs }), policy({})))
   )
 
 /** Takes connections and says nothing. */
@@ -77,7 +81,7 @@ describe("TenantConnection", () => {
         for (const answer of waiting) answer()
       })
       const bounds = { nameMs: 5_000, connectMs: 5_000, wholeMs: 10_000 }
-      const sender = Context.get(yield* Layer.build(Layer.provide(tenantConnection(bounds), policy({}))), WebhookSender)
+      const sender = Context.get(yield* Layer.build(Layer.provide(endpointConnection(bounds), policy({}))), WebhookSender)
       const send = (to: string) => Effect.map(sender.post({ url: to, headers: {}, body: "{}" }), ({ excerpt }) => excerpt)
       const slow = Effect.forEach(Array(SLOW).fill(url), send, { concurrency: "unbounded" })
       const ending = yield* Effect.forkChild(slow)
@@ -105,7 +109,7 @@ describe("TenantConnection", () => {
   it.effect("lets connecting take 5 s, by http and by https", () =>
     Effect.gen(function* () {
       connecting.length = 0
-      yield* Layer.build(Layer.provide(TenantConnection, policy({})))
+      yield* Layer.build(Layer.provide(EndpointConnection, policy({})))
       expect(connecting).toEqual([5_000, 5_000])
     })
   )

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import { dataRetention } from "../../src/services/DataRetention.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { Limits } from "../../src/services/ports/Limits.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
-import { Partitions, type Upkeep } from "../../src/services/ports/Partitions.ts"
+import { type PartitionChange, Partitions } from "../../src/services/ports/Partitions.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
-import { sweeping } from "../../src/services/Sweeper.ts"
 
 const DAY_MS = 24 * 3_600_000
 const NOW = Date.UTC(2026, 10, 21)
@@ -19,7 +19,7 @@ const NOW = Date.UTC(2026, 10, 21)
  * look after another, and of nonces and windows so many are left.
  */
 const given = (
-  retire: (look: number) => ReadonlyArray<Upkeep> = () => [],
+  retire: (look: number) => ReadonlyArray<PartitionChange> = () => [],
   left: { nonces: number; windows: number } = { nonces: 0, windows: 0 }
 ) => {
   const swept: Record<string, number> = {}
@@ -39,12 +39,14 @@ const given = (
       return rows
     })
   const ports = Layer.mergeAll(
-    Layer.mock(Nonces, { sweep: (now, limit) => Effect.andThen(noted("nonces", now, 0), removed("nonces", limit)) }),
-    Layer.mock(Idempotency, { sweep: (before) => noted("keys", before, 0) }),
-    Layer.mock(Limits, { sweep: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit)) }),
+    Layer.mock(Nonces, { prune: (now, limit) => Effect.andThen(noted("nonces", now, 0), removed("nonces", limit)) }),
+    Layer.mock(Idempotency, { prune: (before) => noted("keys", before, 0) }),
+    Layer.mock(VelocityLimits, {
+      prune: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit))
+    }),
     Layer.mock(PartyHashes, { forget: (before) => noted("hashes of numbers", before, 0) }),
-    Layer.mock(ProviderInbox, { sweep: (before) => noted("callbacks", before, 0) }),
-    Layer.mock(TenantChanges, { sweep: (before) => noted("tenants' changes", before, 0) }),
+    Layer.mock(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
+    Layer.mock(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
     Layer.mock(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
     Layer.mock(Partitions, {
       prepare: () => Effect.succeed([]),
@@ -52,7 +54,7 @@ const given = (
     }),
     Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
   )
-  const run = TestClock.setTime(NOW).pipe(Effect.andThen(Effect.forkScoped(sweeping)), Effect.provide(ports))
+  const run = TestClock.setTime(NOW).pipe(Effect.andThen(Effect.forkScoped(dataRetention)), Effect.provide(ports))
   return { run, swept, steps, left, lines, looks: () => looks }
 }
 

@@ -6,8 +6,8 @@ import { iso } from "../domain/Instant.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
 import { LimitDirection, LimitWindow, type VelocityCounter, type VelocityLimit } from "../domain/VelocityLimits.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { Limits } from "../services/ports/Limits.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { keptSince } from "./KeptSince.ts"
 import { rowsOf } from "./Rows.ts"
@@ -56,8 +56,8 @@ made AS (
 )
 SELECT coalesce(used, 0) AS used FROM wanted ORDER BY ord`
 
-export const LimitsPg = Layer.effect(
-  Limits,
+export const VelocityLimitsPg = Layer.effect(
+  VelocityLimits,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
@@ -127,7 +127,7 @@ export const LimitsPg = Layer.effect(
     )
 
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
-    const sweep = Effect.fn("Limits.sweep")(function* (before: number, limit: number) {
+    const prune = Effect.fn("Limits.sweep")(function* (before: number, limit: number) {
       const rows = yield* sql`WITH since AS (${keptSince(sql, "windows", before)}),
         old AS MATERIALIZED (
           SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz
@@ -138,13 +138,13 @@ export const LimitsPg = Layer.effect(
       return rows.length
     }, Effect.orDie)
 
-    return Limits.of({
+    return VelocityLimits.of({
       own: (appId) => own.get(appId),
       ceiling: (provider, currency) => ceilingOf.get(`${provider} ${currency}`),
       prepare,
       set,
       setCeiling,
-      sweep
+      prune
     })
   })
 )

@@ -1,6 +1,6 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { LedgerAudit, type LedgerDifference, type LedgerReport } from "../../services/ports/LedgerAudit.ts"
+import { type LedgerDifference, type LedgerReport, LedgerVerification } from "../../services/ports/LedgerVerification.ts"
 import { AnswerBoundMs } from "../BoundedClient.ts"
 import { rowsOf } from "../Rows.ts"
 import { auditSettings, breachesOf, type LedgerRule } from "./LedgerRule.ts"
@@ -22,9 +22,9 @@ const unreadable = ({ reason: { cause } }: SqlError.SqlError) =>
     ? Option.some([{ subject: "", found: `a row that cannot be read: ${cause.message}` }])
     : Option.none()
 
-/** LedgerAudit on PostgreSQL: every rule in one read-only snapshot, so that a gateway that goes on working changes nothing. */
-export const LedgerAuditPg = Layer.effect(
-  LedgerAudit,
+/** LedgerVerification on PostgreSQL: every rule in one read-only snapshot, so that a gateway that goes on working changes nothing. */
+export const LedgerVerificationPg = Layer.effect(
+  LedgerVerification,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
@@ -59,6 +59,6 @@ export const LedgerAuditPg = Layer.effect(
       Effect.withSpan("LedgerAudit.verify")
     )
 
-    return LedgerAudit.of({ verify })
+    return LedgerVerification.of({ verify })
   })
 )

@@ -3,8 +3,8 @@ import type { DenylistEntry, DenylistKind } from "../../domain/Denylist.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** Rows of what is refused, seen by every node at once. */
-export class Denials extends Context.Service<
-  Denials,
+export class Denylist extends Context.Service<
+  Denylist,
   {
     /** Which of the values are denied; spelling does not matter. */
     readonly matches: (kind: DenylistKind, values: ReadonlyArray<Redacted.Redacted>) => Effect.Effect<boolean>

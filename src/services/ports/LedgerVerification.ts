@@ -16,8 +16,8 @@ export interface LedgerReport {
 }
 
 /** Recomputes what the ledger promises from its postings. Reads only, in one snapshot, beside a gateway that goes on working. */
-export class LedgerAudit extends Context.Service<
-  LedgerAudit,
+export class LedgerVerification extends Context.Service<
+  LedgerVerification,
   {
     readonly verify: Effect.Effect<LedgerReport>
   }

@@ -2,21 +2,21 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
-import { Denials } from "../ports/Denials.ts"
+import { Denylist } from "../ports/Denylist.ts"
 import { Screening } from "../ports/Screening.ts"
 
 /** 403: blocked destinations and screening, before any provider is asked. */
-export class PartyChecks extends Context.Service<
-  PartyChecks,
+export class PartyScreening extends Context.Service<
+  PartyScreening,
   {
     readonly recipient: (destination: Destination) => Effect.Effect<void, DestinationBlocked | ScreeningDenied>
     readonly payer: (source: MomoParty, payer: PayerDetails | null) => Effect.Effect<void, ScreeningDenied>
   }
 >()("gateway/services/PartyChecks") {
   static readonly layer = Layer.effect(
-    PartyChecks,
+    PartyScreening,
     Effect.gen(function* () {
-      const denials = yield* Denials
+      const denials = yield* Denylist
       const screening = yield* Screening
 
       const recipient = Effect.fnUntraced(function* (destination: Destination) {
@@ -37,7 +37,7 @@ export class PartyChecks extends Context.Service<
         if ((yield* screening.check({ numbers, names: [...names, ...whole] })) === "denied") return yield* new ScreeningDenied({})
       })
 
-      return PartyChecks.of({ recipient, payer })
+      return PartyScreening.of({ recipient, payer })
     })
   )
 }

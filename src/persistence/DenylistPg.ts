@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { DenylistEntry, type DenylistKind, maskedEntry, normalizedName, normalizedNumber } from "../domain/Denylist.ts"
 import { iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { Denials } from "../services/ports/Denials.ts"
+import { Denylist } from "../services/ports/Denylist.ts"
 import { Screening } from "../services/ports/Screening.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
@@ -23,8 +23,8 @@ const matchStatement = `
 SELECT DISTINCT a.ord FROM json_to_recordset($1::json) AS a(ord int, kind text, hash text)
 CROSS JOIN LATERAL (SELECT FROM denials WHERE kind = a.kind AND hash = decode(a.hash, 'hex') LIMIT 1) d`
 
-export const DenialsPg = Layer.effect(
-  Denials,
+export const DenylistPg = Layer.effect(
+  Denylist,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
@@ -70,7 +70,7 @@ export const DenialsPg = Layer.effect(
         ORDER BY created_at DESC, masked LIMIT ${limit}`)
     )
 
-    return Denials.of({ matches, add, list })
+    return Denylist.of({ matches, add, list })
   })
 )
 
@@ -78,7 +78,7 @@ export const DenialsPg = Layer.effect(
 export const ScreeningByRows = Layer.effect(
   Screening,
   Effect.gen(function* () {
-    const rows = yield* Denials
+    const rows = yield* Denylist
     return Screening.of({
       check: Effect.fnUntraced(function* ({ names, numbers }) {
         const denied = yield* Effect.all([rows.matches("screened_number", numbers), rows.matches("screened_name", names)], {

@@ -2,7 +2,7 @@ import { createServer } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
-import { tenantConnection } from "../../../src/services/webhooks/TenantConnection.ts"
+import { endpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { nameServer } from "../../support/NameServer.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { policy, receiver } from "../../support/WebhookReceiver.ts"
@@ -13,7 +13,7 @@ const SHORT_MS = 300
 const senderOn = (nameServers: ReadonlyArray<string>, nameMs: number, webhookAllowLoopback = true) =>
   Effect.map(
     Layer.build(
-      Layer.fresh(tenantConnection({ nameMs, connectMs: LONG_MS, wholeMs: LONG_MS }, nameServers)).pipe(
+      Layer.fresh(endpointConnection({ nameMs, connectMs: LONG_MS, wholeMs: LONG_MS }, nameServers)).pipe(
         Layer.provide(policy({ webhookAllowLoopback }))
       )
     ),

@@ -3,9 +3,9 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Database } from "../../src/persistence/Database.ts"
-import { KeyRotationPg } from "../../src/persistence/KeyRotationPg.ts"
+import { MasterKeyRotationPg } from "../../src/persistence/MasterKeyRotationPg.ts"
 import { masterOf, opened, sealed } from "../../src/persistence/Sealing.ts"
-import { KeyRotation } from "../../src/services/ports/KeyRotation.ts"
+import { MasterKeyRotation } from "../../src/services/ports/MasterKeyRotation.ts"
 import { auditEntry, givenDatabase } from "../support/TestDatabase.ts"
 
 const key = () => Redacted.make(randomBytes(32).toString("base64"))
@@ -34,12 +34,14 @@ const given = (writer: (sql: SqlClient.SqlClient, seal: (text: string) => Uint8A
     const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
     for (const reference of ["5", "6", "7"]) yield* write(sql, reference, seal(reference))
     const rotation = yield* Layer.build(
-      KeyRotationPg.layer(newKey).pipe(
+      MasterKeyRotationPg.layer(newKey).pipe(
         Layer.provide(Layer.succeed(SqlClient.SqlClient, beside(sql, writer(sql, seal)))),
         Layer.fresh
       )
     )
-    const rotate = Effect.flatMap(KeyRotation, (one) => one.rotate(oldKey, auditEntry())).pipe(Effect.provideContext(rotation))
+    const rotate = Effect.flatMap(MasterKeyRotation, (one) => one.rotate(oldKey, auditEntry())).pipe(
+      Effect.provideContext(rotation)
+    )
     const values = Effect.map(
       sql<{
         reference: string

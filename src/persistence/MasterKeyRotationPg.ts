@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto"
 import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { KeyRotation, NotRotated, type Rewrapped } from "../services/ports/KeyRotation.ts"
+import { MasterKeyRotation, NotRotated, type RewrappedCounts } from "../services/ports/MasterKeyRotation.ts"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { hashKeyOf, keyedBy } from "./HashKey.ts"
@@ -52,10 +52,10 @@ type Found = { readonly old: number; readonly written: number }
 const NOTHING: Found = { old: 0, written: 0 }
 type Row = { readonly key: ReadonlyArray<string>; readonly purpose: string; readonly sealed: Uint8Array }
 
-export const KeyRotationPg = {
+export const MasterKeyRotationPg = {
   /** `masterKey` is the new one. */
-  layer: (masterKey: Redacted.Redacted): Layer.Layer<KeyRotation, VaultError, SqlClient.SqlClient> =>
-    Layer.effect(KeyRotation, make(masterKey))
+  layer: (masterKey: Redacted.Redacted): Layer.Layer<MasterKeyRotation, VaultError, SqlClient.SqlClient> =>
+    Layer.effect(MasterKeyRotation, make(masterKey))
 }
 
 const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
@@ -169,10 +169,10 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     yield* sql.withTransaction(last).pipe(Effect.catchTag("SqlError", (error) => Effect.die(error)))
     // From here on no gateway starts with the old key; one that still ran may have sealed something while ours were re-wrapped.
     yield* rewrapAll(others, from, counts)
-    return counts satisfies Rewrapped
+    return counts satisfies RewrappedCounts
   }, Effect.scoped)
 
-  return KeyRotation.of({ rotate })
+  return MasterKeyRotation.of({ rotate })
 })
 
 /** Who holds the lock of this number in this database. */

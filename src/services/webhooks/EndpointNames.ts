@@ -16,7 +16,7 @@ export interface NameOptions {
 export type Resolved = ReadonlyArray<LookupAddress> | Error
 
 /** Answers each question once; many for one name share one answer while it is under way. */
-export interface TenantNames {
+export interface EndpointNames {
   readonly resolve: (name: string, answer: (resolved: Resolved) => void) => void
   /** Every question under way is answered at once, and its sockets are closed. */
   readonly close: () => void
@@ -32,9 +32,9 @@ const HOSTS_FILE = process.platform === "win32" ? "C:/Windows/System32/drivers/e
  * as a name's server says nothing, and the names of providers are resolved on the same ones. Every name has a resolver to itself, so
  * that none waits for another. A tenant has no more names under way than it has deliveries.
  */
-export const tenantNames = (options: NameOptions): TenantNames => {
+export const endpointNames = (options: NameOptions): EndpointNames => {
   const underWay = new Map<string, { readonly answers: Array<(resolved: Resolved) => void>; readonly stop: () => void }>()
-  const resolve: TenantNames["resolve"] = (name, answer) => {
+  const resolve: EndpointNames["resolve"] = (name, answer) => {
     const known = underWay.get(name)
     if (known !== undefined) return void known.answers.push(answer)
     const resolver = new Resolver({ timeout: RESEND_MS, maxTimeout: RESEND_MS, tries: TRIES })

@@ -1,7 +1,7 @@
 import { Cache, Duration, Effect, Equal, Hash } from "effect"
 
 /** A read with what is asked; two are the same when their names are. */
-class Question<A, E> implements Equal.Equal {
+class PendingRead<A, E> implements Equal.Equal {
   readonly name: string
   readonly read: Effect.Effect<A, E>
 
@@ -11,7 +11,7 @@ class Question<A, E> implements Equal.Equal {
   }
 
   [Equal.symbol](that: unknown): boolean {
-    return that instanceof Question && that.name === this.name
+    return that instanceof PendingRead && that.name === this.name
   }
 
   [Hash.symbol](): number {
@@ -23,8 +23,8 @@ class Question<A, E> implements Equal.Equal {
 const MOST_SHARED = 1000
 
 /** Identical reads that wait together share one call. Nothing is kept once it was answered, whatever the answer. */
-export const inFlight = <A, E>() =>
+export const coalescedReads = <A, E>() =>
   Effect.map(
-    Cache.makeWith<Question<A, E>, A, E>(({ read }) => read, { capacity: MOST_SHARED, timeToLive: () => Duration.zero }),
-    (waiting) => (name: string, read: Effect.Effect<A, E>) => Cache.get(waiting, new Question(name, read))
+    Cache.makeWith<PendingRead<A, E>, A, E>(({ read }) => read, { capacity: MOST_SHARED, timeToLive: () => Duration.zero }),
+    (waiting) => (name: string, read: Effect.Effect<A, E>) => Cache.get(waiting, new PendingRead(name, read))
   )
