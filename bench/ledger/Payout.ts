@@ -6,7 +6,7 @@ import { AppId, Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import { reserve } from "../../src/domain/Ledger.ts"
 import { add, minor, ZERO } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
-import type { Payout } from "../../src/domain/Transaction.ts"
+import type { Payout, Transaction } from "../../src/domain/Transaction.ts"
 import { effectiveLimits, type VelocityCounter, velocityCounter } from "../../src/domain/VelocityLimits.ts"
 import { transactionView } from "../../src/domain/View.ts"
 import { successEnvelope } from "../../src/http/Envelope.ts"
@@ -154,7 +154,7 @@ const stepsOf = (tenant: number, recipient: number, at: number): Steps => {
   }
 }
 
-const eventOf = (record: Payout | ReturnType<typeof decide>["next"], type: "payout.pending" | "payout.successful", at: number) =>
+const eventOf = (record: Transaction, type: "payout.pending" | "payout.successful", at: number) =>
   encodeEvent(
     { id: reference(), appId: record.appId, mode: record.mode, type, reference: record.reference, at },
     transactionView(record)

@@ -1,9 +1,8 @@
 import type { EventType } from "./Event.ts"
 import type { Entry } from "./Ledger.ts"
-import type { Transaction } from "./Transaction.ts"
 
 /** What one fact does to one transaction. `next` is the transaction itself where the fact is only noted in the history. */
-export interface Decision<R = Transaction> {
+export interface Decision<R> {
   readonly next: R
   readonly entry: Entry | null
   readonly event: EventType | null

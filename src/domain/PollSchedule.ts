@@ -1,4 +1,4 @@
-import { waitsForCode } from "./CodeMoves.ts"
+import { waitsForCode } from "./CollectionMoves.ts"
 import type { LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { ZERO } from "./Money.ts"

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest"
-import { type Exchange, exchangeView } from "../../src/domain/Exchange.ts"
-import { decideExchange } from "../../src/domain/ExchangeMoves.ts"
+import type { Exchange, LedgerRecord } from "../../src/domain/Exchange.ts"
 import { Fact } from "../../src/domain/Fact.ts"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { json } from "../../src/domain/Json.ts"
 import { minor, ZERO } from "../../src/domain/Money.ts"
+import { decide } from "../../src/domain/Moves.ts"
+import { recordView } from "../../src/domain/View.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 
 const LATER = NOON + 60_000
@@ -101,7 +102,7 @@ describe("the table of status changes of an exchange", () => {
   it.each(names.flatMap((state) => given.map((fact) => [state, fact._tag, fact] as const)))(
     "applies to a %s exchange the fact %s",
     (state, name, fact) => {
-      const { entry, event, next } = decideExchange(exchange(states[state]), fact, LATER)
+      const { entry, event, next } = decide(exchange(states[state]), fact, "reconciler", LATER)
       expect([next.status, entry?.phase ?? null, event, next.needsReview]).toStrictEqual(
         table[state][name] ?? [states[state].status, null, null, false]
       )
@@ -109,12 +110,12 @@ describe("the table of status changes of an exchange", () => {
   )
 
   it("counts a version for each change that a tenant can see", () => {
-    const seen = (record: Exchange) => json(exchangeView(record))
+    const seen = (record: LedgerRecord) => json(recordView(record))
     for (const state of names) {
       for (const fact of given) {
         for (const needsReview of [false, true]) {
           const before = exchange({ ...states[state], needsReview })
-          const { next } = decideExchange(before, fact, LATER)
+          const { next } = decide(before, fact, "reconciler", LATER)
           expect([state, fact._tag, next.version]).toStrictEqual([state, fact._tag, seen(next) === seen(before) ? 1 : 2])
         }
       }
@@ -123,7 +124,7 @@ describe("the table of status changes of an exchange", () => {
 
   it("opens a review when the provider later reports another amount bought", () => {
     const made = exchange({ status: "successful" })
-    const looksAt = (fact: Fact) => decideExchange(made, fact, LATER).next.needsReview
+    const looksAt = (fact: Fact) => decide(made, fact, "reconciler", LATER).next.needsReview
     expect([looksAt(succeeded), looksAt(brought(174_324n, "1743.24")), looksAt(brought(17_432n, "174.32"))]).toStrictEqual([
       false,
       false,
@@ -133,7 +134,7 @@ describe("the table of status changes of an exchange", () => {
 
   it("makes every entry balance to zero in each of its currencies", () => {
     for (const fact of given) {
-      const { entry } = decideExchange(exchange(), fact, LATER)
+      const { entry } = decide(exchange(), fact, "reconciler", LATER)
       for (const currency of ["UGX", "KES"]) {
         const lines = (entry?.postings ?? []).filter((line) => line.currency === currency)
         expect(lines.reduce((sum, { amount }) => sum + amount, 0n)).toBe(0n)
@@ -142,7 +143,7 @@ describe("the table of status changes of an exchange", () => {
   })
 
   it("debits the source currency and credits the destination currency", () => {
-    expect(decideExchange(exchange(), brought(174_324n, "1743.2432432"), LATER).entry?.postings).toStrictEqual([
+    expect(decide(exchange(), brought(174_324n, "1743.2432432"), "reconciler", LATER).entry?.postings).toStrictEqual([
       { currency: "UGX", account: "reserved", amount: -50_000n },
       { currency: "UGX", account: "fx_out", amount: 50_000n },
       { currency: "KES", account: "available", amount: 174_324n },
@@ -151,7 +152,7 @@ describe("the table of status changes of an exchange", () => {
   })
 
   it("books the amount that was really bought, not the quoted one, and keeps the provider's figure", () => {
-    const { next } = decideExchange(exchange(), brought(174_000n, "1740.0099"), LATER)
+    const { next } = decide(exchange(), brought(174_000n, "1740.0099"), "reconciler", LATER)
     expect(next).toMatchObject({ status: "successful", destinationAmount: 174_000n, rawDestinationAmount: "1740.0099" })
   })
 
@@ -159,7 +160,7 @@ describe("the table of status changes of an exchange", () => {
     ["one percent above", brought(176_067n, "1760.67")],
     ["one percent below", brought(172_581n, "1725.81")]
   ])("books an amount that is up to %s the quote", (_, fact) => {
-    expect(decideExchange(exchange(), fact, LATER).next).toMatchObject({
+    expect(decide(exchange(), fact, "reconciler", LATER).next).toMatchObject({
       status: "successful",
       destinationAmount: fact.exchanged.amount,
       needsReview: false
@@ -168,14 +169,14 @@ describe("the table of status changes of an exchange", () => {
 
   it("books an amount that the provider rounded otherwise, however small the exchange is", () => {
     const small = exchange({ destinationAmount: minor(3n), rawDestinationAmount: "0.0399" })
-    expect(decideExchange(small, brought(2n, "0.0299"), LATER).next).toMatchObject({
+    expect(decide(small, brought(2n, "0.0299"), "reconciler", LATER).next).toMatchObject({
       status: "successful",
       destinationAmount: 2n
     })
   })
 
   it("books the quoted amount when the provider does not say what was bought", () => {
-    expect(decideExchange(exchange(), succeeded, LATER).next).toMatchObject({ destinationAmount: 174_324n })
+    expect(decide(exchange(), succeeded, "reconciler", LATER).next).toMatchObject({ destinationAmount: 174_324n })
   })
 
   it.each([
@@ -188,13 +189,13 @@ describe("the table of status changes of an exchange", () => {
     ["more than one percent above the quote", brought(176_068n, "1760.68")],
     ["more than one percent below the quote", brought(172_580n, "1725.80")]
   ])("books nothing for %s, and opens a review", (_, fact) => {
-    const { entry, next } = decideExchange(exchange(), fact, LATER)
+    const { entry, next } = decide(exchange(), fact, "reconciler", LATER)
     expect([entry, next.status, next.needsReview]).toStrictEqual([null, "pending", true])
   })
 
   it("never believes 'never sent' once the provider has given its own reference", () => {
     const tracked = exchange({ providerReference: "P1" })
-    expect(decideExchange(tracked, { _tag: "NotSent", note: "" }, LATER)).toStrictEqual({
+    expect(decide(tracked, { _tag: "NotSent", note: "" }, "reconciler", LATER)).toStrictEqual({
       next: tracked,
       entry: null,
       event: null

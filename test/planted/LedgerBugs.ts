@@ -1,7 +1,7 @@
 import type { Bug, Edit } from "./Bug.ts"
 
 const open = "src/persistence/ledger/OpenStatement.ts"
-const moves = "src/domain/Moves.ts"
+const payoutMoves = "src/domain/PayoutMoves.ts"
 const money = "src/persistence/migrations/0001_money.ts"
 
 // Without these the database itself refuses a second entry, and the bug above it would be harmless.
@@ -55,9 +55,9 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "silence never becomes a refusal",
     edits: [
       {
-        file: moves,
-        text: '    NotSent: "fail",\n    Rerouted: "reroute"\n  },\n  successful',
-        instead: '    NotSent: "fail",\n    Unknown: "fail",\n    Rerouted: "reroute"\n  },\n  successful'
+        file: payoutMoves,
+        text: "    NotSent: when(isDisproved, note, fail),\n",
+        instead: "    NotSent: when(isDisproved, note, fail),\n    Unknown: fail,\n"
       }
     ]
   },
@@ -65,7 +65,11 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     name: "forget to give the reservation back",
     breaks: "a payout that failed has had its float returned",
     edits: [
-      { file: moves, text: "entry: release(payout.currency, add(payout.principal, payout.heldFee))", instead: "entry: null" }
+      {
+        file: payoutMoves,
+        text: "entry: release(payout.currency, add(payout.principal, payout.heldFee))",
+        instead: "entry: null"
+      }
     ]
   },
   {
@@ -73,9 +77,9 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "a collection is credited once",
     edits: [
       {
-        file: moves,
-        text: '  successful: { Returned: "deny", Refused: "deny", Succeeded: "compare" },',
-        instead: '  successful: { Returned: "deny", Refused: "deny", Succeeded: "succeed" },'
+        file: "src/domain/CollectionMoves.ts",
+        text: "    Succeeded: when(contradictsRecord, review, note)",
+        instead: "    Succeeded: succeed"
       },
       ...noSlots
     ]
@@ -89,7 +93,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     name: "let the tenant pay a dearer fee",
     breaks: "a tenant is debited no more than was held",
     edits: [
-      { file: moves, text: "fees: smaller(actualFee, payout.heldFee)", instead: "fees: actualFee" },
+      { file: payoutMoves, text: "fees: smaller(actualFee, payout.heldFee)", instead: "fees: actualFee" },
       {
         file: "src/domain/Ledger.ts",
         text: "const charged = actualFee < heldFee ? actualFee : heldFee\n  const excess = actualFee > heldFee ? actualFee - heldFee : 0n",
@@ -114,8 +118,8 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/ExchangeMoves.ts",
-        text: "const brought = exchanged ??",
-        instead: "const brought = exchanged === null ? exchanged :"
+        text: "return exchanged ??",
+        instead: "return exchanged === null ? exchanged :"
       }
     ]
   }

@@ -1,5 +1,4 @@
 import type { Exchange } from "../../src/domain/Exchange.ts"
-import { decideExchange } from "../../src/domain/ExchangeMoves.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
@@ -42,8 +41,7 @@ const exchange = (overrides: Partial<Exchange>): Exchange => {
 
 export type Any = Transaction | Exchange
 
-export const told = (record: Any, fact: Fact) =>
-  record.kind === "exchange" ? decideExchange(record, fact, TOLD_AT) : decide(record, fact, "callback", TOLD_AT)
+export const told = (record: Any, fact: Fact) => decide(record, fact, "callback", TOLD_AT)
 
 const ruling = (outcome: Resolution["outcome"]): Resolution => ({ outcome, amount: null, fee: null, evidence: "a statement" })
 export const ruled = (record: Any, outcome: Resolution["outcome"], at = TOLD_AT): Any => {

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { waitsForCode } from "../../domain/CodeMoves.ts"
+import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import type { StatusPoll } from "../../domain/StatusPoll.ts"

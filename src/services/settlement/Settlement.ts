@@ -1,9 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import { sentToReview } from "../../domain/Contradiction.ts"
-import type { Decision } from "../../domain/Decision.ts"
 import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
-import { decideExchange } from "../../domain/ExchangeMoves.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { decide } from "../../domain/Moves.ts"
@@ -91,8 +89,7 @@ export class Settlement extends Context.Service<
         question: StatusPoll | null
       ) {
         const at = yield* Clock.currentTimeMillis
-        const decision: Decision<LedgerRecord> =
-          transaction.kind === "exchange" ? decideExchange(transaction, fact, at) : decide(transaction, fact, actor, at)
+        const decision = decide(transaction, fact, actor, at)
         const decided = countPoll(transaction, decision.next, fact, question)
         // In the same commit as the last question: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)

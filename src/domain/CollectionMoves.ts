@@ -1,0 +1,192 @@
+import { differs, failedUnreported, flagged, isRuledFailed } from "./Contradiction.ts"
+import { type Decision, unchanged } from "./Decision.ts"
+import type { Fact } from "./Fact.ts"
+import type { Instant } from "./Instant.ts"
+import { collect } from "./Ledger.ts"
+import { ZERO } from "./Money.ts"
+import {
+  type FactOf,
+  failureBy,
+  hasHandle,
+  type MoveTable,
+  nextVersion,
+  note,
+  type Row,
+  review,
+  type Source,
+  track,
+  tracked,
+  when
+} from "./MoveTable.ts"
+import type { Collection, CollectionStatus } from "./Transaction.ts"
+
+const open: Row<Collection> = {
+  Accepted: accept,
+  StillPending: track,
+  NeedsRedirect: when(isRedirectKnown, track, redirect),
+  Succeeded: when(hasOtherFigures, reviewObserved, succeed),
+  Refused: fail,
+  NotSent: when(isDisproved, note, fail),
+  Rerouted: when(isTaken, note, reroute),
+  Expired: expire,
+  Returned: review
+}
+
+/** What each fact does to a collection. A missing cell is a move that does not exist: the fact is noted and nothing changes. */
+export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
+  requires_action: {
+    ...open,
+    StillPending: when(waitsForCode, placeFound, track),
+    Charged: place,
+    WrongCode: when(hasNextAction, note, waitForCode)
+  },
+  pending: open,
+  successful: {
+    Returned: when(isRuledFailed, note, review),
+    Refused: when(isRuledFailed, note, review),
+    Succeeded: when(contradictsRecord, review, note)
+  },
+  failed: {
+    Succeeded: when(hasOtherFigures, reviewObserved, succeed),
+    Accepted: when(failedUnreported, review, note),
+    StillPending: when(failedUnreported, review, note),
+    NeedsRedirect: when(failedUnreported, review, note)
+  },
+  expired: { Succeeded: when(hasOtherFigures, reviewObserved, succeed) }
+}
+
+/** The payer still has to say the code that was sent. */
+export function waitsForCode(record: { readonly status: string; readonly nextAction?: Collection["nextAction"] }): boolean {
+  return record.status === "requires_action" && record.nextAction?._tag === "otp"
+}
+
+/** A charge that was accepted at once although a redirect was expected is simply pending. */
+function accept(collection: Collection, fact: FactOf<"Accepted">, { at }: Source): Decision<Collection> {
+  const next = tracked(collection, fact.providerReference)
+  const visible = { ...observed(fact), version: collection.version + 1, updatedAt: at }
+  if (collection.status === "requires_action" && collection.nextAction === null)
+    return { next: { ...next, ...visible, status: "pending" }, entry: null, event: "collection.pending" }
+  return unchanged(fact.observedAmount === null ? next : { ...next, ...visible })
+}
+
+function redirect(collection: Collection, fact: FactOf<"NeedsRedirect">, { at }: Source): Decision<Collection> {
+  const next: Collection = {
+    ...tracked(collection, fact.providerReference),
+    ...nextVersion(collection, at),
+    ...observed(fact),
+    status: "requires_action",
+    nextAction: {
+      _tag: "redirect",
+      redirectUrl: fact.redirectUrl,
+      message: "Send the payer to redirect_url to finish the payment.",
+      expiresAt: collection.expiresAt ?? at
+    }
+  }
+  return { next, entry: null, event: "collection.requires_action" }
+}
+
+/** A charge was placed, or may have been: from here on the payer finishes on the handset. */
+function place(collection: Collection, { expiresAt }: FactOf<"Charged">, { at }: Source): Decision<Collection> {
+  return placed(collection, expiresAt, at)
+}
+
+/** Found at the provider: it was charged, although nobody heard the answer to the code. */
+function placeFound(collection: Collection, fact: FactOf<"StillPending">, { at }: Source): Decision<Collection> {
+  return placed(tracked(collection, fact.providerReference), collection.expiresAt, at)
+}
+
+/** The code that came with the request was wrong: nothing was placed, and the transaction begins to wait for the right one. */
+function waitForCode(collection: Collection, fact: FactOf<"WrongCode">, { at }: Source): Decision<Collection> {
+  const { expiresAt, message, pinId } = fact
+  const nextAction = { _tag: "otp", pinId, message, expiresAt } as const
+  const next = { ...collection, nextAction, expiresAt, version: collection.version + 1, updatedAt: at }
+  return { next, entry: null, event: "collection.requires_action" }
+}
+
+function succeed(collection: Collection, fact: FactOf<"Succeeded">, { at }: Source): Decision<Collection> {
+  const fee = fact.fee ?? ZERO
+  const next: Collection = {
+    ...tracked(collection, fact.providerReference),
+    ...nextVersion(collection, at),
+    status: "successful",
+    observedAmount: collection.amount,
+    observedCurrency: collection.currency,
+    fees: fee,
+    failure: null,
+    nextAction: null,
+    needsReview: false,
+    completedAt: at,
+    lateSuccess: collection.status === "failed" || collection.status === "expired"
+  }
+  return { next, entry: collect(collection.currency, collection.amount, fee), event: "collection.successful" }
+}
+
+function fail(collection: Collection, fact: FactOf<"Refused" | "NotSent">, { at }: Source): Decision<Collection> {
+  const next = { ...closed(collection, at), status: "failed", ...failureBy(fact) } as const
+  return { next, entry: null, event: "collection.failed" }
+}
+
+function expire(collection: Collection, _: FactOf<"Expired">, { at }: Source): Decision<Collection> {
+  return { next: { ...closed(collection, at), status: "expired", failure: timedOut }, entry: null, event: "collection.expired" }
+}
+
+function reroute(collection: Collection, { provider }: FactOf<"Rerouted">, { at }: Source): Decision<Collection> {
+  return unchanged({ ...collection, ...nextVersion(collection, at), provider })
+}
+
+/** A person has to look, and the tenant sees what the provider says that the payer paid. */
+function reviewObserved(collection: Collection, fact: FactOf<"Succeeded">, { at }: Source): Decision<Collection> {
+  const [observedAmount, observedCurrency] = [fact.amount, fact.currency ?? collection.currency]
+  const isShown = collection.observedAmount === observedAmount && collection.observedCurrency === observedCurrency
+  return flagged(collection, fact, at, isShown ? collection : { ...collection, observedAmount, observedCurrency })
+}
+
+function hasOtherFigures({ amount, currency }: Collection, fact: FactOf<"Succeeded">): boolean {
+  return differs(fact, amount, currency) || (fact.fee ?? ZERO) > amount
+}
+
+/** `observedAmount` is what the record says that the payer paid. */
+function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): boolean {
+  const { amount, currency, observedAmount } = collection
+  return isRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
+}
+
+function hasNextAction({ nextAction }: Collection): boolean {
+  return nextAction !== null
+}
+
+/** A page is shown once, by the answer to the request. */
+function isRedirectKnown(collection: Collection, _: Fact, { actor }: Source): boolean {
+  return hasNextAction(collection) || actor !== "request"
+}
+
+/** What a provider has a handle of, or the payer was given an action for, stays where it is. */
+function isTaken(collection: Collection): boolean {
+  return hasHandle(collection) || hasNextAction(collection)
+}
+
+/** What the provider gave a handle to, or a page to pay on, was sent, whatever a later query does not find. */
+function isDisproved(collection: Collection, _: Fact, { actor }: Source): boolean {
+  return actor !== "request" && (hasHandle(collection) || collection.nextAction?._tag === "redirect")
+}
+
+const placed = (collection: Collection, expiresAt: Instant | null, at: Instant): Decision<Collection> => ({
+  next: { ...collection, ...nextVersion(collection, at), status: "pending", nextAction: null, expiresAt },
+  entry: null,
+  event: "collection.pending"
+})
+
+const closed = (collection: Collection, at: Instant): Collection => ({
+  ...collection,
+  ...nextVersion(collection, at),
+  nextAction: null,
+  needsReview: false,
+  completedAt: at
+})
+
+const observed = ({ observedAmount, observedCurrency }: FactOf<"Accepted" | "NeedsRedirect">) => ({
+  observedAmount,
+  observedCurrency
+})
+
+const timedOut: Collection["failure"] = { code: "timed_out", message: "The payer did not finish in time." }

@@ -1,0 +1,73 @@
+import { flagged } from "./Contradiction.ts"
+import { type Decision, unchanged } from "./Decision.ts"
+import type { LedgerRecord } from "./Exchange.ts"
+import type { Actor, Fact } from "./Fact.ts"
+import type { Instant } from "./Instant.ts"
+import type { FailedBy, Transaction } from "./Transaction.ts"
+
+// How the tables of moves are written: PayoutMoves, CollectionMoves and ExchangeMoves. `Moves` reads them, and nothing else decides.
+
+type FactName = Fact["_tag"]
+type Facts = { readonly [F in FactName]: Extract<Fact, { readonly _tag: F }> }
+export type FactOf<F extends FactName> = Facts[F]
+
+/** When a fact became known, and who brings it. */
+export interface Source {
+  readonly at: Instant
+  readonly actor: Actor
+}
+
+/** What a fact does to a record: the next record, the entry that is booked, the event that tells of it. */
+export type Move<R, X> = (record: R, fact: X, source: Source) => Decision<R>
+
+/** The facts that do something to a record of one status. A missing cell is a move that does not exist. */
+export type Row<R> = { readonly [F in FactName]?: Move<R, Facts[F]> }
+
+/** What each fact does to a record of each status (contract MOVE-1). */
+export type MoveTable<S extends string, R> = { readonly [Status in S]: Row<R> }
+
+/** One move where the condition holds for the record and the fact, another one where it does not. */
+export const when =
+  <R, X>(
+    holds: (record: NoInfer<R>, fact: NoInfer<X>, source: Source) => boolean,
+    move: Move<R, X>,
+    otherwise: Move<R, X>
+  ): Move<R, X> =>
+  (record, fact, source) =>
+    holds(record, fact, source) ? move(record, fact, source) : otherwise(record, fact, source)
+
+/** The cell of a fact. Where there is none the fact is noted: that is what makes a second, late or contradictory one harmless. */
+export const moveIn = <R, F extends FactName>(row: Row<R>, tag: F): Move<R, Facts[F]> => row[tag] ?? note
+
+// Moves and conditions that several tables share.
+
+/** The fact is noted in the history, and nothing else changes. */
+export const note = <R>(record: R): Decision<R> => unchanged(record)
+
+/** A person has to look. */
+export const review = <R extends LedgerRecord>(record: R, fact: Fact, { at }: Source): Decision<R> => flagged(record, fact, at)
+
+/** The provider's own handle is kept. */
+export const track = <R extends LedgerRecord>(record: R, fact: { readonly providerReference: string | null }): Decision<R> =>
+  unchanged(tracked(record, fact.providerReference))
+
+/** The provider took it: it gave a handle to it. */
+export const hasHandle = ({ providerReference }: LedgerRecord): boolean => providerReference !== null
+
+export const tracked = <R extends LedgerRecord>(record: R, providerReference: string | null): R =>
+  providerReference === null || providerReference === record.providerReference ? record : { ...record, providerReference }
+
+/** A change that the tenant sees, after which the provider's answers are counted anew. */
+export const nextVersion = ({ version }: LedgerRecord, at: Instant) => ({
+  version: version + 1,
+  updatedAt: at,
+  asked: 0,
+  notFound: 0
+})
+
+export const failureBy = (
+  fact: FactOf<"Refused" | "NotSent">
+): { readonly failure: Transaction["failure"]; readonly failedBy: FailedBy } =>
+  fact._tag === "Refused" ? { failure: fact.failure, failedBy: "provider" } : { failure: neverSent, failedBy: "gateway" }
+
+const neverSent = { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." } as const

@@ -1,0 +1,116 @@
+import { differs, failedUnreported, isRuledFailed } from "./Contradiction.ts"
+import { type Decision, unchanged } from "./Decision.ts"
+import type { Fact } from "./Fact.ts"
+import { release, returnFunds, settle } from "./Ledger.ts"
+import { add, smaller, ZERO } from "./Money.ts"
+import {
+  type FactOf,
+  failureBy,
+  hasHandle,
+  type MoveTable,
+  nextVersion,
+  note,
+  review,
+  type Source,
+  track,
+  tracked,
+  when
+} from "./MoveTable.ts"
+import type { Payout, PayoutStatus } from "./Transaction.ts"
+
+/** What each fact does to a payout. A missing cell is a move that does not exist: the fact is noted and nothing changes. */
+export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
+  pending: {
+    Accepted: track,
+    StillPending: track,
+    Succeeded: when(hasOtherFigures, review, succeed),
+    Refused: fail,
+    NotSent: when(isDisproved, note, fail),
+    Rerouted: when(hasHandle, note, reroute)
+  },
+  successful: {
+    Returned: when(isGivenBack, note, when(isOddReturn, review, returnToFloat)),
+    Refused: when(isRuledFailed, note, review),
+    Succeeded: when(contradictsRecord, review, note)
+  },
+  failed: {
+    Succeeded: review,
+    Accepted: when(failedUnreported, review, note),
+    StillPending: when(failedUnreported, review, note)
+  }
+}
+
+function succeed(payout: Payout, fact: FactOf<"Succeeded">, { at }: Source): Decision<Payout> {
+  const actualFee = fact.fee ?? payout.fees ?? payout.heldFee
+  const next: Payout = {
+    ...tracked(payout, fact.providerReference),
+    ...nextVersion(payout, at),
+    status: "successful",
+    fees: smaller(actualFee, payout.heldFee),
+    needsReview: false,
+    completedAt: at
+  }
+  return { next, entry: settle(payout.currency, payout.principal, payout.heldFee, actualFee), event: "payout.successful" }
+}
+
+function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: Source): Decision<Payout> {
+  const next: Payout = {
+    ...payout,
+    ...nextVersion(payout, at),
+    status: "failed",
+    fees: ZERO,
+    needsReview: false,
+    completedAt: at,
+    ...failureBy(fact)
+  }
+  return { next, entry: release(payout.currency, add(payout.principal, payout.heldFee)), event: "payout.failed" }
+}
+
+/** What was reserved stays reserved. */
+function reroute(payout: Payout, { fee, provider }: FactOf<"Rerouted">, { at }: Source): Decision<Payout> {
+  return unchanged({
+    ...payout,
+    ...nextVersion(payout, at),
+    provider,
+    fees: smaller(fee ?? payout.heldFee, payout.heldFee)
+  })
+}
+
+function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: Source): Decision<Payout> {
+  const next: Payout = {
+    ...payout,
+    ...nextVersion(payout, at),
+    returned: { amount: add(fact.amount, fact.fee), at: fact.at ?? at, reason: fact.note }
+  }
+  return { next, entry: returnFunds(payout.currency, fact.amount, fact.fee), event: "payout.returned" }
+}
+
+function hasOtherFigures(payout: Payout, fact: FactOf<"Succeeded">): boolean {
+  return differs(fact, payout.principal, payout.currency)
+}
+
+function contradictsRecord(payout: Payout, fact: FactOf<"Succeeded">): boolean {
+  return isRuledFailed(payout) || hasOtherFigures(payout, fact)
+}
+
+/** What the provider gave a handle to was sent, whatever a later query does not find. */
+function isDisproved(payout: Payout, _: Fact, { actor }: Source): boolean {
+  return actor !== "request" && hasHandle(payout)
+}
+
+/**
+ * It is what was booked, or there is nothing left that could come back. As much once more, at another time, may be a second part as long as
+ * there is room for it.
+ */
+function isGivenBack({ fees, principal, returned }: Payout, fact: FactOf<"Returned">): boolean {
+  if (returned === null) return false
+  const [back, whole] = [fact.amount + fact.fee, principal + (fees ?? ZERO)]
+  if (returned.amount >= whole) return back <= whole
+  return back === returned.amount && (fact.at === returned.at || returned.amount + back > whole)
+}
+
+/** A return is booked once, within what was paid out: what comes back in parts, a person puts together. */
+function isOddReturn({ currency, fees, principal, returned }: Payout, fact: FactOf<"Returned">): boolean {
+  const isForeign = fact.currency !== null && fact.currency !== currency
+  return returned !== null || isForeign || fact.amount > principal || fact.fee > (fees ?? ZERO)
+}
