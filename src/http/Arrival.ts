@@ -4,27 +4,29 @@ import { pathOf } from "../domain/CanonicalText.ts"
 import type { Identifiers } from "../services/ports/Identifiers.ts"
 import { type Match, matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"
-import { valuesOf } from "./RequestHeaders.ts"
+import { singleValue } from "./RequestHeaders.ts"
 
-/** What one request is about, known before anything is decided. */
+/** A request as it arrived: its first line, its headers and the route that they mean. */
 export interface Arrival {
   /** The client's own where it can be printed, and ours otherwise. */
   readonly requestId: string
   readonly method: string
+  /** The target as it was sent, with its query. */
   readonly rawTarget: string
   readonly path: string
+  /** Names and values in turn, duplicates included. */
   readonly rawHeaders: ReadonlyArray<string>
   readonly match: Match
 }
 
+/** Takes a request and gives its arrival. Reads no body and refuses nothing: a route that does not exist is a match like any other. */
 export const arrivalOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Identifiers["Service"]) => {
   const { rawHeaders, rawTarget } = asReceived(request)
   const path = pathOf(rawTarget)
   const { method } = request
-  const [requestId, ...more] = valuesOf(rawHeaders, "x-request-id")
-  const isUsable = requestId !== undefined && more.length === 0 && PRINTABLE.test(requestId)
+  const requestId = singleValue(rawHeaders, "x-request-id")
   return Effect.map(
-    isUsable ? Effect.succeed(requestId) : identifiers.reference,
+    requestId !== undefined && PRINTABLE.test(requestId) ? Effect.succeed(requestId) : identifiers.reference,
     (requestId): Arrival => ({ requestId, method, rawTarget, path, rawHeaders, match: matchRoute(method, path) })
   )
 }

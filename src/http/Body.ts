@@ -93,11 +93,11 @@ export const metadataOf = (
 }
 
 /** A command with its secrets open: only ever the input of a keyed hash. */
-export const opened = (value: unknown): unknown => {
+export const reveal = (value: unknown): unknown => {
   if (Redacted.isRedacted(value)) return Redacted.value(value)
   if (value === null || typeof value !== "object" || "toJSON" in value) return value
-  if (Array.isArray(value)) return value.map(opened)
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, opened(inner)]))
+  if (Array.isArray(value)) return value.map(reveal)
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, reveal(inner)]))
 }
 
 const EXACT = /^-?(?:0|[1-9][0-9]*)$/

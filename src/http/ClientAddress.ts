@@ -1,8 +1,8 @@
-import { BlockList, isIP } from "node:net"
+import { BlockList, isIP, isIPv6 } from "node:net"
 
 /**
- * Whose request it is: the peer's address or, where the peer is one of `trustedProxies` (addresses or networks), the last address in
- * `X-Forwarded-For` that is none of them. What a client writes there by itself stands before that and is not looked at.
+ * The address that a request came from: the peer's or, where the peer is one of `trustedProxies` (addresses or networks), the last
+ * address in `X-Forwarded-For` that is not one of them. What a client writes there itself stands before that one and is not read.
  */
 export const clientAddress = (trustedProxies: ReadonlyArray<string>) => {
   const isTrusted = trustedBy(trustedProxies)
@@ -29,7 +29,20 @@ export const trustedBy = (trustedProxies: ReadonlyArray<string>): ((address: str
   return (address) => isIP(plain(address)) !== 0 && trusted.check(plain(address), family(plain(address)))
 }
 
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, which is the first four of its eight groups. */
+export const clientOf = (address: string): string => {
+  const own = plain(address)
+  if (!isIPv6(own)) return own
+  const [head = "", tail] = own.split("::")
+  const before = head === "" ? [] : head.split(":")
+  const after = tail === undefined || tail === "" ? [] : tail.split(":")
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, GROUPS - before.length - after.length)).fill("0")
+  return [...before, ...zeros, ...after].slice(0, GROUPS / 2).join(":")
+}
+
+const GROUPS = 8
+
 const family = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4")
 
-/** A socket that takes both families shows IPv4 inside IPv6. */
-export const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")
+/** A socket that takes both families shows an IPv4 address inside an IPv6 one. */
+const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")

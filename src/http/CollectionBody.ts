@@ -7,7 +7,7 @@ import type { CodeCommand } from "../services/collections/CodeRequests.ts"
 import type { CollectionCommand } from "../services/collections/Collections.ts"
 import type { Otp } from "../services/ports/Provider.ts"
 import { AuthorizeBody, CodeBody, CollectionBody } from "./api/Collections.ts"
-import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, opened, readTree } from "./Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, readTree, reveal } from "./Body.ts"
 import { bounded, inside, REQUIRED } from "./Issues.ts"
 import { cardIssues, payerOf, sourceOf } from "./Parties.ts"
 import { Signed } from "./SignedRequest.ts"
@@ -42,7 +42,7 @@ export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCom
       payer: payerOf(wire.payer ?? wire.customer),
       otp: wire.otp === undefined ? null : { pinId: wire.otp.pin_id, pin: Redacted.make(wire.otp.pin) }
     }
-    return { command, fingerprint: opened({ ...command, metadata: metadata.success.tree }), ignored }
+    return { command, fingerprint: reveal({ ...command, metadata: metadata.success.tree }), ignored }
   })
 
 /** Card data is looked for in the whole source, because what the contract does not name would otherwise only be ignored. */
@@ -82,7 +82,7 @@ export const authorizeBody =
       const otp = yield* otpOf(wire)
       const { country = null, msisdn, network } = wire.source
       const command: AuthorizeCommand = { reference, otp, source: { msisdn: Redacted.make(msisdn), network, country } }
-      return { command, fingerprint: opened(command), ignored }
+      return { command, fingerprint: reveal(command), ignored }
     })
 
 /** Adds the `Deprecation` header where the body has a legacy form. */
@@ -110,7 +110,7 @@ export const codeBody = (body: JsonTree): Result.Result<Body<CodeCommand>, BodyE
     const issues = [...issuesOf(source), ...card]
     if (Result.isFailure(source) || source.success === null || issues.length > 0) return yield* invalid(issues)
     const command: CodeCommand = { country: wire.country, source: source.success }
-    return { command, fingerprint: opened(command), ignored }
+    return { command, fingerprint: reveal(command), ignored }
   })
 
 const otpOf = (wire: typeof AuthorizeBody.Type): Result.Result<Otp, BodyError> => {

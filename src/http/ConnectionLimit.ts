@@ -1,5 +1,4 @@
-import { isIPv6 } from "node:net"
-import { plain, trustedBy } from "./ClientAddress.ts"
+import { clientOf, trustedBy } from "./ClientAddress.ts"
 
 /** How many connections one process holds at once. */
 export interface ConnectionPlaces {
@@ -10,30 +9,30 @@ export interface ConnectionPlaces {
 
 export type NoPlace = "in_all" | "an_address"
 
-/** Gives the connection's place back; once. */
-export type Leave = () => void
+/** Gives the connection's place back. Called once. */
+export type Release = () => void
 
 /**
- * The places for connections. One without a place is closed before a byte of it is read: whoever holds connections open and asks
- * nothing costs a socket each, and no more than there are places.
+ * Limits the connections that are open at once, in all and for each client address. A connection without a place is closed before a
+ * byte of it is read, so that a client that holds connections open and asks nothing costs no more sockets than there are places.
  */
 export const makeConnections = ({ anAddress, inAll }: ConnectionPlaces, trustedProxies: ReadonlyArray<string>) => {
   const isTrusted = trustedBy(trustedProxies)
   const ofClient = new Map<string, number>()
   let taken = 0
 
-  /** Why there is no place, or how to give it back. */
-  return (address: string): NoPlace | Leave => {
+  /** Gives the reason where there is no place for a connection from this address, and how to release its place where there is one. */
+  return (address: string): NoPlace | Release => {
     const client = isTrusted(address) ? null : clientOf(address)
     const own = client === null ? 0 : (ofClient.get(client) ?? 0)
     if (taken >= inAll) return "in_all"
     if (own >= anAddress) return "an_address"
     taken += 1
     if (client !== null) ofClient.set(client, own + 1)
-    return () => left(client)
+    return () => release(client)
   }
 
-  function left(client: string | null): void {
+  function release(client: string | null): void {
     taken -= 1
     if (client === null) return
     const others = (ofClient.get(client) ?? 1) - 1
@@ -41,16 +40,3 @@ export const makeConnections = ({ anAddress, inAll }: ConnectionPlaces, trustedP
     else ofClient.set(client, others)
   }
 }
-
-/** One client has a whole /64 of IPv6: the first four of its eight groups. */
-export const clientOf = (address: string): string => {
-  const own = plain(address)
-  if (!isIPv6(own)) return own
-  const [head = "", tail] = own.split("::")
-  const before = head === "" ? [] : head.split(":")
-  const after = tail === undefined || tail === "" ? [] : tail.split(":")
-  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, GROUPS - before.length - after.length)).fill("0")
-  return [...before, ...zeros, ...after].slice(0, GROUPS / 2).join(":")
-}
-
-const GROUPS = 8

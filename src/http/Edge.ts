@@ -11,12 +11,11 @@ import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Ingress } from "../services/settlement/Ingress.ts"
 import { type Arrival, arrivalOf } from "./Arrival.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
-import { clientAddress } from "./ClientAddress.ts"
-import { type Leave, makeConcurrencyLimit } from "./ConcurrencyLimit.ts"
-import { clientOf } from "./ConnectionLimit.ts"
+import { clientAddress, clientOf } from "./ClientAddress.ts"
+import { makeConcurrencyLimit, type PlaceKind, type Release } from "./ConcurrencyLimit.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
 import { bounded, fieldIssues } from "./Issues.ts"
-import { afterAnswer } from "./NodeListener.ts"
+import { afterResponse } from "./NodeListener.ts"
 import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { makeRequestLog } from "./RequestTelemetry.ts"
@@ -24,110 +23,43 @@ import { errorResponse, withSafeHeaders } from "./Response.ts"
 import { CurrentRequest, type EdgeRequest } from "./SignedRequest.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
-/** The endpoints, once the edge let a request through. */
-export type Endpoints = Effect.Effect<Response, unknown, HttpServerRequest.HttpServerRequest | Scope.Scope>
+
+/** Runs the endpoint of a request that the edge let through. */
+export type Router = Effect.Effect<Response, unknown, HttpServerRequest.HttpServerRequest | Scope.Scope>
 
 /**
- * Everything between the socket and an endpoint, in the contract's order: size, signature, content type and origin, rate, route. Whatever
- * happens, exactly one envelope comes out; each request has one span and,
- * unless a flood of unsigned ones is counted, one line in the log.
+ * Everything between the socket and an endpoint.
+ *
+ * Takes every request that the HTTP parser let through. Gives exactly one response, whatever happens: that of the endpoint, or the
+ * envelope of an error. Each request has one span and one line in the log; a flood of unsigned ones is counted instead. Refuses in the
+ * contract's order:
+ *
+ * 1. what nobody signs and finds no free place (429), and a callback to an address that does not exist (403, 404, 405)
+ * 2. a body that is too large or does not arrive (413, 400)
+ * 3. a signature that does not hold (401)
+ * 4. a body that is not JSON, and a browser on another origin (415, 403)
+ * 5. a caller that asks too often, or finds no free place (429)
+ * 6. a path that does not exist, or that has another method (404, 405)
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
-  const requestRate = yield* makeRequestRate(settings)
   const identifiers = yield* Identifiers
   const ingress = yield* Ingress
-  const place = makeConcurrencyLimit(settings.requestPlaces)
-  const inTime = timeoutWith(yield* makeTimer)
-  const logged = yield* makeRequestLog
+  const takePlace = makeConcurrencyLimit(settings.requestPlaces)
+  const checkRate = yield* makeRequestRate(settings)
+  const withTimeout = timeoutWith(yield* makeTimer)
+  const logRequest = yield* makeRequestLog
   const addressOf = clientAddress(settings.trustedProxies)
 
-  /** Whoever does not know a callback's secret path is answered before a byte of the body is taken. */
-  const stray = ({ match, path, rawHeaders }: Arrival): Response | undefined => {
-    if (!isCallbackPath(path)) return undefined
-    const foreign = origin(rawHeaders)
-    if (foreign !== undefined) return errorResponse(foreign)
-    if (match._tag !== "Found") return unrouted(match)
-    const callback = callbackOf(path)
-    return callback !== undefined && ingress.knows(callback.provider, callback.routeKey)
-      ? undefined
-      : errorResponse(new NotFound())
-  }
-
-  const admitted = Effect.fnUntraced(function* (
-    request: HttpServerRequest.HttpServerRequest,
-    arrival: Arrival,
-    endpoints: Endpoints,
-    { outlasts, seated }: Held
-  ) {
-    const { method, path, rawHeaders, rawTarget } = arrival
-    const strayed = stray(arrival)
-    const peer = Option.getOrElse(request.remoteAddress, () => "")
-    const isSigned = isSignedPath(rawTarget, path)
-    const isCallback = isCallbackPath(path) && strayed === undefined
-    if (!isSigned && !isCallback) {
-      const client = clientOf(addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for")))
-      yield* Effect.uninterruptible(Effect.flatMap(place("unsigned", client), seated))
-    }
-    if (strayed !== undefined) return { appId: "", response: strayed }
-    const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
-    // Stopping to read would cut the connection, and nobody would learn why.
-    const reading = yield* Effect.forkChild(rawBody(request, limit), { startImmediately: true })
-    const body = yield* inTime(Fiber.join(reading), BODY_MS, () => Effect.succeed(null))
-    if (body === null) return { appId: "", response: lateBody }
-    const caller = isSigned
-      ? yield* inTime(authentication.authenticate({ method, rawTarget, rawHeaders, body }), AUTHENTICATION_MS, shed)
-      : null
-    const response = yield* Effect.gen(function* () {
-      // What a provider sends is its own affair: it is verified over its bytes.
-      const refusal = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
-      if (refusal !== undefined) return errorResponse(refusal)
-      if (caller !== null) yield* requestRate({ ...arrival, caller, peer })
-      const callback = callbackOf(path)
-      if (caller !== null) yield* Effect.uninterruptible(Effect.flatMap(place(kindOf(arrival), caller.appId), seated))
-      else if (callback !== undefined)
-        yield* Effect.uninterruptible(Effect.flatMap(place("callbacks", callback.provider), seated))
-      return yield* routed(arrival, { body, caller, outlasts }, endpoints)
-    }).pipe(Effect.catch((refusal) => Effect.succeed(errorResponse(refusal))))
-    return { appId: caller?.appId ?? "", response }
-  })
-
-  const answered = Effect.fnUntraced(function* (
-    request: HttpServerRequest.HttpServerRequest,
-    arrival: Arrival,
-    endpoints: Endpoints
-  ) {
-    const going = yield* Deferred.make<Fiber.Fiber<Response>>()
-    const seat = yield* Deferred.make<Leave>()
-    const held: Held = {
-      outlasts: (answer) => Deferred.succeed(going, answer),
-      seated: (leave) => Deferred.succeed(seat, leave)
-    }
-    return yield* Effect.interruptible(admitted(request, arrival, endpoints, held)).pipe(
-      Effect.catchTag(
-        "HttpServerError",
-        () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
-      ),
-      Effect.catch((refusal) => Effect.succeed({ appId: "", response: errorResponse(refusal) })),
-      Effect.catchCause((cause) =>
-        Effect.map(cutShort(cause, arrival.requestId, going), (response) => ({ appId: "", response }))
-      ),
-      // Work that outlasts its client keeps its place, and so does an answer until it is read: both hold memory.
-      Effect.ensuring(
-        Effect.flatMap(Deferred.poll(seat), Option.match({ onNone: () => Effect.void, onSome: givesBack(request) }))
-      )
-    )
-  })
-
-  return (endpoints: Endpoints) =>
+  const serve = (router: Router) =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const startedAt = yield* Clock.currentTimeMillis
       const arrival = yield* arrivalOf(request, identifiers)
       const { match, method, requestId } = arrival
       const route = match._tag === "Found" ? match.route.template : "unknown"
-      const { response } = yield* answered(request, arrival, endpoints).pipe(
-        Effect.tap((answer) => logged(startedAt, arrival, route, answer)),
+      const { response } = yield* respondAlways(request, arrival, router).pipe(
+        Effect.tap((outcome) => logRequest(startedAt, arrival, route, outcome)),
         inSpan(`${method} ${route}`, {
           root: true,
           kind: "server",
@@ -137,18 +69,98 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       )
       return withSafeHeaders(response, requestId)
     })
+
+  /** Runs the checks and the endpoint, and makes a response of every error, defect and interruption. */
+  const respondAlways = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    arrival: Arrival,
+    router: Router
+  ) {
+    const detached = yield* Deferred.make<Fiber.Fiber<Response>>()
+    const place = yield* Deferred.make<Release>()
+    const kept: Kept = {
+      detach: (work) => Deferred.succeed(detached, work),
+      keepPlace: (release) => Deferred.succeed(place, release)
+    }
+    return yield* Effect.interruptible(admit(request, arrival, router, kept)).pipe(
+      Effect.catchTag(
+        "HttpServerError",
+        () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
+      ),
+      Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error) })),
+      Effect.catchCause((cause) =>
+        Effect.map(afterFailure(cause, arrival.requestId, detached), (response) => ({ appId: "", response }))
+      ),
+      // Work that outlives its client keeps its place, and so does a response until it is read: both hold memory.
+      Effect.ensuring(
+        Effect.flatMap(Deferred.poll(place), Option.match({ onNone: () => Effect.void, onSome: releaseAfterResponse(request) }))
+      )
+    )
+  })
+
+  /** The checks in their order, then the endpoint. What is refused before the signature held belongs to no tenant. */
+  const admit = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    arrival: Arrival,
+    router: Router,
+    { detach, keepPlace }: Kept
+  ) {
+    const { method, path, rawHeaders, rawTarget } = arrival
+    const stray = strayCallback(arrival)
+    const peer = Option.getOrElse(request.remoteAddress, () => "")
+    const isSigned = isSignedPath(rawTarget, path)
+    const isCallback = isCallbackPath(path) && stray === undefined
+    // Taken and kept in one step: an interruption in between would lose the place for good.
+    const holdPlace = (kind: PlaceKind, holder: string) =>
+      Effect.uninterruptible(Effect.flatMap(takePlace(kind, holder), keepPlace))
+    if (!isSigned && !isCallback) yield* holdPlace("unsigned", clientOf(addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))))
+    if (stray !== undefined) return { appId: "", response: stray }
+    const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
+    // In a fiber of its own: interrupting the read would cut the connection, and the client would not learn why.
+    const reading = yield* Effect.forkChild(rawBody(request, limit), { startImmediately: true })
+    const body = yield* withTimeout(Fiber.join(reading), BODY_MS, () => Effect.succeed(null))
+    if (body === null) return { appId: "", response: lateBody }
+    const caller = isSigned
+      ? yield* withTimeout(authentication.authenticate({ method, rawTarget, rawHeaders, body }), AUTHENTICATION_MS, shed)
+      : null
+    const response = yield* Effect.gen(function* () {
+      // A callback may have any content type: it is verified over its bytes.
+      const error = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
+      if (error !== undefined) return errorResponse(error)
+      if (caller !== null) yield* checkRate({ ...arrival, caller, peer })
+      const callback = callbackOf(path)
+      if (caller !== null) yield* holdPlace(kindOf(arrival), caller.appId)
+      else if (callback !== undefined) yield* holdPlace("callbacks", callback.provider)
+      return yield* runEndpoint(arrival, { body, caller, detach }, router)
+    }).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
+    return { appId: caller?.appId ?? "", response }
+  })
+
+  /** The response to a callback that nobody expects. It is given before a byte of the body is read. */
+  const strayCallback = ({ match, path, rawHeaders }: Arrival): Response | undefined => {
+    if (!isCallbackPath(path)) return undefined
+    const foreign = origin(rawHeaders)
+    if (foreign !== undefined) return errorResponse(foreign)
+    if (match._tag !== "Found") return noRoute(match)
+    const callback = callbackOf(path)
+    return callback !== undefined && ingress.knows(callback.provider, callback.routeKey)
+      ? undefined
+      : errorResponse(new NotFound())
+  }
+
+  return serve
 })
 
-const givesBack = (request: HttpServerRequest.HttpServerRequest) => (seat: Effect.Effect<Leave>) =>
-  Effect.map(seat, (leave) => afterAnswer(request, leave))
-
-/** What a request has that must not be lost when it is cut short. */
-interface Held {
-  readonly outlasts: EdgeRequest["outlasts"]
-  readonly seated: (leave: Leave) => Effect.Effect<boolean>
+/** What must not be lost when a request is interrupted. */
+interface Kept {
+  readonly detach: EdgeRequest["detach"]
+  readonly keepPlace: (release: Release) => Effect.Effect<boolean>
 }
 
-/** The whole body of a request arrives in this time, however it is sent; then the connection is closed. */
+const releaseAfterResponse = (request: HttpServerRequest.HttpServerRequest) => (place: Effect.Effect<Release>) =>
+  Effect.map(place, (release) => afterResponse(request, release))
+
+/** The whole body arrives in this time, however slowly it is sent; then the connection is closed. */
 const BODY_MS = 30_000
 const lateBody: Response = HttpServerResponse.setHeader(
   errorResponse(
@@ -158,7 +170,7 @@ const lateBody: Response = HttpServerResponse.setHeader(
   "close"
 )
 
-/** Whoever signed should not wait for a database that hangs, or for a process that is overrun: nothing is begun yet, and so it is shed. */
+/** A caller does not wait longer for its signature to be checked. Nothing is begun yet, and so the request is shed. */
 const AUTHENTICATION_MS = 5_000
 const SHED_RETRY_AFTER_SECONDS = 1
 
@@ -168,48 +180,47 @@ const shed = () =>
     Effect.suspend(() => Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })))
   )
 
-/** What comes last: route and endpoint. */
-const routed = (
-  arrival: Arrival,
-  admitted: Pick<EdgeRequest, "body" | "caller" | "outlasts">,
-  endpoints: Endpoints
-): Effect.Effect<Response, never, HttpServerRequest.HttpServerRequest | Scope.Scope> => {
-  const { match, rawHeaders, requestId } = arrival
-  if (match._tag !== "Found") return Effect.succeed(unrouted(match))
-  return Effect.provideService(Effect.orDie(endpoints), CurrentRequest, { requestId, rawHeaders, ...admitted })
-}
+/** Runs the endpoint, where there is one. */
+const runEndpoint = (
+  { match, rawHeaders, requestId }: Arrival,
+  admitted: Pick<EdgeRequest, "body" | "caller" | "detach">,
+  router: Router
+): Effect.Effect<Response, never, HttpServerRequest.HttpServerRequest | Scope.Scope> =>
+  match._tag === "Found"
+    ? Effect.provideService(Effect.orDie(router), CurrentRequest, { requestId, rawHeaders, ...admitted })
+    : Effect.succeed(noRoute(match))
 
-const unrouted = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
+const noRoute = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
   match._tag === "Unknown"
     ? errorResponse(new NotFound())
     : HttpServerResponse.setHeader(errorResponse(new MethodNotAllowed()), "allow", match.allow)
 
+/** Work that was detached outlives a client that goes away and a server that stops: whoever still listens gets its response. */
+const afterFailure = Effect.fnUntraced(function* (
+  cause: Cause.Cause<unknown>,
+  requestId: string,
+  detached: Deferred.Deferred<Fiber.Fiber<Response>>
+) {
+  const work = Cause.hasInterruptsOnly(cause) ? yield* Deferred.poll(detached) : Option.none()
+  return yield* Option.isSome(work) ? Effect.flatMap(work.value, Fiber.join) : failureResponse(cause, requestId)
+})
+
+/** A bug, a broken database or an interruption is `internal_error`; its cause is in the log only. */
+const failureResponse = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
+  const internal = errorResponse(new InternalError({ request_id: requestId }))
+  if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(internal)
+  const misfit = cause.reasons.find(isMisfit)
+  if (misfit !== undefined) return Effect.succeed(errorResponse(misfitError(misfit.defect)))
+  return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(internal))
+}
+
 type Misfit = Cause.Die & { readonly defect: HttpApiError.HttpApiSchemaError }
 
-/** A query or a path that its endpoint's schema does not take: the router knows no other way to say so than a defect. */
+/** A query or a path parameter that the endpoint's schema does not take. The router reports it as a defect. */
 const isMisfit = (reason: Cause.Reason<unknown>): reason is Misfit =>
   Cause.isDieReason(reason) &&
   HttpApiError.HttpApiSchemaError.is(reason.defect) &&
   (reason.defect.kind === "Query" || reason.defect.kind === "Params")
 
-const misfitRefusal = ({ cause }: HttpApiError.HttpApiSchemaError): ValidationFailed =>
+const misfitError = ({ cause }: HttpApiError.HttpApiSchemaError): ValidationFailed =>
   new ValidationFailed({ issues: bounded(fieldIssues(cause.issue, undefined)) })
-
-/** A money step outlasts a client that goes away and a server that stops: whoever still listens gets its answer. */
-const cutShort = Effect.fnUntraced(function* (
-  cause: Cause.Cause<unknown>,
-  requestId: string,
-  going: Deferred.Deferred<Fiber.Fiber<Response>>
-) {
-  const work = Cause.hasInterruptsOnly(cause) ? yield* Deferred.poll(going) : Option.none()
-  return yield* Option.isSome(work) ? Effect.flatMap(work.value, Fiber.join) : broken(cause, requestId)
-})
-
-/** A bug, a broken database or an interruption is `internal_error`, with its cause in the log only. */
-const broken = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
-  const internal = errorResponse(new InternalError({ request_id: requestId }))
-  if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(internal)
-  const misfit = cause.reasons.find(isMisfit)
-  if (misfit !== undefined) return Effect.succeed(errorResponse(misfitRefusal(misfit.defect)))
-  return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(internal))
-}

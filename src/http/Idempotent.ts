@@ -23,12 +23,12 @@ import { errorResponse, httpResponse, withIgnoredHeader } from "./Response.ts"
 import { Signed } from "./SignedRequest.ts"
 import type { JsonTree } from "./StrictJson.ts"
 
-/** Both creates answer 201. */
+/** The status of a success where the step names none: both creates answer 201. */
 const CREATED = 201
-/** How long an answer that went wrong is held up to say whether a transaction exists. */
+/** How long a response that went wrong is held up to find out whether a transaction exists. */
 const LOOK_MS = 2_000
 
-/** A money-moving endpoint: what its body means and what is done once for each key. */
+/** An endpoint that moves money: what its body means, and what is done once for each key. */
 export interface MoneyStep<C> {
   /** The route's method and template, as "POST /v1/payouts". */
   readonly endpoint: string
@@ -42,15 +42,21 @@ export interface MoneyStep<C> {
   readonly successStatus?: number
 }
 
+type Response = HttpServerResponse.HttpServerResponse
+type SignedRequest = Signed["Service"]
+
 /** Runs a money step once for each idempotency key (contract IDEM-7). */
 export class Idempotent extends Context.Service<
   Idempotent,
   {
     /**
-     * Refuses in the contract's order up to the claim, then runs the step or repeats its answer. The step itself is never interrupted:
-     * neither a client that goes away nor a deadline stops it, and a server that stops waits for it.
+     * Takes a money step and the signed request; gives the response of the step's first run, byte for byte, however often the request is
+     * repeated. Refuses in the contract's order: a body that is no JSON (400), one of another mode (400), a key that is missing or malformed
+     * (400), what the decoder refuses, then a key that was used with other parameters (422) or is in use (409), then what the step does.
+     *
+     * The step is never interrupted: neither a client that goes away nor a deadline stops it, and a server that stops waits for it.
      */
-    readonly once: <C>(step: MoneyStep<C>) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Signed>
+    readonly once: <C>(step: MoneyStep<C>) => Effect.Effect<Response, never, Signed>
   }
 >()("gateway/http/Idempotent") {
   static readonly layer = Layer.effect(
@@ -62,14 +68,51 @@ export class Idempotent extends Context.Service<
       const policy = yield* Policy
       const rates = yield* RateLimits
       const steps = yield* Effect.scope
-      const alarm = yield* makeTimer
+      const timer = yield* makeTimer
 
-      const claimed = Effect.fnUntraced(function* <C>(
+      const once = <C>(step: MoneyStep<C>) =>
+        Effect.flatMap(Signed, (request) => {
+          const read = readRequest(step, request)
+          if (Result.isFailure(read)) return Effect.succeed(errorResponse(read.failure))
+          const { body, key } = read.success
+          const work = (claimed: Deferred.Deferred<Claim>) =>
+            key === undefined ? runWithoutKey(step, request, body.command) : runWithKey(step, request, { key, body }, claimed)
+          return Effect.map(runDetached(work, request, step.about), withIgnoredHeader(body.ignored))
+        })
+
+      /** Runs the work so that it goes on when the request is interrupted. After the deadline the client is answered and the work goes on. */
+      const runDetached = Effect.fnUntraced(function* (
+        work: (claimed: Deferred.Deferred<Claim>) => Effect.Effect<Response>,
+        request: SignedRequest,
+        about: string | undefined
+      ) {
+        const claimed = yield* Deferred.make<Claim>()
+        const fiber = yield* Effect.forkIn(work(claimed), steps, { startImmediately: true, uninterruptible: true })
+        const afterDeadline = Effect.gen(function* () {
+          yield* Effect.logError("the request took longer than its key's lease; its work goes on")
+          const claim = yield* Deferred.poll(claimed)
+          const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
+          return httpResponse(yield* internalError(request, about ?? made))
+        })
+        const ended = Effect.callback<Response>((resume) => {
+          const stop = timer(requestDeadlineMs(policy.idempotencyLeaseMs), () => resume(afterDeadline))
+          fiber.addObserver((exit) => {
+            stop()
+            resume(exit)
+          })
+          return Effect.sync(stop)
+        })
+        const response = yield* Effect.forkIn(ended, steps, { startImmediately: true })
+        yield* request.detach(response)
+        return yield* Fiber.join(response)
+      })
+
+      /** Claims the key: runs the step, or repeats its response, or says why neither. */
+      const runWithKey = Effect.fnUntraced(function* <C>(
         step: MoneyStep<C>,
-        request: Signed["Service"],
-        key: string,
-        body: Body<C>,
-        begun: Deferred.Deferred<Claim>
+        request: SignedRequest,
+        { body, key }: { readonly key: string; readonly body: Body<C> },
+        claimed: Deferred.Deferred<Claim>
       ) {
         const { caller } = request
         const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
@@ -77,13 +120,13 @@ export class Idempotent extends Context.Service<
         const taken = yield* idempotency.claim(scope, fingerprint)
         switch (taken._tag) {
           case "Fresh":
-            yield* Deferred.succeed(begun, taken.claim)
-            return yield* fresh(step, request, taken.claim, body.command)
+            yield* Deferred.succeed(claimed, taken.claim)
+            return yield* runFirst(step, request, taken.claim, body.command)
           case "Replay":
             return httpResponse(taken.response, { "idempotency-replayed": "true" })
           case "Pinned":
             return yield* Effect.match(records.replay(caller, taken.reference, taken.leased), {
-              onSuccess: (record) => httpResponse(succeeded(step, record)),
+              onSuccess: (record) => httpResponse(successOf(step, record)),
               onFailure: errorResponse
             })
           case "Reused":
@@ -93,106 +136,72 @@ export class Idempotent extends Context.Service<
         }
       })
 
-      const fresh = <C>(step: MoneyStep<C>, request: Signed["Service"], claim: Claim, command: C) =>
+      const runFirst = <C>(step: MoneyStep<C>, request: SignedRequest, claim: Claim, command: C) =>
         step.run(request.caller, command, claim).pipe(
           Effect.matchEffect({
             onSuccess: (record) => {
-              const answer = succeeded(step, record)
-              // Without a key of its own commit (nothing was left to do) the answer is kept here; otherwise this finds nothing to write.
-              const kept = step.keyless === undefined ? Effect.void : idempotency.complete(claim, answer)
-              return Effect.as(kept, httpResponse(answer))
+              const response = successOf(step, record)
+              // Where the step had nothing left to do, no commit stored the response and it is stored here; otherwise this writes nothing.
+              const stored = step.keyless === undefined ? Effect.void : idempotency.complete(claim, response)
+              return Effect.as(stored, httpResponse(response))
             },
-            onFailure: (error) => Effect.map(keep(claim, error), errorResponse)
+            onFailure: (error) => Effect.map(storeError(claim, error), errorResponse)
           }),
-          // Whether money moved is not known here: where a transaction exists, the key answers from it.
+          // Whether money moved is not known here. Where a transaction exists, the key answers from it.
           Effect.catchCause((cause) =>
-            told(cause, request, step.about ?? claim.reference).pipe(
-              Effect.andThen(broken(request, step.about ?? claim.reference)),
+            logBroken(cause, request, step.about ?? claim.reference).pipe(
+              Effect.andThen(internalError(request, step.about ?? claim.reference)),
               Effect.map(httpResponse)
             )
           )
         )
 
-      const unkeyed = <C>(step: MoneyStep<C>, request: Signed["Service"], command: C) =>
+      const runWithoutKey = <C>(step: MoneyStep<C>, request: SignedRequest, command: C) =>
         (step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())).pipe(
-          Effect.match({ onSuccess: (record) => httpResponse(succeeded(step, record)), onFailure: errorResponse }),
+          Effect.match({ onSuccess: (record) => httpResponse(successOf(step, record)), onFailure: errorResponse }),
           Effect.catchCause((cause) =>
-            Effect.andThen(told(cause, request, step.about ?? ""), Effect.map(broken(request, step.about ?? ""), httpResponse))
+            Effect.andThen(
+              logBroken(cause, request, step.about ?? ""),
+              Effect.map(internalError(request, step.about ?? ""), httpResponse)
+            )
           )
         )
 
-      /** Null where one more refusal may be kept for this tenant. */
-      const full = ({ scope: { appId, mode } }: Claim): Effect.Effect<RateLimited | null> => {
+      /**
+       * Decides what the key remembers of an error, and gives the error to answer. An error that belongs to a transaction was stored by the
+       * commit that made the transaction.
+       */
+      const storeError = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
+        // A duplicate charge names the earlier charge: nothing was made for this key.
+        if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
+          yield* idempotency.release(claim)
+          return error
+        }
+        if (classOf(error) !== "terminal" || namesTransaction(error)) return error
+        const limited = yield* storeLimit(claim)
+        // Nothing moved and nothing is stored: the same request is refused for good once there is room.
+        if (limited !== null && (yield* idempotency.release(claim))) return limited
+        yield* idempotency.complete(claim, errorEnvelope(error))
+        return error
+      })
+
+      /** Bounds the errors that are stored for a tenant. Null where there is room for one more. */
+      const storeLimit = ({ scope: { appId, mode } }: Claim): Effect.Effect<RateLimited | null> => {
         if (policy.keptRefusals === "off") return Effect.succeed(null)
         return Effect.map(rates.take(`refusals:tenant:${appId}:${mode}`, policy.keptRefusals), (taken) =>
           taken._tag === "Allowed" ? null : new RateLimited({ scope: "key", retry_after_seconds: taken.retryAfterSeconds })
         )
       }
 
-      /** What stays of a refusal, and what is said: one that belongs to a transaction was stored by the commit that made it. */
-      const keep = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
-        // It names the earlier charge: nothing was made for this key.
-        if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
-          yield* idempotency.release(claim)
-          return error
-        }
-        if (classOf(error) !== "terminal" || namesTransaction(error)) return error
-        const limited = yield* full(claim)
-        // Nothing moved, and nothing is kept: the same request is refused for good once there is room.
-        if (limited !== null && (yield* idempotency.release(claim))) return limited
-        yield* idempotency.complete(claim, errorEnvelope(error))
-        return error
-      })
-
-      const told = (cause: Cause.Cause<unknown>, { requestId }: Signed["Service"], reference: string) =>
+      const logBroken = (cause: Cause.Cause<unknown>, { requestId }: SignedRequest, reference: string) =>
         Effect.logError("a money step broke", cause).pipe(Effect.annotateLogs({ request_id: requestId, reference }))
 
-      const broken = Effect.fnUntraced(function* ({ caller, requestId }: Signed["Service"], reference: string) {
+      /** `internal_error`, with the reference where a transaction of that reference is known to exist. */
+      const internalError = Effect.fnUntraced(function* ({ caller, requestId }: SignedRequest, reference: string) {
         if (!isReference(reference)) return errorEnvelope(new InternalError({ request_id: requestId }))
         const found = yield* records.exists(caller, reference).pipe(Effect.timeoutOption(LOOK_MS), Effect.exit)
         const exists = Exit.isSuccess(found) && Option.contains(found.value, true)
         return errorEnvelope(new InternalError(exists ? { request_id: requestId, reference } : { request_id: requestId }))
-      })
-
-      const once = <C>(step: MoneyStep<C>) =>
-        Effect.flatMap(Signed, (request) => {
-          const asked = readRequest(step, request)
-          if (Result.isFailure(asked)) return Effect.succeed(errorResponse(asked.failure))
-          const { body, key } = asked.success
-          return Effect.map(
-            detached(
-              (begun) => (key === undefined ? unkeyed(step, request, body.command) : claimed(step, request, key, body, begun)),
-              request,
-              step.about
-            ),
-            withIgnoredHeader(body.ignored)
-          )
-        })
-
-      const detached = Effect.fnUntraced(function* (
-        work: (begun: Deferred.Deferred<Claim>) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
-        request: Signed["Service"],
-        about: string | undefined
-      ) {
-        const begun = yield* Deferred.make<Claim>()
-        const fiber = yield* Effect.forkIn(work(begun), steps, { startImmediately: true, uninterruptible: true })
-        const late = Effect.gen(function* () {
-          yield* Effect.logError("the request took longer than its key's lease; its work goes on")
-          const claim = yield* Deferred.poll(begun)
-          const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
-          return httpResponse(yield* broken(request, about ?? made))
-        })
-        const ended = Effect.callback<HttpServerResponse.HttpServerResponse>((resume) => {
-          const stop = alarm(requestDeadlineMs(policy.idempotencyLeaseMs), () => resume(late))
-          fiber.addObserver((exit) => {
-            stop()
-            resume(exit)
-          })
-          return Effect.sync(stop)
-        })
-        const answer = yield* Effect.forkIn(ended, steps, { startImmediately: true })
-        yield* request.outlasts(answer)
-        return yield* Fiber.join(answer)
       })
 
       return Idempotent.of({ once })
@@ -201,16 +210,16 @@ export class Idempotent extends Context.Service<
 }
 
 /** Everything that can be refused before the key is claimed, in the contract's order. */
-const readRequest = <C>(step: MoneyStep<C>, { body, caller, rawHeaders }: Signed["Service"]) =>
+const readRequest = <C>(step: MoneyStep<C>, { body, caller, rawHeaders }: SignedRequest) =>
   Result.gen(function* () {
     const tree = yield* readTree(body)
     yield* checkMode(tree, caller.mode)
-    const optional = step.keyless !== undefined && valuesOf(rawHeaders, "idempotency-key").length === 0
-    const key = optional ? undefined : yield* idempotencyKey(rawHeaders)
+    const isWithoutKey = step.keyless !== undefined && valuesOf(rawHeaders, "idempotency-key").length === 0
+    const key = isWithoutKey ? undefined : yield* idempotencyKey(rawHeaders)
     return { key, body: yield* step.decode(tree) }
   })
 
-const succeeded = <C>({ successStatus = CREATED }: MoneyStep<C>, record: LedgerRecord): StoredResponse =>
+const successOf = <C>({ successStatus = CREATED }: MoneyStep<C>, record: LedgerRecord): StoredResponse =>
   successEnvelope(successStatus, recordView(record))
 
 const namesTransaction = (error: ApiError): boolean => "reference" in error && error.reference !== undefined

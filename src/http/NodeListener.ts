@@ -29,11 +29,11 @@ export interface ListenerParts {
   readonly alarm: Timer
   readonly placeFor: ReturnType<typeof makeConnections>
   /** Told of each connection that found no place. */
-  readonly turnedAway: (why: NoPlace) => void
+  readonly onRefused: (why: NoPlace) => void
 }
 
 /** node:http, set so that what it would answer by itself is answered with the envelope, too, and that no client holds a connection for ever. */
-export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Server => {
+export const makeListener = ({ alarm, placeFor, onRefused }: ListenerParts): Server => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,
@@ -44,7 +44,7 @@ export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Se
     shouldUpgradeCallback: () => false
   })
   const answerRaw = (socket: Duplex, error: ApiError) => {
-    say(socket, error)
+    writeRaw(socket, error)
     socket.once(
       "close",
       alarm(CLOSE_MS, () => socket.destroy())
@@ -53,10 +53,10 @@ export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Se
   server.on("connection", (socket) => {
     const place = placeFor(socket.remoteAddress ?? "")
     if (typeof place === "function") return socket.once("close", place)
-    turnedAway(place)
+    onRefused(place)
     return socket.destroy()
   })
-  boundUnanswered(server, alarm)
+  limitUnread(server, alarm)
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerRaw(socket, malformed(error.code ?? "")))
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerRaw(socket, new MethodNotAllowed()))
   // An expectation that nobody knows is no reason not to answer.
@@ -65,7 +65,7 @@ export const makeListener = ({ alarm, placeFor, turnedAway }: ListenerParts): Se
 }
 
 /** No listener can keep a request from those after it: one too many must not even become a fiber. */
-const boundUnanswered = (server: Server, alarm: Timer): void => {
+const limitUnread = (server: Server, alarm: Timer): void => {
   const isAdmitted = makeUnreadLimit(alarm)
   const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
   const emit = emitter.emit.bind(server)
@@ -77,7 +77,7 @@ const boundUnanswered = (server: Server, alarm: Timer): void => {
 }
 
 /** Calls `then` once, when the answer to a request was taken whole or its connection is closed. */
-export const afterAnswer = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {
+export const afterResponse = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {
   const response = NodeHttpServerRequest.toServerResponse(request)
   if (response.closed || NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) then()
   else response.once("close", then)
@@ -98,8 +98,8 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** There is no response object here, only the socket: written by hand, and then closed. */
-const say = (socket: Duplex, error: ApiError): void => {
-  if (!socket.writable || ("bytesWritten" in socket && isMidway(socket))) {
+const writeRaw = (socket: Duplex, error: ApiError): void => {
+  if (!socket.writable || ("bytesWritten" in socket && isResponseBegun(socket))) {
     socket.destroy()
     return
   }
@@ -116,7 +116,7 @@ const say = (socket: Duplex, error: ApiError): void => {
 }
 
 /** Whether an earlier response on this connection was begun and not ended: then more bytes would be read as its rest. */
-const isMidway = (socket: Duplex): boolean => {
+const isResponseBegun = (socket: Duplex): boolean => {
   const message: unknown = Reflect.get(socket, "_httpMessage")
   return typeof message === "object" && message !== null && Reflect.get(message, "headersSent") === true
 }

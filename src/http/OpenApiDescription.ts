@@ -7,7 +7,7 @@ import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import { Api } from "./Api.ts"
 import { type ErrorClass, statuses } from "./Envelope.ts"
 import { isCallbackPath, isSignedPath } from "./HttpRoutes.ts"
-import { closed, isNever, isTree, opened, type Tree } from "./OpenApiSchemas.ts"
+import { isNever, isTree, requestSchema, responseSchema, type Tree } from "./OpenApiSchemas.ts"
 import { examples, type Operation, operations } from "./Operations.ts"
 
 type Code = ApiError["_tag"]
@@ -38,7 +38,7 @@ export const describeInterface = (): Tree => {
     tags: described.tags.map(({ name }) => ({ name, description: `Operations of ${name}` })),
     paths: Object.fromEntries(paths),
     components: {
-      schemas: { ...trees(closed(described.components.schemas)), ...errorSchemas() },
+      schemas: { ...treeOf(responseSchema(described.components.schemas)), ...errorSchemas() },
       securitySchemes: Object.fromEntries(
         Object.entries(signing).map(([name, [header, description]]) => [
           name,
@@ -96,11 +96,11 @@ const operationOf = (method: string, path: string, operation: Tree): Tree => {
     ...rest,
     summary: own.summary,
     security: isSignedPath(path, path) ? [Object.fromEntries(Object.keys(signing).map((name) => [name, []]))] : [],
-    parameters: [...(Array.isArray(parameters) ? parameters.map(closed) : []), ...headerParameters(own)],
+    parameters: [...(Array.isArray(parameters) ? parameters.map(responseSchema) : []), ...headerParameters(own)],
     ...(isCallbackPath(path) ? { requestBody: { required: true, content: { "*/*": {} } } } : {}),
-    ...(isTree(requestBody) ? { requestBody: withExample(trees(opened(requestBody)), request) } : {}),
+    ...(isTree(requestBody) ? { requestBody: withExample(treeOf(requestSchema(requestBody)), request) } : {}),
     responses: Object.fromEntries(
-      Object.entries({ ...successes(trees(responses), own, isTree(requestBody)), ...failures(method, path) }).map(
+      Object.entries({ ...successes(treeOf(responses), own, isTree(requestBody)), ...failures(method, path) }).map(
         ([status, response]) => [
           status,
           withExample(response, isTree(answer) && status === `${answer["code"]}` ? answer : undefined)
@@ -144,7 +144,7 @@ const successes = (
       .map(([status, response]) => [
         status,
         {
-          ...trees(closed(response)),
+          ...treeOf(responseSchema(response)),
           headers: {
             "X-Request-Id": header("Names this request in the gateway's logs"),
             ...(hasBody ? { "X-Gateway-Ignored": header("The members that were ignored, where there were any") } : {}),
@@ -165,7 +165,7 @@ const failures = (method: string, path: string): Readonly<Record<string, Tree>> 
       status,
       {
         description: codes.map((code) => `\`${wireCode(code)}\` (${classes.get(code)})`).join(", "),
-        ...(codes.some(saysWhen) ? { headers: { "Retry-After": header("Seconds to wait") } } : {}),
+        ...(codes.some(hasRetryAfter) ? { headers: { "Retry-After": header("Seconds to wait") } } : {}),
         content: {
           "application/json": {
             schema: anyOf(codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` })))
@@ -177,7 +177,7 @@ const failures = (method: string, path: string): Readonly<Record<string, Tree>> 
 }
 
 /** Refusals whose answer says when to ask again. */
-const saysWhen = (code: Code): boolean => code === "rate_limited" || code === "request_in_progress"
+const hasRetryAfter = (code: Code): boolean => code === "rate_limited" || code === "request_in_progress"
 
 const anyOf = (schemas: ReadonlyArray<Tree>): Tree =>
   schemas.length === 1 && schemas[0] !== undefined ? schemas[0] : { anyOf: schemas }
@@ -203,7 +203,7 @@ const errorSchemas = (): Tree =>
       const code = codeOf(fields)
       const { _tag, ...details } = fields
       const { schema } = Schema.toJsonSchemaDocument(Schema.Struct(details))
-      return [errorSchemaName(code), errorSchema(code, errorClass, closed(schema))]
+      return [errorSchemaName(code), errorSchema(code, errorClass, responseSchema(schema))]
     })
   )
 
@@ -224,6 +224,6 @@ const errorSchema = (code: Code, errorClass: ErrorClass, details: unknown): Tree
 /** Malformed text and malformed fields share one code and differ in their status. */
 const wireCode = (code: Code): string => (code === "malformed_request" ? "validation_failed" : code)
 
-const schemaOf = (response: unknown): unknown => trees(trees(trees(response)["content"])["application/json"])["schema"]
+const schemaOf = (response: unknown): unknown => treeOf(treeOf(treeOf(response)["content"])["application/json"])["schema"]
 
-const trees = (node: unknown): Tree => (isTree(node) ? node : {})
+const treeOf = (node: unknown): Tree => (isTree(node) ? node : {})

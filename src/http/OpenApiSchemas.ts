@@ -9,11 +9,11 @@ export const isTree = (node: unknown): node is Tree => typeof node === "object" 
  * A generated schema as it is on our wire, where every number is an integer and amounts are JSON integers although they are bigint
  * inside. An answer holds what its schema names and nothing else.
  */
-export const closed = (node: unknown): unknown => mapped(node, (tree) => withAmounts(withIntegers(withEnd(tree))))
+export const responseSchema = (node: unknown): unknown => mapped(node, (tree) => withAmounts(withIntegers(withEnd(tree))))
 
 /** The same of a request's body, whose unnamed members are ignored and which may repeat its key's mode. */
-export const opened = (node: unknown): unknown => {
-  const body = mapped(closed(node), (tree) => {
+export const requestSchema = (node: unknown): unknown => {
+  const body = mapped(responseSchema(node), (tree) => {
     const { additionalProperties, ...rest } = tree
     return additionalProperties === false ? rest : tree
   })

@@ -1,15 +1,15 @@
 import { Schema } from "effect"
 import { Reference } from "../domain/Ids.ts"
 
-const LARGEST_PAGE = 100
-export const USUAL_PAGE = 50
+const MAX_PAGE = 100
+export const DEFAULT_PAGE = 50
 const LONGEST_CURSOR = 256
 
 /** `?limit&cursor` of every list: how many items, and where the last page ended. */
 export const pageQuery = {
   limit: Schema.optionalKey(
     // Digits and nothing else: a number could be written in many more ways.
-    Schema.String.check(Schema.isPattern(/^(?:[1-9][0-9]?|100)$/, { expected: `a whole number from 1 to ${LARGEST_PAGE}` })).pipe(
+    Schema.String.check(Schema.isPattern(/^(?:[1-9][0-9]?|100)$/, { expected: `a whole number from 1 to ${MAX_PAGE}` })).pipe(
       Schema.decodeTo(Schema.NumberFromString)
     )
   ),

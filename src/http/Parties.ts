@@ -10,16 +10,16 @@ import { isJsonObject, type JsonTree, NumberLiteral } from "./StrictJson.ts"
 
 // Who pays and who is paid, from the wire to the domain. From here on a number is Redacted.
 
-type Rule<A> = Result.Result<A, ReadonlyArray<Issue>>
+type Parsed<A> = Result.Result<A, ReadonlyArray<Issue>>
 
 /** A momo source's country is the request's when it names none; other sources carry nothing to keep. */
-export const sourceOf = (source: typeof Source.Type | undefined, country: string): Rule<MomoParty | null> => {
+export const sourceOf = (source: typeof Source.Type | undefined, country: string): Parsed<MomoParty | null> => {
   if (source?.type !== "momo") return Result.succeed(null)
   const own = source.country ?? country
   return Result.map(numberOf(source.msisdn, own, "source.msisdn"), (msisdn) => momo(msisdn, source.network, own))
 }
 
-export const destinationOf = (destination: typeof WireDestination.Type): Rule<Destination> => {
+export const destinationOf = (destination: typeof WireDestination.Type): Parsed<Destination> => {
   switch (destination.type) {
     case "momo":
       return Result.map(numberOf(destination.msisdn, destination.country, "destination.msisdn"), (msisdn) =>
@@ -69,7 +69,7 @@ const momo = (msisdn: string, network: string, country: string): MomoParty => ({
   country
 })
 
-const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): Rule<BankParty> => {
+const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): Parsed<BankParty> => {
   const party = {
     _tag: "bank",
     country: bank.country,
@@ -89,7 +89,7 @@ const walletOf = ({
   email,
   msisdn,
   tag
-}: Extract<typeof WireDestination.Type, { type: "wallet" }>): Rule<WalletParty> => {
+}: Extract<typeof WireDestination.Type, { type: "wallet" }>): Parsed<WalletParty> => {
   const wallet = (identifier: WalletParty["identifier"], value: string): WalletParty => ({
     _tag: "wallet",
     country,
@@ -105,7 +105,7 @@ const walletOf = ({
   return Result.fail([{ path: "destination", message: "requires exactly one of msisdn, email and tag" }])
 }
 
-const numberOf = (text: string, country: string, path: string): Rule<string> =>
+const numberOf = (text: string, country: string, path: string): Parsed<string> =>
   Option.match(msisdnOf(text, country), {
     onNone: () => Result.fail([{ path, message: MSISDN_RULE }]),
     onSome: (msisdn) => Result.succeed(msisdn)

@@ -20,7 +20,7 @@ export interface RateSettings {
 }
 
 /** What is asked, by whom and from where. */
-interface Asked {
+interface RatedRequest {
   readonly caller: Caller
   readonly method: string
   readonly match: Match
@@ -35,7 +35,7 @@ interface Bucket {
 }
 
 /** These move money or begin to; everything else counts as a read. */
-const moneyPosts: ReadonlyArray<string> = [
+const moneyRoutes: ReadonlyArray<string> = [
   "/v1/collections",
   "/v1/collections/{reference}/authorize",
   "/v1/collections/otp",
@@ -44,14 +44,14 @@ const moneyPosts: ReadonlyArray<string> = [
 ]
 
 /** Which bucket, and which place, a signed request takes. */
-export const kindOf = ({ match, method }: Pick<Asked, "match" | "method">): "money" | "reads" =>
-  method === "POST" && match._tag === "Found" && moneyPosts.includes(match.route.template) ? "money" : "reads"
+export const kindOf = ({ match, method }: Pick<RatedRequest, "match" | "method">): "money" | "reads" =>
+  method === "POST" && match._tag === "Found" && moneyRoutes.includes(match.route.template) ? "money" : "reads"
 
 /** Each of these has an endpoint called, by itself: at the rate of reads one key would order millions of calls a day. */
-const deliveryPosts: ReadonlyArray<string> = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"]
+const deliveryRoutes: ReadonlyArray<string> = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"]
 
 /** What a tenant changes itself is written down; no key of it fills the stream, or pushes out what it did before. */
-const changes: ReadonlyArray<string> = [
+const changeRoutes: ReadonlyArray<string> = [
   "PUT /v1/webhooks/endpoint",
   "DELETE /v1/webhooks/endpoint",
   "POST /v1/webhooks/endpoint/rotate-secret",
@@ -80,7 +80,7 @@ const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ take }) => {
     const addressOf = clientAddress(trustedProxies)
-    const bucketsOf = ({ caller, match, method, peer, rawHeaders }: Asked): ReadonlyArray<Bucket> => {
+    const bucketsOf = ({ caller, match, method, peer, rawHeaders }: RatedRequest): ReadonlyArray<Bucket> => {
       const template = match._tag === "Found" ? match.route.template : ""
       const kind = kindOf({ match, method })
       const key = `${caller.appId}:${caller.keyId}`
@@ -89,9 +89,9 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
         { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind] },
         { scope: "key", name: `${kind}:tenant:${tenant}`, limit: ofTenant(rateLimits[kind]) }
       ]
-      if (method === "POST" && deliveryPosts.includes(template))
+      if (method === "POST" && deliveryRoutes.includes(template))
         return [...own, { scope: "key", name: `deliveries:tenant:${tenant}`, limit: rateLimits.deliveries }]
-      if (changes.includes(`${method} ${template}`))
+      if (changeRoutes.includes(`${method} ${template}`))
         return [...own, { scope: "key", name: `changes:tenant:${tenant}`, limit: changesADay }]
       if (template !== resolution.route) return own
       return [
@@ -105,7 +105,7 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
         }
       ]
     }
-    return (asked: Asked): Effect.Effect<void, RateLimited> =>
+    return (asked: RatedRequest): Effect.Effect<void, RateLimited> =>
       Effect.forEach(
         bucketsOf(asked),
         ({ limit, name, scope }) =>

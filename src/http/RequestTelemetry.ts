@@ -29,7 +29,7 @@ const durations = labelledMetric((attributes: { readonly route: string }) =>
 const MS_PER_SECOND = 1000
 
 /** A counter that is not there yet grows from nothing, which no alert sees: those that alerts watch begin at zero. */
-export const watched = Effect.forEach(
+export const startErrorCounters = Effect.forEach(
   [
     { code: "internal_error", class: "ambiguous" },
     { code: "unauthorized", class: "retriable" }
@@ -39,13 +39,13 @@ export const watched = Effect.forEach(
 )
 
 /** Counts what an answering effect answers, an error by what its envelope says. */
-export const measured = <E, R>(
-  answering: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+export const withRequestMetrics = <E, R>(
+  effect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const startedAt = yield* Clock.currentTimeMillis
-    const response = yield* answering
+    const response = yield* effect
     const seconds = ((yield* Clock.currentTimeMillis) - startedAt) / MS_PER_SECOND
     const match = matchRoute(request.method, pathOf(asReceived(request).rawTarget))
     const route = match._tag === "Found" ? `${match.route.method} ${match.route.template}` : "unknown"
@@ -80,7 +80,7 @@ const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
         class: error.terminal ? "terminal" : error.retriable ? "retriable" : "ambiguous"
       }))
 
-export interface Answered {
+export interface RequestOutcome {
   /** Empty where nobody signed. */
   readonly appId: string
   readonly response: HttpServerResponse.HttpServerResponse
@@ -97,13 +97,13 @@ const FIRST_FAULT = 500
  */
 export const makeRequestLog = Effect.gen(function* () {
   const scope = yield* Effect.scope
-  const unsaid = new Map<number, number>()
+  const unlogged = new Map<number, number>()
   let lines = 0
 
   const endWindow = Effect.suspend(() => {
     lines = 0
-    const counts = [...unsaid]
-    unsaid.clear()
+    const counts = [...unlogged]
+    unlogged.clear()
     return Effect.forEach(
       counts,
       ([status, count]) => Effect.logInfo(`${count} more unsigned requests`).pipe(Effect.annotateLogs({ status, count })),
@@ -113,12 +113,12 @@ export const makeRequestLog = Effect.gen(function* () {
   yield* Effect.addFinalizer(() => endWindow)
 
   /** Whether it has a line of its own. */
-  const isSaid = Effect.fnUntraced(function* (appId: string, status: number) {
+  const hasOwnLine = Effect.fnUntraced(function* (appId: string, status: number) {
     if (appId !== "" || status >= FIRST_FAULT) return true
     lines += 1
     if (lines === 1) yield* Effect.forkIn(Effect.delay(endWindow, WINDOW), scope)
     if (lines <= UNSIGNED_LINES) return true
-    unsaid.set(status, (unsaid.get(status) ?? 0) + 1)
+    unlogged.set(status, (unlogged.get(status) ?? 0) + 1)
     return false
   })
 
@@ -126,7 +126,7 @@ export const makeRequestLog = Effect.gen(function* () {
     startedAt: number,
     { method, requestId }: Arrival,
     route: string,
-    { appId, response }: Answered
+    { appId, response }: RequestOutcome
   ) {
     const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
     // The router has put its own spelling of the route there.
@@ -136,7 +136,7 @@ export const makeRequestLog = Effect.gen(function* () {
       "gateway.app_id": appId,
       ...errorAttributes(response)
     })
-    if (!(yield* isSaid(appId, response.status))) return
+    if (!(yield* hasOwnLine(appId, response.status))) return
     yield* Effect.logInfo("request").pipe(
       Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
     )

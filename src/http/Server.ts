@@ -20,7 +20,7 @@ import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
 import { makeListener } from "./NodeListener.ts"
 import type { RateSettings } from "./RequestRate.ts"
-import { measured, watched } from "./RequestTelemetry.ts"
+import { startErrorCounters, withRequestMetrics } from "./RequestTelemetry.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 
 /** How long requests under way may take to end once the server stops. */
@@ -66,13 +66,13 @@ const Endpoints = HttpApiBuilder.layer(Api).pipe(
   )
 )
 
-const serving = (settings: RateSettings) =>
+const serve = (settings: RateSettings) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const router = yield* HttpRouter.HttpRouter
       const edge = yield* makeEdge(settings)
-      yield* watched
-      return HttpServer.serve(measured(edge(router.asHttpEffect())))
+      yield* startErrorCounters
+      return HttpServer.serve(withRequestMetrics(edge(router.asHttpEffect())))
     })
   ).pipe(
     Layer.provide(Endpoints),
@@ -80,7 +80,7 @@ const serving = (settings: RateSettings) =>
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
   )
 
-const turnedAway = labelledMetric((attributes: { readonly why: NoPlace }) =>
+const countRefusedConnection = labelledMetric((attributes: { readonly why: NoPlace }) =>
   Metric.counter("gateway_connections_refused_total", {
     description: "Connections that were closed at once, by which bound they were over.",
     incremental: true,
@@ -88,16 +88,16 @@ const turnedAway = labelledMetric((attributes: { readonly why: NoPlace }) =>
   })
 )
 
-const listening = ({ connectionPlaces, host, port, trustedProxies }: ServerSettings) =>
+const listen = ({ connectionPlaces, host, port, trustedProxies }: ServerSettings) =>
   Layer.effect(
     HttpServer.HttpServer,
     Effect.gen(function* () {
       const run = Effect.runForkWith(yield* Effect.context<never>())
-      for (const why of ["in_all", "an_address"] as const) yield* turnedAway({ why }, 0)
+      for (const why of ["in_all", "an_address"] as const) yield* countRefusedConnection({ why }, 0)
       const node = makeListener({
         alarm: yield* makeTimer,
         placeFor: makeConnections(connectionPlaces, trustedProxies),
-        turnedAway: (why) => void run(turnedAway({ why }, 1))
+        onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })
       const server = yield* NodeHttpServer.make(() => node, { host, port, gracefulShutdownTimeout: DRAIN }).pipe(
         Effect.mapError(({ cause }) => new ListenFailed({ host, port, reason: reasonOf(cause) }))
@@ -119,5 +119,5 @@ const reasonOf = (cause: unknown): string => {
  */
 export const Server = {
   layer: (settings: ServerSettings) =>
-    serving(settings).pipe(Layer.provideMerge(Layer.merge(listening(settings), NodeHttpServer.layerHttpServices)))
+    serve(settings).pipe(Layer.provideMerge(Layer.merge(listen(settings), NodeHttpServer.layerHttpServices)))
 }

@@ -4,7 +4,7 @@ import { HttpApiMiddleware } from "effect/http-api"
 import type { Caller } from "../domain/Tenant.ts"
 import { ActingTenant } from "../runtime/ActingTenant.ts"
 
-/** A request that passed the edge: what every handler may need of it. */
+/** A request that passed the edge, as handlers need it. */
 export interface EdgeRequest {
   readonly requestId: string
   /** Names and values in turn, duplicates included. */
@@ -13,21 +13,22 @@ export interface EdgeRequest {
   readonly body: Uint8Array
   /** Null on the paths that nobody signs. */
   readonly caller: Caller | null
-  /** Told by an endpoint whose work goes on when the request is cut short: then this is still waited for, and is the answer. */
-  readonly outlasts: (answer: Fiber.Fiber<HttpServerResponse.HttpServerResponse>) => Effect.Effect<void>
+  /** Registers work that goes on when the request is interrupted. The edge then waits for it, and its response is the request's. */
+  readonly detach: (work: Fiber.Fiber<HttpServerResponse.HttpServerResponse>) => Effect.Effect<void>
 }
 
-const none: EdgeRequest = { requestId: "", rawHeaders: [], body: new Uint8Array(), caller: null, outlasts: () => Effect.void }
+const none: EdgeRequest = { requestId: "", rawHeaders: [], body: new Uint8Array(), caller: null, detach: () => Effect.void }
 
 /** Set by the edge for each request, and empty outside one. */
 export const CurrentRequest = Context.Reference<EdgeRequest>("gateway/http/CurrentRequest", { defaultValue: () => none })
 
-/** A request whose signature was verified. */
+/** The request, in the handlers of signed endpoints: its caller is known. */
 export class Signed extends Context.Service<Signed, EdgeRequest & { readonly caller: Caller }>()("gateway/http/Signed") {}
 
 /**
- * Marks the endpoints that only a signed request reaches and hands them its caller. The check itself is made at the edge, before any
- * routing, so that an unsigned request to an unknown path is refused alike.
+ * The middleware of the endpoints that only a signed request reaches. Takes the request that the edge let through and gives its handler
+ * `Signed`. Refuses nothing: the signature is checked at the edge, before any routing, so that an unsigned request to an unknown path
+ * is refused like every other. A signed endpoint that the edge leaves unsigned is a bug and dies.
  */
 export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { provides: Signed }>()(
   "gateway/http/SignedRequest"
@@ -47,6 +48,6 @@ export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { pr
   )
 }
 
-/** What a signed request without a body asks: the operation with its caller. */
+/** Runs the operation of a signed request that has no body. */
 export const withCaller = <A, E, R>(run: (caller: Caller) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Signed> =>
   Effect.flatMap(Signed, ({ caller }) => run(caller))

@@ -3,12 +3,12 @@ import type { Socket } from "node:net"
 import type { Timer } from "../runtime/Timer.ts"
 
 /** So many requests of one connection may wait for their answers: each of them holds memory until its client reads. */
-const UNANSWERED_AT_ONCE = 8
+const MAX_UNREAD = 8
 /** What was answered on a connection is read in this time, or the connection is cut. */
-const ANSWER_MS = 30_000
+const READ_MS = 30_000
 
 /** What one connection has asked and not yet read. */
-interface Owed {
+interface ConnectionState {
   readonly responses: Set<ServerResponse>
   /** Answers that are there whole: now it is the client's turn. */
   unread: number
@@ -20,12 +20,12 @@ interface Owed {
  * runs from the first answer that waits until none does, so that reading one of them gives no time for the next.
  */
 export const makeUnreadLimit = (alarm: Timer) => {
-  const connections = new WeakMap<Socket, Owed>()
+  const connections = new WeakMap<Socket, ConnectionState>()
 
-  const owedOn = (socket: Socket): Owed => {
+  const stateOf = (socket: Socket): ConnectionState => {
     const known = connections.get(socket)
     if (known !== undefined) return known
-    const owed: Owed = { responses: new Set(), unread: 0, stopClock: () => {} }
+    const owed: ConnectionState = { responses: new Set(), unread: 0, stopClock: () => {} }
     connections.set(socket, owed)
     socket.once("close", () => {
       owed.stopClock()
@@ -39,8 +39,8 @@ export const makeUnreadLimit = (alarm: Timer) => {
   return (socket: Socket, response: ServerResponse): boolean => {
     // What one read brought is parsed to its end, whatever happened to the connection.
     if (socket.destroyed) return false
-    const owed = owedOn(socket)
-    if (owed.responses.size >= UNANSWERED_AT_ONCE) {
+    const owed = stateOf(socket)
+    if (owed.responses.size >= MAX_UNREAD) {
       socket.destroy()
       return false
     }
@@ -49,7 +49,7 @@ export const makeUnreadLimit = (alarm: Timer) => {
     response.once("prefinish", () => {
       isWhole = true
       owed.unread += 1
-      if (owed.unread === 1) owed.stopClock = alarm(ANSWER_MS, () => socket.destroy())
+      if (owed.unread === 1) owed.stopClock = alarm(READ_MS, () => socket.destroy())
     })
     response.once("close", () => {
       owed.responses.delete(response)

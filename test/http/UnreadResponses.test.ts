@@ -43,7 +43,7 @@ const listening = async (answer: (response: ServerResponse) => void) => {
       return () => void (alarms.includes(one) && alarms.splice(alarms.indexOf(one), 1))
     },
     placeFor: () => () => {},
-    turnedAway: () => {}
+    onRefused: () => {}
   })
   server.on("request", (_, response) => answer(response))
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

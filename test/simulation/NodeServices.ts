@@ -205,7 +205,7 @@ export const request = (
     }
   }
   return answers[asked.kind]().pipe(
-    Effect.provideService(Signed, { ...signed, requestId: "simulated", outlasts: () => Effect.void }),
+    Effect.provideService(Signed, { ...signed, requestId: "simulated", detach: () => Effect.void }),
     Effect.flatMap((response) => {
       const web = HttpServerResponse.toWeb(response)
       const isReplay = web.headers.has("idempotency-replayed")

@@ -4,7 +4,7 @@ import { type Beneficiary, beneficiaryView } from "../../domain/Beneficiary.ts"
 import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { BeneficiaryBook } from "../../services/BeneficiaryBook.ts"
 import { Api } from "../Api.ts"
-import { cursorOf, readCursor, USUAL_PAGE } from "../Page.ts"
+import { cursorOf, DEFAULT_PAGE, readCursor } from "../Page.ts"
 import { valuesOf } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
 import { Signed, withCaller } from "../SignedRequest.ts"
@@ -17,7 +17,7 @@ export const BeneficiariesHandlers = HttpApiBuilder.group(
     return handlers
       .handleRaw("list", ({ query }) =>
         withCaller((caller) =>
-          Effect.flatMap(positionOf(query.cursor), (from) => book.page(caller, query.limit ?? USUAL_PAGE, from))
+          Effect.flatMap(positionOf(query.cursor), (from) => book.page(caller, query.limit ?? DEFAULT_PAGE, from))
         ).pipe(Effect.map(pageView), respond(200))
       )
       .handleRaw("find", ({ params }) =>

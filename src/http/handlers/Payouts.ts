@@ -8,7 +8,7 @@ import { type PayoutCommand, Payouts } from "../../services/payouts/Payouts.ts"
 import { Records } from "../../services/Records.ts"
 import { Api } from "../Api.ts"
 import { PayoutBody, QuoteBody } from "../api/Payouts.ts"
-import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, opened } from "../Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, reveal } from "../Body.ts"
 import { Idempotent } from "../Idempotent.ts"
 import { destinationOf } from "../Parties.ts"
 import { respond } from "../Response.ts"
@@ -55,7 +55,7 @@ export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, B
       narration: wire.narration ?? null,
       metadata: metadata.success.text
     }
-    return { command, fingerprint: opened({ ...command, metadata: metadata.success.tree }), ignored }
+    return { command, fingerprint: reveal({ ...command, metadata: metadata.success.tree }), ignored }
   })
 
 /** The body of `POST /v1/payouts/quote`. */
@@ -67,7 +67,7 @@ export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutTerms>, Body
     if (Result.isFailure(destination) || issues.length > 0) return yield* invalid(issues)
     if (lacksAmountType(wire)) return yield* Result.fail(new AmountTypeRequired())
     const command: PayoutTerms = { ...termsOf(wire), destination: destination.success }
-    return { command, fingerprint: opened(command), ignored }
+    return { command, fingerprint: reveal(command), ignored }
   })
 
 const termsOf = (wire: Wire) => ({

@@ -6,7 +6,7 @@ import { Capabilities } from "../../services/reference/Capabilities.ts"
 import { Reference, type ServedCountry } from "../../services/reference/Reference.ts"
 import { Api } from "../Api.ts"
 import { ResolveBody } from "../api/Reference.ts"
-import { type Body, type BodyError, makeDecoder, opened } from "../Body.ts"
+import { type Body, type BodyError, makeDecoder, reveal } from "../Body.ts"
 import { respond } from "../Response.ts"
 import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
@@ -57,7 +57,7 @@ export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, Bo
       bankCode: wire.bank_code,
       accountNumber: Redacted.make(wire.account_number)
     }
-    return { command, fingerprint: opened(command), ignored }
+    return { command, fingerprint: reveal(command), ignored }
   })
 
 export const CapabilitiesHandlers = HttpApiBuilder.group(

@@ -26,7 +26,7 @@ export const HealthHandlers = HttpApiBuilder.group(
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
 /** The page may run its own script, wear its own style and ask its own origin; nothing else. */
-const ownHeaders = {
+const docsHeaders = {
   "content-security-policy": `default-src 'none'; script-src ${hashOf(docsScript)}; style-src ${hashOf(docsStyle)}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   "referrer-policy": "no-referrer",
   "cross-origin-resource-policy": "same-origin"
@@ -39,7 +39,7 @@ export const DescriptionHandlers = HttpApiBuilder.group(Api, "description", (han
     .handleRaw("openapi", () =>
       Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(description, rawHeaders, sameOrigin))
     )
-    .handleRaw("docs", () => Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(page, rawHeaders, ownHeaders)))
+    .handleRaw("docs", () => Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(page, rawHeaders, docsHeaders)))
 })
 
 const sameOrigin = { "cross-origin-resource-policy": "same-origin" }

@@ -9,7 +9,7 @@ import { type EndpointCommand, Webhooks } from "../../services/webhooks/Webhooks
 import { Api } from "../Api.ts"
 import { EndpointBody, RecoverBody } from "../api/Webhooks.ts"
 import { type Body, type BodyError, invalid, makeDecoder } from "../Body.ts"
-import { cursorOf, readCursor, USUAL_PAGE } from "../Page.ts"
+import { cursorOf, DEFAULT_PAGE, readCursor } from "../Page.ts"
 import { respond } from "../Response.ts"
 import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
@@ -28,9 +28,9 @@ export const WebhooksHandlers = HttpApiBuilder.group(
       .handleRaw("removeEndpoint", () => withCaller(webhooks.removeEndpoint).pipe(Effect.map(endpointView), respond(200)))
       .handleRaw("rotateSecret", () => withCaller(webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)))
       .handleRaw("test", () => withCaller(webhooks.test).pipe(Effect.map(deliveryView), respond(200)))
-      .handleRaw("deliveries", ({ query: { cursor, limit = USUAL_PAGE, status = null } }) =>
+      .handleRaw("deliveries", ({ query: { cursor, limit = DEFAULT_PAGE, status = null } }) =>
         withCaller((caller) =>
-          Effect.flatMap(placeOf(cursor), (after) => webhooks.deliveries(caller, { status, limit, after }))
+          Effect.flatMap(positionOf(cursor), (after) => webhooks.deliveries(caller, { status, limit, after }))
         ).pipe(
           Effect.map(({ items, next }) => ({
             items: items.map(deliveryView),
@@ -65,7 +65,7 @@ const recoveryView = ({ deliveries, resumeAt }: ResultOf<"recover">) => ({
   resume_since: resumeAt === null ? null : iso(resumeAt)
 })
 
-const placeOf = (cursor: string | undefined) => {
+const positionOf = (cursor: string | undefined) => {
   if (cursor === undefined) return Effect.succeed(null)
   return Option.match(readCursor(cursor), {
     onNone: () => new ValidationFailed({ issues: [{ path: "cursor", message: "must be a cursor that this list gave" }] }),
