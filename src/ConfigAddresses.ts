@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 import { boolean, collectorUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl } from "./ConfigRules.ts"
-import { databaseWay, isVerified } from "./persistence/DatabaseTls.ts"
+import { databaseRoute, isVerified } from "./persistence/DatabaseTls.ts"
 
 /** Where the database is. */
 export const databasesOf = (read: Reader, mistakes: Array<string>) => {
@@ -19,7 +19,7 @@ export const databasesOf = (read: Reader, mistakes: Array<string>) => {
 /** What another machine's database is told and answers is read and changed by nobody on the way. */
 const databaseUrlOf = (read: Reader, mistakes: Array<string>, name: string, isMeant: boolean) => {
   const url = read.optional(name, postgresUrl)
-  const way = url === null ? null : databaseWay(Redacted.value(url))
+  const way = url === null ? null : databaseRoute(Redacted.value(url))
   if (way === null) return null
   if (typeof way === "string") mistakes.push(`${name} ${way}`)
   else if (!isMeant && !isVerified(way) && !isThisMachine(way.host))

@@ -1,5 +1,5 @@
 import { Client } from "pg"
-import { auditSettings, breachesOf } from "../../src/persistence/ledger/LedgerRule.ts"
+import { auditSettings, breachesStatement } from "../../src/persistence/ledger/LedgerRule.ts"
 import { ledgerRules } from "../../src/persistence/ledger/LedgerRules.ts"
 import type { Bench } from "../Cluster.ts"
 
@@ -19,7 +19,7 @@ export const verified = async ({ url }: Bench) => {
     for (const one of ledgerRules) {
       const { rule } = one
       const started = performance.now()
-      const found = await client.query(breachesOf(one, 3)).catch((cause: unknown) => {
+      const found = await client.query(breachesStatement(one, 3)).catch((cause: unknown) => {
         if (cause instanceof Error && "code" in cause && cause.code === CANCELLED) return undefined
         throw cause
       })

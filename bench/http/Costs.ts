@@ -27,7 +27,7 @@ const purposes: ReadonlyArray<readonly [string, RegExp]> = [
   ["garbage collection", /garbage collector/],
   ["log lines", /Logger\.js|observability\/Logs|consoleCall|Console\.js/],
   ["masking of what is kept of a provider", /domain\/Masking/],
-  ["spans", /[tT]racer\.js|observability\/(Telemetry|Attributes)|TraceLinks|TracedStep/],
+  ["spans", /[tT]racer\.js|observability\/(Telemetry|Attributes)|TraceLinks|StepTracing/],
   ["metrics", /Metric\.js|RequestMetrics|observability\/Metrics/],
   ["schemas: decode and encode", /Schema\w*\.js|internal\/schema/],
   ["the database's driver", /sql-pg|effect\/dist\/sql/],

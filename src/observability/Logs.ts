@@ -20,7 +20,7 @@ interface Line {
 
 const layer = (options: LogsOptions): Layer.Layer<never> =>
   Layer.merge(
-    Logger.layer([gathered(options.format === "json" ? jsonLines : prettyLines)]),
+    Logger.layer([bufferedLogger(options.format === "json" ? jsonLines : prettyLines)]),
     Layer.succeed(References.MinimumLogLevel, options.level)
   )
 
@@ -28,7 +28,7 @@ const layer = (options: LogsOptions): Layer.Layer<never> =>
  * Writes the lines of one turn of the event loop with one call: under load each line would be a system call of its own. A process that
  * ends writes what it still holds first, also when it ends by an error that nobody caught.
  */
-const gathered = (lines: Logger.Logger<unknown, string>) =>
+const bufferedLogger = (lines: Logger.Logger<unknown, string>) =>
   Effect.gen(function* () {
     const console = yield* Console.Console
     let waiting: Array<string> = []
@@ -75,9 +75,9 @@ const lineOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknow
       .filter((part) => !Cause.isCause(part))
       .map(textOf)
       .join(" "),
-    annotations: listed(fiber.getRef(References.CurrentLogAnnotations)),
+    annotations: listedAnnotations(fiber.getRef(References.CurrentLogAnnotations)),
     ...idsOf(fiber),
-    ...(causes.length === 0 ? {} : { error: causes.map(printed).join("\n") })
+    ...(causes.length === 0 ? {} : { error: causes.map(errorText).join("\n") })
   }
 }
 
@@ -87,14 +87,14 @@ const idsOf = (fiber: Fiber.Fiber<unknown, unknown>): Pick<Line, "trace_id" | "s
 }
 
 /** An annotation that is not on the list keeps its name, so that its author finds out, and loses its value. */
-const listed = (annotations: Readonly<Record<string, unknown>>): Line["annotations"] =>
+const listedAnnotations = (annotations: Readonly<Record<string, unknown>>): Line["annotations"] =>
   Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, isListed(name) ? scalar(value) : "<not listed>"]))
 
 const scalar = (value: unknown): string | number | boolean | null =>
   value === null || typeof value === "number" || typeof value === "boolean" ? value : textOf(value)
 
 /** Message and stack of each error and of what caused it; never their other fields, which can hold requests with their headers. */
-const printed = (cause: Cause.Cause<unknown>): string => Cause.pretty(cause)
+const errorText = (cause: Cause.Cause<unknown>): string => Cause.pretty(cause)
 
 const textOf = (value: unknown): string => {
   if (typeof value === "string") return value

@@ -38,7 +38,7 @@ const providersLayer = Layer.effect(
     // A counter that is not there yet grows from nothing, which no alert sees.
     for (const provider of registry.known)
       for (const call of moneyCalls) yield* providerCalls({ provider, call, outcome: "Unknown" }, 0)
-    return decorateProviders(registry, counted)
+    return decorateProviders(registry, countCalls)
   })
 )
 
@@ -59,12 +59,12 @@ export const Metrics = { providers: providersLayer, deliveries: deliveriesLayer 
 
 const moneyCalls = ["send", "charge", "exchange", "ask_payout", "ask_collection", "ask_exchange"] as const
 
-const counted = (provider: Provider): Provider => {
+const countCalls = (provider: Provider): Provider => {
   const ended = (call: string) => (outcome: string) => providerCalls({ provider: provider.name, call, outcome }, 1)
   const tagged = <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) => {
     const end = ended(call)
     return (order: Order) =>
-      Effect.tap(timed(ask(order), provider.name, call), ({ _tag }) =>
+      Effect.tap(timeCall(ask(order), provider.name, call), ({ _tag }) =>
         Effect.andThen(end(_tag), Effect.annotateCurrentSpan(annotations({ "gateway.outcome": _tag })))
       )
   }
@@ -75,7 +75,7 @@ const counted = (provider: Provider): Provider => {
       ? {}
       : {
           payouts: {
-            quote: quoted((order) => timed(payouts.quote(order), provider.name, "quote"), ended("quote")),
+            quote: countQuote((order) => timeCall(payouts.quote(order), provider.name, "quote"), ended("quote")),
             send: tagged("send", payouts.send),
             fetchStatus: tagged("ask_payout", payouts.fetchStatus)
           }
@@ -103,7 +103,7 @@ const counted = (provider: Provider): Provider => {
 
 const MS_PER_SECOND = 1000
 
-const timed = <A, E>(calling: Effect.Effect<A, E>, provider: string, call: string): Effect.Effect<A, E> =>
+const timeCall = <A, E>(calling: Effect.Effect<A, E>, provider: string, call: string): Effect.Effect<A, E> =>
   Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
     Effect.ensuring(
       calling,
@@ -113,7 +113,7 @@ const timed = <A, E>(calling: Effect.Effect<A, E>, provider: string, call: strin
     )
   )
 
-const quoted =
+const countQuote =
   (quote: PayoutOperations["quote"], end: (outcome: string) => Effect.Effect<void>): PayoutOperations["quote"] =>
   (order) =>
     quote(order).pipe(

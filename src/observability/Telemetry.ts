@@ -38,7 +38,7 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
   if (url === undefined) return Layer.empty
   const { serviceName, serviceVersion } = options
   return NodeSdk.layer(() => ({
-    spanProcessor: new BatchSpanProcessor(listedOnly(new OTLPTraceExporter({ url }))),
+    spanProcessor: new BatchSpanProcessor(onlyListed(new OTLPTraceExporter({ url }))),
     resource: { serviceName, serviceVersion },
     shutdownTimeout: SHUTDOWN_MS
   }))
@@ -48,17 +48,17 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
 const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> => {
   const registry: typeof Metric.MetricRegistry.Service = new Map()
   const own = Layer.succeed(Metric.MetricRegistry, registry)
-  const refilled = Effect.gen(function* () {
+  const refill = Effect.gen(function* () {
     const all = yield* families
     registry.clear()
     for (const { help, name, samples } of all) for (const [labels, value] of samples) yield* set(name, help, labels, value)
   }).pipe(Effect.provideService(Metric.MetricRegistry, registry))
-  const filling = Effect.gen(function* () {
+  const refillRegularly = Effect.gen(function* () {
     // The last export, which the exporter makes when the process stops, has the last look.
-    yield* Effect.addFinalizer(() => refilled)
-    yield* Effect.forkScoped(Effect.repeat(refilled, Schedule.spaced(METRICS_EVERY)))
+    yield* Effect.addFinalizer(() => refill)
+    yield* Effect.forkScoped(Effect.repeat(refill, Schedule.spaced(METRICS_EVERY)))
   })
-  return Layer.provideMerge(Layer.effectDiscard(filling), Layer.provide(metrics(options, GAUGES_SHUTDOWN_MS), own))
+  return Layer.provideMerge(Layer.effectDiscard(refillRegularly), Layer.provide(metrics(options, GAUGES_SHUTDOWN_MS), own))
 }
 
 const set = (name: string, description: string, labels: Readonly<Record<string, string>>, value: number | bigint) =>
@@ -85,13 +85,13 @@ const tracesUrl = ({ endpoint, tracesEndpoint }: TelemetryOptions): string | und
 }
 
 /** The allow-list is applied where spans leave, so that no library's own attributes can slip past it. */
-const listedOnly = (exporter: SpanExporter): SpanExporter => ({
-  export: (spans, done) => exporter.export(spans.map(shown), done),
+const onlyListed = (exporter: SpanExporter): SpanExporter => ({
+  export: (spans, done) => exporter.export(spans.map(cleanSpan), done),
   forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
   shutdown: () => exporter.shutdown()
 })
 
-const shown = (span: ReadableSpan): ReadableSpan => {
+const cleanSpan = (span: ReadableSpan): ReadableSpan => {
   const clean = withoutPath(span.attributes["url.path"], span.attributes["http.route"])
   const listed = (attributes: Attributes | undefined): Attributes =>
     Object.fromEntries(

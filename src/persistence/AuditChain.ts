@@ -3,10 +3,10 @@ import { Redacted, Schema } from "effect"
 import type { Vault } from "../services/ports/Vault.ts"
 
 /** A keyed hash of a text for a purpose, as the vault computes it. */
-export type Keyed = Vault["Service"]["hash"]
+export type KeyedHash = Vault["Service"]["hash"]
 
 /** A row as it is chained. */
-export interface Link {
+export interface ChainedRow {
   readonly sequence: bigint
   /** Microseconds, as finely as the column keeps it. */
   readonly atMicros: bigint
@@ -29,7 +29,7 @@ const ROW = "audit row"
 const HEAD = "audit head"
 
 /** Each field is preceded by its length in bytes, so that no two rows have the same text. */
-const textOf = ({ action, actor, atMicros, details, sequence, subject }: Link): string =>
+const textOf = ({ action, actor, atMicros, details, sequence, subject }: ChainedRow): string =>
   [sequence.toString(), atMicros.toString(), actor, action, subject, details]
     .map((field) => `${Buffer.byteLength(field, "utf8")}:${field},`)
     .join("")
@@ -37,18 +37,19 @@ const textOf = ({ action, actor, atMicros, details, sequence, subject }: Link): 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 /** The hash of a row and, through the hash before it, of every row before it. */
-export const keyedHash = (keyed: Keyed, previous: Uint8Array, link: Link): Uint8Array =>
+export const keyedHash = (keyed: KeyedHash, previous: Uint8Array, link: ChainedRow): Uint8Array =>
   keyed(ROW, Redacted.make(`${hex(previous)},${textOf(link)}`))
 
 /** The same by the releases that had no key for it: anybody can compute it, and so it holds only together with a keyed row after it. */
-export const plainHash = (previous: Uint8Array, link: Link): Uint8Array =>
+export const plainHash = (previous: Uint8Array, link: ChainedRow): Uint8Array =>
   createHash("sha256").update(previous).update(textOf(link), "utf8").digest()
 
 /** Says that a gateway made this the end of the chain. It is kept for the newest row only: nobody finds an older one in the database. */
-export const headMac = (keyed: Keyed, { hash, keyed_from, sequence }: Omit<HeadRow, "mac">): Uint8Array =>
+export const headMac = (keyed: KeyedHash, { hash, keyed_from, sequence }: Omit<HeadRow, "mac">): Uint8Array =>
   keyed(HEAD, Redacted.make(`${sequence},${hex(hash)},${keyed_from}`))
 
 /** Whether a gateway wrote this head. */
-export const isAuthentic = (keyed: Keyed, head: HeadRow): boolean => head.mac !== null && isSame(head.mac, headMac(keyed, head))
+export const isAuthentic = (keyed: KeyedHash, head: HeadRow): boolean =>
+  head.mac !== null && isSame(head.mac, headMac(keyed, head))
 
 export const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0

@@ -2,13 +2,13 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditHead, AuditLog, type AuditReport, type AuditRow } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { HeadRow, isAuthentic, isSame, type Keyed, keyedHash, type Link, plainHash } from "./AuditChain.ts"
+import { type ChainedRow, HeadRow, isAuthentic, isSame, type KeyedHash, keyedHash, plainHash } from "./AuditChain.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** How many rows are verified with one statement. */
 const PAGE_ROWS = 1_000
 
-const listed = rowsOf(
+const auditRows = rowsOf(
   Schema.Struct({
     sequence: Schema.BigInt,
     at: Moment,
@@ -19,7 +19,7 @@ const listed = rowsOf(
     hash: Schema.String
   })
 )
-const links = rowsOf(
+const chainedRows = rowsOf(
   Schema.Struct({
     sequence: Schema.BigInt,
     atMicros: Schema.BigInt,
@@ -33,7 +33,10 @@ const links = rowsOf(
 const heads = rowsOf(HeadRow)
 const hashes = rowsOf(Schema.Struct({ hash: Schema.String }))
 
-/** The audit log on PostgreSQL; AuditTrail writes it. */
+/**
+ * AuditLog on PostgreSQL. It reads audit_log and audit_head and owns neither: AuditTrail writes them. Rows are never changed, and the head is
+ * read before the rows, so that it takes no lock.
+ */
 export const AuditLogPg = Layer.effect(
   AuditLog,
   Effect.gen(function* () {
@@ -43,20 +46,20 @@ export const AuditLogPg = Layer.effect(
 
     const list = Effect.fn("AuditLog.list")(
       (limit: number): Effect.Effect<ReadonlyArray<AuditRow>> =>
-        listed(sql`
+        auditRows(sql`
           SELECT sequence, at, actor, action, subject, details, encode(hash, 'hex') AS hash FROM audit_log
           ORDER BY sequence DESC LIMIT ${limit}`)
     )
 
     const page = (after: bigint, last: bigint) =>
-      links(sql`
+      chainedRows(sql`
         SELECT sequence, (extract(epoch FROM at) * 1000000)::bigint AS "atMicros", actor, action, subject, details, hash
         FROM audit_log WHERE sequence > ${after} AND sequence <= ${last} ORDER BY sequence LIMIT ${PAGE_ROWS}`)
 
     const verify = Effect.fn("AuditLog.verify")(function* (exported: AuditHead | null) {
       // Read first: what is appended meanwhile is beyond it.
       const row = yield* headRow
-      const head = shown(row)
+      const head = headOf(row)
       const broken = (at: bigint, why: string): AuditReport => ({
         rows: at - 1n,
         brokenAt: at,
@@ -84,7 +87,7 @@ export const AuditLogPg = Layer.effect(
       return { rows: row.sequence, brokenAt: null, why: null, keyedFrom: row.keyed_from, head } satisfies AuditReport
     })
 
-    const head = Effect.map(headRow, (row) => ({ ...shown(row), authentic: isAuthentic(keyed, row) }))
+    const head = Effect.map(headRow, (row) => ({ ...headOf(row), authentic: isAuthentic(keyed, row) }))
 
     const hashAt = Effect.fn("AuditLog.hashAt")((sequence: bigint) =>
       Effect.map(
@@ -111,9 +114,9 @@ export const readHead = (sql: SqlClient.SqlClient): Effect.Effect<HeadRow> =>
   )
 
 /** Rows before `keyedFrom`, which is in what the head's own code covers, were chained by a release that had no key for it. */
-const hashOf = (keyed: Keyed, keyedFrom: bigint | null, previous: Uint8Array, link: Link): Uint8Array =>
+const hashOf = (keyed: KeyedHash, keyedFrom: bigint | null, previous: Uint8Array, link: ChainedRow): Uint8Array =>
   keyedFrom === null || link.sequence < keyedFrom ? plainHash(previous, link) : keyedHash(keyed, previous, link)
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
-const shown = ({ hash, sequence }: HeadRow): AuditHead => ({ sequence, hash: hex(hash) })
+const headOf = ({ hash, sequence }: HeadRow): AuditHead => ({ sequence, hash: hex(hash) })

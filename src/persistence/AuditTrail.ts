@@ -3,7 +3,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { iso } from "../domain/Instant.ts"
 import { AUDIT_HEAD_MESSAGE, type AuditEntry, type AuditedChange, headText } from "../services/ports/AuditLog.ts"
 import { isTenantChange, neverPrunedActions, TENANT_CHANGES_AT_MOST } from "../services/ports/TenantChanges.ts"
-import { HeadRow, headMac, isAuthentic, type Keyed, keyedHash } from "./AuditChain.ts"
+import { HeadRow, headMac, isAuthentic, type KeyedHash, keyedHash } from "./AuditChain.ts"
 import { rowsOf } from "./Rows.ts"
 
 const heads = rowsOf(HeadRow)
@@ -15,7 +15,7 @@ export type AuditTrail = ReturnType<typeof auditTrail>
  * Writes down each change in its own commit: what an operator did in the audit log, what a tenant did in that tenant's own stream. The
  * head of the log stays locked until the commit, so that a change comes first and its row last.
  */
-export const auditTrail = (sql: SqlClient.SqlClient, keyed: Keyed) => {
+export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
   const append = Effect.fnUntraced(function* ({ action, actor, at, details, subject }: AuditEntry, changesKept: boolean) {
     const [head] = yield* heads(sql`SELECT sequence, hash, keyed_from, mac FROM audit_head_locked()`)
     if (head === undefined) return yield* Effect.die(new Error("the head of the audit log is gone"))
@@ -49,10 +49,10 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: Keyed) => {
         )
       : append(change, false)
 
-  /** As `write`, for a change of rows that nodes keep in memory (UnchangedRows): they read them anew. */
+  /** As `write`, for a change of rows that nodes keep in memory (RowCache): they read them anew. */
   const writeKept = (entry: AuditEntry): Effect.Effect<void> => append(entry, true)
 
-  const together =
+  const inOneCommit =
     <R>(record: (written: R) => Effect.Effect<void>) =>
     <A>(change: Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>, written: R): Effect.Effect<ReadonlyArray<A>> =>
       Effect.orDie(sql.withTransaction(Effect.tap(change, (rows) => (rows.length === 0 ? Effect.void : record(written)))))
@@ -61,8 +61,8 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: Keyed) => {
     write,
     writeKept,
     /** The change and its record are one commit. A change that answers no row was none, and leaves no record. */
-    with: together(write),
+    with: inOneCommit(write),
     /** As `with`, for rows that nodes keep in memory. */
-    withKept: together(writeKept)
+    withKept: inOneCommit(writeKept)
   }
 }

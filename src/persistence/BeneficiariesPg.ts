@@ -12,6 +12,10 @@ import { Moment, rowsOf } from "./Rows.ts"
 const beneficiaries = rowsOf(Schema.Struct({ ...Beneficiary.fields, createdAt: Moment, lastUsedAt: Moment }))
 const counts = rowsOf(Schema.Struct({ purged: Schema.BigInt }))
 
+/**
+ * Beneficiaries on PostgreSQL. It owns the table beneficiaries, to which an accepted payout adds (ApplyStatement). A purge locks rows in
+ * the order of their unique key, as that statement does, so that neither deadlocks with the other.
+ */
 export const BeneficiariesPg = Layer.effect(
   Beneficiaries,
   Effect.gen(function* () {

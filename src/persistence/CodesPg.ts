@@ -24,7 +24,11 @@ const leasedRows = rowsOf(Schema.Struct({ leased: Schema.Boolean }))
 
 type Place = Pick<CodeAttempt, "appId" | "reference">
 
-/** Codes on PostgreSQL. An attempt is one transaction; the row of the transaction's codes is its first lock and orders all others. */
+/**
+ * Codes on PostgreSQL. It owns charge_codes, and through SentCodesPg code_requests and sent_codes. An attempt is one transaction: the row
+ * of the charge's codes is its first lock, and puts all attempts on one charge in order. The other rows are locked in the order of
+ * OpenStatement.
+ */
 export const CodesPg = Layer.effect(
   Codes,
   Effect.gen(function* () {

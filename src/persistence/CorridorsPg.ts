@@ -6,12 +6,15 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
-import { latestAnswer } from "./LatestAnswer.ts"
+import { cachedQuery } from "./CachedQuery.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const corridors = rowsOf(Schema.Struct({ ...Corridor.fields, updatedAt: Moment }))
 
-/** Corridor rows on PostgreSQL. The whole list is small and is read as one. */
+/**
+ * Corridors on PostgreSQL. It owns the table corridors: a row a primary key, written by one upsert, of which the last one holds. The whole
+ * list is small and is read as one.
+ */
 export const CorridorsPg = Layer.effect(
   Corridors,
   Effect.gen(function* () {
@@ -24,7 +27,7 @@ export const CorridorsPg = Layer.effect(
         destination_currencies AS "destinationCurrencies", availability, inactive_reason AS "inactiveReason", updated_at AS "updatedAt"
       FROM corridors ORDER BY country, currency, direction, method`)
 
-    const { forget, get: list } = yield* latestAnswer(read)
+    const { forget, get: list } = yield* cachedQuery(read)
 
     const find = Effect.fnUntraced(function* (key: CorridorKey) {
       const rows = yield* list

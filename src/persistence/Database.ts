@@ -27,7 +27,7 @@ export interface Sessions {
   /** At most so many. */
   readonly connections: number
 }
-const usualSessions: Sessions = { applicationName: APPLICATION_NAME, connections: CONNECTIONS }
+const defaultSessions: Sessions = { applicationName: APPLICATION_NAME, connections: CONNECTIONS }
 const CONNECT_TIMEOUT = "5 seconds"
 /** A lock is waited for this long; one that is held longer belongs to something broken. */
 const LOCK_TIMEOUT_MS = 5_000
@@ -56,7 +56,7 @@ export const Database = {
   /** The pool. Building it fails with one clear line when the server cannot be reached, or is too old. */
   layer: (
     address: DatabaseAddress,
-    { applicationName, connections }: Sessions = usualSessions
+    { applicationName, connections }: Sessions = defaultSessions
   ): Layer.Layer<SqlClient.SqlClient, DatabaseError> => {
     const { password, url, ...parts } = { password: undefined, url: undefined, ...address }
     const client = Layer.effect(

@@ -72,8 +72,8 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
     sleep: (duration) => machine.sleep(duration)
   }
   const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
-  const stoodStill = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
-  const latest = Effect.sync(() => millis() + stoodStill())
+  const suspendedMs = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
+  const latest = Effect.sync(() => millis() + suspendedMs())
   return { clock, latest, skew, reread }
 })
 
@@ -92,13 +92,13 @@ export const DatabaseClock = Layer.effectContext(
       makeDatabaseTime(readMicros)
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(READ_EVERY_MS), reread)))
-    yield* Effect.forkScoped(warning(skew))
+    yield* Effect.forkScoped(warnOfSkew(skew))
     return Context.make(ClockSkew, skew).pipe(Context.add(Clock.Clock, clock), Context.add(LatestTime, latest))
   })
 )
 
 /** Says once, each time that it begins, that the machine's clock is wrong. */
-const warning = Effect.fnUntraced(function* ({ milliseconds }: ClockSkew["Service"]) {
+const warnOfSkew = Effect.fnUntraced(function* ({ milliseconds }: ClockSkew["Service"]) {
   let wasWrong = false
   for (;;) {
     const skew = yield* milliseconds

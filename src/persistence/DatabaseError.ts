@@ -7,11 +7,11 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>()("Database
   static readonly explain =
     (doing: string) =>
     <A, R>(effect: Effect.Effect<A, SqlError.SqlError | DatabaseError, R>): Effect.Effect<A, DatabaseError, R> =>
-      Effect.catchTag(effect, "SqlError", ({ reason }) => new DatabaseError({ message: `cannot ${doing}: ${words(reason)}` }))
+      Effect.catchTag(effect, "SqlError", ({ reason }) => new DatabaseError({ message: `cannot ${doing}: ${reasonOf(reason)}` }))
 }
 
 /** The driver's message says what failed, its cause says why. */
-const words = ({ cause, message }: SqlError.SqlErrorReason): string => {
+const reasonOf = ({ cause, message }: SqlError.SqlErrorReason): string => {
   const said = message ?? "the database gave no reason"
   const line = cause instanceof Error && cause.message !== said && cause.message !== "" ? `${said}: ${cause.message}` : said
   return line.trim().split("\n", 1).join("")

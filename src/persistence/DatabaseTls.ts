@@ -4,7 +4,7 @@ import { Effect, Option } from "effect"
 import { DatabaseError } from "./DatabaseError.ts"
 
 /** What a `postgres://` address says of the way to its server, with PostgreSQL's own meaning of the words. */
-export interface DatabaseWay {
+export interface DatabaseRoute {
   /** Where the driver connects: a parameter names another host than the authority does. A path is a socket of this machine. */
   readonly host: string
   readonly encryption: Encryption
@@ -29,7 +29,7 @@ const modes: Readonly<Record<string, Encryption>> = {
 const known: ReadonlyArray<string> = ["sslmode", "sslrootcert"]
 
 /** The way, or why the address is refused: what it asks for must not be passed over in silence. */
-export const databaseWay = (text: string): DatabaseWay | string => {
+export const databaseRoute = (text: string): DatabaseRoute | string => {
   const url = new URL(text)
   const last = (name: string): string | undefined => url.searchParams.getAll(name).at(-1) || undefined
   const unknown = [...new Set(url.searchParams.keys())].filter((name) => name.startsWith("ssl") && !known.includes(name))
@@ -37,7 +37,7 @@ export const databaseWay = (text: string): DatabaseWay | string => {
   const mode = last("sslmode")
   const encryption = mode === undefined ? "none" : Object.hasOwn(modes, mode) ? modes[mode] : undefined
   if (encryption === undefined) return `has an sslmode that is none of ${Object.keys(modes).join(", ")}`
-  const host = Option.getOrUndefined(decoded(url.hostname))
+  const host = Option.getOrUndefined(decodeHost(url.hostname))
   if (host === undefined) return "has a host that cannot be read"
   const authorities = last("sslrootcert") ?? null
   return {
@@ -48,16 +48,16 @@ export const databaseWay = (text: string): DatabaseWay | string => {
   }
 }
 
-const decoded = Option.liftThrowable(decodeURIComponent)
+const decodeHost = Option.liftThrowable(decodeURIComponent)
 
 /** Whether nobody on the way can read or be the server. */
-export const isVerified = ({ encryption }: DatabaseWay): boolean => encryption === "authority" || encryption === "full"
+export const isVerified = ({ encryption }: DatabaseRoute): boolean => encryption === "authority" || encryption === "full"
 
 /** How the driver is to encrypt the way to a server; undefined where the address leaves it to the driver, which then verifies no less. */
 export const databaseTls = Effect.fnUntraced(function* (
   url: string
 ): Effect.fn.Return<ConnectionOptions | boolean | undefined, DatabaseError> {
-  const way = databaseWay(url)
+  const way = databaseRoute(url)
   if (typeof way === "string") return yield* new DatabaseError({ message: `DATABASE_URL ${way}` })
   switch (way.encryption) {
     case "none":
@@ -75,7 +75,7 @@ export const databaseTls = Effect.fnUntraced(function* (
 
 const authoritiesOf = Effect.fnUntraced(function* ({
   authorities
-}: DatabaseWay): Effect.fn.Return<ConnectionOptions, DatabaseError> {
+}: DatabaseRoute): Effect.fn.Return<ConnectionOptions, DatabaseError> {
   if (authorities === null) return {}
   if (authorities === "system") return { ca: getCACertificates("system") }
   const ca = yield* Effect.tryPromise({

@@ -7,7 +7,7 @@ import { Denylist } from "../services/ports/Denylist.ts"
 import { Screening } from "../services/ports/Screening.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
-import { readTogether } from "./ReadsTogether.ts"
+import { makeBatchedRead } from "./BatchedRead.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const denials = rowsOf(Schema.Struct({ ...DenylistEntry.fields, createdAt: Moment }))
@@ -23,6 +23,9 @@ const matchStatement = `
 SELECT DISTINCT a.ord FROM json_to_recordset($1::json) AS a(ord int, kind text, hash text)
 CROSS JOIN LATERAL (SELECT FROM denials WHERE kind = a.kind AND hash = decode(a.hash, 'hex') LIMIT 1) d`
 
+/**
+ * Denylist on PostgreSQL. It owns the table denials. Its primary key, kind and hash, makes a second entry of the same value nothing.
+ */
 export const DenylistPg = Layer.effect(
   Denylist,
   Effect.gen(function* () {
@@ -35,7 +38,7 @@ export const DenylistPg = Layer.effect(
       return vault.hash(`denial ${kind}`, Redacted.make(spelled))
     }
 
-    const isListed = yield* readTogether((questions: ReadonlyArray<Question>) => {
+    const isListed = yield* makeBatchedRead((questions: ReadonlyArray<Question>) => {
       const asked = questions.flatMap(({ hashes, kind }, ord) => hashes.map((hash) => ({ ord, kind, hash })))
       return sql.unsafe(matchStatement, [JSON.stringify(asked)]).pipe(
         Effect.flatMap(decodeMatches),

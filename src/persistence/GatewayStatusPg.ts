@@ -35,9 +35,12 @@ const names = rowsOf(Schema.Struct({ name: Schema.String }))
 const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number }))
 const parkedTenants = rowsOf(ParkedTenant)
 const owingTenants = rowsOf(IndebtedTenant)
-const unheard = rowsOf(Schema.Struct({ ...UnansweredTransaction.fields, createdAt: Moment, heardAt: Moment }))
+const unansweredRows = rowsOf(Schema.Struct({ ...UnansweredTransaction.fields, createdAt: Moment, heardAt: Moment }))
 
-/** Standing on PostgreSQL. What counts is read through partial indexes, which hold what is open and nothing else. */
+/**
+ * GatewayStatus on PostgreSQL. It owns the table checks, where a conditional upsert keeps the newest result. All else it reads without a lock, through
+ * partial indexes that hold open work and nothing else.
+ */
 export const GatewayStatusPg = Layer.effect(
   GatewayStatus,
   Effect.gen(function* () {
@@ -107,14 +110,14 @@ export const GatewayStatusPg = Layer.effect(
         inbox: receiving ?? empty,
         floats: yield* floats,
         checks: yield* checks(sql`SELECT name, subject, at, differences FROM checks ORDER BY name, subject`),
-        unparted: (yield* unparted(sql)).map(({ name }) => name),
+        unparted: (yield* defaultPartitionsInUse(sql)).map(({ name }) => name),
         auditHead: yield* auditHead,
         connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count]))
       }
     })
 
     const unanswered = (limit: number) =>
-      unheard(sql`
+      unansweredRows(sql`
         WITH o AS MATERIALIZED (${openRows})
         SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.created_at AS "createdAt", l.at AS "heardAt", l.note
         FROM o CROSS JOIN LATERAL (${lastLine}) l WHERE ${isUnknown} ORDER BY o.created_at LIMIT ${limit}`)
@@ -145,7 +148,7 @@ export const GatewayStatusPg = Layer.effect(
 )
 
 /** What the default partitions hold. */
-const unparted = (sql: SqlClient.SqlClient) =>
+const defaultPartitionsInUse = (sql: SqlClient.SqlClient) =>
   names(sql`
     SELECT t.name FROM (VALUES
       ('postings', EXISTS (SELECT FROM postings_default)),

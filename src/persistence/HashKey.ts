@@ -2,9 +2,9 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:c
 import { Effect, Option, Redacted, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { headText } from "../services/ports/AuditLog.ts"
-import { HeadRow, headMac, type Keyed } from "./AuditChain.ts"
+import { HeadRow, headMac, type KeyedHash } from "./AuditChain.ts"
 import { rowsOf } from "./Rows.ts"
-import { KEY_BYTES, opened, sealed, VaultError } from "./Sealing.ts"
+import { KEY_BYTES, openBytes, sealBytes, VaultError } from "./Sealing.ts"
 
 /** Under this purpose it was sealed by releases that did not key the audit log with it. */
 const OF_HASHES = "hash_key"
@@ -20,8 +20,8 @@ const heads = rowsOf(HeadRow)
 const uses = rowsOf(Schema.Struct({ used: Schema.Boolean }))
 
 /** HMAC-SHA256 under the key. No purpose holds a NUL, so that no two pairs of purpose and text make the same input. */
-export const keyedBy =
-  (key: KeyObject): Keyed =>
+export const keyedHashWith =
+  (key: KeyObject): KeyedHash =>
   (purpose, text) =>
     new Uint8Array(
       createHmac("sha256", key)
@@ -33,39 +33,39 @@ export const keyedBy =
  * The key of every keyed hash, made on the first start; of nodes that start together one makes it, and the others read it. From its making
  * on, or from the first start of this release on, it also keys the audit log. Never made anew where something was hashed with one.
  */
-export const hashKeyOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
+export const loadHashKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
   const [kept] = yield* readKey(sql, OF_HASHES_AND_AUDIT)
   if (kept !== undefined) return yield* openKey(master, OF_HASHES_AND_AUDIT, kept.sealed)
-  return yield* makeKey(sql, master).pipe(
+  return yield* createKey(sql, master).pipe(
     (effect) => sql.withTransaction(effect),
     Effect.catchTag("SqlError", (error) => Effect.die(error))
   )
 })
 
 /** Whether a master key opens every key that this database has. */
-export const opensKeys = (sql: SqlClient.SqlClient, master: KeyObject): Effect.Effect<boolean> =>
+export const opensEveryKey = (sql: SqlClient.SqlClient, master: KeyObject): Effect.Effect<boolean> =>
   Effect.map(sealedKeys(sql`SELECT purpose, sealed FROM vault_keys`), (rows) =>
-    rows.every((row) => Option.isSome(opened(master, row.purpose, row.sealed)))
+    rows.every((row) => Option.isSome(openBytes(master, row.purpose, row.sealed)))
   )
 
-const makeKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
+const createKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
   const [head] = yield* heads(sql`SELECT sequence, hash, keyed_from, mac FROM audit_head_locked()`)
   if (head === undefined) return yield* new VaultError({ message: "the head of the audit log is gone: restore the database" })
   // Another node was first.
   const [kept] = yield* readKey(sql, OF_HASHES_AND_AUDIT)
   if (kept !== undefined) return yield* openKey(master, OF_HASHES_AND_AUDIT, kept.sealed)
   const [older] = yield* readKey(sql, OF_HASHES)
-  if (head.mac !== null || (older === undefined && (yield* isUsed(sql)))) return yield* new VaultError({ message: GONE })
+  if (head.mac !== null || (older === undefined && (yield* hasHashes(sql)))) return yield* new VaultError({ message: GONE })
   const key = older === undefined ? createSecretKey(randomBytes(KEY_BYTES)) : yield* openKey(master, OF_HASHES, older.sealed)
   const from = head.sequence + 1n
-  const mac = headMac(keyedBy(key), { ...head, keyed_from: from })
-  yield* sql`SELECT key_audit_head(${from}, ${mac}, ${OF_HASHES_AND_AUDIT}, ${sealed(master, OF_HASHES_AND_AUDIT, key.export())}, ${OF_HASHES})`
-  yield* older === undefined ? Effect.logInfo(`the audit log is keyed from row ${from} on`) : toldOfOlder(head)
+  const mac = headMac(keyedHashWith(key), { ...head, keyed_from: from })
+  yield* sql`SELECT key_audit_head(${from}, ${mac}, ${OF_HASHES_AND_AUDIT}, ${sealBytes(master, OF_HASHES_AND_AUDIT, key.export())}, ${OF_HASHES})`
+  yield* older === undefined ? Effect.logInfo(`the audit log is keyed from row ${from} on`) : warnOfUnkeyedRows(head)
   return key
 })
 
 /** Rows that no key covers are believed from here on: that happens once in an installation's life, and whoever put them there decides what is believed. */
-const toldOfOlder = ({ hash, sequence }: HeadRow) =>
+const warnOfUnkeyedRows = ({ hash, sequence }: HeadRow) =>
   Effect.logWarning(
     `the audit log that an older release wrote is keyed from row ${sequence + 1n} on: where that is not the first start after an upgrade, the database was put back to before it`
   ).pipe(Effect.annotateLogs({ audit_head: headText({ sequence, hash: Buffer.from(hash).toString("hex") }) }))
@@ -76,14 +76,14 @@ const GONE =
 const readKey = (sql: SqlClient.SqlClient, purpose: string) => keys(sql`SELECT sealed FROM vault_keys WHERE purpose = ${purpose}`)
 
 /** Whether there is anything that only the key makes sense of. */
-const isUsed = (sql: SqlClient.SqlClient) =>
+const hasHashes = (sql: SqlClient.SqlClient) =>
   Effect.map(
     uses(sql`SELECT EXISTS (SELECT FROM api_keys) OR EXISTS (SELECT FROM audit_log) AS used`),
     ([row]) => row?.used === true
   )
 
 const openKey = (master: KeyObject, purpose: string, value: Uint8Array) =>
-  Option.match(opened(master, purpose, value), {
+  Option.match(openBytes(master, purpose, value), {
     onNone: () => new VaultError({ message: "MASTER_KEY is not the key that this database was sealed with" }),
     onSome: (bytes) => Effect.succeed(createSecretKey(bytes))
   })

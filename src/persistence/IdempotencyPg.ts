@@ -7,8 +7,8 @@ import { inSpan } from "../runtime/Tracing.ts"
 import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
-import { keptSince } from "./KeptSince.ts"
-import { batched, wasHeld } from "./StepBatch.ts"
+import { markRemoved } from "./Retention.ts"
+import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
 /** A key can be released between losing it and reading who holds it; more often than this, somebody is simply working on it. */
 const CLAIMS_AT_MOST = 3
@@ -24,7 +24,7 @@ const KeyRow = Schema.Struct({
 const decodeFences = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ fence: Schema.NullOr(Schema.BigInt) })))
 const decodeKeys = Schema.decodeUnknownEffect(Schema.Array(KeyRow))
 
-const heldAs = (row: typeof KeyRow.Type): Claimed => {
+const claimedBy = (row: typeof KeyRow.Type): Claimed => {
   if (!row.same) return { _tag: "Reused" }
   if (row.answer_status !== null && row.answer_body !== null)
     return { _tag: "Replay", response: { status: row.answer_status, body: row.answer_body } }
@@ -33,14 +33,14 @@ const heldAs = (row: typeof KeyRow.Type): Claimed => {
     : { _tag: "Busy" }
 }
 
-interface Taking {
+interface ClaimRequest {
   readonly scope: IdempotencyScope
   readonly fingerprint: Uint8Array
   readonly now: Instant
   readonly leaseUntil: Instant
 }
 
-const columns = ({ fingerprint, leaseUntil, now, scope }: Taking) => ({
+const columns = ({ fingerprint, leaseUntil, now, scope }: ClaimRequest) => ({
   app_id: scope.appId,
   mode: scope.mode,
   endpoint: scope.endpoint,
@@ -76,7 +76,11 @@ SELECT CASE WHEN s.first THEN t.fence END AS fence
 FROM step s LEFT JOIN taken t ON t.app_id = s.app_id AND t.mode = s.mode AND t.endpoint = s.endpoint AND t.key = s.key
 ORDER BY s.ord`
 
-/** Idempotency on PostgreSQL: one row a key. A claim is one step of a statement; only a key that is held costs a second one. */
+/**
+ * Idempotency on PostgreSQL. It owns idempotency_keys, a row a key: the primary key decides who was first. Every later write names the
+ * fence of its claim and the state that it expects, so that a claimant that was overtaken writes nothing. A claim is one step of a batched
+ * statement; only a key that is taken costs a second read.
+ */
 export const IdempotencyPg = Layer.effect(
   Idempotency,
   Effect.gen(function* () {
@@ -84,19 +88,19 @@ export const IdempotencyPg = Layer.effect(
     const identifiers = yield* Identifiers
     const policy = yield* Policy
 
-    const take = yield* batched({
-      statement: (steps: ReadonlyArray<Taking>) =>
+    const takeKey = yield* makeBatcher({
+      statement: (steps: ReadonlyArray<ClaimRequest>) =>
         sql.unsafe(takeStatement, [JSON.stringify(steps.map(columns))]).pipe(
           Effect.flatMap(decodeFences),
           Effect.map((rows) => rows.map(({ fence }) => fence))
         ),
       // Perhaps taken by this very step, whose answer was lost: it is busy then until its lease ends, and nothing has moved.
-      doubted: (_step, fence) => Effect.succeed(fence),
+      recover: (_step, fence) => Effect.succeed(fence),
       laneOf: ({ scope }) => scope.appId,
-      wasHeld
+      isLockTimeout
     })
 
-    const held = Effect.fnUntraced(function* (
+    const readKey = Effect.fnUntraced(function* (
       { appId, endpoint, key, mode }: IdempotencyScope,
       fingerprint: Uint8Array,
       now: number
@@ -112,13 +116,13 @@ export const IdempotencyPg = Layer.effect(
       function* (scope: IdempotencyScope, fingerprint: Uint8Array) {
         for (let attempt = 0; attempt < CLAIMS_AT_MOST; attempt++) {
           const now = yield* Clock.currentTimeMillis
-          const fence = yield* take({ scope, fingerprint, now, leaseUntil: now + policy.idempotencyLeaseMs })
+          const fence = yield* takeKey({ scope, fingerprint, now, leaseUntil: now + policy.idempotencyLeaseMs })
           if (fence !== null) {
             const reference = yield* identifiers.reference
             return { _tag: "Fresh", claim: { scope, fence, reference } } satisfies Claimed
           }
-          const row = yield* held(scope, fingerprint, now)
-          if (Option.isSome(row)) return heldAs(row.value)
+          const row = yield* readKey(scope, fingerprint, now)
+          if (Option.isSome(row)) return claimedBy(row.value)
         }
         return { _tag: "Busy" } satisfies Claimed
       },
@@ -146,7 +150,7 @@ export const IdempotencyPg = Layer.effect(
 
     // A key that somebody works with is held, and is left for the next round.
     const prune = Effect.fn("Idempotency.sweep")(function* (before: Instant, limit: number) {
-      const rows = yield* sql`WITH since AS (${keptSince(sql, "keys", before)}),
+      const rows = yield* sql`WITH since AS (${markRemoved(sql, "keys", before)}),
         old AS MATERIALIZED (
           SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
           WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz AND NOT EXISTS (

@@ -5,9 +5,9 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { MasterKeyRotation, NotRotated, type RewrappedCounts } from "../services/ports/MasterKeyRotation.ts"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { auditTrail } from "./AuditTrail.ts"
-import { hashKeyOf, keyedBy } from "./HashKey.ts"
+import { keyedHashWith, loadHashKey } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
-import { masterOf, opened, sealed, type VaultError } from "./Sealing.ts"
+import { openBytes, parseMasterKey, sealBytes, type VaultError } from "./Sealing.ts"
 
 /** A column whose values the master key seals, and the purpose that each was sealed for, in SQL. */
 export interface SealedColumn {
@@ -52,6 +52,10 @@ type Found = { readonly old: number; readonly written: number }
 const NOTHING: Found = { old: 0, written: 0 }
 type Row = { readonly key: ReadonlyArray<string>; readonly purpose: string; readonly sealed: Uint8Array }
 
+/**
+ * MasterKeyRotation on PostgreSQL. It owns no table: it writes the sealed columns of others. The master key's advisory lock, held for as long as
+ * it runs, keeps every gateway away. Each value is written only where it is still the one that was read.
+ */
 export const MasterKeyRotationPg = {
   /** `masterKey` is the new one. */
   layer: (masterKey: Redacted.Redacted): Layer.Layer<MasterKeyRotation, VaultError, SqlClient.SqlClient> =>
@@ -60,7 +64,7 @@ export const MasterKeyRotationPg = {
 
 const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient
-  const to = yield* masterOf(masterKey)
+  const to = yield* parseMasterKey(masterKey)
 
   const pageOf = ({ column, key, purpose, table }: SealedColumn, after: ReadonlyArray<string> | null) => {
     const names = key.join(", ")
@@ -75,7 +79,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   }
 
   /** Visits every value, page by page, and adds up what `visit` answers. */
-  const visited = Effect.fnUntraced(function* <E>(column: SealedColumn, visit: (row: Row) => Effect.Effect<Found, E>) {
+  const visitAll = Effect.fnUntraced(function* <E>(column: SealedColumn, visit: (row: Row) => Effect.Effect<Found, E>) {
     let after: ReadonlyArray<string> | null = null
     let sum = NOTHING
     for (;;) {
@@ -92,14 +96,14 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
 
   /** What is written over meanwhile stays as it is: it may be sealed under the old key again, which the next pass sees. */
   const rewrap = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
-    Option.match(opened(from, purpose, value), {
+    Option.match(openBytes(from, purpose, value), {
       onNone: () => Effect.succeed(NOTHING),
       onSome: (plain) =>
         sql
           .unsafe(
             `UPDATE ${column.table} SET ${column.column} = $1 WHERE ${column.column} = $2
              AND (${column.key.join(", ")}) = (${column.key.map((_, at) => `$${at + 3}`).join(", ")}) RETURNING 1 AS rewrapped`,
-            [sealed(to, purpose, plain), value, ...key]
+            [sealBytes(to, purpose, plain), value, ...key]
           )
           .pipe(
             Effect.orDie,
@@ -116,7 +120,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     for (let pass = 0; pass < PASSES_AT_MOST; pass++) {
       let old = 0
       for (const column of columns) {
-        const found = yield* visited(column, (row) => rewrap(column, from, row))
+        const found = yield* visitAll(column, (row) => rewrap(column, from, row))
         counts[nameOf(column)] = (counts[nameOf(column)] ?? 0) + found.written
         old += found.old
       }
@@ -127,15 +131,15 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     })
   })
 
-  const checked = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
-    Option.isSome(opened(to, purpose, value)) || Option.isSome(opened(from, purpose, value))
+  const checkOpens = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
+    Option.isSome(openBytes(to, purpose, value)) || Option.isSome(openBytes(from, purpose, value))
       ? Effect.succeed(NOTHING)
       : Effect.fail(
           new NotRotated({ message: `${column.table} ${key.join("/")} opens with neither key: is this the old key's file?` })
         )
 
   /** While the scope lives no node runs, and none starts. */
-  const alone = Effect.gen(function* () {
+  const lockOutGateways = Effect.gen(function* () {
     const session = yield* Effect.orDie(sql.reserve)
     const ask = (text: string) => session.execute(text, [advisoryLocks.masterKey], undefined)
     const [row] = yield* locks(ask(`SELECT pg_try_advisory_lock($1) AS "isHeld"`))
@@ -150,21 +154,21 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   })
 
   const rotate = Effect.fn("KeyRotation.rotate")(function* (old: Redacted.Redacted, audit: AuditEntry) {
-    const from = yield* masterOf(old).pipe(
+    const from = yield* parseMasterKey(old).pipe(
       Effect.catchTag("VaultError", () => new NotRotated({ message: "the old key's file holds no key of 32 bytes in base64" }))
     )
     if (from.equals(to)) return yield* new NotRotated({ message: "MASTER_KEY is the old key itself" })
-    yield* alone
-    for (const column of sealedColumns) yield* visited(column, (row) => checked(column, from, row))
+    yield* lockOutGateways
+    for (const column of sealedColumns) yield* visitAll(column, (row) => checkOpens(column, from, row))
     const counts: Record<string, number> = {}
     const ours = sealedColumns.filter(({ table }) => table === "vault_keys")
     const others = sealedColumns.filter((column) => !ours.includes(column))
     yield* rewrapAll(others, from, counts)
-    const ourKey = hashKeyOf(sql, to).pipe(Effect.catchTag("VaultError", ({ message }) => new NotRotated({ message })))
+    const ourKey = loadHashKey(sql, to).pipe(Effect.catchTag("VaultError", ({ message }) => new NotRotated({ message })))
     const last = Effect.gen(function* () {
       yield* rewrapAll(ours, from, counts)
       if (Object.values(counts).every((count) => count === 0)) return
-      yield* auditTrail(sql, keyedBy(yield* ourKey)).write(audit)
+      yield* auditTrail(sql, keyedHashWith(yield* ourKey)).write(audit)
     })
     yield* sql.withTransaction(last).pipe(Effect.catchTag("SqlError", (error) => Effect.die(error)))
     // From here on no gateway starts with the old key; one that still ran may have sealed something while ours were re-wrapped.

@@ -5,9 +5,9 @@ import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { AnswerBoundMs } from "./BoundedClient.ts"
 import { APPLICATION_NAME, Database } from "./Database.ts"
 import { DatabaseError } from "./DatabaseError.ts"
-import { opensKeys } from "./HashKey.ts"
+import { opensEveryKey } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
-import { masterOf, type VaultError } from "./Sealing.ts"
+import { parseMasterKey, type VaultError } from "./Sealing.ts"
 
 const LOOKED_EVERY = "1 second"
 /** A session that says nothing for so long has gone, and with it what it held. */
@@ -45,7 +45,7 @@ type State = "held" | "changing" | "lost"
 
 const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Redacted.Redacted) {
   const pool = yield* SqlClient.SqlClient
-  const master = yield* masterOf(masterKey)
+  const master = yield* parseMasterKey(masterKey)
   // A session of its own: the pool loses none, and it has the node's name.
   const own = yield* Layer.build(Layer.fresh(Database.layer({ url }, { applicationName: nodeName(), connections: 1 })))
   const sql = Context.get(own, SqlClient.SqlClient)
@@ -79,7 +79,7 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
   if (begun === "changing")
     return yield* new DatabaseError({ message: `${CHANGING}: start again when \`gateway secrets rotate\` has ended` })
 
-  const ownKey = Effect.map(opensKeys(pool, master), (opens) =>
+  const ownKey = Effect.map(opensEveryKey(pool, master), (opens) =>
     opens ? null : "MASTER_KEY opens nothing in this database: it was changed, and this node has another one"
   )
   const obstacle = Effect.suspend(() => {

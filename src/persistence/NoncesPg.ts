@@ -4,18 +4,18 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { Nonces } from "../services/ports/Nonces.ts"
 import { rowsOf } from "./Rows.ts"
-import { batched, wasHeld } from "./StepBatch.ts"
+import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
-interface Spending {
+interface NonceUse {
   readonly caller: Caller
   readonly nonce: string
   readonly expiresAt: Instant
 }
 
 const decodeSpent = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ spent: Schema.Boolean })))
-const swept = rowsOf(Schema.Struct({ swept: Schema.Number }))
+const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
-const columns = ({ caller, expiresAt, nonce }: Spending) => ({
+const columns = ({ caller, expiresAt, nonce }: NonceUse) => ({
   app_id: caller.appId,
   key_id: caller.keyId,
   nonce,
@@ -37,27 +37,29 @@ written AS (
 SELECT s.first AND w.nonce IS NOT NULL AS spent
 FROM step s LEFT JOIN written w ON w.app_id = s.app_id AND w.key_id = s.key_id AND w.nonce = s.nonce ORDER BY s.ord`
 
-/** Nonces on PostgreSQL, hence shared by all nodes: the primary key decides who was first. */
+/**
+ * Nonces on PostgreSQL, hence shared by all nodes. It owns the table nonces: its primary key decides who was first.
+ */
 export const NoncesPg = Layer.effect(
   Nonces,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const spendOne = yield* batched({
-      statement: (steps: ReadonlyArray<Spending>) =>
+    const spendNonce = yield* makeBatcher({
+      statement: (steps: ReadonlyArray<NonceUse>) =>
         sql.unsafe(spendStatement, [JSON.stringify(steps.map(columns))]).pipe(
           Effect.flatMap(decodeSpent),
           Effect.map((rows) => rows.map(({ spent }) => spent))
         ),
       // Who spent it cannot be told: perhaps this request's own statement, whose answer was lost.
-      doubted: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
+      recover: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
       laneOf: ({ caller }) => caller.appId,
-      wasHeld
+      isLockTimeout
     })
-    const spend = (caller: Caller, nonce: string, expiresAt: Instant) => spendOne({ caller, nonce, expiresAt })
+    const spend = (caller: Caller, nonce: string, expiresAt: Instant) => spendNonce({ caller, nonce, expiresAt })
 
     const prune = Effect.fn("Nonces.sweep")(function* (now: Instant, limit: number) {
-      const [row] = yield* swept(sql`
+      const [row] = yield* sweptCounts(sql`
         WITH expired AS MATERIALIZED (
           SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz
           ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED

@@ -13,7 +13,11 @@ const upkeeps = rowsOf(
 )
 const spans = rowsOf(Schema.Struct({ parent: Schema.String, month: Schema.String }))
 
-/** Partitions on PostgreSQL. Each change is one statement of one node; the functions, and what they lock, are in migrations 0012 and 0019. */
+/**
+ * Partitions on PostgreSQL. It owns the monthly partitions of postings, transaction_history, events, deliveries and delivery_attempts. An
+ * advisory lock, tried and never waited for, lets one node change them at a time. The functions that do it, and what they lock, are in
+ * migrations 0012 and 0019.
+ */
 export const PartitionsPg = Layer.effect(
   Partitions,
   Effect.gen(function* () {

@@ -3,6 +3,10 @@ import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { PartyHashes } from "../services/ports/PartyHashes.ts"
 
+/**
+ * PartyHashes on PostgreSQL. It owns no table: it removes the hashes of numbers from the tables that have them. Each statement is a commit of its
+ * own and skips rows that are locked, so that it never waits and is part of no deadlock. The next round takes what was skipped.
+ */
 export const PartyHashesPg = Layer.effect(
   PartyHashes,
   Effect.gen(function* () {

@@ -8,8 +8,8 @@ import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-const stored = rowsOf(Schema.Struct({ id: Reference }))
-const swept = rowsOf(Schema.Struct({ swept: Schema.Number }))
+const storedIds = rowsOf(Schema.Struct({ id: Reference }))
+const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
  * The same bytes within this time are the same news: a provider that repeats a callback because our answer was lost does so at once. It is
@@ -27,16 +27,19 @@ const columns = {
   provider_reference: Schema.NullOr(Schema.String)
 }
 const Claimed = Schema.Struct(columns)
-const claimed = rowsOf(Claimed)
+const claimedRows = rowsOf(Claimed)
 const Listed = Schema.Struct({
   ...columns,
   status: CallbackStatus,
   next_look_at: Schema.NullOr(Moment),
   matched_reference: Schema.NullOr(Reference)
 })
-const listed = rowsOf(Listed)
+const listedRows = rowsOf(Listed)
 
-/** Callbacks on PostgreSQL. A claimed one is looked at again when its lease runs out, so that none is lost with its node. */
+/**
+ * ProviderInbox on PostgreSQL. It owns provider_inbox. Provider, mode and digest are a unique key, which makes a repeated callback one row.
+ * Claiming skips rows that are locked and leases the others until a moment; a callback whose node died is claimed again after it.
+ */
 export const ProviderInboxPg = Layer.effect(
   ProviderInbox,
   Effect.gen(function* () {
@@ -45,7 +48,7 @@ export const ProviderInboxPg = Layer.effect(
 
     const store = Effect.fn("ProviderInbox.store")(function* (callback: Callback) {
       const { digest, hint, id, mode, provider, receivedAt } = callback
-      const rows = yield* stored(sql`
+      const rows = yield* storedIds(sql`
         INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, status, next_look_at)
         VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
           'due', ${iso(receivedAt)}::timestamptz)
@@ -57,7 +60,7 @@ export const ProviderInboxPg = Layer.effect(
     })
 
     const claimDue = Effect.fn("ProviderInbox.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
-      const rows = yield* claimed(sql`
+      const rows = yield* claimedRows(sql`
         WITH due AS MATERIALIZED (
           SELECT id FROM provider_inbox WHERE status = 'due' AND next_look_at <= ${iso(now)}::timestamptz
           ORDER BY next_look_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
@@ -84,15 +87,15 @@ export const ProviderInboxPg = Layer.effect(
     const list = Effect.fn("ProviderInbox.list")(function* (status: CallbackStatus | null, limit: number) {
       // A status in a parameter would hide the index of the parked ones.
       const only = status === null ? sql.literal("true") : sql.literal(`status = '${status}'`)
-      const rows = yield* listed(sql`
+      const rows = yield* listedRows(sql`
         SELECT id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference
         FROM provider_inbox WHERE ${only} ORDER BY received_at DESC, id DESC LIMIT ${limit}`)
       return rows.map(rowOf)
     })
 
-    const changed = Effect.fnUntraced(function* (set: Statement.Fragment, audit: AuditEntry) {
+    const change = Effect.fnUntraced(function* (set: Statement.Fragment, audit: AuditEntry) {
       const [row] = yield* trail.with(
-        listed(sql`
+        listedRows(sql`
           UPDATE provider_inbox ${set}
           RETURNING id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference`),
         audit
@@ -101,15 +104,15 @@ export const ProviderInboxPg = Layer.effect(
     })
 
     const replay = Effect.fn("ProviderInbox.replay")((id: Reference, at: Instant, audit: AuditEntry) =>
-      changed(sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, matched_reference = NULL WHERE id = ${id}`, audit)
+      change(sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, matched_reference = NULL WHERE id = ${id}`, audit)
     )
 
     const close = Effect.fn("ProviderInbox.close")((id: Reference, audit: AuditEntry) =>
-      changed(sql`SET status = 'done' WHERE id = ${id} AND status = 'parked'`, audit)
+      change(sql`SET status = 'done' WHERE id = ${id} AND status = 'parked'`, audit)
     )
 
     const prune = Effect.fn("ProviderInbox.sweep")(function* (before: Instant, limit: number) {
-      const [row] = yield* swept(sql`
+      const [row] = yield* sweptCounts(sql`
         WITH old AS MATERIALIZED (
           SELECT id FROM provider_inbox WHERE status = 'done' AND received_at < ${iso(before)}::timestamptz
           ORDER BY received_at LIMIT ${limit} FOR UPDATE SKIP LOCKED

@@ -8,11 +8,14 @@ import { Quotes } from "../services/ports/Quotes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** How long an expired quote is still told from one that never was. */
-const KEPT_MS = 86_400_000
+const EXPIRED_KEPT_MS = 86_400_000
 
 const quotes = rowsOf(Schema.Struct({ ...Quote.fields, createdAt: Moment, expiresAt: Moment }))
 
-/** Quotes on PostgreSQL: one row each; what is long expired goes when its tenant's next one comes. */
+/**
+ * Quotes on PostgreSQL. It owns fx_quotes, a row a quote. A quote is taken by a conditional update, which only requests of one key win. Quotes that
+ * expired long ago are removed when their tenant gets its next one.
+ */
 export const QuotesPg = Layer.effect(
   Quotes,
   Effect.gen(function* () {
@@ -22,7 +25,7 @@ export const QuotesPg = Layer.effect(
       yield* sql`
         WITH forgotten AS (
           DELETE FROM fx_quotes WHERE app_id = ${quote.appId} AND mode = ${quote.mode}
-            AND expires_at < ${iso(quote.createdAt - KEPT_MS)}::timestamptz
+            AND expires_at < ${iso(quote.createdAt - EXPIRED_KEPT_MS)}::timestamptz
         )
         INSERT INTO fx_quotes (app_id, mode, quote_id, provider, token, source_currency, source_minor, destination_currency,
           destination_minor, destination_raw, rate, created_at, expires_at)

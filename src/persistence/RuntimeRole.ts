@@ -8,11 +8,11 @@ import { rowsOf } from "./Rows.ts"
 type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE"
 
 /** What may never be changed or removed by a gateway: what was done, and by whom. */
-const evidence = ["audit_log", "audit_head", "journal", "postings", "transaction_history", "float_adjustments"]
+const evidenceTables = ["audit_log", "audit_head", "journal", "postings", "transaction_history", "float_adjustments"]
 
 const everything: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE", "DELETE"]
 /** What the role that gateways run as may do with each table; with any other, everything that a row needs. The audit log is written through functions. */
-const allowed: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
+const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   audit_log: ["SELECT"],
   audit_head: ["SELECT"],
   schema_migrations: ["SELECT"],
@@ -79,12 +79,13 @@ interface Relation {
 }
 
 /** A partition is written through its table, and so is a view. */
-const wanted = ({ isPart, isView, name }: Relation): ReadonlyArray<string> =>
-  isPart || isView ? ["SELECT"] : (allowed[name] ?? everything)
+const privilegesFor = ({ isPart, isView, name }: Relation): ReadonlyArray<string> =>
+  isPart || isView ? ["SELECT"] : (privileges[name] ?? everything)
 
-const isOff = (relation: Relation): boolean => [...relation.held].sort().join() !== [...wanted(relation)].sort().join()
+const hasWrongPrivileges = (relation: Relation): boolean =>
+  [...relation.held].sort().join() !== [...privilegesFor(relation)].sort().join()
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export const RuntimeRole = {
   /**
@@ -94,7 +95,7 @@ export const RuntimeRole = {
   grant: (role: string): Effect.Effect<void, DatabaseError, SqlClient.SqlClient> =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql.withTransaction(granted(sql, role))
+      yield* sql.withTransaction(grantTo(sql, role))
     }).pipe(DatabaseError.explain(`let ${role} run a gateway`), Effect.withSpan("RuntimeRole.grant")),
 
   /** What the connection's own role could do to what was done before; asked of the database, whatever the settings are. */
@@ -107,7 +108,7 @@ export const RuntimeRole = {
           OR EXISTS (
             SELECT FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
             LEFT JOIN pg_class p ON p.oid = i.inhparent
-            WHERE c.relnamespace = current_schema()::regnamespace AND coalesce(p.relname, c.relname) = ANY (${evidence})
+            WHERE c.relnamespace = current_schema()::regnamespace AND coalesce(p.relname, c.relname) = ANY (${evidenceTables})
               AND c.relkind IN ('r', 'p')
               AND (pg_has_role(session_user, c.relowner, 'MEMBER') OR has_any_column_privilege(session_user, c.oid, 'UPDATE')
                 OR has_table_privilege(session_user, c.oid, 'DELETE, TRUNCATE, TRIGGER'))
@@ -118,24 +119,24 @@ export const RuntimeRole = {
     )
 }
 
-const granted = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, role: string) {
+const grantTo = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, role: string) {
   yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.migrations})`
   const read = relations(sql.unsafe(relationsStatement, [role]))
   const [others] = yield* counted(sql.unsafe(othersStatement, [role, functions]))
-  const off = (yield* read).filter(isOff)
+  const off = (yield* read).filter(hasWrongPrivileges)
   if (off.length === 0 && others?.missing === 0 && !others.hasMore) return
-  const to = quoted(role)
+  const to = quoteName(role)
   const [at] = yield* sql<{ schema: string }>`SELECT current_schema()::text AS schema`
-  const schema = quoted(at?.schema ?? "public")
+  const schema = quoteName(at?.schema ?? "public")
   yield* sql.unsafe(`REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${to}`)
   yield* sql.unsafe(`GRANT USAGE ON SCHEMA ${schema} TO ${to}`)
   for (const relation of off) {
-    yield* sql.unsafe(`REVOKE ALL ON ${quoted(relation.name)} FROM ${to}`)
-    yield* sql.unsafe(`GRANT ${wanted(relation).join(", ")} ON ${quoted(relation.name)} TO ${to}`)
+    yield* sql.unsafe(`REVOKE ALL ON ${quoteName(relation.name)} FROM ${to}`)
+    yield* sql.unsafe(`GRANT ${privilegesFor(relation).join(", ")} ON ${quoteName(relation.name)} TO ${to}`)
   }
   yield* sql.unsafe(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${to}`)
   for (const one of functions) yield* sql.unsafe(`GRANT EXECUTE ON FUNCTION ${one} TO ${to}`)
-  const still = (yield* read).find(isOff)
+  const still = (yield* read).find(hasWrongPrivileges)
   const [left] = yield* counted(sql.unsafe(othersStatement, [role, functions]))
   if (still !== undefined || left?.hasMore !== false)
     return yield* new DatabaseError({

@@ -14,13 +14,13 @@ const FORMAT = 1
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 
 /** 32 bytes in base64. */
-export const masterOf = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
+export const parseMasterKey = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   const bytes = Buffer.from(Redacted.value(masterKey), "base64")
   if (bytes.length !== KEY_BYTES) return yield* new VaultError({ message: `MASTER_KEY must be ${KEY_BYTES} bytes in base64` })
   return createSecretKey(bytes)
 })
 
-export const sealed = (key: KeyObject, purpose: string, plain: Uint8Array): Uint8Array => {
+export const sealBytes = (key: KeyObject, purpose: string, plain: Uint8Array): Uint8Array => {
   // Never from a supply: a machine that is resumed twice from one image of its memory would use it twice.
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(contextOf(purpose))
@@ -29,20 +29,20 @@ export const sealed = (key: KeyObject, purpose: string, plain: Uint8Array): Uint
 }
 
 /** None where the value was sealed under another key or for another purpose, or is damaged. */
-export const opened = (key: KeyObject, purpose: string, value: Uint8Array): Option.Option<Buffer> => {
+export const openBytes = (key: KeyObject, purpose: string, value: Uint8Array): Option.Option<Buffer> => {
   if (value.length < HEAD_BYTES || value[0] !== FORMAT) return Option.none()
   const decipher = createDecipheriv(CIPHER, key, value.subarray(1, 1 + NONCE_BYTES), { authTagLength: TAG_BYTES })
     .setAAD(contextOf(purpose))
     .setAuthTag(value.subarray(1 + NONCE_BYTES, HEAD_BYTES))
   const head = decipher.update(value.subarray(HEAD_BYTES))
   return Option.map(
-    verified(() => decipher.final()),
+    finalOf(() => decipher.final()),
     (rest) => Buffer.concat([head, rest])
   )
 }
 
 /** `final` throws where the tag does not fit. */
-const verified = Option.liftThrowable((final: () => Buffer) => final())
+const finalOf = Option.liftThrowable((final: () => Buffer) => final())
 
 /** Authenticated with the value, so that it opens only for the purpose and in the format that it was sealed for. */
 const contextOf = (purpose: string): Uint8Array => Buffer.from(`gateway vault ${FORMAT}\0${purpose}`, "utf8")

@@ -8,9 +8,12 @@ import { Moment, rowsOf } from "./Rows.ts"
 const requestRows = rowsOf(Schema.Struct({ oldest: Moment, granted: Schema.Boolean }))
 
 /** A number's codes are counted over both modes: what stands in the place of the mode. */
-const BOTH = "both"
+const BOTH_MODES = "both"
 
-/** How often codes were sent, and whose they are: a part of `CodesPg`. Locks: the number's row, then the windows by their name. */
+/**
+ * The part of `CodesPg` that counts codes and knows to whom they were sent. It owns code_requests and sent_codes. The row of the number is
+ * locked by its upsert, then the windows by their names, so that requests for one number are counted one after the other.
+ */
 export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "request" | "unsent" | "sent" | "isSent"> => {
   /** The moment from which on the number may be texted again; null where it may now, and is counted. */
   const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
@@ -18,7 +21,7 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
     const since = iso(at - windowMs)
     // The row that stands there is locked by the conflict, so that what is counted is what there is.
     const [row] = yield* requestRows(sql`INSERT INTO code_requests AS r (app_id, mode, party_hash, sent)
-      VALUES (${appId}, ${BOTH}, ${partyHash}, ARRAY[${now}::timestamptz])
+      VALUES (${appId}, ${BOTH_MODES}, ${partyHash}, ARRAY[${now}::timestamptz])
       ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent =
         (SELECT coalesce(array_agg(one ORDER BY one), '{}') FROM (
           SELECT one FROM unnest(r.sent || EXCLUDED.sent) AS one WHERE one > ${since}::timestamptz ORDER BY one LIMIT ${atMost + 1}) kept)
@@ -43,7 +46,7 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
       const freeAt = yield* countNumber(code, perNumber, windowMs)
       // A failure takes back what was counted before it.
       if (freeAt !== null) return yield* Effect.fail({ _tag: "NumberFull", freeAt } as const)
-      for (const counter of inOrder(code.counters))
+      for (const counter of inLockOrder(code.counters))
         if (!(yield* countWindow(counter))) return yield* Effect.fail({ _tag: "TenantFull", counter } as const)
       return { _tag: "Granted" } as const
     }).pipe(
@@ -59,10 +62,10 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
       // One of those that were counted in the same millisecond, and not all of them.
       const taken = yield* sql`UPDATE code_requests SET sent = sent[:array_position(sent, ${iso(at)}::timestamptz) - 1]
           || sent[array_position(sent, ${iso(at)}::timestamptz) + 1:]
-        WHERE app_id = ${appId} AND mode = ${BOTH} AND party_hash = ${partyHash}
+        WHERE app_id = ${appId} AND mode = ${BOTH_MODES} AND party_hash = ${partyHash}
           AND array_position(sent, ${iso(at)}::timestamptz) IS NOT NULL RETURNING 1 AS taken`
       if (taken.length === 0) return
-      for (const { amount, appId, mode, name, startsAt, subject } of inOrder(counters))
+      for (const { amount, appId, mode, name, startsAt, subject } of inLockOrder(counters))
         yield* sql`UPDATE counters SET used = greatest(used - ${amount}::bigint, 0) WHERE app_id = ${appId} AND mode = ${mode}
           AND name = ${name} AND subject = ${subject} AND starts_at = ${iso(startsAt)}::timestamptz`
     },
@@ -86,5 +89,5 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
 }
 
 /** As every statement locks windows. */
-const inOrder = (counters: ReadonlyArray<VelocityCounter>): ReadonlyArray<VelocityCounter> =>
+const inLockOrder = (counters: ReadonlyArray<VelocityCounter>): ReadonlyArray<VelocityCounter> =>
   counters.toSorted((one, other) => (one.name < other.name ? -1 : 1))

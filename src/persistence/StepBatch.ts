@@ -14,18 +14,18 @@ const SINGLES_AT_ONCE = 2
 /** How many steps may wait; a further one waits for a place. */
 const STEPS_WAITING = 4096
 
-export interface Batching<Step, Result, E> {
+export interface BatchOptions<Step, Result, E> {
   /** Commits all of them, or none; a result a step, in the steps' order. */
   readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
   /** What a step's result means where an earlier statement may have committed it: looks whether the step is there. */
-  readonly doubted: (step: Step, result: Result) => Effect.Effect<Result, E>
+  readonly recover: (step: Step, result: Result) => Effect.Effect<Result, E>
   /** Steps of one lane want the same rows: they are never in two batches at once. */
   readonly laneOf: (step: Step) => string
   /** Whether nothing was committed because somebody else held the rows for as long as anybody waits for them. */
-  readonly wasHeld: (error: E) => boolean
+  readonly isLockTimeout: (error: E) => boolean
 }
 
-interface Waiting<Step, Result> {
+interface QueuedStep<Step, Result> {
   readonly step: Step
   readonly lane: string
   readonly done: Deferred.Deferred<Result>
@@ -40,19 +40,19 @@ interface Waiting<Step, Result> {
  * a step is guarded by its fence or its revision, waits for the row's lock while the lost statement still runs, and is then refused;
  * `doubted` says what such a refusal means.
  */
-export const batched = <Step, Result, E>({
-  doubted,
+export const makeBatcher = <Step, Result, E>({
+  recover,
   laneOf,
   statement,
-  wasHeld
-}: Batching<Step, Result, E>): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
+  isLockTimeout
+}: BatchOptions<Step, Result, E>): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    type One = Waiting<Step, Result>
+    type One = QueuedStep<Step, Result>
     const scope = yield* Effect.scope
     const places = yield* Semaphore.make(STEPS_WAITING)
     const waiting: Array<One> = []
     const wake = yield* Queue.sliding<void>(1)
-    const woken = Queue.offer(wake, undefined)
+    const wakeUp = Queue.offer(wake, undefined)
     /** The lanes of all batches in flight; how many of these batches run, and how many are known to wait for a row that somebody holds. */
     const inFlight = { lanes: new Set<string>(), running: 0, blocked: 0 }
 
@@ -61,7 +61,7 @@ export const batched = <Step, Result, E>({
       Effect.suspend(() => statement(steps.map(({ step }) => step))).pipe(
         Effect.filterOrElse(
           (results) => results.length === steps.length,
-          () => missing
+          () => missingResult
         ),
         Effect.exit
       )
@@ -69,7 +69,7 @@ export const batched = <Step, Result, E>({
     const runSingle = (one: One): Effect.Effect<void> =>
       runStatement([one]).pipe(
         Effect.flatten,
-        Effect.flatMap(([result]) => (result === undefined ? missing : doubted(one.step, result))),
+        Effect.flatMap(([result]) => (result === undefined ? missingResult : recover(one.step, result))),
         Effect.exit,
         Effect.flatMap((exit) =>
           Exit.isSuccess(exit) ? Deferred.succeed(one.done, exit.value) : Deferred.die(one.done, exit.cause)
@@ -77,8 +77,8 @@ export const batched = <Step, Result, E>({
         Effect.asVoid
       )
 
-    const isHeld = (exit: Exit.Failure<unknown, E>): boolean =>
-      exit.cause.reasons.some((reason) => reason._tag === "Fail" && wasHeld(reason.error))
+    const isLockTimeoutExit = (exit: Exit.Failure<unknown, E>): boolean =>
+      exit.cause.reasons.some((reason) => reason._tag === "Fail" && isLockTimeout(reason.error))
 
     const resolveAll = (
       steps: ReadonlyArray<One>,
@@ -100,9 +100,9 @@ export const batched = <Step, Result, E>({
     const runLane = Effect.fnUntraced(function* (steps: ReadonlyArray<One>) {
       if (steps.length > 1) {
         const exit = yield* runStatement(steps)
-        if (Exit.isSuccess(exit)) return yield* resolveAll(steps, exit.value, doubted)
+        if (Exit.isSuccess(exit)) return yield* resolveAll(steps, exit.value, recover)
         // Its steps would find the same rows held.
-        if (isHeld(exit)) return yield* failAll(steps, exit)
+        if (isLockTimeoutExit(exit)) return yield* failAll(steps, exit)
       }
       yield* Effect.forEach(steps, runSingle, { concurrency: SINGLES_AT_ONCE, discard: true })
     })
@@ -111,7 +111,7 @@ export const batched = <Step, Result, E>({
       const exit = yield* runStatement(batch)
       if (Exit.isSuccess(exit)) return yield* resolveAll(batch, exit.value, (_step, result) => Effect.succeed(result))
       const lanes = Object.values(Arr.groupBy(batch, ({ lane }) => lane))
-      if (lanes.length === 1 && isHeld(exit)) return yield* failAll(batch, exit)
+      if (lanes.length === 1 && isLockTimeoutExit(exit)) return yield* failAll(batch, exit)
       yield* Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })
     })
 
@@ -129,13 +129,13 @@ export const batched = <Step, Result, E>({
         state = "blocked"
         inFlight.running -= 1
         inFlight.blocked += 1
-        return woken
+        return wakeUp
       })
       const watch = yield* Effect.forkIn(Effect.delay(becomesBlocked, PATIENCE_MS), scope)
       const ends = Effect.suspend(() => {
         inFlight[state] -= 1
         for (const lane of lanes) inFlight.lanes.delete(lane)
-        return woken
+        return wakeUp
       })
       yield* Effect.ensuring(runBatch(batch), Effect.andThen(Fiber.interrupt(watch), ends))
     })
@@ -156,19 +156,19 @@ export const batched = <Step, Result, E>({
         Effect.gen(function* () {
           const done = yield* Deferred.make<Result>()
           waiting.push({ step, lane: laneOf(step), done })
-          yield* woken
+          yield* wakeUp
           return yield* Deferred.await(done)
         })
       )
   })
 
-const missing = Effect.die(new Error("a money step got no result"))
+const missingResult = Effect.die(new Error("a money step got no result"))
 
 /**
  * Statements that share a connection wait for each other: one that may wait for a row is given a connection to itself. Inside
  * a transaction it stays there: on another connection it would wait for what its own transaction locked.
  */
-export const apart =
+export const onOwnConnection =
   (sql: SqlClient.SqlClient) =>
   <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError.SqlError> =>
     Effect.flatMap(Effect.serviceOption(sql.transactionService), (transaction) =>
@@ -180,5 +180,5 @@ export const apart =
     )
 
 /** Somebody else held a row for as long as anybody waits for one: nothing was committed. */
-export const wasHeld = (error: { readonly _tag: string } | SqlError.SqlError): boolean =>
+export const isLockTimeout = (error: { readonly _tag: string } | SqlError.SqlError): boolean =>
   error._tag === "SqlError" && "reason" in error && error.reason._tag === "LockTimeoutError"

@@ -5,7 +5,7 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { TenantChanges } from "../services/ports/TenantChanges.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-const listed = rowsOf(
+const changeRows = rowsOf(
   Schema.Struct({
     appId: AppId,
     mode: Mode,
@@ -16,9 +16,11 @@ const listed = rowsOf(
     details: Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
   })
 )
-const swept = rowsOf(Schema.Struct({ swept: Schema.Number }))
+const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
-/** Tenants' own changes on PostgreSQL; AuditTrail writes them. */
+/**
+ * TenantChanges on PostgreSQL. It reads and sweeps tenant_changes; AuditTrail writes it, in the commit of the change.
+ */
 export const TenantChangesPg = Layer.effect(
   TenantChanges,
   Effect.gen(function* () {
@@ -26,14 +28,14 @@ export const TenantChangesPg = Layer.effect(
 
     const list = Effect.fn("TenantChanges.list")(function* (appId: AppId, mode: Mode | null, limit: number) {
       const modes = mode === null ? Mode.literals : [mode]
-      const rows = yield* listed(sql`
+      const rows = yield* changeRows(sql`
         SELECT app_id AS "appId", mode, place, at, actor, action, details FROM tenant_changes
         WHERE app_id = ${appId} AND mode = ANY (${modes}) ORDER BY at DESC, mode, place DESC LIMIT ${limit}`)
       return rows.map(({ appId: of, mode: its, ...row }) => ({ ...row, subject: of, tenant: { appId: of, mode: its } }))
     })
 
     const prune = Effect.fn("TenantChanges.sweep")(function* (before: Instant, limit: number) {
-      const [row] = yield* swept(sql`
+      const [row] = yield* sweptCounts(sql`
         WITH old AS MATERIALIZED (
           SELECT app_id, mode, place FROM tenant_changes WHERE at < ${iso(before)}::timestamptz ORDER BY at LIMIT ${limit}
         ),

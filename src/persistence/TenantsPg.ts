@@ -7,9 +7,9 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
-import { readTogether } from "./ReadsTogether.ts"
+import { makeBatchedRead } from "./BatchedRead.ts"
+import { makeRowCache } from "./RowCache.ts"
 import { Moment, rowsOf } from "./Rows.ts"
-import { unchangedRows } from "./UnchangedRows.ts"
 
 const KEYS_KEPT = 10_000
 /** Anybody can name keys that are not there. */
@@ -18,7 +18,7 @@ const keysKept = { atMost: KEYS_KEPT, absent: { is: Option.isNone<SigningKey>, a
 const TREATMENTS_KEPT = 10_000
 const COLUMNS =
   'app_id AS "appId", status, capabilities, pinned_provider AS pinned, repeat_sales AS "repeatSales", created_at AS "createdAt"'
-const untreated: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null, repeatSales: false }
+const defaultTreatment: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null, repeatSales: false }
 /** What a signed request may name; anything else is known to be no key without asking. */
 const isKeyName = Schema.is(Schema.Tuple([AppId, Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,64}$/))]))
 
@@ -37,13 +37,16 @@ const signingKeys = rowsOf(
   Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array })
 )
 
-/** Tenants on PostgreSQL. Signing keys and pins are kept in memory, because every request needs them. */
+/**
+ * Tenants on PostgreSQL. It owns tenants and api_keys. A change is one statement on one row, committed with its audit row. Signing keys and pins
+ * are cached, because every request needs them; the audit row counts up the number that tells every node to read them again.
+ */
 export const TenantsPg = Layer.effect(
   Tenants,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
-    const unchanged = yield* unchangedRows(sql)
+    const unchanged = yield* makeRowCache(sql)
     const trail = auditTrail(sql, vault.hash)
     const columns = sql.literal(COLUMNS)
 
@@ -65,14 +68,14 @@ export const TenantsPg = Layer.effect(
         Effect.map((rows) => new Map<string, Tenant>(rows.map((row) => [row.appId, row]))),
         Effect.map((byId) => appIds.map((appId) => Option.fromUndefinedOr(byId.get(appId))))
       )
-    const findOne = yield* readTogether(findAll)
+    const findOne = yield* makeBatchedRead(findAll)
     const find = (appId: AppId) => findOne(appId)
 
     const list = tenants(sql`SELECT ${columns} FROM tenants ORDER BY app_id`)
 
     /** How its payments are treated; its status and its grants are read anew each time. */
     const treatments = yield* unchanged.keep({
-      read: (appIds) => findAll(appIds).pipe(Effect.map(Arr.map(Option.getOrElse(() => untreated)))),
+      read: (appIds) => findAll(appIds).pipe(Effect.map(Arr.map(Option.getOrElse(() => defaultTreatment)))),
       atMost: TREATMENTS_KEPT
     })
     const pinned = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.pinned)

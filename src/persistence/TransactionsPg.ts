@@ -9,7 +9,7 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type CreatedRange, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
-import { readTogether } from "./ReadsTogether.ts"
+import { makeBatchedRead } from "./BatchedRead.ts"
 
 const StoredRow = Schema.Struct({
   record: Schema.toCodecJson(LedgerRecord),
@@ -33,15 +33,15 @@ const decodeRaw = Schema.decodeUnknownEffect(Schema.Array(RawRow))
 const decodeCalls = Schema.decodeUnknownEffect(Schema.Array(CallRow))
 const decodeSealed = Schema.decodeUnknownEffect(Schema.Array(SealedRow))
 
-const stored = (rows: unknown) =>
+const decodeTransactions = (rows: unknown) =>
   Effect.map(decodeStored(rows), (decoded) =>
     decoded.map(({ record, ...row }): StoredTransaction => ({ transaction: record, ...row }))
   )
 /** One row of a list. What cannot be read holds up no other, and is told loudly. */
-const readable =
+const decodeOrSkip =
   (ofWhat: string) =>
   ({ reference, ...row }: { readonly reference?: unknown }) =>
-    stored([row]).pipe(
+    decodeTransactions([row]).pipe(
       Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
       // What it says of the record may be somebody's, and stays out of the log.
       Effect.catchTag("SchemaError", () =>
@@ -51,9 +51,9 @@ const readable =
         )
       )
     )
-const allReadable = (ofWhat: string, rows: ReadonlyArray<object>) =>
-  Effect.map(Effect.forEach(rows, readable(ofWhat)), (all) => all.flatMap(Option.toArray))
-const first = (rows: unknown) => Effect.map(stored(rows), (all) => Option.fromUndefinedOr(all[0]))
+const decodeReadable = (ofWhat: string, rows: ReadonlyArray<object>) =>
+  Effect.map(Effect.forEach(rows, decodeOrSkip(ofWhat)), (all) => all.flatMap(Option.toArray))
+const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) => Option.fromUndefinedOr(all[0]))
 
 /** Reads of what was sent and answered, each with the audit row that it leaves. */
 const auditedReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
@@ -79,7 +79,7 @@ const auditedReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
   return { raw, lastCall }
 }
 
-interface Name {
+interface TransactionKey {
   readonly app_id: AppId
   readonly mode: Mode
   readonly reference: Reference
@@ -92,13 +92,17 @@ CROSS JOIN LATERAL (
   SELECT record, revision FROM transactions WHERE app_id = a.app_id AND reference = a.reference AND mode = a.mode LIMIT 1
 ) t`
 
+/**
+ * Transactions on PostgreSQL: the reads of transactions and transaction_history, which the money statements own and write. Its one write is
+ * the lease of claimDue, which skips rows that are locked.
+ */
 export const TransactionsPg = Layer.effect(
   Transactions,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const trail = auditTrail(sql, (yield* Vault).hash)
 
-    const findOne = yield* readTogether((names: ReadonlyArray<Name>) =>
+    const findOne = yield* makeBatchedRead((names: ReadonlyArray<TransactionKey>) =>
       sql.unsafe<{ readonly ord: number }>(findStatement, [JSON.stringify(names.map((name, ord) => ({ ord, ...name })))]).pipe(
         Effect.map((rows) => new Map(rows.map((row) => [row.ord, row]))),
         Effect.map((found) => names.map((_, ord) => found.get(ord)))
@@ -106,20 +110,20 @@ export const TransactionsPg = Layer.effect(
     )
     const find = Effect.fn("Transactions.find")(
       (appId: AppId, mode: Mode, reference: Reference) =>
-        Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) => first(row === undefined ? [] : [row])),
+        Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) => firstOf(row === undefined ? [] : [row])),
       Effect.orDie
     )
 
     const byReference = Effect.fn("Transactions.byReference")(
       (reference: Reference) =>
-        sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference}`.pipe(Effect.flatMap(first)),
+        sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference}`.pipe(Effect.flatMap(firstOf)),
       Effect.orDie
     )
 
     const byProviderReference = Effect.fn("Transactions.byProviderReference")(
       (provider: string, mode: Mode, providerReference: string) =>
         sql`SELECT record, revision, traceparent FROM transactions WHERE provider = ${provider} AND provider_reference = ${providerReference} AND mode = ${mode}
-          ORDER BY created_at LIMIT 1`.pipe(Effect.flatMap(first)),
+          ORDER BY created_at LIMIT 1`.pipe(Effect.flatMap(firstOf)),
       Effect.orDie
     )
 
@@ -141,14 +145,14 @@ export const TransactionsPg = Layer.effect(
         WHERE t.app_id = due.app_id AND t.reference = due.reference
         RETURNING t.reference, t.record, t.revision, t.traceparent`
       // The lease of one that cannot be read stays, so that nobody comes back to it before the lease runs out.
-      return yield* allReadable("is due", rows)
+      return yield* decodeReadable("is due", rows)
     }, Effect.orDie)
 
     const inReview = Effect.fn("Transactions.inReview")(
       (limit: number) =>
         sql`SELECT reference, record, revision FROM transactions
           WHERE needs_review ORDER BY created_at, reference LIMIT ${limit}`.pipe(
-          Effect.flatMap((rows) => allReadable("needs a person", rows))
+          Effect.flatMap((rows) => decodeReadable("needs a person", rows))
         ),
       Effect.orDie
     )
@@ -159,7 +163,7 @@ export const TransactionsPg = Layer.effect(
           WHERE provider = ${provider} AND mode = ${mode} AND created_at < ${iso(to)}::timestamptz
             AND (created_at, reference) > (${iso(after?.createdAt ?? from)}::timestamptz, ${after?.reference ?? ""})
           ORDER BY created_at, reference LIMIT ${limit}`.pipe(
-          Effect.flatMap(stored),
+          Effect.flatMap(decodeTransactions),
           Effect.map((rows) => rows.map(({ transaction }) => transaction))
         ),
       Effect.orDie

@@ -2,8 +2,8 @@ import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Destination } from "../domain/Party.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { hashKeyOf, keyedBy } from "./HashKey.ts"
-import { masterOf, opened, sealed, type VaultError } from "./Sealing.ts"
+import { keyedHashWith, loadHashKey } from "./HashKey.ts"
+import { openBytes, parseMasterKey, sealBytes, type VaultError } from "./Sealing.ts"
 
 const DESTINATION = "destination"
 
@@ -11,6 +11,9 @@ const DestinationText = Schema.fromJsonString(Destination)
 const encodeDestination = Schema.encodeEffect(DestinationText)
 const decodeDestination = Schema.decodeEffect(DestinationText)
 
+/**
+ * Vault on PostgreSQL. It owns vault_keys. The key of the hashes is made once, under the row lock of the audit log's head (HashKey).
+ */
 export const VaultPg = {
   /** `masterKey` is 32 bytes in base64. Building it fails with one clear line when the database was sealed under another master key. */
   layer: (masterKey: Redacted.Redacted): Layer.Layer<Vault, VaultError, SqlClient.SqlClient> =>
@@ -19,15 +22,15 @@ export const VaultPg = {
 
 const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient
-  const master = yield* masterOf(masterKey)
-  const hashKey = yield* hashKeyOf(sql, master)
+  const master = yield* parseMasterKey(masterKey)
+  const hashKey = yield* loadHashKey(sql, master)
 
   const seal = (purpose: string, plain: Redacted.Redacted): Effect.Effect<Uint8Array> =>
-    Effect.sync(() => sealed(master, purpose, Buffer.from(Redacted.value(plain), "utf8")))
+    Effect.sync(() => sealBytes(master, purpose, Buffer.from(Redacted.value(plain), "utf8")))
 
   const open = (purpose: string, value: Uint8Array): Effect.Effect<Redacted.Redacted> =>
     Effect.suspend(() =>
-      Option.match(opened(master, purpose, value), {
+      Option.match(openBytes(master, purpose, value), {
         onNone: () =>
           Effect.die(new Error(`a value sealed for "${purpose}" does not open: it is damaged, of another master key or purpose`)),
         onSome: (plain) => Effect.succeed(Redacted.make(plain.toString("utf8")))
@@ -44,6 +47,6 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
       ),
     openDestination: (value) =>
       open(DESTINATION, value).pipe(Effect.flatMap((text) => Effect.orDie(decodeDestination(Redacted.value(text))))),
-    hash: keyedBy(hashKey)
+    hash: keyedHashWith(hashKey)
   })
 })

@@ -9,10 +9,10 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
 import { auditTrail } from "./AuditTrail.ts"
-import { keptSince } from "./KeptSince.ts"
+import { markRemoved } from "./Retention.ts"
+import { makeRowCache } from "./RowCache.ts"
 import { rowsOf } from "./Rows.ts"
-import { batched, wasHeld } from "./StepBatch.ts"
-import { unchangedRows } from "./UnchangedRows.ts"
+import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
 const KEPT_AT_MOST = 10_000
 
@@ -56,12 +56,16 @@ made AS (
 )
 SELECT coalesce(used, 0) AS used FROM wanted ORDER BY ord`
 
+/**
+ * VelocityLimits on PostgreSQL. It owns limits, ceilings and counters. It makes the rows of windows; the money statements count in them, under their
+ * row locks. Sweeping skips rows that are locked.
+ */
 export const VelocityLimitsPg = Layer.effect(
   VelocityLimits,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const unchanged = yield* unchangedRows(sql)
+    const unchanged = yield* makeRowCache(sql)
     const trail = auditTrail(sql, (yield* Vault).hash)
 
     const readOwn = (appIds: ReadonlyArray<string>) =>
@@ -82,7 +86,7 @@ export const VelocityLimitsPg = Layer.effect(
       )
     const ceilingOf = yield* unchanged.keep({ read: readCeilings, atMost: KEPT_AT_MOST })
 
-    const prepareOne = yield* batched({
+    const prepareCounters = yield* makeBatcher({
       statement: (questions: ReadonlyArray<ReadonlyArray<VelocityCounter>>) =>
         sql.unsafe(prepareStatement, [JSON.stringify(questions.flat().map(columns))]).pipe(
           Effect.flatMap(decodeUsed),
@@ -96,12 +100,12 @@ export const VelocityLimitsPg = Layer.effect(
           })
         ),
       // A window that is there already is as good as one that was made.
-      doubted: (_counters, used) => Effect.succeed(used),
+      recover: (_counters, used) => Effect.succeed(used),
       laneOf: ([counter]) => counter?.appId ?? "",
-      wasHeld
+      isLockTimeout
     })
     const prepare = (counters: ReadonlyArray<VelocityCounter>): Effect.Effect<ReadonlyArray<bigint>> =>
-      counters.length === 0 ? Effect.succeed([]) : prepareOne(counters)
+      counters.length === 0 ? Effect.succeed([]) : prepareCounters(counters)
 
     const set = Effect.fn("Limits.set")(
       function* (appId: AppId, { count, direction, mode, window }: VelocityLimit, audit: AuditEntry) {
@@ -128,7 +132,7 @@ export const VelocityLimitsPg = Layer.effect(
 
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
     const prune = Effect.fn("Limits.sweep")(function* (before: number, limit: number) {
-      const rows = yield* sql`WITH since AS (${keptSince(sql, "windows", before)}),
+      const rows = yield* sql`WITH since AS (${markRemoved(sql, "windows", before)}),
         old AS MATERIALIZED (
           SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz
           ORDER BY starts_at LIMIT ${limit} FOR UPDATE SKIP LOCKED

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { plainHash } from "../../src/persistence/AuditChain.ts"
 import { auditTrail } from "../../src/persistence/AuditTrail.ts"
-import { masterOf, sealed } from "../../src/persistence/Sealing.ts"
+import { parseMasterKey, sealBytes } from "../../src/persistence/Sealing.ts"
 import { AuditLog, headText } from "../../src/services/ports/AuditLog.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { auditEntry, givenDatabase, givenNode, masterKey } from "../support/TestDatabase.ts"
@@ -219,6 +219,6 @@ const givenOlder = Effect.fnUntraced(function* ({ sql }: Effect.Success<ReturnTy
     yield* sql`INSERT INTO audit_log VALUES (${sequence}, to_timestamp(5), 'operator', 'test', 'acme', '{}', ${hash})`
   }
   yield* sql`UPDATE audit_head SET sequence = 2, hash = ${hash}, keyed_from = NULL, mac = NULL`
-  const key = sealed(yield* masterOf(masterKey), "hash_key", randomBytes(32))
+  const key = sealBytes(yield* parseMasterKey(masterKey), "hash_key", randomBytes(32))
   yield* sql`UPDATE vault_keys SET purpose = 'hash_key', sealed = ${key}`
 })

@@ -4,7 +4,7 @@ import { Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Database } from "../../src/persistence/Database.ts"
 import { MasterKeyRotationPg } from "../../src/persistence/MasterKeyRotationPg.ts"
-import { masterOf, opened, sealed } from "../../src/persistence/Sealing.ts"
+import { openBytes, parseMasterKey, sealBytes } from "../../src/persistence/Sealing.ts"
 import { MasterKeyRotation } from "../../src/services/ports/MasterKeyRotation.ts"
 import { auditEntry, givenDatabase } from "../support/TestDatabase.ts"
 
@@ -27,9 +27,9 @@ const beside = (sql: SqlClient.SqlClient, between: Effect.Effect<unknown, unknow
 const given = (writer: (sql: SqlClient.SqlClient, seal: (text: string) => Uint8Array) => Effect.Effect<unknown, unknown>) =>
   Effect.gen(function* () {
     const url = yield* givenDatabase
-    const from = yield* masterOf(oldKey)
-    const to = yield* masterOf(newKey)
-    const seal = (text: string) => sealed(from, PURPOSE, Buffer.from(text))
+    const from = yield* parseMasterKey(oldKey)
+    const to = yield* parseMasterKey(newKey)
+    const seal = (text: string) => sealBytes(from, PURPOSE, Buffer.from(text))
     const context = yield* Layer.build(Database.layer({ url }).pipe(Layer.fresh))
     const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
     for (const reference of ["5", "6", "7"]) yield* write(sql, reference, seal(reference))
@@ -47,7 +47,7 @@ const given = (writer: (sql: SqlClient.SqlClient, seal: (text: string) => Uint8A
         reference: string
         value: Uint8Array
       }>`SELECT reference, sealed_destination AS value FROM transactions ORDER BY reference`,
-      (rows) => rows.map(({ reference, value }) => [reference, Option.map(opened(to, PURPOSE, value), String)])
+      (rows) => rows.map(({ reference, value }) => [reference, Option.map(openBytes(to, PURPOSE, value), String)])
     )
     return { rotate, values }
   })

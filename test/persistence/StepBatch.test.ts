@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Exit, Fiber, Ref } from "effect"
 import { TestClock } from "effect/testing"
-import { readTogether } from "../../src/persistence/ReadsTogether.ts"
-import { batched } from "../../src/persistence/StepBatch.ts"
+import { makeBatchedRead } from "../../src/persistence/BatchedRead.ts"
+import { makeBatcher } from "../../src/persistence/StepBatch.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { appId, given, openStep, position } from "../support/LedgerSteps.ts"
 import { givenClaim } from "../support/TestLedger.ts"
@@ -38,14 +38,14 @@ const LOCK_TIMEOUT = Duration.seconds(5)
 /** Steps named for their tenant; one whose tenant is "held" waits in vain. */
 const givenBatches = Effect.gen(function* () {
   const ended = yield* Ref.make<ReadonlyArray<readonly [step: string, at: number]>>([])
-  const commit = yield* batched<string, string, string>({
+  const commit = yield* makeBatcher<string, string, string>({
     statement: (steps) =>
       steps.some((step) => step.startsWith("held"))
         ? Effect.andThen(Effect.sleep(LOCK_TIMEOUT), Effect.fail("lock timeout"))
         : Effect.succeed(steps),
-    doubted: (_step, result) => Effect.succeed(result),
+    recover: (_step, result) => Effect.succeed(result),
     laneOf: (step) => step.replace(/\d+$/, ""),
-    wasHeld: (error) => error === "lock timeout"
+    isLockTimeout: (error) => error === "lock timeout"
   })
   const run = (step: string) =>
     Effect.exit(commit(step)).pipe(
@@ -90,7 +90,7 @@ it.effect("however many steps wait for one tenant's row, they hold up the others
 it.effect("a read whose connection went silent holds up no other, and is asked again", () =>
   Effect.gen(function* () {
     const statements = yield* Ref.make(0)
-    const ask = yield* readTogether((questions: ReadonlyArray<string>) =>
+    const ask = yield* makeBatchedRead((questions: ReadonlyArray<string>) =>
       Effect.flatMap(
         Ref.updateAndGet(statements, (count) => count + 1),
         (count) => (count === 1 ? Effect.andThen(Effect.sleep("4 seconds"), Effect.fail("silent")) : Effect.succeed(questions))
@@ -108,15 +108,15 @@ it.effect("a read whose connection went silent holds up no other, and is asked a
 it.effect("steps of one tenant are never in two batches at once, and keep their order; others go on beside them", () =>
   Effect.gen(function* () {
     const begun = yield* Ref.make<ReadonlyArray<readonly [at: number, steps: ReadonlyArray<string>]>>([])
-    const commit = yield* batched<string, string, never>({
+    const commit = yield* makeBatcher<string, string, never>({
       statement: (steps) =>
         Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.update(begun, (all) => [...all, [at, steps] as const])).pipe(
           Effect.andThen(Effect.sleep("50 millis")),
           Effect.as(steps)
         ),
-      doubted: (_step, result) => Effect.succeed(result),
+      recover: (_step, result) => Effect.succeed(result),
       laneOf: (step) => step.replace(/\d+$/, ""),
-      wasHeld: () => false
+      isLockTimeout: () => false
     })
     const run = (step: string) => Effect.forkChild(commit(step))
     const first = yield* run("a1")
@@ -134,11 +134,11 @@ it.effect("steps of one tenant are never in two batches at once, and keep their 
 
 it.effect("a batch that ends in a way that nobody foresaw leaves its tenant to the steps that come after it", () =>
   Effect.gen(function* () {
-    const commit = yield* batched<string, string, string>({
+    const commit = yield* makeBatcher<string, string, string>({
       statement: (steps) => (steps.includes("a1") ? Effect.fail("broken") : Effect.succeed(steps)),
-      doubted: (_step, result) => Effect.succeed(result),
+      recover: (_step, result) => Effect.succeed(result),
       laneOf: () => "a",
-      wasHeld: () => {
+      isLockTimeout: () => {
         throw new Error("unforeseen")
       }
     })

@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { breachesOf } from "../../src/persistence/ledger/LedgerRule.ts"
+import { breachesStatement } from "../../src/persistence/ledger/LedgerRule.ts"
 import { adjustmentRules } from "../../src/persistence/ledger/rules/AdjustmentRules.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
@@ -38,7 +38,7 @@ const given = Effect.gen(function* () {
   yield* run("review", "resolve", corrected, "--outcome", "successful", "--evidence", "their statement", ...figures)
   const sql = yield* asOwner(database)
   const found = Effect.map(
-    Effect.forEach(adjustmentRules, (one) => sql.unsafe<{ subject: string; found: string }>(breachesOf(one, 10))),
+    Effect.forEach(adjustmentRules, (one) => sql.unsafe<{ subject: string; found: string }>(breachesStatement(one, 10))),
     (breaches) => breaches.flatMap((rows, at) => rows.map((row) => `${adjustmentRules[at]?.rule} ${row.subject}: ${row.found}`))
   )
   /** Plants it as the owner of the database, looks, and takes it away again. */

@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { advisoryLocks } from "../../src/persistence/AdvisoryLocks.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { masterOf, opened, sealed } from "../../src/persistence/Sealing.ts"
+import { openBytes, parseMasterKey, sealBytes } from "../../src/persistence/Sealing.ts"
 import { gateway as command } from "../commands/Gateway.ts"
 import { startSimulator } from "../simulator/eversend/SimulatorFixture.ts"
 import { freePort } from "../support/FreePort.ts"
@@ -93,13 +93,13 @@ describe("a change of the master key", () => {
       })
       expect(yield* readiness).toEqual([200, "ok"])
       // Behind its back, as if it had been cut off for as long as the rotation took.
-      const [from, to] = yield* Effect.all([masterOf(masterKey), masterOf(Redacted.make(renewed))])
+      const [from, to] = yield* Effect.all([parseMasterKey(masterKey), parseMasterKey(Redacted.make(renewed))])
       const sql = Context.get(context, SqlClient.SqlClient)
       const rows = yield* sql<{ purpose: string; sealed: Uint8Array }>`SELECT purpose, sealed FROM vault_keys`
       for (const row of rows) {
-        const plain = opened(from, row.purpose, row.sealed)
+        const plain = openBytes(from, row.purpose, row.sealed)
         if (plain._tag === "Some")
-          yield* sql`UPDATE vault_keys SET sealed = ${sealed(to, row.purpose, plain.value)} WHERE purpose = ${row.purpose}`
+          yield* sql`UPDATE vault_keys SET sealed = ${sealBytes(to, row.purpose, plain.value)} WHERE purpose = ${row.purpose}`
       }
       expect(yield* readiness).toEqual([
         503,

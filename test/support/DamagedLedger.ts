@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
-import { breachesOf } from "../../src/persistence/ledger/LedgerRule.ts"
+import { breachesStatement } from "../../src/persistence/ledger/LedgerRule.ts"
 import { ledgerRules } from "../../src/persistence/ledger/LedgerRules.ts"
 import { momoCharge, momoPayout } from "./RequestBodies.ts"
 import { referenceOf } from "./SignedClient.ts"
@@ -43,7 +43,7 @@ export class DamagedLedger extends Context.Service<
           for (const statement of statements) yield* sql.unsafe(statement)
           const found: Array<string> = []
           for (const one of ledgerRules)
-            for (const row of yield* sql.unsafe<{ subject: string; found: string }>(breachesOf(one, 10)))
+            for (const row of yield* sql.unsafe<{ subject: string; found: string }>(breachesStatement(one, 10)))
               found.push(`${one.rule} ${row.subject}: ${row.found}`)
           return yield* Effect.fail(found.sort())
         }).pipe(

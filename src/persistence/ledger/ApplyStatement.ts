@@ -1,6 +1,6 @@
 import type { ApplyStep } from "../../services/ports/FloatLedger.ts"
 import { columnsOf, digests, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
-import type { Traced } from "./TracedStep.ts"
+import type { Traced } from "./StepTracing.ts"
 
 type Step = Traced<ApplyStep>
 

@@ -7,13 +7,13 @@ import { type Applied, type ApplyStep, FloatLedger, type Opened, type OpenStep }
 import { Identifiers } from "../../services/ports/Identifiers.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../AuditTrail.ts"
-import { apart, batched, wasHeld } from "../StepBatch.ts"
+import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
 import { applyParameters, applyStatement } from "./ApplyStatement.ts"
 import { decodePositions, manualEntries, positionOf } from "./ManualEntries.ts"
 import { openParameters } from "./OpenColumns.ts"
 import { openStatement } from "./OpenStatement.ts"
-import { storable } from "./StepColumns.ts"
-import { asBatch, type Traced, traced, tracedOpen } from "./TracedStep.ts"
+import { withoutNul } from "./StepColumns.ts"
+import { inBatchSpan, type Traced, withTraceparent, withTraceparentAndAttributes } from "./StepTracing.ts"
 
 const OpenRow = Schema.Struct({
   verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "PayerBusy", "OverCap", "ShortFloat"]),
@@ -32,17 +32,17 @@ const openedOf = ({ available, failed, verdict }: typeof OpenRow.Type): Opened =
 }
 
 const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
-  apart(sql)(sql.unsafe(openStatement, openParameters(steps))).pipe(
+  onOwnConnection(sql)(sql.unsafe(openStatement, openParameters(steps))).pipe(
     Effect.flatMap(decodeOpenRows),
     Effect.map((rows): ReadonlyArray<Opened> => rows.map(openedOf)),
-    asBatch("open", steps)
+    inBatchSpan("open", steps)
   )
 
 const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
-  apart(sql)(sql.unsafe(applyStatement, applyParameters(steps))).pipe(
+  onOwnConnection(sql)(sql.unsafe(applyStatement, applyParameters(steps))).pipe(
     Effect.flatMap(decodeApplyRows),
     Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
-    asBatch("apply", steps)
+    inBatchSpan("apply", steps)
   )
 
 /**
@@ -60,17 +60,17 @@ export const FloatLedgerPg = Layer.effect(
     const trail = auditTrail(sql, (yield* Vault).hash)
     const { adjust, resolve } = manualEntries({ sql, identifiers, trail, applyAll: applyAll(sql) })
 
-    const open = yield* batched({
+    const open = yield* makeBatcher({
       statement: openAll(sql),
-      doubted: recoverOpen(sql),
+      recover: recoverOpen(sql),
       laneOf: ({ transaction }) => transaction.appId,
-      wasHeld
+      isLockTimeout
     })
-    const apply = yield* batched({
+    const apply = yield* makeBatcher({
       statement: applyAll(sql),
-      doubted: recoverApply(sql),
+      recover: recoverApply(sql),
       laneOf: ({ next }) => next.appId,
-      wasHeld
+      isLockTimeout
     })
 
     const positions = Effect.fn("FloatLedger.positions")(function* (appId: AppId, mode: Mode) {
@@ -83,7 +83,7 @@ export const FloatLedgerPg = Layer.effect(
       return (yield* decodePositions(rows)).map(positionOf)
     }, Effect.orDie)
 
-    return FloatLedger.of({ open: tracedOpen(open), apply: traced(apply), resolve, adjust, positions })
+    return FloatLedger.of({ open: withTraceparentAndAttributes(open), apply: withTraceparent(apply), resolve, adjust, positions })
   })
 )
 
@@ -107,6 +107,6 @@ const recoverApply = (sql: SqlClient.SqlClient) =>
     if (result._tag !== "Stale") return result
     const rows = yield* sql`SELECT 1 FROM transaction_history
       WHERE app_id = ${appId} AND reference = ${reference} AND at = ${iso(line.at)}::timestamptz AND actor = ${line.actor}
-        AND fact = ${line.fact} AND note = ${storable(line.note)} AND status = ${line.status} LIMIT 1`
+        AND fact = ${line.fact} AND note = ${withoutNul(line.note)} AND status = ${line.status} LIMIT 1`
     return rows.length === 1 ? ({ _tag: "Applied" } satisfies Applied) : result
   })

@@ -9,7 +9,7 @@ export interface LedgerRule {
  * Asks for at most so many rows that break it. OFFSET has the rule planned as a whole: a plan for its first rows looks up one after another, and
  * where there are none it looks up everything.
  */
-export const breachesOf = ({ broken }: LedgerRule, atMost: number): string =>
+export const breachesStatement = ({ broken }: LedgerRule, atMost: number): string =>
   `SELECT subject, found FROM (${broken} OFFSET 0) AS breaches ORDER BY 1 LIMIT ${atMost}`
 
 /**

@@ -3,7 +3,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type LedgerDifference, type LedgerReport, LedgerVerification } from "../../services/ports/LedgerVerification.ts"
 import { AnswerBoundMs } from "../BoundedClient.ts"
 import { rowsOf } from "../Rows.ts"
-import { auditSettings, breachesOf, type LedgerRule } from "./LedgerRule.ts"
+import { auditSettings, breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 import { ledgerRules } from "./LedgerRules.ts"
 
 /** Of each rule; a ledger that is broken everywhere need not be printed whole. */
@@ -17,12 +17,15 @@ const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))
 const decodeBreaches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ subject: Schema.String, found: Schema.String })))
 
 /** A value that no rule can read, as an amount that is no number: PostgreSQL says which, and not in which row. */
-const unreadable = ({ reason: { cause } }: SqlError.SqlError) =>
+const unreadableRow = ({ reason: { cause } }: SqlError.SqlError) =>
   cause instanceof Error && "code" in cause && String(cause.code).startsWith("22")
     ? Option.some([{ subject: "", found: `a row that cannot be read: ${cause.message}` }])
     : Option.none()
 
-/** LedgerVerification on PostgreSQL: every rule in one read-only snapshot, so that a gateway that goes on working changes nothing. */
+/**
+ * LedgerVerification on PostgreSQL. It owns no table and writes nothing: every rule reads one snapshot (repeatable read), in which a gateway that goes on
+ * working changes nothing.
+ */
 export const LedgerVerificationPg = Layer.effect(
   LedgerVerification,
   Effect.gen(function* () {
@@ -32,10 +35,10 @@ export const LedgerVerificationPg = Layer.effect(
       const { rule } = one
       const [row] = yield* counts(sql.unsafe(one.counted))
       // In a savepoint, so that the other rules are asked all the same.
-      const found = yield* sql.withTransaction(sql.unsafe(breachesOf(one, MAX_DIFFERENCES))).pipe(
+      const found = yield* sql.withTransaction(sql.unsafe(breachesStatement(one, MAX_DIFFERENCES))).pipe(
         Effect.flatMap(decodeBreaches),
         Effect.catchTag("SqlError", (error) =>
-          Option.match(unreadable(error), { onNone: () => Effect.fail(error), onSome: Effect.succeed })
+          Option.match(unreadableRow(error), { onNone: () => Effect.fail(error), onSome: Effect.succeed })
         )
       )
       const differences = found.map((breach): LedgerDifference => ({ rule, ...breach }))

@@ -10,7 +10,7 @@ import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjusted, Adjustment, Applied, ApplyStep, Resolved } from "../../services/ports/FloatLedger.ts"
 import type { Identifiers } from "../../services/ports/Identifiers.ts"
 import type { AuditTrail } from "../AuditTrail.ts"
-import type { Traced } from "./TracedStep.ts"
+import type { Traced } from "./StepTracing.ts"
 
 const PositionRow = Schema.Struct({
   currency: Currency,

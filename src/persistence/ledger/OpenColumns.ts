@@ -3,11 +3,11 @@ import { iso } from "../../domain/Instant.ts"
 import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
 import { columnsOf, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
-import type { Traced } from "./TracedStep.ts"
+import type { Traced } from "./StepTracing.ts"
 
 type Step = Traced<OpenStep>
 
-const heldBy = (record: LedgerRecord): bigint => {
+const amountHeld = (record: LedgerRecord): bigint => {
   switch (record.kind) {
     case "collection":
       return 0n
@@ -19,13 +19,13 @@ const heldBy = (record: LedgerRecord): bigint => {
 }
 
 /** The position that its success will credit; null where nothing comes in. */
-const creditedBy = (record: LedgerRecord): string | null =>
+const creditedCurrency = (record: LedgerRecord): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
 const countersOf = ({ counters }: Step): ReadonlyArray<VelocityCounter> => counters
 
 /** A window as its transaction keeps it, so that it can be given back. */
-const kept = ({ amount, appId, mode, name, startsAt, subject }: VelocityCounter) => ({
+const storedCounter = ({ amount, appId, mode, name, startsAt, subject }: VelocityCounter) => ({
   app_id: appId,
   mode,
   name,
@@ -40,8 +40,8 @@ export const steps = columnsOf<Step>(
     ...writtenColumns,
     kind: { type: "text", of: ({ transaction }) => transaction.kind },
     currency: { type: "text", of: ({ transaction }) => transaction.currency },
-    held: { type: "bigint", of: ({ transaction }) => heldBy(transaction) },
-    credited_currency: { type: "text", of: ({ transaction }) => creditedBy(transaction) },
+    held: { type: "bigint", of: ({ transaction }) => amountHeld(transaction) },
+    credited_currency: { type: "text", of: ({ transaction }) => creditedCurrency(transaction) },
     endpoint: { type: "text", of: ({ claim }) => claim.scope.endpoint },
     key: { type: "text", of: ({ claim }) => claim.scope.key },
     fence: { type: "bigint", of: ({ claim }) => claim.fence },
@@ -49,7 +49,7 @@ export const steps = columnsOf<Step>(
     party_hash: { type: "bytea", of: ({ partyHash }) => partyHash },
     guarded: { type: "boolean", of: ({ payer }) => payer !== undefined },
     payer_holder: { type: "text", of: ({ payer }) => payer?.holder ?? null },
-    counted: { type: "text", of: (step) => JSON.stringify(countersOf(step).map(kept)) },
+    counted: { type: "text", of: (step) => JSON.stringify(countersOf(step).map(storedCounter)) },
     beneficiary: { type: "text", of: ({ beneficiary }) => (beneficiary === null ? null : JSON.stringify(beneficiary)) },
     traceparent: { type: "text", of: ({ traceparent }) => traceparent }
   },

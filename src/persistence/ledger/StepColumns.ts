@@ -3,7 +3,7 @@ import { Result, Schema } from "effect"
 import { LedgerRecord } from "../../domain/Exchange.ts"
 import { entrySlots, type Posting } from "../../domain/Ledger.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
-import type { Traced } from "./TracedStep.ts"
+import type { Traced } from "./StepTracing.ts"
 
 /** One column of a batch: the rows' values travel as one array of PostgreSQL's own form, which costs it less than JSON by far. */
 export interface Column<Row> {
@@ -23,7 +23,7 @@ const types = {
 /** The parameters of one kind of row, of which the first has the number `first`. */
 export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>, first: number) => {
   const all = Object.entries(columns)
-  const place = (name: string) => `$${first + all.findIndex(([one]) => one === name)}::${columns[name]?.type}[]`
+  const parameter = (name: string) => `$${first + all.findIndex(([one]) => one === name)}::${columns[name]?.type}[]`
   return {
     next: first + all.length,
     count: `cardinality($${first}::${all[0]?.[1].type}[])`,
@@ -32,14 +32,14 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>, f
      * it would find a plan for this very length cheaper, and plan the whole statement anew each time, which takes longer than a lone step.
      */
     rows: (alias: string, names: ReadonlyArray<string>) =>
-      `unnest(${names.map((name) => `(SELECT ${place(name)})`).join(", ")}) WITH ORDINALITY AS ${alias}(${names.join(", ")}, ord)`,
+      `unnest(${names.map((name) => `(SELECT ${parameter(name)})`).join(", ")}) WITH ORDINALITY AS ${alias}(${names.join(", ")}, ord)`,
     /** One row's value, taken where it is written down and nowhere before: what is long is not carried from part to part. */
-    value: (name: string, ord: string) => `(${place(name)})[${ord}]`,
+    value: (name: string, ord: string) => `(${parameter(name)})[${ord}]`,
     parameters: (rows: ReadonlyArray<Row>) =>
       all.map(([, { of, type }]) =>
         Result.getOrThrow(
           PgTypes.array(
-            rows.map((row) => storable(of(row))),
+            rows.map((row) => withoutNul(of(row))),
             types[type]
           )
         )
@@ -48,7 +48,7 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>, f
 }
 
 /** PostgreSQL keeps no NUL, and a provider's word with one in it must not keep a fact from being written. */
-export const storable = <A>(value: A): A | string =>
+export const withoutNul = <A>(value: A): A | string =>
   typeof value === "string" && value.includes("\u0000") ? value.replaceAll("\u0000", "") : value
 
 const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
@@ -57,7 +57,7 @@ const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
 const recordText = (record: LedgerRecord): string => {
   const text = JSON.stringify(encodeRecord(record))
   return text.includes("\\u0000")
-    ? JSON.stringify(JSON.parse(text), (_, value: unknown) => (typeof value === "string" ? storable(value) : value))
+    ? JSON.stringify(JSON.parse(text), (_, value: unknown) => (typeof value === "string" ? withoutNul(value) : value))
     : text
 }
 

@@ -15,7 +15,7 @@ export const withFolderLock = (file: string) =>
   Effect.fnUntraced(function* <A>(use: Effect.Effect<A, EmbeddedPostgresError>): Effect.fn.Return<A, EmbeddedPostgresError> {
     for (let poll = 0; poll < MAX_POLLS; poll++) {
       const done = yield* Effect.acquireUseRelease(
-        take(file),
+        takeLock(file),
         (taken) => (taken ? Effect.asSome(use) : Effect.succeedNone),
         (taken) => (taken ? EmbeddedPostgresError.attempt(`free ${file}`, () => rm(file, { force: true })) : Effect.void)
       )
@@ -27,7 +27,7 @@ export const withFolderLock = (file: string) =>
   })
 
 /** The file appears with its content or not at all: link(2) fails when the name exists, as O_EXCL does, but after the writing. */
-const take = Effect.fnUntraced(function* (file: string) {
+const takeLock = Effect.fnUntraced(function* (file: string) {
   const own = yield* LocalProcess.identity(process.pid)
   const draft = `${file}.${randomBytes(6).toString("hex")}`
   return yield* EmbeddedPostgresError.attempt(`lock ${file}`, async () => {
@@ -45,7 +45,7 @@ const take = Effect.fnUntraced(function* (file: string) {
 })
 
 const dropIfStale = Effect.fnUntraced(function* (file: string) {
-  const seen = yield* read(file)
+  const seen = yield* readLock(file)
   if (seen === undefined) return
   const [pid, identity] = seen.split("\n")
   const living = yield* LocalProcess.identity(Number(pid))
@@ -60,7 +60,7 @@ const dropIfStale = Effect.fnUntraced(function* (file: string) {
   })
 })
 
-const read = (file: string) => EmbeddedPostgresError.attempt(`read ${file}`, () => readFile(file, "utf8").catch(ignoreAbsent))
+const readLock = (file: string) => EmbeddedPostgresError.attempt(`read ${file}`, () => readFile(file, "utf8").catch(ignoreAbsent))
 
 const ignoreAbsent = (cause: unknown): undefined => {
   if (!isCode(cause, "ENOENT")) throw cause

@@ -10,7 +10,7 @@ import { PostgresInstall } from "./PostgresInstall.ts"
 import { PostgresServer } from "./PostgresServer.ts"
 
 /** `postgres.json`: the marker that the cluster is ours, and how to log in. Mode 0600. */
-const Remembered = Schema.fromJsonString(
+const Marker = Schema.fromJsonString(
   Schema.Struct({
     /** Relative to the data folder when it lies inside, so that the folder can be moved. */
     cluster: Schema.String,
@@ -49,7 +49,7 @@ export const PostgresCluster = {
     dataDir: string,
     major: string
   ): Effect.fn.Return<Option.Option<Cluster>, EmbeddedPostgresError> {
-    const text = yield* remembered(dataDir)
+    const text = yield* readMarker(dataDir)
     if (text === undefined) {
       yield* refuseForeign(dataDir, dataDir, major)
       yield* refuseForeign(dataDir, join(dataDir, "postgres"), major)
@@ -79,49 +79,49 @@ export const PostgresCluster = {
         for (const path of [join(staging, "password"), staging]) await chown(path, account.uid, account.gid)
       }
       await initdb(staging, programs, account, sync)
-      await writePrivately(`${marker(dataDir)}.new`, encode(cluster))
+      await writePrivately(`${markerFile(dataDir)}.new`, encode(cluster))
       await rename(join(staging, "cluster"), cluster.folder)
-      await rename(`${marker(dataDir)}.new`, marker(dataDir))
+      await rename(`${markerFile(dataDir)}.new`, markerFile(dataDir))
       await rm(staging, { recursive: true, force: true })
     })
     return cluster
   }),
 
   rememberPort: (cluster: Cluster, port: number): Effect.Effect<Cluster, EmbeddedPostgresError> =>
-    EmbeddedPostgresError.attempt(`write ${marker(cluster.dataDir)}`, async () => {
+    EmbeddedPostgresError.attempt(`write ${markerFile(cluster.dataDir)}`, async () => {
       const next = { ...cluster, port }
-      await writePrivately(`${marker(cluster.dataDir)}.next`, encode(next))
-      await rename(`${marker(cluster.dataDir)}.next`, marker(cluster.dataDir))
+      await writePrivately(`${markerFile(cluster.dataDir)}.next`, encode(next))
+      await rename(`${markerFile(cluster.dataDir)}.next`, markerFile(cluster.dataDir))
       return next
     })
 }
 
-const marker = (dataDir: string): string => join(dataDir, "postgres.json")
+const markerFile = (dataDir: string): string => join(dataDir, "postgres.json")
 
 /** A `postgres.json.new` is what a crash between the two renames left: the cluster is in place if it belongs to it. */
-const remembered = Effect.fnUntraced(function* (dataDir: string) {
-  for (const file of [marker(dataDir), `${marker(dataDir)}.new`]) {
+const readMarker = Effect.fnUntraced(function* (dataDir: string) {
+  for (const file of [markerFile(dataDir), `${markerFile(dataDir)}.new`]) {
     const text = yield* EmbeddedPostgresError.attempt(`read ${file}`, () => readIfPresent(file))
     if (text === undefined) continue
-    if (file === marker(dataDir)) return text
+    if (file === markerFile(dataDir)) return text
     const { folder } = yield* parse(dataDir, text)
     if ((yield* versionOf(folder)) === undefined) continue
-    yield* EmbeddedPostgresError.attempt(`keep ${file}`, () => rename(file, marker(dataDir)))
+    yield* EmbeddedPostgresError.attempt(`keep ${file}`, () => rename(file, markerFile(dataDir)))
     return text
   }
   return undefined
 })
 
 const parse = (dataDir: string, text: string): Effect.Effect<Cluster, EmbeddedPostgresError> =>
-  Schema.decodeUnknownEffect(Remembered)(text).pipe(
+  Schema.decodeUnknownEffect(Marker)(text).pipe(
     Effect.map(({ cluster, password, port }) => ({ dataDir, folder: resolve(dataDir, cluster), password, port })),
     Effect.mapError(
-      () => new EmbeddedPostgresError({ message: `${marker(dataDir)} is damaged: it is not what this gateway writes` })
+      () => new EmbeddedPostgresError({ message: `${markerFile(dataDir)} is damaged: it is not what this gateway writes` })
     )
   )
 
 const encode = ({ dataDir, folder, password, port }: Cluster): string =>
-  Schema.encodeSync(Remembered)({ cluster: dirname(folder) === dataDir ? "postgres" : folder, password, port })
+  Schema.encodeSync(Marker)({ cluster: dirname(folder) === dataDir ? "postgres" : folder, password, port })
 
 const versionOf = (folder: string) =>
   EmbeddedPostgresError.attempt(`read ${join(folder, "PG_VERSION")}`, () => readIfPresent(join(folder, "PG_VERSION"))).pipe(

@@ -11,7 +11,7 @@ export interface AttemptStep {
 /** Of a tenant's answer this much is kept; the dispatcher reads no more than that. */
 const EXCERPT_CHARACTERS = 4_096
 
-const settled = { Delivered: "delivered", Again: "due", Parked: "parked", Gone: "parked" } as const
+const statusAfter = { Delivered: "delivered", Again: "due", Parked: "parked", Gone: "parked" } as const
 
 const steps = columnsOf<AttemptStep>(
   {
@@ -24,7 +24,7 @@ const steps = columnsOf<AttemptStep>(
     attempts: { type: "int", of: ({ attempt }) => attempt.delivery.attempts },
     taken: { type: "boolean", of: ({ verdict }) => verdict._tag === "Delivered" },
     gone: { type: "boolean", of: ({ verdict }) => verdict._tag === "Gone" },
-    status: { type: "text", of: ({ verdict }) => settled[verdict._tag] },
+    status: { type: "text", of: ({ verdict }) => statusAfter[verdict._tag] },
     next_attempt_at: { type: "timestamptz", of: ({ verdict }) => (verdict._tag === "Again" ? verdict.at : null) },
     completed_at: { type: "timestamptz", of: ({ attempt, verdict }) => (verdict._tag === "Again" ? null : attempt.at) },
     at: { type: "timestamptz", of: ({ attempt }) => attempt.at },

@@ -44,7 +44,10 @@ const steps = rowsOf(
   Schema.Struct({ seen: Schema.Number, changed: Schema.Number, at: Schema.NullOr(Moment), id: Schema.NullOr(Schema.String) })
 )
 
-/** Deliveries on PostgreSQL, as tenants and operators see them. */
+/**
+ * WebhookDeliveries on PostgreSQL: deliveries, delivery_attempts and events as tenants and operators see them. It shares these tables with
+ * the money statements, which write events, and WebhookOutboxPg, which settles deliveries. Purging locks a delivery before it decides.
+ */
 export const WebhookDeliveriesPg = Layer.effect(
   WebhookDeliveries,
   Effect.gen(function* () {

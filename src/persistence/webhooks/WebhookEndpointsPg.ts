@@ -23,7 +23,10 @@ const columns = {
 const standing = rowsOf(Schema.Struct(columns))
 const written = rowsOf(Schema.Struct({ ...columns, created: Schema.Boolean }))
 
-/** Endpoints on PostgreSQL; their secrets are sealed. */
+/**
+ * WebhookEndpoints on PostgreSQL. It owns webhook_endpoints, a row a tenant and mode: the upsert locks the row that stands there, so that two
+ * writes of one endpoint come one after the other. Secrets are sealed.
+ */
 export const WebhookEndpointsPg = Layer.effect(
   WebhookEndpoints,
   Effect.gen(function* () {

@@ -13,11 +13,11 @@ import {
 } from "../../services/ports/WebhookOutbox.ts"
 import { advisoryLocks } from "../AdvisoryLocks.ts"
 import { Moment, rowsOf } from "../Rows.ts"
-import { batched } from "../StepBatch.ts"
+import { makeBatcher } from "../StepBatch.ts"
 import { type AttemptStep, attemptParameters, attemptStatement } from "./AttemptStatement.ts"
 import { webhookSecret } from "./WebhookEndpointsPg.ts"
 
-const claimed = rowsOf(
+const claimedRows = rowsOf(
   Schema.Struct({
     appId: AppId,
     mode: Mode,
@@ -42,19 +42,22 @@ type SealedEndpoint = Omit<SigningEndpoint, "secret" | "previousSecret"> & {
 /** Of so many endpoints the secrets stay open. */
 const ENDPOINTS_OPEN = 1_000
 
-/** The outbox on PostgreSQL: due deliveries are rows that are leased to one node at a time. */
+/**
+ * WebhookOutbox on PostgreSQL: it claims and settles rows of deliveries. An advisory lock lets one node claim at a time, so that the bound of each
+ * endpoint is counted over all nodes; a lease makes a delivery one node's. An attempt settles a delivery only where no other did since.
+ */
 export const WebhookOutboxPg = Layer.effect(
   WebhookOutbox,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const open = openingOnce(yield* Vault)
+    const open = cachedSecrets(yield* Vault)
 
     // The lock stands before the statement, so that the statement sees every lease that was taken before it.
     const claim = (now: Instant, limit: number, perEndpoint: number, leaseMs: number) =>
       sql.withTransaction(
         Effect.andThen(
           sql`SELECT pg_advisory_xact_lock(${advisoryLocks.deliveryClaims})`,
-          claimed(sql.unsafe(claimStatement, [iso(now), limit, perEndpoint, iso(now + leaseMs)]))
+          claimedRows(sql.unsafe(claimStatement, [iso(now), limit, perEndpoint, iso(now + leaseMs)]))
         )
       )
 
@@ -72,17 +75,17 @@ export const WebhookOutboxPg = Layer.effect(
       return deliveries
     }, Effect.orDie)
 
-    const settleStep = yield* batched({
+    const settleStep = yield* makeBatcher({
       statement: (steps: ReadonlyArray<AttemptStep>) => {
-        const turns = inTurns(steps)
+        const turns = withoutRepeats(steps)
         const written = Effect.forEach(turns, (turn) => sql.unsafe(attemptStatement, attemptParameters(turn)), { discard: true })
         return Effect.as(turns.length === 1 ? written : sql.withTransaction(written), steps)
       },
       // The delivery was settled by this attempt, or by whoever claimed it since: nothing is left to do.
-      doubted: (_step, result) => Effect.succeed(result),
+      recover: (_step, result) => Effect.succeed(result),
       laneOf: ({ attempt }) => webhookSecret(attempt.delivery.endpoint.appId, attempt.delivery.endpoint.mode),
       // A held delivery is one of many of its endpoint: the others' attempts are written without it.
-      wasHeld: () => false
+      isLockTimeout: () => false
     })
     const recordAttempt = (attempt: FinishedAttempt, verdict: AttemptOutcome) => Effect.asVoid(settleStep({ attempt, verdict }))
 
@@ -91,7 +94,7 @@ export const WebhookOutboxPg = Layer.effect(
 )
 
 /** Opens what an endpoint's row seals, and not again until it is another row. */
-const openingOnce = (vault: Vault["Service"]) => {
+const cachedSecrets = (vault: Vault["Service"]) => {
   const known = new Map<string, { readonly row: SealedEndpoint; readonly endpoint: SigningEndpoint }>()
   return Effect.fnUntraced(function* (row: SealedEndpoint) {
     const { appId, mode, previousSealed, secretSealed, url } = row
@@ -116,7 +119,7 @@ const isSealedSame = (one: Uint8Array | null, other: Uint8Array | null): boolean
   one === null || other === null ? one === other : Buffer.compare(one, other) === 0
 
 /** No delivery is in a turn twice, which happens when its lease ran out: a statement would write only one of the two attempts. */
-const inTurns = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<ReadonlyArray<AttemptStep>> => {
+const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<ReadonlyArray<AttemptStep>> => {
   const turns: Array<Map<string, AttemptStep>> = []
   for (const step of steps) {
     const { id } = step.attempt.delivery

@@ -114,7 +114,7 @@ type Side = "source" | "destination"
 // What an entry may post, by the kind of its record: nothing else, and in no other currency. An adjustment has no record.
 const source = (...accounts: ReadonlyArray<Account>) => accounts.map((account) => [account, "source"] as const)
 const destination = (...accounts: ReadonlyArray<Account>) => accounts.map((account) => [account, "destination"] as const)
-const posts: Readonly<Record<string, { readonly [P in Phase]?: ReadonlyArray<readonly [Account, Side]> }>> = {
+const postable: Readonly<Record<string, { readonly [P in Phase]?: ReadonlyArray<readonly [Account, Side]> }>> = {
   adjustment: { credit: source("available", "credited", "receivable"), debit: source("available", "debited", "receivable") },
   payout: {
     reserve: source("available", "reserved"),
@@ -135,7 +135,7 @@ const posts: Readonly<Record<string, { readonly [P in Phase]?: ReadonlyArray<rea
   }
 }
 
-const places = Object.entries(posts).flatMap(([kind, phases]) =>
+const allowedPostings = Object.entries(postable).flatMap(([kind, phases]) =>
   Object.entries(phases).flatMap(([phase, accounts]) =>
     accounts.map(([account, side]) => `('${kind}', '${phase}', '${account}', '${side}')`)
   )
@@ -164,7 +164,7 @@ export const accountRules: ReadonlyArray<LedgerRule> = [
         'a ' || j.phase || ' of the ' || o.kind || ' posts ' || p.amount_minor || ' ' || p.currency || ' to ' || p.account || ', which is not its own' AS found
       FROM owner o JOIN journal j ON j.app_id = o.app_id AND j.reference = o.reference
       JOIN postings p ON p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot
-      LEFT JOIN (VALUES ${places.join(", ")}) AS a(kind, phase, account, side)
+      LEFT JOIN (VALUES ${allowedPostings.join(", ")}) AS a(kind, phase, account, side)
         ON a.kind = o.kind AND a.phase = j.phase AND a.account = p.account AND CASE a.side WHEN 'source' THEN o.source ELSE o.destination END = p.currency
       WHERE a.kind IS NULL`
   }

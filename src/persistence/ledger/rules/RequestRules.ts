@@ -1,4 +1,4 @@
-import { allThereSince, type Kept, keptFor } from "../../KeptSince.ts"
+import { completeSince, type RetainedRows, retention } from "../../Retention.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
 /** Where each kind of record is asked for. */
@@ -21,7 +21,7 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
   },
   {
     rule: "records_have_their_key",
-    counted: `SELECT count(*) FROM transactions WHERE created_at >= ${allThereSince("keys")}`,
+    counted: `SELECT count(*) FROM transactions WHERE created_at >= ${completeSince("keys")}`,
     // The key of what is closed goes with its time, also where a person has to look at it again later.
     // A key is made shortly before its record; a day is for clocks that differ, and for what was removed before that was written down.
     broken: `
@@ -30,7 +30,7 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
       FROM transactions t JOIN ${endpoints} AS e(kind, endpoint) ON e.kind = t.kind
       LEFT JOIN idempotency_keys k ON k.app_id = t.app_id AND k.reference = t.reference AND k.mode = t.mode AND k.endpoint = e.endpoint
       WHERE k.app_id IS NULL AND (t.status IN ('pending', 'requires_action')
-        OR t.created_at >= ${allThereSince("keys")} + interval '1 day')`
+        OR t.created_at >= ${completeSince("keys")} + interval '1 day')`
   },
   {
     rule: "answers_are_as_written",
@@ -57,14 +57,14 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
 const CLOCKS = "1 hour"
 
 /** What is said to have had its time did have it: nobody switches a rule off by saying that everything was removed. */
-const keptLongEnough = (what: Kept): LedgerRule => ({
+const keptLongEnough = (what: RetainedRows): LedgerRule => ({
   rule: `${what}_are_kept_long_enough`,
   counted: `SELECT count(*) FROM kept_since WHERE what = '${what}'`,
   broken: `
-    SELECT w.what AS subject, coalesce('they are all there since ' || k.since || ' only, and are to be kept for ${keptFor[what]}',
+    SELECT w.what AS subject, coalesce('they are all there since ' || k.since || ' only, and are to be kept for ${retention[what]}',
       'nothing says since when they are all there') AS found
     FROM (VALUES ('${what}')) AS w(what) LEFT JOIN kept_since k ON k.what = w.what
-    WHERE k.since IS NULL OR k.since > now() - interval '${keptFor[what]}' + interval '${CLOCKS}'`
+    WHERE k.since IS NULL OR k.since > now() - interval '${retention[what]}' + interval '${CLOCKS}'`
 })
 
 /** Since when keys and windows are all there. */
@@ -74,11 +74,11 @@ export const keptRules: ReadonlyArray<LedgerRule> = [keptLongEnough("keys"), kep
 export const windowRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "windows_are_counted",
-    counted: `SELECT count(*) FROM counters WHERE starts_at >= ${allThereSince("windows")}`,
+    counted: `SELECT count(*) FROM counters WHERE starts_at >= ${completeSince("windows")}`,
     // A payout that failed was given back. An hour is for windows that were removed before that was written down. Of the keyed hash of a
     // number no more is shown than finds the row.
     broken: `
-      WITH kept AS (SELECT ${allThereSince("windows")} + interval '1 hour' AS since),
+      WITH kept AS (SELECT ${completeSince("windows")} + interval '1 hour' AS since),
       counted AS (
         SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
         FROM transactions t

@@ -3,7 +3,7 @@ import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Database } from "../../src/persistence/Database.ts"
-import { unchangedRows } from "../../src/persistence/UnchangedRows.ts"
+import { makeRowCache } from "../../src/persistence/RowCache.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
 
 /** A statement that was sent and whose answer is held back: what it answers is as it was when it was sent. */
@@ -26,7 +26,7 @@ const given = Effect.gen(function* () {
       return Effect.flatMap(statement, (rows) => (state.holdsLooks ? later(looks, rows) : Effect.succeed(rows)))
     }
   })
-  const rows = yield* unchangedRows(holding)
+  const rows = yield* makeRowCache(holding)
   const { get } = yield* rows.keep({
     atMost: 10,
     read: (keys: ReadonlyArray<string>) =>

@@ -17,16 +17,16 @@ const batchSizes = labelledMetric((attributes: { readonly step: string }) =>
 )
 
 /** Hands a step on together with the span that it is made in. */
-export const traced =
+export const withTraceparent =
   <Step extends object, Result>(commit: (step: Traced<Step>) => Effect.Effect<Result>) =>
   (step: Step): Effect.Effect<Result> =>
     Effect.flatMap(currentTraceparent, (traceparent) => commit({ ...step, traceparent }))
 
 /** As `traced`, for the step that begins a transaction: its span says which. */
-export const tracedOpen = (commit: (step: Traced<OpenStep>) => Effect.Effect<Opened>) => (step: OpenStep) =>
-  Effect.andThen(Effect.annotateCurrentSpan(aboutOf(step.transaction)), traced(commit)(step))
+export const withTraceparentAndAttributes = (commit: (step: Traced<OpenStep>) => Effect.Effect<Opened>) => (step: OpenStep) =>
+  Effect.andThen(Effect.annotateCurrentSpan(attributesOf(step.transaction)), withTraceparent(commit)(step))
 
-const aboutOf = (record: LedgerRecord) => ({
+const attributesOf = (record: LedgerRecord) => ({
   "gateway.reference": record.reference,
   "gateway.kind": record.kind,
   "gateway.mode": record.mode,
@@ -38,7 +38,7 @@ const corridorName = ({ country, currency, direction, method }: CorridorKey): st
   [country, currency, direction, method].join("/")
 
 /** One statement for steps of many requests: its span is nobody's child, and linked to all of theirs. */
-export const asBatch =
+export const inBatchSpan =
   (step: "open" | "apply", steps: ReadonlyArray<{ readonly traceparent: string | null }>) =>
   <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     batchSizes({ step }, steps.length).pipe(
