@@ -1,4 +1,5 @@
 import { Layer } from "effect"
+import type { SqlClient } from "effect/sql"
 import { Envelope } from "./http/Envelope.ts"
 import { Metrics } from "./observability/Metrics.ts"
 import type { Ports } from "./Ports.ts"
@@ -37,10 +38,10 @@ import { Webhooks } from "./services/webhooks/Webhooks.ts"
 
 type PortsLayer = ReturnType<typeof Ports.layer>
 
-/** What the services stand on: the outside world and the database. A test puts a world of its own there. */
+/** What the services stand on: the outside world and the ports. A test puts a world of its own there. */
 interface Foundations<P> {
   readonly providers: Layer.Layer<ProviderRegistry, never, Vault>
-  readonly ports: Layer.Layer<Layer.Success<PortsLayer> | P, Layer.Error<PortsLayer>>
+  readonly ports: Layer.Layer<Exclude<Layer.Success<PortsLayer>, SqlClient.SqlClient> | P, Layer.Error<PortsLayer>>
   readonly limits: Layer.Layer<RateLimits>
   readonly sender: Layer.Layer<WebhookSender, never, Policy>
 }

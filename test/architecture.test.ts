@@ -118,6 +118,11 @@ const rules: ReadonlyArray<{
   readonly offences: (source: Source) => ReadonlyArray<string>
 }> = [
   { promise: "imports only what its room may import", where: src, offences: foreignImports },
+  {
+    promise: "imports nothing of the tests, their fakes among them, nor of the benches",
+    where: src,
+    offences: (source) => source.imports.filter(({ name }) => /^(test|bench)\//.test(name)).map(({ offset }) => source.at(offset))
+  },
   { promise: `keeps files within ${MAX_FILE_LINES} lines`, where: code, offences: longFile },
   { promise: `keeps functions within ${MAX_FUNCTION_LINES} lines`, where: src, offences: longFunctions },
   { promise: "names files for a noun", where: code, offences: vagueName },

@@ -9,6 +9,7 @@ import "./documents/Commands.ts"
 import "./documents/Contract.ts"
 import "./documents/Links.ts"
 import "./documents/Settings.ts"
+import "./documents/Testing.ts"
 import "./documents/Tour.ts"
 
 const root = resolve(import.meta.dirname, "..")

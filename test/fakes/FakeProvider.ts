@@ -13,6 +13,7 @@ import type {
   StatusQuery
 } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { unexpected } from "./Fake.ts"
 
 /** What a test makes of a provider; it may change while the provider is in use. */
 export interface Script {
@@ -22,8 +23,13 @@ export interface Script {
   /** What a recipient gets of 10,000; null: the same. */
   worth: bigint | null
   refusesQuotes: QuoteRefused["kind"] | null
-  /** What sending and charging answer; `executed` is executed and accepted. */
-  sending: "executed" | "executed in silence" | "never left" | "refused" | "garbage"
+  /**
+   * What becomes of a payout or a charge. All but "refused" and "never sent" are executed: "paid" says so at once, "accepted" when its
+   * status is asked for, "silent" answers nothing and "unreadable" what nobody can read.
+   */
+  sending: "accepted" | "paid" | "silent" | "unreadable" | "refused" | "never sent"
+  /** What every status query is answered; null: the truth. */
+  status: StatusOutcome | null
   holder: string | null
   countries: ReadonlyArray<PayableCountry>
   /** What every read waits for. */
@@ -32,7 +38,10 @@ export interface Script {
 
 const silence = { _tag: "Unknown", reason: "timeout", note: "" } as const
 
-/** A provider that keeps an account of what it executed and what it was called. Without `unable` it can do everything but exchange. */
+/**
+ * A provider in memory, with a live and a test account. It pays, collects and answers questions as its `script` says, which a test may
+ * change meanwhile; `calls` and `executed` are what it was asked and what it did, in order. It exchanges nothing and sends no callbacks.
+ */
 export const fakeProvider = (
   name: string,
   wish: Partial<Script> = {},
@@ -43,7 +52,8 @@ export const fakeProvider = (
     fee: 1_000n,
     worth: null,
     refusesQuotes: null,
-    sending: "executed",
+    sending: "accepted",
+    status: null,
     holder: "Jane Doe",
     countries: [],
     gate: Effect.void,
@@ -55,21 +65,23 @@ export const fakeProvider = (
 
   const move = Effect.fnUntraced(function* (call: string, reference: string): Effect.fn.Return<PayoutOutcome> {
     yield* called(call)
-    if (script.down || script.sending === "never left") return { _tag: "NotSent", note: "connection refused" }
+    if (script.down || script.sending === "never sent") return { _tag: "NotSent", note: "connection refused" }
     if (script.sending === "refused") {
       const failure = { code: "provider_rejected", message: "no" } as const
       return { _tag: "Refused", providerReference: null, kind: "other", failure, note: "" }
     }
     executed.push(reference)
-    if (script.sending === "executed in silence") return silence
-    if (script.sending === "garbage") return { ...silence, reason: "bad_response" }
+    if (script.sending === "silent") return silence
+    if (script.sending === "unreadable") return { ...silence, reason: "bad_response" }
     const heard = { providerReference: `${name}-${reference}`, note: "" }
+    if (script.sending === "paid") return { _tag: "Succeeded", ...heard, amount: null, currency: null, fee: null }
     return { _tag: "Accepted", ...heard, observedAmount: null, observedCurrency: null }
   })
 
   const fetchStatus = Effect.fnUntraced(function* ({ reference }: StatusQuery): Effect.fn.Return<StatusOutcome> {
     yield* called("ask")
     if (script.down) return { ...silence, reason: "unavailable" }
+    if (script.status !== null) return script.status
     if (!executed.includes(reference)) return { _tag: "NotFound", note: "" }
     return { _tag: "Succeeded", providerReference: `${name}-${reference}`, amount: null, currency: null, fee: null, note: "" }
   })
@@ -96,7 +108,7 @@ export const fakeProvider = (
       quoteTtlMs: 60_000,
       notFoundGraceMs: 0
     },
-    callbacks: { verify: () => Option.none() },
+    callbacks: { verify: (callback) => unexpected(`the provider ${name}, callbacks.verify`, [callback]) },
     ...(unable.includes("payouts") ? {} : { payouts: { quote, send: ({ reference }) => move("send", reference), fetchStatus } }),
     ...(unable.includes("collections")
       ? {}
@@ -137,8 +149,8 @@ const priced = (principal: MinorUnits, destinationCurrency: Currency, { fee, wor
 
 const refused = (kind: QuoteRefused["kind"]): QuoteRefused => ({ _tag: "QuoteRefused", kind, note: "" })
 
-/** A registry of such providers, each with a live account. */
-export const registryOf = (providers: ReadonlyArray<FakeProvider>) =>
+/** A registry of such providers, each with a live account only. Callbacks are not expected. */
+export const fakeProviderRegistry = (providers: ReadonlyArray<FakeProvider>) =>
   Layer.succeed(
     ProviderRegistry,
     ProviderRegistry.of({
@@ -151,7 +163,7 @@ export const registryOf = (providers: ReadonlyArray<FakeProvider>) =>
             return provider(mode)
           }
         ),
-      byRouteKey: () => Option.none(),
-      routeKey: () => ""
+      byRouteKey: (...args) => unexpected("ProviderRegistry.byRouteKey", args),
+      routeKey: (...args) => unexpected("ProviderRegistry.routeKey", args)
     })
   )

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { appId, given, openOne } from "../support/LedgerSteps.ts"
-import { givenClaim } from "../support/TestLedger.ts"
+import { givenClaim } from "../support/PaymentRequests.ts"
 
 const DAY = 24 * 3_600_000
 

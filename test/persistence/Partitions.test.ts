@@ -17,8 +17,8 @@ import { LedgerVerification } from "../../src/services/ports/LedgerVerification.
 import { Partitions } from "../../src/services/ports/Partitions.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { appId, given, openStep } from "../support/LedgerSteps.ts"
+import { givenClaim } from "../support/PaymentRequests.ts"
 import { auditEntry, masterKey } from "../support/TestDatabase.ts"
-import { givenClaim } from "../support/TestLedger.ts"
 
 const acme = AppId.make("acme")
 const idOf = (name: string) => name.padStart(26, "0")

@@ -15,9 +15,9 @@ import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { appId, given, openStep } from "../support/LedgerSteps.ts"
+import { givenClaim } from "../support/PaymentRequests.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
-import { givenClaim } from "../support/TestLedger.ts"
 
 const DAY = 24 * 3_600_000
 const partyHash = new Uint8Array(Buffer.from("c0ffee".repeat(11).slice(0, 64), "hex"))

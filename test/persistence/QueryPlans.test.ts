@@ -28,11 +28,12 @@ import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
+import { policy } from "../fakes/FakePolicy.ts"
 import { appId, applyStep, givenTenantWith, openStep, succeeded } from "../support/LedgerSteps.ts"
+import { givenClaim } from "../support/PaymentRequests.ts"
 import { givenExplained, type Reading, readingsOf, recording, type Sent } from "../support/QueryPlans.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts"
-import { givenClaim, policy } from "../support/TestLedger.ts"
 
 const ROWS = 2_000_000
 /** What grows with the traffic, and with it the partitions of what lies in them. */

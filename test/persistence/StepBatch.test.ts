@@ -5,7 +5,7 @@ import { makeBatchedRead } from "../../src/persistence/BatchedRead.ts"
 import { makeBatcher } from "../../src/persistence/StepBatch.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { appId, given, openStep, position } from "../support/LedgerSteps.ts"
-import { givenClaim } from "../support/TestLedger.ts"
+import { givenClaim } from "../support/PaymentRequests.ts"
 
 it.live("a step that cannot be written down fails alone, and its neighbours are opened", () =>
   Effect.gen(function* () {

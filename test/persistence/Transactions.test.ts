@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
-import { onlyRecord, pay, records, routedTo } from "../support/RoutedGateway.ts"
+import { pay } from "../support/PaymentRequests.ts"
+import { onlyRecord, records, routedTo } from "../support/RoutedGateway.ts"
 
 const DAY_MS = 86_400_000
 

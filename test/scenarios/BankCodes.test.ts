@@ -3,7 +3,8 @@ import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
-import { caller, pay, routedTo } from "../support/RoutedGateway.ts"
+import { caller, pay } from "../support/PaymentRequests.ts"
+import { routedTo } from "../support/RoutedGateway.ts"
 
 const account = { country: "UG", bankCode: "01", accountNumber: Redacted.make("9030001234") }
 const banks = Effect.flatMap(Reference, (reference) => reference.banks(caller, "UG"))

@@ -9,8 +9,8 @@ import { Reference } from "../../src/services/reference/Reference.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { type FakeProvider, fakeProvider } from "../fakes/FakeProvider.ts"
-import { appId, caller, charge, pay, records, routedTo } from "../support/RoutedGateway.ts"
-import { givenFloat } from "../support/TestLedger.ts"
+import { appId, caller, charge, givenFloat, pay } from "../support/PaymentRequests.ts"
+import { records, routedTo } from "../support/RoutedGateway.ts"
 
 /** As many failures in a row as open a circuit, by the settings of the tests. */
 const FAILURES = 20
@@ -39,7 +39,7 @@ const availability = Effect.map(
 describe("a provider to which calls keep failing", () => {
   it.effect("is skipped after the configured number of failures in a row, and tried by one payout after the waiting time", () =>
     Effect.gen(function* () {
-      const alpha = fakeProvider("circuit-alpha", { sending: "never left" })
+      const alpha = fakeProvider("circuit-alpha", { sending: "never sent" })
       const beta = fakeProvider("circuit-beta")
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
@@ -47,9 +47,9 @@ describe("a provider to which calls keep failing", () => {
         yield* givenFloat(appId, 10_000_000n)
         yield* payOften(FAILURES - 1, 100)
         // A success between them, and the count begins again.
-        alpha.script.sending = "executed"
+        alpha.script.sending = "accepted"
         yield* payOften(1, 200)
-        alpha.script.sending = "never left"
+        alpha.script.sending = "never sent"
         yield* payOften(FAILURES - 1, 300)
         expect(yield* gauge("circuit-alpha", "send")).toBeUndefined()
         yield* payOften(1, 400)
@@ -61,7 +61,7 @@ describe("a provider to which calls keep failing", () => {
         expect((yield* records).at(-1)?.transaction).toMatchObject({ provider: "circuit-beta", version: 1 })
         expect(yield* availability).toStrictEqual(["operational", "degraded"])
 
-        alpha.script.sending = "executed"
+        alpha.script.sending = "accepted"
         yield* TestClock.adjust("1 second")
         yield* pay("trial")
         expect(yield* gauge("circuit-alpha", "send")).toBe(0)
@@ -77,7 +77,7 @@ describe("a provider whose circuit is open", () => {
 
   it.effect("gets none of the calls that keep failing and all others, and is still asked about what was sent", () =>
     Effect.gen(function* () {
-      const alpha = fakeProvider("alpha", { sending: "executed in silence" })
+      const alpha = fakeProvider("alpha", { sending: "silent" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: FAILURES }), (_, index) =>
@@ -123,7 +123,7 @@ describe("a provider whose circuit is open", () => {
 
   it.effect("is not one whose answers arrive but cannot be understood", () =>
     Effect.gen(function* () {
-      const alpha = fakeProvider("alpha", { sending: "garbage" })
+      const alpha = fakeProvider("alpha", { sending: "unreadable" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         const provider = Option.getOrThrow((yield* ProviderRegistry).find("alpha", "live"))
@@ -137,7 +137,7 @@ describe("a provider whose circuit is open", () => {
 
   it.effect("makes a payout or charge fail as never sent", () =>
     Effect.gen(function* () {
-      const alpha = fakeProvider("alpha", { sending: "never left" })
+      const alpha = fakeProvider("alpha", { sending: "never sent" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         const provider = Option.getOrThrow((yield* ProviderRegistry).find("alpha", "live"))
@@ -163,7 +163,7 @@ describe("a tenant whose recipients make a provider's calls fail", () => {
 
   it.effect("is held back alone, while other tenants go on, until its own trial call succeeds", () =>
     Effect.gen(function* () {
-      const alpha = fakeProvider("alpha", { sending: "executed in silence" })
+      const alpha = fakeProvider("alpha", { sending: "silent" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         const { isOpen } = yield* Circuits
@@ -173,7 +173,7 @@ describe("a tenant whose recipients make a provider's calls fail", () => {
         expect(yield* isOpen(line).pipe(asTenant("neighbour"))).toBe(false)
         // Operators see it: it may be an outage that only one tenant meets yet.
         expect(yield* gauge("alpha", "send")).toBe(1)
-        alpha.script.sending = "executed"
+        alpha.script.sending = "accepted"
         expect((yield* send.pipe(asTenant("neighbour")))._tag).not.toBe("NotSent")
         expect(yield* send.pipe(asTenant("attacker"))).toMatchObject({ _tag: "NotSent", note: "circuit open" })
         yield* TestClock.adjust("1 second")
@@ -185,7 +185,7 @@ describe("a tenant whose recipients make a provider's calls fail", () => {
 
   it.effect("is held back with all others when several tenants have failures", () =>
     Effect.gen(function* () {
-      const alpha = fakeProvider("alpha", { sending: "executed in silence" })
+      const alpha = fakeProvider("alpha", { sending: "silent" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         for (const tenant of ["one", "two"])
@@ -197,7 +197,7 @@ describe("a tenant whose recipients make a provider's calls fail", () => {
 
   it.effect("is held back with all others when calls do not even leave, because no tenant can cause that", () =>
     Effect.gen(function* () {
-      const alpha = fakeProvider("alpha", { sending: "never left" })
+      const alpha = fakeProvider("alpha", { sending: "never sent" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: FAILURES }), () => send).pipe(asTenant("one"))
@@ -208,11 +208,11 @@ describe("a tenant whose recipients make a provider's calls fail", () => {
 
   it.effect("is forgotten when it makes no further call, so that no circuit is shown as open for ever", () =>
     Effect.gen(function* () {
-      const alpha = fakeProvider("alpha", { sending: "executed in silence" })
+      const alpha = fakeProvider("alpha", { sending: "silent" })
       const { node } = yield* routedTo([alpha])
       yield* Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: FAILURES }), () => send).pipe(asTenant("gone"))
-        alpha.script.sending = "executed"
+        alpha.script.sending = "accepted"
         yield* TestClock.adjust("2 minutes")
         yield* send.pipe(asTenant("neighbour"))
         expect(yield* gauge("alpha", "send")).toBe(0)

@@ -14,9 +14,9 @@ import { LedgerVerification } from "../../src/services/ports/LedgerVerification.
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../simulator/eversend/SimulatorFixture.ts"
+import { givenFloat } from "../support/PaymentRequests.ts"
 import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
-import { givenFloat } from "../support/TestLedger.ts"
 
 const bench = makeBench(afterEach)
 const callerOf = (appId: AppId) => ({ appId, keyId: "k", mode: "live", role: "tenant" }) as const

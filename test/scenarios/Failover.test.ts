@@ -8,10 +8,11 @@ import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
-import { differences, FLOAT, floatNow, historyOf, onlyRecord, pay, routedTo } from "../support/RoutedGateway.ts"
+import { FLOAT, floatNow, historyOf, pay } from "../support/PaymentRequests.ts"
+import { differences, onlyRecord, routedTo } from "../support/RoutedGateway.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
 
-const neverLeft = { sending: "never left" } as const
+const neverLeft = { sending: "never sent" } as const
 const [opened, notSent] = ["Opened", "NotSent: connection refused"] as const
 const moved = "Rerouted: never sent to alpha, goes to beta: connection refused"
 
@@ -154,10 +155,10 @@ describe("a payout that provably never left", () => {
 
 describe("a payout that may have been sent", () => {
   for (const [sending, expected] of [
-    ["executed in silence", "provider_timeout"],
-    ["garbage", "provider_bad_response"],
+    ["silent", "provider_timeout"],
+    ["unreadable", "provider_bad_response"],
     ["refused", "payout_rejected_by_provider"],
-    ["executed", "pending"]
+    ["accepted", "pending"]
   ] as const)
     it.effect(`never goes to another provider: ${sending}`, () =>
       Effect.gen(function* () {
@@ -170,7 +171,7 @@ describe("a payout that may have been sent", () => {
 
   it.effect("that failed over is not settled by anything that the first provider says", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta", { sending: "executed in silence" })]
+      const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta", { sending: "silent" })]
       const { node } = yield* routedTo([alpha, beta])
       yield* Effect.gen(function* () {
         expect(yield* pay("one")).toBe("provider_timeout")

@@ -5,11 +5,12 @@ import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
+import { policy } from "../fakes/FakePolicy.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
-import { caller, charge, historyOf, jane, onlyRecord, routedTo } from "../support/RoutedGateway.ts"
-import { policy } from "../support/TestLedger.ts"
+import { caller, charge, historyOf, jane } from "../support/PaymentRequests.ts"
+import { onlyRecord, routedTo } from "../support/RoutedGateway.ts"
 
-const neverLeft = { sending: "never left" } as const
+const neverLeft = { sending: "never sent" } as const
 const [opened, notSent] = ["Opened", "NotSent: connection refused"] as const
 const moved = "Rerouted: never sent to alpha, goes to beta: connection refused"
 
@@ -44,7 +45,7 @@ describe("a charge", () => {
   it.effect("that may have been placed never goes to another provider", () =>
     Effect.gen(function* () {
       const beta = fakeProvider("beta")
-      const { node } = yield* routedTo([fakeProvider("alpha", { sending: "executed in silence" }), beta])
+      const { node } = yield* routedTo([fakeProvider("alpha", { sending: "silent" }), beta])
       expect(yield* Effect.provideContext(charge("one"), node)).toBe("provider_timeout")
       expect(beta.calls).toStrictEqual([])
     }).pipe(Effect.scoped)

@@ -8,7 +8,8 @@ import type { Payouts } from "../../src/services/payouts/Payouts.ts"
 import type { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
-import { charge, differences, FLOAT, floatNow, givenRoutes, Holder, pay, records, routedTo } from "../support/RoutedGateway.ts"
+import { charge, FLOAT, floatNow, Holder, pay } from "../support/PaymentRequests.ts"
+import { differences, givenRoutes, records, routedTo } from "../support/RoutedGateway.ts"
 import type { Interference } from "../support/ServicesOnPostgres.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
 
@@ -31,14 +32,14 @@ const EDGES_AT_MOST = 20
 interface Story {
   readonly name: string
   readonly act: Effect.Effect<string, never, Payouts | Collections | Idempotency>
-  readonly second: "executed" | "refused"
+  readonly second: "accepted" | "refused"
   readonly credited: bigint
 }
 
 const stories: ReadonlyArray<Story> = [
-  { name: "a payout that the second one takes", act: pay("one"), second: "executed", credited: -11_000n },
+  { name: "a payout that the second one takes", act: pay("one"), second: "accepted", credited: -11_000n },
   { name: "a payout that the second one refuses", act: pay("one"), second: "refused", credited: 0n },
-  { name: "a charge that the second one takes", act: charge("one"), second: "executed", credited: 50_000n }
+  { name: "a charge that the second one takes", act: charge("one"), second: "accepted", credited: 50_000n }
 ]
 
 describe("a process killed between any two steps of a failover and started again", () => {
@@ -53,7 +54,7 @@ describe("a process killed between any two steps of a failover and started again
           for (let at = EDGES_BEFORE; at < EDGES_AT_MOST; at++) {
             // Each crash has a tenant of its own, and finds what the earlier ones left.
             const holder = AppId.make(`acme-${at}`)
-            const alpha = fakeProvider("alpha", { sending: "never left" })
+            const alpha = fakeProvider("alpha", { sending: "never sent" })
             const beta = fakeProvider("beta", { sending: second })
             const died = yield* Deferred.make<string>()
             const first = yield* Scope.make()

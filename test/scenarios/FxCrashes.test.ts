@@ -12,9 +12,9 @@ import { LedgerVerification } from "../../src/services/ports/LedgerVerification.
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../simulator/eversend/SimulatorFixture.ts"
+import { givenFloat } from "../support/PaymentRequests.ts"
 import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
-import { givenFloat } from "../support/TestLedger.ts"
 
 const bench = makeBench(afterEach)
 const appId = AppId.make("acme")

@@ -9,7 +9,8 @@ import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Capabilities } from "../../src/services/reference/Capabilities.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
-import { appId, caller, charge, pay, records, routedTo } from "../support/RoutedGateway.ts"
+import { appId, caller, charge, pay } from "../support/PaymentRequests.ts"
+import { records, routedTo } from "../support/RoutedGateway.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
 
 const pin = (provider: Tenant["pinned"]) => Effect.flatMap(Tenants, (tenants) => tenants.pin(appId, provider, auditEntry()))

@@ -3,7 +3,8 @@ import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
-import { caller, routedTo } from "../support/RoutedGateway.ts"
+import { caller } from "../support/PaymentRequests.ts"
+import { routedTo } from "../support/RoutedGateway.ts"
 import { eventually } from "../support/SignedClient.ts"
 
 const WAITING = 50

@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { describe, expect } from "vitest"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { type FakeProvider, fakeProvider } from "../fakes/FakeProvider.ts"
-import { charge, onlyRecord, records, routedTo } from "../support/RoutedGateway.ts"
+import { charge } from "../support/PaymentRequests.ts"
+import { onlyRecord, records, routedTo } from "../support/RoutedGateway.ts"
 
 /** Charges no network but one that nobody here is on. */
 const elsewhere = (one: FakeProvider): FakeProvider => ({
@@ -29,7 +30,7 @@ describe("a payer on a network that a provider does not reach", () => {
 
   it.effect("is never passed on to a provider that does not reach it either", () =>
     Effect.gen(function* () {
-      const [alpha, beta] = [fakeProvider("alpha", { sending: "never left" }), fakeProvider("beta")]
+      const [alpha, beta] = [fakeProvider("alpha", { sending: "never sent" }), fakeProvider("beta")]
       const { node } = yield* routedTo([alpha, elsewhere(beta)])
       expect(yield* Effect.provideContext(charge("one"), node)).toBe("provider_unavailable")
       expect(beta.calls).toStrictEqual([])

@@ -3,8 +3,8 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Ports } from "../../src/Ports.ts"
 import { Database } from "../../src/persistence/Database.ts"
+import { policy } from "../fakes/FakePolicy.ts"
 import { masterKey } from "../support/TestDatabase.ts"
-import { policy } from "../support/TestLedger.ts"
 import { insertFixtures } from "./Fixtures.ts"
 
 export type Ready = Context.Context<Layer.Success<ReturnType<typeof Ports.layer>>>

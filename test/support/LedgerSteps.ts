@@ -8,9 +8,10 @@ import { decide } from "../../src/domain/Moves.ts"
 import { FloatLedger, type OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import type { Claim } from "../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { givenClaim, givenFloat } from "./PaymentRequests.ts"
 import { NOON, payout } from "./SampleTransactions.ts"
 import { givenDatabase } from "./TestDatabase.ts"
-import { givenClaim, givenFloat, givenLedger } from "./TestLedger.ts"
+import { givenLedger } from "./TestLedger.ts"
 
 export const appId = AppId.make("acme")
 export const succeeded: Extract<Fact, { readonly _tag: "Succeeded" }> = {

@@ -46,8 +46,8 @@ import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { EndpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
+import { policy } from "../fakes/FakePolicy.ts"
 import { masterKey } from "./TestDatabase.ts"
-import { policy } from "./TestLedger.ts"
 
 /** Stands between the services and what they commit or send. The default lets everything through. */
 export type Interference = <A, E, R>(step: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

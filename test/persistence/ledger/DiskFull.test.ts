@@ -3,7 +3,8 @@ import { Effect, Exit } from "effect"
 import { type SqlClient, SqlError } from "effect/sql"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { appId, applyStep, given, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
-import { givenClaim, givenLedger } from "../../support/TestLedger.ts"
+import { givenClaim } from "../../support/PaymentRequests.ts"
+import { givenLedger } from "../../support/TestLedger.ts"
 
 /** What PostgreSQL says of a statement that it could not write down: error 53100, and nothing of it was committed. */
 const diskFull = new SqlError.SqlError({

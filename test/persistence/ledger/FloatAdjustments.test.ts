@@ -6,9 +6,9 @@ import { credit } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { appId, given, position } from "../../support/LedgerSteps.ts"
+import { givenFloat } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
-import { givenFloat } from "../../support/TestLedger.ts"
 
 describe("an operator's credits and debits", () => {
   it.live("posts an adjustment once per external id and answers its first result again", () =>

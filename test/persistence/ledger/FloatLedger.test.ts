@@ -13,7 +13,8 @@ import { FloatLedger, type OpenStep } from "../../../src/services/ports/FloatLed
 import { Idempotency } from "../../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
-import { givenClaim, givenLedger } from "../../support/TestLedger.ts"
+import { givenClaim } from "../../support/PaymentRequests.ts"
+import { givenLedger } from "../../support/TestLedger.ts"
 
 /** Until one statement of this database waits for another one's lock. */
 const waitsForLock = Effect.gen(function* () {

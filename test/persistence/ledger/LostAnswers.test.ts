@@ -7,7 +7,8 @@ import { openStatement } from "../../../src/persistence/ledger/OpenStatement.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { appId, applyStep, given, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
-import { givenClaim, givenLedger } from "../../support/TestLedger.ts"
+import { givenClaim } from "../../support/PaymentRequests.ts"
+import { givenLedger } from "../../support/TestLedger.ts"
 
 /** The database commits the first money step of a kind, and its answer never comes. */
 const losesOneAnswer =

@@ -7,8 +7,8 @@ import { Database } from "../../../src/persistence/Database.ts"
 import { codeSender } from "../../../src/services/collections/CodeSender.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
 import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
+import { policy } from "../../fakes/FakePolicy.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
-import { policy } from "../../support/TestLedger.ts"
 
 const source = { _tag: "momo", msisdn: Redacted.make("256772120001"), network: "MTN", country: "UG" } as const
 const number = { appId: AppId.make("acme"), mode: "live", partyHash: new Uint8Array(32).fill(7) } as const

@@ -4,7 +4,8 @@ import { TestClock } from "effect/testing"
 import { Codes } from "../../../src/services/ports/Codes.ts"
 import { Vault } from "../../../src/services/ports/Vault.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { charge, FLOAT, floatNow, Holder, jane, onlyRecord, pay, routedTo } from "../../support/RoutedGateway.ts"
+import { charge, FLOAT, floatNow, Holder, jane, pay } from "../../support/PaymentRequests.ts"
+import { onlyRecord, routedTo } from "../../support/RoutedGateway.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import type { Interference } from "../../support/ServicesOnPostgres.ts"
 
@@ -79,7 +80,7 @@ it.effect("and what was late goes to no other provider", () =>
 
 it.effect("nor is what was moved to the next provider too long ago sent there", () =>
   Effect.gen(function* () {
-    const [alpha, beta] = [fakeProvider("alpha", { sending: "never left" }), fakeProvider("beta")]
+    const [alpha, beta] = [fakeProvider("alpha", { sending: "never sent" }), fakeProvider("beta")]
     const stoodStill: Interference = (step, effect) =>
       step === "apply" ? Effect.tap(effect, () => TestClock.adjust("31 seconds")) : effect
     const { node } = yield* routedTo([alpha, beta], stoodStill)

@@ -2,7 +2,8 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { LARGEST_AMOUNT } from "../../../src/domain/Money.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { FLOAT, floatNow, pay, records, routedTo } from "../../support/RoutedGateway.ts"
+import { FLOAT, floatNow, pay } from "../../support/PaymentRequests.ts"
+import { records, routedTo } from "../../support/RoutedGateway.ts"
 
 it.effect(
   "a fee that makes the total more than can be counted refuses the payout for good, and nothing is reserved or sent",

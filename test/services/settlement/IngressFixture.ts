@@ -10,7 +10,7 @@ import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.t
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { Ingress } from "../../../src/services/settlement/Ingress.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
-import { policy } from "../../support/TestLedger.ts"
+import { policy } from "../../fakes/FakePolicy.ts"
 import { newReference } from "../../support/WebhookReceiver.ts"
 
 const payout = (given: Partial<Payout> = {}): Payout => ({

@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import type { StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { charge, FLOAT, floatNow, onlyRecord, routedTo } from "../../support/RoutedGateway.ts"
+import { charge, FLOAT, floatNow } from "../../support/PaymentRequests.ts"
+import { onlyRecord, routedTo } from "../../support/RoutedGateway.ts"
 
 it.effect(
   "a callback about a failed charge that the provider still calls pending is looked into again, until the money is found",

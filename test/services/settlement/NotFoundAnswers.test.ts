@@ -15,8 +15,8 @@ import { type StoredTransaction, Transactions } from "../../../src/services/port
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatcher.ts"
+import { policy } from "../../fakes/FakePolicy.ts"
 import { NOON, payout } from "../../support/SampleTransactions.ts"
-import { policy } from "../../support/TestLedger.ts"
 import { newReference } from "../../support/WebhookReceiver.ts"
 
 const HOUR = 3_600_000

@@ -8,9 +8,9 @@ import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../../simulator/eversend/SimulatorFixture.ts"
 import { appId, givenTenantWith, position } from "../../support/LedgerSteps.ts"
+import { givenClaim } from "../../support/PaymentRequests.ts"
 import { givenServices } from "../../support/ServicesOnPostgres.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
-import { givenClaim } from "../../support/TestLedger.ts"
 
 const bench = makeBench(afterEach)
 

@@ -9,7 +9,8 @@ import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { Review } from "../../../src/services/settlement/Review.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { floatNow, onlyRecord, pay, routedTo } from "../../support/RoutedGateway.ts"
+import { floatNow, pay } from "../../support/PaymentRequests.ts"
+import { onlyRecord, routedTo } from "../../support/RoutedGateway.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
 
 const words = {
@@ -27,7 +28,7 @@ const words = {
 
 /** A payout, and a provider that answers every question with the word that is set. */
 const given = Effect.gen(function* () {
-  const alpha = fakeProvider("alpha", { sending: "executed in silence" })
+  const alpha = fakeProvider("alpha", { sending: "silent" })
   let word: StatusOutcome = words.pending
   const provider: typeof alpha.provider = (mode) => {
     const whole = alpha.provider(mode)

@@ -1,0 +1,74 @@
+import { Effect, Layer } from "effect"
+import type { Corridor } from "../../src/domain/Corridor.ts"
+import type { Tenant } from "../../src/domain/Tenant.ts"
+import { servicesOn } from "../../src/Services.ts"
+import type { Policy } from "../../src/services/ports/Policy.ts"
+import { FLOAT, givenFloat } from "../support/PaymentRequests.ts"
+import { fakeFloatLedger, fakePayerLocks } from "./FakeLedger.ts"
+import { FakeMemory } from "./FakeMemory.ts"
+import { fakePolicy } from "./FakePolicy.ts"
+import { fakeNonces, fakeRateLimits, unexpectedPorts } from "./FakePorts.ts"
+import { type FakeProvider, fakeProvider, fakeProviderRegistry } from "./FakeProvider.ts"
+import { fakeQuotes } from "./FakeQuotes.ts"
+import {
+  corridorTo,
+  fakeCorridors,
+  fakeDenylist,
+  fakeScreening,
+  fakeTenants,
+  fakeVelocityLimits,
+  tenantNamed
+} from "./FakeTenants.ts"
+import { fakeIdempotency, fakeTransactions } from "./FakeTransactions.ts"
+import { fakeIdentifiers, fakeVault } from "./FakeVault.ts"
+import { fakeWebhookOutbox, fakeWebhookSender } from "./FakeWebhooks.ts"
+
+export interface FakeWorld {
+  /** In the order in which every corridor tries them. */
+  readonly providers: ReadonlyArray<FakeProvider>
+  readonly tenant: Tenant
+  /** Of the tenant in live mode, in minor units of UGX. */
+  readonly float: bigint
+  readonly corridors: ReadonlyArray<Corridor>
+  readonly policy: Partial<Policy["Service"]>
+}
+
+/** Every port of a gateway in memory. What no use case of a payment needs is not expected, and fails the test if it is called. */
+export const fakePorts = ({ corridors = [], policy = {}, tenant = tenantNamed("acme") }: Partial<FakeWorld> = {}) =>
+  Layer.mergeAll(fakeFloatLedger, fakePayerLocks, fakeIdempotency).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        fakeTransactions,
+        fakeVelocityLimits,
+        fakeTenants(tenant),
+        fakeCorridors(...corridors),
+        fakeScreening(),
+        fakeDenylist(),
+        fakeQuotes(),
+        fakeNonces(),
+        fakeWebhookOutbox(),
+        fakeVault,
+        fakeIdentifiers(),
+        fakePolicy(policy),
+        unexpectedPorts
+      )
+    ),
+    Layer.provideMerge(FakeMemory.layer)
+  )
+
+/**
+ * The services of a whole gateway, wired as in production, over fakes: one tenant, "acme", with float, and mobile money in Uganda that
+ * goes to the providers. It needs no PostgreSQL and starts in milliseconds; each Layer has a memory of its own.
+ */
+export const fakeGateway = (world: Partial<FakeWorld> = {}) => {
+  const { float = FLOAT, providers = [fakeProvider("fake")], tenant = tenantNamed("acme") } = world
+  const names = providers.map(({ name }) => name)
+  const corridors = world.corridors ?? [corridorTo(names), corridorTo(names, { direction: "collection", minimum: null })]
+  const services = servicesOn({
+    providers: fakeProviderRegistry(providers),
+    ports: fakePorts({ ...world, corridors, tenant }),
+    limits: fakeRateLimits,
+    sender: fakeWebhookSender()
+  })
+  return Layer.provideMerge(Layer.effectDiscard(Effect.asVoid(givenFloat(tenant.appId, float))), services)
+}

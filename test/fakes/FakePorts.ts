@@ -1,0 +1,87 @@
+import { Effect, Layer } from "effect"
+import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
+import { Codes } from "../../src/services/ports/Codes.ts"
+import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
+import { MasterKeyRotation } from "../../src/services/ports/MasterKeyRotation.ts"
+import { Nonces } from "../../src/services/ports/Nonces.ts"
+import { Partitions } from "../../src/services/ports/Partitions.ts"
+import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { RateLimits } from "../../src/services/ports/RateLimits.ts"
+import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
+import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
+import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
+import { type Expected, fake } from "./Fake.ts"
+
+// Ports that no use case of a payment needs a memory for. Each expects nothing but what the test says.
+
+/** AuditLog: what operators did. The other fakes write no audit rows. */
+export const fakeAuditLog = (expected: Expected<AuditLog["Service"]> = {}) => fake(AuditLog, expected)
+
+/** Beneficiaries: the recipients that tenants have paid. The fake ledger saves none. */
+export const fakeBeneficiaries = (expected: Expected<Beneficiaries["Service"]> = {}) => fake(Beneficiaries, expected)
+
+/** Codes of payers, for collections whose corridor demands one. */
+export const fakeCodes = (expected: Expected<Codes["Service"]> = {}) => fake(Codes, expected)
+
+/** MasterKeyRotation: a new master key. */
+export const fakeMasterKeyRotation = (expected: Expected<MasterKeyRotation["Service"]> = {}) => fake(MasterKeyRotation, expected)
+
+/** LedgerVerification: recomputes the ledger in SQL, so that only the real one proves anything. */
+export const fakeLedgerVerification = (expected: Expected<LedgerVerification["Service"]> = {}) =>
+  fake(LedgerVerification, expected)
+
+/** Partitions of the tables that grow for ever. */
+export const fakePartitions = (expected: Expected<Partitions["Service"]> = {}) => fake(Partitions, expected)
+
+/** PartyHashes: forgetting the hashes of numbers. */
+export const fakePartyHashes = (expected: Expected<PartyHashes["Service"]> = {}) => fake(PartyHashes, expected)
+
+/** ProviderInbox: callbacks of providers, stored before they are answered. */
+export const fakeProviderInbox = (expected: Expected<ProviderInbox["Service"]> = {}) => fake(ProviderInbox, expected)
+
+/** GatewayStatus: the numbers behind metrics and `gateway status`. */
+export const fakeGatewayStatus = (expected: Expected<GatewayStatus["Service"]> = {}) => fake(GatewayStatus, expected)
+
+/** TenantChanges: what tenants changed themselves. */
+export const fakeTenantChanges = (expected: Expected<TenantChanges["Service"]> = {}) => fake(TenantChanges, expected)
+
+/** WebhookDeliveries: reading and repeating deliveries. For sending them, see `fakeWebhookOutbox`. */
+export const fakeWebhookDeliveries = (expected: Expected<WebhookDeliveries["Service"]> = {}) => fake(WebhookDeliveries, expected)
+
+/** WebhookEndpoints: where tenants want their events. */
+export const fakeWebhookEndpoints = (expected: Expected<WebhookEndpoints["Service"]> = {}) => fake(WebhookEndpoints, expected)
+
+/** Nonces in memory: each is spent once. With `spends: false` each may be spent again. */
+export const fakeNonces = ({ spends = true } = {}) => {
+  const spent = new Set<string>()
+  return fake(Nonces, {
+    spend: ({ keyId }, nonce) =>
+      Effect.sync(() => {
+        const isNew = !spent.has(`${keyId} ${nonce}`)
+        spent.add(`${keyId} ${nonce}`)
+        return isNew || !spends
+      })
+  })
+}
+
+/** RateLimits that limit nothing. */
+export const fakeRateLimits = fake(RateLimits, { take: () => Effect.succeed({ _tag: "Allowed" }) })
+
+/** The ports that expect nothing, together. */
+export const unexpectedPorts = Layer.mergeAll(
+  fakeAuditLog(),
+  fakeBeneficiaries(),
+  fakeCodes(),
+  fakeMasterKeyRotation(),
+  fakeLedgerVerification(),
+  fakePartitions(),
+  fakePartyHashes(),
+  fakeProviderInbox(),
+  fakeGatewayStatus(),
+  fakeTenantChanges(),
+  fakeWebhookDeliveries(),
+  fakeWebhookEndpoints()
+)

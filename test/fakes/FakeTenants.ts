@@ -1,0 +1,102 @@
+import { Effect, Layer, Option, Redacted } from "effect"
+import type { Corridor, CorridorKey } from "../../src/domain/Corridor.ts"
+import { AppId } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { Capability, type Tenant } from "../../src/domain/Tenant.ts"
+import { Corridors } from "../../src/services/ports/Corridors.ts"
+import { Denylist } from "../../src/services/ports/Denylist.ts"
+import { Screening } from "../../src/services/ports/Screening.ts"
+import { Tenants } from "../../src/services/ports/Tenants.ts"
+import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
+import { fake } from "./Fake.ts"
+import { FakeMemory, windowName } from "./FakeMemory.ts"
+
+/** An active tenant with every capability; a test overrides only what it is about. */
+export const tenantNamed = (name: string, overrides: Partial<Tenant> = {}): Tenant => ({
+  appId: AppId.make(name),
+  status: "active",
+  capabilities: Capability.literals,
+  pinned: null,
+  repeatSales: false,
+  createdAt: 0,
+  ...overrides
+})
+
+/** Tenants in memory. Keys are not expected. */
+export const fakeTenants = (...tenants: ReadonlyArray<Tenant>) => {
+  const byName = new Map(tenants.map((tenant) => [tenant.appId, tenant]))
+  const find = (appId: AppId) => Effect.sync(() => Option.fromUndefinedOr(byName.get(appId)))
+  const change = (appId: AppId, to: Partial<Tenant>) =>
+    Effect.map(find(appId), (found) =>
+      Option.map(found, (tenant) => {
+        const changed = { ...tenant, ...to }
+        byName.set(appId, changed)
+        return changed
+      })
+    )
+  return fake(Tenants, {
+    find,
+    list: Effect.sync(() => [...byName.values()].sort((one, other) => (one.appId < other.appId ? -1 : 1))),
+    pinned: (appId) => Effect.sync(() => byName.get(appId)?.pinned ?? null),
+    repeatSales: (appId) => Effect.sync(() => byName.get(appId)?.repeatSales ?? false),
+    setStatus: (appId, status) => change(appId, { status }),
+    pin: (appId, pinned) => change(appId, { pinned }),
+    setRepeatSales: (appId, repeatSales) => change(appId, { repeatSales })
+  })
+}
+
+/** Mobile money in Uganda, open to every amount. */
+export const corridorTo = (providers: ReadonlyArray<string>, overrides: Partial<Corridor> = {}): Corridor => ({
+  country: "UG",
+  currency: "UGX",
+  direction: "payout",
+  method: "momo",
+  active: true,
+  providers,
+  networks: ["MTN", "AIRTEL"],
+  minimum: minor(500n),
+  maximum: null,
+  customerAction: "none",
+  requiresRedirectUrl: false,
+  requiresMsisdn: true,
+  destinationCurrencies: ["UGX"],
+  availability: "operational",
+  inactiveReason: null,
+  updatedAt: 0,
+  ...overrides
+})
+
+/** Corridors in memory; what is put is seen at once. */
+export const fakeCorridors = (...corridors: ReadonlyArray<Corridor>) => {
+  const nameOf = ({ country, currency, direction, method }: CorridorKey) => `${country} ${currency} ${direction} ${method}`
+  const byName = new Map(corridors.map((corridor) => [nameOf(corridor), corridor]))
+  return fake(Corridors, {
+    list: Effect.sync(() => [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, corridor]) => corridor)),
+    find: (key) => Effect.sync(() => Option.fromUndefinedOr(byName.get(nameOf(key)))),
+    put: (corridor) => Effect.sync(() => void byName.set(nameOf(corridor), corridor))
+  })
+}
+
+/** VelocityLimits where every tenant has the defaults and no provider account has a ceiling. The fake ledger counts. */
+export const fakeVelocityLimits = Layer.unwrap(
+  Effect.map(FakeMemory, ({ windows }) =>
+    fake(VelocityLimits, {
+      own: () => Effect.succeed([]),
+      ceiling: () => Effect.succeed(Option.none()),
+      prepare: (counters) => Effect.sync(() => counters.map((counter) => windows.get(windowName(counter)) ?? 0n))
+    })
+  )
+)
+
+/** Screening that denies these numbers and names, and nobody else. */
+export const fakeScreening = (...denied: ReadonlyArray<string>) =>
+  fake(Screening, {
+    check: ({ names, numbers }) =>
+      Effect.sync(() => ([...names, ...numbers].some((one) => denied.includes(Redacted.value(one))) ? "denied" : "clear"))
+  })
+
+/** Denylist of these values, whatever their kind. Operators' changes are not expected. */
+export const fakeDenylist = (...denied: ReadonlyArray<string>) =>
+  fake(Denylist, {
+    matches: (_kind, values) => Effect.sync(() => values.some((value) => denied.includes(Redacted.value(value))))
+  })

@@ -1,0 +1,51 @@
+import { createHmac } from "node:crypto"
+import { Effect, Redacted, Schema } from "effect"
+import { referenceFrom } from "../../src/domain/Ids.ts"
+import { Destination } from "../../src/domain/Party.ts"
+import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
+import { fake } from "./Fake.ts"
+
+const DestinationText = Schema.fromJsonString(Destination)
+const encode = Schema.encodeEffect(DestinationText)
+const decode = Schema.decodeEffect(DestinationText)
+
+const hash = (purpose: string, text: Redacted.Redacted): Uint8Array =>
+  createHmac("sha256", "a key of the tests")
+    .update(`${purpose}|${Redacted.value(text)}`)
+    .digest()
+
+const seal = (purpose: string, text: string): Uint8Array => Buffer.from(`${purpose}|${text}`)
+
+const open = (purpose: string, sealed: Uint8Array): string => {
+  const text = Buffer.from(sealed).toString()
+  if (!text.startsWith(`${purpose}|`)) throw new Error(`this was not sealed for ${purpose}`)
+  return text.slice(purpose.length + 1)
+}
+
+/** Vault without encryption: what is sealed is readable, but opens for its own purpose only. Hashes are keyed and repeatable. */
+export const fakeVault = fake(Vault, {
+  seal: (purpose, plain) => Effect.sync(() => seal(purpose, Redacted.value(plain))),
+  open: (purpose, sealed) => Effect.sync(() => Redacted.make(open(purpose, sealed))),
+  sealDestination: (destination) =>
+    encode(destination).pipe(
+      Effect.map((text) => seal("destination", text)),
+      Effect.orDie
+    ),
+  openDestination: (sealed) => Effect.orDie(decode(open("destination", sealed))),
+  hash
+})
+
+const DIGITS = 26
+
+/** Identifiers that count: the first reference ends in 1, and secrets are zeros. */
+export const fakeIdentifiers = () => {
+  let made = 0
+  return fake(Identifiers, {
+    reference: Effect.sync(() => {
+      made++
+      return referenceFrom(Uint8Array.from({ length: DIGITS }, (_, place) => (made / 32 ** (DIGITS - 1 - place)) & 31))
+    }),
+    secret: (bytes) => Effect.succeed(new Uint8Array(bytes))
+  })
+}

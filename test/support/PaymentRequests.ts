@@ -1,0 +1,138 @@
+import { Context, Effect, Redacted } from "effect"
+import { AppId, type Reference } from "../../src/domain/Ids.ts"
+import { credit } from "../../src/domain/Ledger.ts"
+import { minor } from "../../src/domain/Money.ts"
+import type { Destination } from "../../src/domain/Party.ts"
+import { Collections } from "../../src/services/collections/Collections.ts"
+import { type PayoutCommand, Payouts } from "../../src/services/payouts/Payouts.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import type { Otp } from "../../src/services/ports/Provider.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { NOON } from "./SampleTransactions.ts"
+
+// Requests to the services themselves, without HTTP: on PostgreSQL (RoutedGateway) or in memory (fakes/FakeGateway).
+
+export const appId = AppId.make("acme")
+const callerOf = (holder: AppId) => ({ appId: holder, keyId: "k", mode: "live", role: "tenant" }) as const
+export const caller = callerOf(appId)
+/** Who asks, and whose float and records are read: a test that provides another needs no other database. */
+export const Holder = Context.Reference<AppId>("test/Holder", { defaultValue: () => appId })
+/** What `routedTo` and `fakeGateway` give the holder, in UGX. */
+export const FLOAT = 100_000n
+export const jane = "+256772123456"
+
+const momo = (number: string) => ({ _tag: "momo", msisdn: Redacted.make(number), network: "MTN", country: "UG" }) as const
+const bank: Destination = {
+  _tag: "bank",
+  country: "UG",
+  bankCode: "01",
+  accountNumber: Redacted.make("9030001234"),
+  accountName: Redacted.make("Jane Doe"),
+  msisdn: null
+}
+const wallet: Destination = { _tag: "wallet", country: "UG", identifier: "tag", value: Redacted.make("jane") }
+
+/** UGX 10,000 of the tenant's float to Jane's mobile money; a test overrides only what it is about. */
+export const payoutCommand = (overrides: Partial<PayoutCommand> = {}): PayoutCommand => ({
+  amount: minor(10_000n),
+  currency: "UGX",
+  destinationCurrency: "UGX",
+  country: "UG",
+  method: "momo",
+  destination: momo(jane),
+  amountType: null,
+  deductFeeFromAmount: false,
+  narration: null,
+  metadata: "{}",
+  ...overrides
+})
+
+let externalId = 0
+
+/** Float of a tenant that exists, in UGX. */
+export const givenFloat = Effect.fnUntraced(function* (holder: AppId, amount: bigint) {
+  return yield* (yield* FloatLedger).adjust({
+    appId: holder,
+    mode: "live",
+    currency: "UGX",
+    direction: "credit",
+    amount: minor(amount),
+    externalId: `given-${externalId++}`,
+    note: "given",
+    at: NOON,
+    entry: credit("UGX", minor(amount)),
+    audit: { at: NOON, actor: "operator", action: "float credit", subject: holder, details: {} }
+  })
+})
+
+const claimed = Effect.fnUntraced(function* (holder: AppId, endpoint: string, key: string) {
+  return yield* (yield* Idempotency).claim({ appId: holder, mode: "live", endpoint, key }, new Uint8Array(32))
+})
+
+/** A payout's idempotency key that was just claimed. */
+export const givenClaim = Effect.fnUntraced(function* (holder: AppId, key: string) {
+  const claim = yield* claimed(holder, "POST /v1/payouts", key)
+  return claim._tag === "Fresh" ? claim.claim : yield* Effect.die(new Error(`the key was ${claim._tag}`))
+})
+
+/** What a request came to: the record's status, or the refusal's code. */
+const ended = <A extends { readonly status: string }, E extends { readonly _tag: string }, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.match(work, { onSuccess: ({ status }): string => status, onFailure: ({ _tag }): string => _tag })
+
+/** UGX 10,000 of the tenant's float; answers what it came to, or "replayed" where the key was used before. */
+export const pay = Effect.fnUntraced(function* (
+  key: string,
+  wish: {
+    readonly method?: "momo" | "bank" | "wallet"
+    readonly destinationCurrency?: "UGX" | "KES"
+    readonly deduct?: boolean
+    readonly number?: string
+  } = {}
+) {
+  const { deduct = false, destinationCurrency = "UGX", method = "momo", number = jane } = wish
+  const holder = yield* Holder
+  const claim = yield* claimed(holder, "POST /v1/payouts", key)
+  if (claim._tag !== "Fresh") return "replayed"
+  const command = payoutCommand({
+    destinationCurrency,
+    method,
+    destination: { momo: momo(number), bank, wallet }[method],
+    amountType: destinationCurrency === "UGX" ? null : "SOURCE",
+    deductFeeFromAmount: deduct
+  })
+  return yield* ended((yield* Payouts).create(callerOf(holder), command, claim.claim))
+})
+
+/** UGX 50,000 from a payer. */
+export const charge = Effect.fnUntraced(function* (key: string, number = jane, otp: Otp | null = null) {
+  const holder = yield* Holder
+  const claim = yield* claimed(holder, "POST /v1/collections", key)
+  if (claim._tag !== "Fresh") return "replayed"
+  const command = {
+    amount: minor(50_000n),
+    currency: "UGX",
+    country: "UG",
+    method: "momo",
+    source: momo(number),
+    redirectUrl: null,
+    narration: null,
+    metadata: "{}",
+    payer: null,
+    otp
+  } as const
+  return yield* ended((yield* Collections).create(callerOf(holder), command, claim.claim))
+})
+
+/** The holder's float in UGX: what is available, and what is reserved. */
+export const floatNow = Effect.all([FloatLedger, Holder]).pipe(
+  Effect.flatMap(([{ positions }, holder]) => positions(holder, "live")),
+  Effect.map(([position]) => [position?.available, position?.reserved] as const)
+)
+
+/** Facts and notes, in order. */
+export const historyOf = (reference: Reference) =>
+  Effect.map(
+    Effect.flatMap(Transactions, (transactions) => transactions.history(reference)),
+    (lines) => lines.map(({ fact, note }) => (note === "" ? fact : `${fact}: ${note}`))
+  )
