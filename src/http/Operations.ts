@@ -81,6 +81,10 @@ export const operations: Readonly<Record<string, Operation>> = {
     errors: [...amounts, "amount_type_required", ...route, "provider_error"]
   },
   "GET /v1/payouts/{reference}": { summary: "Reads a payout", errors: ["not_found"] },
+  "GET /v1/transactions": {
+    summary: "Lists your collections and payouts, the newest first",
+    errors: ["validation_failed"]
+  },
   "GET /v1/transactions/{id}": {
     summary: "Reads a collection or a payout without knowing which",
     errors: ["not_found", "capability_not_allowed", "validation_failed", "malformed_request"],
@@ -100,7 +104,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     summary: "The holder of a bank account",
     errors: [...read, "bank_account_unresolvable", "corridor_unsupported"]
   },
-  "GET /v1/reference/corridors": { summary: "Which routes exist", errors: [] },
+  "GET /v1/reference/corridors": { summary: "Which routes exist", errors: ["validation_failed"] },
   "GET /v1/reference/countries": { summary: "Where payouts can be delivered, asked of the provider", errors: read },
   "GET /v1/capabilities": { summary: "What the tenant may do", errors: [] },
   "GET /health": { summary: "Whether the gateway answers", errors: [] },

@@ -24,6 +24,7 @@ import * as roles from "./migrations/0019_roles.ts"
 import * as sentCodes from "./migrations/0020_sent_codes.ts"
 import * as evidence from "./migrations/0022_evidence.ts"
 import * as tenantChanges from "./migrations/0023_tenant_changes.ts"
+import * as transactionsByTime from "./migrations/0024_transactions_by_time.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -59,7 +60,8 @@ export const Migrations = {
     roles,
     sentCodes,
     evidence,
-    tenantChanges
+    tenantChanges,
+    transactionsByTime
   ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */

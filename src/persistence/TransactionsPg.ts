@@ -10,6 +10,7 @@ import { type CreatedRange, type StoredTransaction, Transactions } from "../serv
 import { Vault } from "../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { makeBatchedRead } from "./BatchedRead.ts"
+import { transactionList } from "./TransactionList.ts"
 
 const StoredRow = Schema.Struct({
   record: Schema.toCodecJson(LedgerRecord),
@@ -181,6 +182,7 @@ export const TransactionsPg = Layer.effect(
       byReference,
       byProviderReference,
       history,
+      list: transactionList(sql, (rows) => allReadable("is listed", rows)),
       createdBetween,
       claimDue,
       inReview,

@@ -9,7 +9,13 @@ import { maskedText } from "../domain/Masking.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { isTerminal, type Transaction } from "../domain/Transaction.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
-import { type RawTransaction, Transactions } from "./ports/Transactions.ts"
+import {
+  type RawTransaction,
+  type TransactionFilter,
+  type TransactionPage,
+  type TransactionPosition,
+  Transactions
+} from "./ports/Transactions.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./settlement/OutcomeResponse.ts"
 
 /** A tenant's own records. What is foreign, of the other mode or absent is one and the same NotFound. */
@@ -22,6 +28,12 @@ export class Records extends Context.Service<
       reference: string,
       kind: Transaction["kind"] | null
     ) => Effect.Effect<Transaction, NotFound>
+    /** A page of the caller's own payouts and collections in the key's mode, the newest first. */
+    readonly list: (
+      caller: Caller,
+      filter: TransactionFilter,
+      page: { readonly limit: number; readonly from: TransactionPosition | null }
+    ) => Effect.Effect<TransactionPage>
     /** Whether the tenant has any record by it, of whatever kind. */
     readonly exists: (caller: Caller, reference: Reference) => Effect.Effect<boolean>
     /**
@@ -97,6 +109,7 @@ export class Records extends Context.Service<
         readRaw,
         exists,
         transaction,
+        list: ({ appId, mode }, filter, page) => transactions.list({ appId, mode }, filter, page),
         positions: (caller) => ledger.positions(caller.appId, caller.mode),
         replay
       })

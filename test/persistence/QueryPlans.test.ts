@@ -74,6 +74,17 @@ const windows = effectiveLimits("live", "payout", []).map((limit) => velocityCou
 const reference = Reference.make("00000000000000000000000009")
 const caller = { appId, keyId: "key", mode: "live", role: "tenant" } as const
 
+const everything = {
+  kind: null,
+  status: null,
+  needsReview: null,
+  currency: null,
+  createdFrom: null,
+  createdTo: null,
+  idempotencyKey: null,
+  metadata: null
+}
+
 /** Everything that happens again and again, by its name. */
 const hot = {
   claim: givenClaim(appId, "hot"),
@@ -120,6 +131,15 @@ const hot = {
   ),
   "list a page": Effect.gen(function* () {
     yield* (yield* Beneficiaries).list(appId, "live", 20, null)
+    for (const filter of [
+      everything,
+      { ...everything, idempotencyKey: "paid" },
+      { ...everything, status: "failed", createdTo: NOON } as const
+    ])
+      yield* (yield* Transactions).list({ appId, mode: "live" }, filter, {
+        limit: 20,
+        from: { createdAt: NOON + 1, id: reference }
+      })
     yield* (yield* WebhookDeliveries).list(appId, "live", null, 20, null)
   }),
   "due transactions": Effect.flatMap(Transactions, ({ claimDue }) => claimDue(NOON, 100, 1_000)),

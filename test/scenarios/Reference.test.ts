@@ -46,6 +46,36 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     })
   )
 
+  it.effect("lists the corridors that have all of what is asked for, and refuses what no corridor can have", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const rows = Effect.fnUntraced(function* (query: string) {
+        const { text } = yield* tenant.get(`/v1/reference/corridors?${query}`)
+        const { data }: { readonly data: ReadonlyArray<Record<string, unknown>> } = JSON.parse(text)
+        return data
+      })
+      const all = yield* rows("")
+      const narrow = yield* rows("country=KE&direction=payout&method=bank&active=true&provider=eversend&availability=operational")
+      expect(narrow).toStrictEqual(
+        all.filter(({ country, direction, method }) => country === "KE" && direction === "payout" && method === "bank")
+      )
+      expect(narrow).toHaveLength(1)
+      expect(yield* rows("currency=UGX&country=KE")).toStrictEqual([])
+      for (const [query, path] of [
+        ["country=ke", "country"],
+        ["method=cash", "method"],
+        ["active=1", "active"],
+        ["direction=payout&direction=collection", "direction"]
+      ] as const)
+        expect(said(yield* tenant.get(`/v1/reference/corridors?${query}`))).toMatchObject({
+          status: 422,
+          code: "validation_failed",
+          details: { issues: [{ path }] }
+        })
+    })
+  )
+
   it.effect("lists no banks once the corridor is switched off", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack

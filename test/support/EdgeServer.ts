@@ -117,6 +117,7 @@ const services = (behind: Behind) =>
         transaction: record,
         readRaw: () => unused("inspect"),
         exists: (_, reference) => Effect.succeed(reference === payout().reference),
+        list: () => Effect.succeed({ items: [payout()], next: null }),
         positions: () => Effect.succeed([]),
         replay: () => Effect.succeed(payout({ status: "successful" }))
       })

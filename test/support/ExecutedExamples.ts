@@ -40,6 +40,7 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
   yield* tenant.until(`/v1/payouts/${payout}`, settled)
   yield* step("GET", `/v1/payouts/${payout}`)
   yield* step("GET", `/v1/transactions/${payout}`)
+  yield* step("GET", "/v1/transactions?status=successful&metadata.order=A-1&limit=1")
   yield* step("POST", "/v1/refunds", { original_reference: collection, reason: "Not delivered" })
   for (const read of ["float", "balances", "capabilities", "reference/corridors", "reference/countries", "reference/banks/UG"])
     yield* step("GET", `/v1/${read}`)

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Availability, CorridorKey, Country, CustomerAction } from "../../domain/Corridor.ts"
+import { Availability, CorridorKey, Country, CustomerAction, Direction, Method } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { Capability } from "../../domain/Tenant.ts"
 import { SignedRequest } from "../SignedRequest.ts"
@@ -38,6 +38,17 @@ export const CorridorRow = Schema.Struct({
   updated_at: Schema.String
 })
 
+/** `GET /v1/reference/corridors`: only the rows that have all of these. */
+export const corridorQuery = {
+  country: Schema.optionalKey(Country),
+  currency: Schema.optionalKey(Currency),
+  direction: Schema.optionalKey(Direction),
+  method: Schema.optionalKey(Method),
+  provider: Schema.optionalKey(Schema.String),
+  active: Schema.optionalKey(Schema.Literals(["true", "false"])),
+  availability: Schema.optionalKey(Availability)
+}
+
 /** A country in which the provider delivers payouts. */
 export const ServedCountry = Schema.Struct({
   country: Schema.String,
@@ -57,7 +68,10 @@ export class ReferenceApi extends HttpApiGroup.make("reference")
       payload: ResolveBody,
       success: Enveloped(ResolvedAccount)
     }),
-    HttpApiEndpoint.get("corridors", "/v1/reference/corridors", { success: Enveloped(Schema.Array(CorridorRow)) }),
+    HttpApiEndpoint.get("corridors", "/v1/reference/corridors", {
+      query: corridorQuery,
+      success: Enveloped(Schema.Array(CorridorRow))
+    }),
     HttpApiEndpoint.get("countries", "/v1/reference/countries", { success: Enveloped(Schema.Array(ServedCountry)) })
   )
   .middleware(SignedRequest) {}

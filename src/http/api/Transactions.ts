@@ -1,6 +1,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { pageOf } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
+import { transactionQuery } from "../TransactionQuery.ts"
 import { CollectionRecord, Enveloped, PayoutRecord, TransactionRecord } from "./Wire.ts"
 
 const raw = {
@@ -17,6 +19,10 @@ const RawRecord = Schema.Union([
 
 export class TransactionsApi extends HttpApiGroup.make("transactions")
   .add(
+    HttpApiEndpoint.get("list", "/v1/transactions", {
+      query: transactionQuery,
+      success: Enveloped(pageOf(TransactionRecord))
+    }),
     HttpApiEndpoint.get("find", "/v1/transactions/:id", {
       params: { id: Schema.String },
       query: { view: Schema.optionalKey(Schema.Literal("raw")) },

@@ -24,9 +24,9 @@ export const ReferenceHandlers = HttpApiBuilder.group(
           Effect.map(reference.resolve(caller, command), (holder) => bankAccountView(command, holder))
         )
       )
-      .handleRaw("corridors", () =>
+      .handleRaw("corridors", ({ query }) =>
         withCaller(reference.corridors).pipe(
-          Effect.map((rows) => rows.map((row) => corridorView(row, row.provider))),
+          Effect.map((rows) => rows.map((row) => corridorView(row, row.provider)).filter(hasAll(query))),
           respond(200)
         )
       )
@@ -38,6 +38,12 @@ export const ReferenceHandlers = HttpApiBuilder.group(
       )
   })
 )
+
+/** Whether a row shows each of these values, as text. */
+const hasAll =
+  (wanted: Readonly<Record<string, string>>) =>
+  (row: Readonly<Record<string, unknown>>): boolean =>
+    Object.entries(wanted).every(([name, value]) => String(row[name]) === value)
 
 const countryView = ({ country, currencies, methods, name, phonePrefix }: ServedCountry) => ({
   country,

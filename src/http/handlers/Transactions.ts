@@ -1,12 +1,20 @@
 import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { transactionView } from "../../domain/View.ts"
-import type { RawTransaction } from "../../services/ports/Transactions.ts"
+import type { RawTransaction, TransactionPage } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
 import { Api } from "../Api.ts"
+import { cursorOf } from "../Page.ts"
 import { auditReason } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
 import { Signed } from "../SignedRequest.ts"
+import { listRequest } from "../TransactionQuery.ts"
+
+const pageView = ({ items, next }: TransactionPage) => ({
+  items: items.map(transactionView),
+  next_cursor: next === null ? null : cursorOf(next)
+})
 
 /** What only an admin key sees (contract TXN-10). */
 const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
@@ -21,12 +29,20 @@ export const TransactionsHandlers = HttpApiBuilder.group(
   "transactions",
   Effect.fnUntraced(function* (handlers) {
     const records = yield* Records
-    return handlers.handleRaw("find", ({ params, query }) =>
-      Effect.flatMap(Signed, ({ caller, rawHeaders }) =>
-        query.view === undefined
-          ? Effect.map(records.transaction(caller, params.id, null), transactionView)
-          : Effect.map(records.readRaw(caller, params.id, auditReason(rawHeaders)), rawView)
-      ).pipe(respond(200))
-    )
+    return handlers
+      .handleRaw("list", ({ query }) =>
+        Effect.gen(function* () {
+          const { caller } = yield* Signed
+          const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
+          return pageView(yield* records.list(caller, filter, page))
+        }).pipe(respond(200))
+      )
+      .handleRaw("find", ({ params, query }) =>
+        Effect.flatMap(Signed, ({ caller, rawHeaders }) =>
+          query.view === undefined
+            ? Effect.map(records.transaction(caller, params.id, null), transactionView)
+            : Effect.map(records.readRaw(caller, params.id, auditReason(rawHeaders)), rawView)
+        ).pipe(respond(200))
+      )
   })
 )

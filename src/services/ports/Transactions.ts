@@ -1,4 +1,5 @@
 import { Context, type Effect, type Option } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -34,12 +35,51 @@ export interface CreatedRange {
   readonly to: Instant
 }
 
+/** What a tenant's list is narrowed to; null where it is not. */
+export interface TransactionFilter {
+  readonly kind: Transaction["kind"] | null
+  readonly status: Transaction["status"] | null
+  readonly needsReview: boolean | null
+  /** Of the float that moves. */
+  readonly currency: Currency | null
+  /** Included. */
+  readonly createdFrom: Instant | null
+  /** Not included. */
+  readonly createdTo: Instant | null
+  /** Of the request that began it; found for as long as the key is kept. */
+  readonly idempotencyKey: string | null
+  /** One member of the metadata, whose value as text is exactly this. */
+  readonly metadata: { readonly key: string; readonly value: string } | null
+}
+
+/** Where a page of a list ended: what comes next was created before. */
+export interface TransactionPosition {
+  readonly createdAt: Instant
+  readonly id: string
+}
+
+export interface TransactionPage {
+  readonly items: ReadonlyArray<Transaction>
+  /** Null at the end of the list. */
+  readonly next: TransactionPosition | null
+}
+
 /** Reads transactions; only FloatLedger writes them. */
 export class Transactions extends Context.Service<
   Transactions,
   {
     /** The tenant's own record; none for an absent one, a foreign one or one of the other mode alike. */
     readonly find: (appId: AppId, mode: Mode, reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
+    /**
+     * The tenant's own payouts and collections, the newest first: at most `limit`, those after `from`. A page may hold fewer, or none, and still
+     * say where the next one begins: one call looks at a bounded number of records. Every record that was committed before the walk began
+     * is on exactly one page of it. A record that cannot be read is logged and left out.
+     */
+    readonly list: (
+      owner: { readonly appId: AppId; readonly mode: Mode },
+      filter: TransactionFilter,
+      page: { readonly limit: number; readonly from: TransactionPosition | null }
+    ) => Effect.Effect<TransactionPage>
     /** Whosever it is: for Settlement, the reconciler and operators. */
     readonly byReference: (reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
     /** By the provider's own handle, for callbacks that carry only that. */

@@ -144,6 +144,7 @@ const ports = (world: World) => {
       byProviderReference: (_provider, _mode, reference) =>
         Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none()),
       history: () => Effect.succeed([]),
+      list: () => Effect.succeed({ items: [], next: null }),
       claimDue: () => Effect.succeed([]),
       createdBetween: () => Effect.succeed([]),
       inReview: () => Effect.succeed([]),

@@ -1,0 +1,88 @@
+import { Option, Result, Schema } from "effect"
+import { Currency } from "../domain/Currency.ts"
+import { type Issue, ValidationFailed } from "../domain/errors/Terminal.ts"
+import { type Instant, instantOf } from "../domain/Instant.ts"
+import { CollectionStatus, PayoutStatus } from "../domain/Transaction.ts"
+import type { TransactionFilter, TransactionPosition } from "../services/ports/Transactions.ts"
+import { bounded, inside, issueAt } from "./Issues.ts"
+import { pageQuery, readCursor } from "./Page.ts"
+
+const TRANSACTIONS_A_PAGE = 20
+const METADATA = "metadata."
+
+const Key = Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { expected: "1 to 255 printable ASCII characters" }))
+const Moment = Schema.String
+
+/** `GET /v1/transactions`: what narrows the list, beside one `metadata.KEY` (contract TXN-11). */
+export const transactionQuery = {
+  ...pageQuery,
+  kind: Schema.optionalKey(Schema.Literals(["collection", "payout"])),
+  status: Schema.optionalKey(Schema.Literals([...new Set([...CollectionStatus.literals, ...PayoutStatus.literals])])),
+  needs_review: Schema.optionalKey(Schema.Literals(["true", "false"])),
+  currency: Schema.optionalKey(Currency),
+  created_from: Schema.optionalKey(Moment),
+  created_to: Schema.optionalKey(Moment),
+  idempotency_key: Schema.optionalKey(Key)
+}
+type TransactionQuery = { readonly [K in keyof typeof transactionQuery]?: (typeof transactionQuery)[K]["Type"] }
+
+interface ListRequest {
+  readonly filter: TransactionFilter
+  readonly page: { readonly limit: number; readonly from: TransactionPosition | null }
+}
+
+/** Every parameter by its name, as it was sent. */
+type Parameters = Readonly<Record<string, string | ReadonlyArray<string>>>
+
+/** What is asked for, or every mistake in it. A filter that is misspelt is a mistake, and not a list of everything. */
+export const listRequest = (query: TransactionQuery, all: Parameters): Result.Result<ListRequest, ValidationFailed> => {
+  const issues = bounded(mistakes(query, all))
+  if (issues.length > 0) return Result.fail(new ValidationFailed({ issues }))
+  const filter: TransactionFilter = {
+    kind: query.kind ?? null,
+    status: query.status ?? null,
+    needsReview: query.needs_review === undefined ? null : query.needs_review === "true",
+    currency: query.currency ?? null,
+    createdFrom: Option.getOrNull(momentOf(query.created_from)),
+    createdTo: Option.getOrNull(momentOf(query.created_to)),
+    idempotencyKey: query.idempotency_key ?? null,
+    metadata: metadataOf(all)
+  }
+  return Result.succeed({
+    filter,
+    page: { limit: query.limit ?? TRANSACTIONS_A_PAGE, from: Option.getOrNull(positionOf(query.cursor)) }
+  })
+}
+
+function* mistakes(query: TransactionQuery, all: Parameters): Generator<Issue, void> {
+  for (const name of ["created_from", "created_to"] as const)
+    if (query[name] !== undefined && Option.isNone(momentOf(query[name]))) yield issueAt(inside(null, name), MOMENT_RULE)
+  if (query.cursor !== undefined && Option.isNone(positionOf(query.cursor))) yield issueAt(inside(null, "cursor"), CURSOR_RULE)
+  for (const name of Object.keys(all))
+    if (!Object.hasOwn(transactionQuery, name) && !name.startsWith(METADATA)) yield issueAt(inside(null, name), UNKNOWN_FILTER)
+  const [, ...others] = Object.entries(all).filter(([name]) => name.startsWith(METADATA))
+  for (const [name] of others) yield issueAt(inside(null, name), ONE_MEMBER)
+  for (const [name, value] of Object.entries(all))
+    if (name.startsWith(METADATA) && !isMetadata(name, value)) yield issueAt(inside(null, name), NO_METADATA)
+}
+
+const momentOf = (text: string | undefined): Option.Option<Instant> =>
+  text === undefined ? Option.none() : Option.filter(instantOf(text), (at) => at >= 0)
+
+const positionOf = (cursor: string | undefined): Option.Option<TransactionPosition> =>
+  cursor === undefined ? Option.none() : Option.map(readCursor(cursor), ([createdAt, id]) => ({ createdAt, id }))
+
+const metadataOf = (all: Parameters): TransactionFilter["metadata"] => {
+  const [name, value] = Object.entries(all).find(([each]) => each.startsWith(METADATA)) ?? []
+  return name === undefined || typeof value !== "string" ? null : { key: name.slice(METADATA.length), value }
+}
+
+/** A text of the database holds no zero byte. */
+const isMetadata = (name: string, value: string | ReadonlyArray<string>): boolean =>
+  typeof value === "string" && name.length > METADATA.length && !`${name}${value}`.includes("\0")
+
+const MOMENT_RULE = "must be a moment in UTC such as 2026-01-31T12:00:00.000Z"
+const CURSOR_RULE = "must be a cursor that this list gave"
+const UNKNOWN_FILTER = "is not a filter of this list"
+const ONE_MEMBER = "is a second member of metadata, and only one can be asked for"
+const NO_METADATA = "must name one member of metadata and its value, once"

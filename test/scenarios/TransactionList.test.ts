@@ -1,0 +1,163 @@
+import { layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { expect } from "vitest"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
+import { said } from "../support/SignedClient.ts"
+import { asOwner, keyOn, Stack, tenantOn } from "../support/Stack.ts"
+
+interface Page {
+  readonly items: ReadonlyArray<{ readonly reference: string; readonly kind: string; readonly created_at: string }>
+  readonly next_cursor: string | null
+}
+const pageOf = ({ text }: { readonly text: string }): Page => JSON.parse(text).data
+const referenceOf = ({ text }: { readonly text: string }): string => JSON.parse(text).data.reference
+
+type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
+
+/** Every page from the first to the last. */
+const walked = Effect.fnUntraced(function* (tenant: Tenant, query: string, between: Effect.Effect<unknown> = Effect.void) {
+  const references: Array<string> = []
+  for (let cursor: string | null = "", pages = 0; cursor !== null; pages++) {
+    expect(pages).toBeLessThan(100)
+    const page: Page = pageOf(yield* tenant.get(`/v1/transactions?${query}${cursor === "" ? "" : `&cursor=${cursor}`}`))
+    references.push(...page.items.map(({ reference }) => reference))
+    cursor = page.next_cursor
+    yield* between
+  }
+  return references
+})
+
+layer(Stack.layer(), { excludeTestServices: true })("the list of transactions, over real HTTP", (it) => {
+  it.effect("holds the key's own payouts and collections, the newest first, each as its own address shows it", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const other = yield* tenantOn(gateway)
+      yield* other.post("/v1/payouts", momoPayout("3001"))
+      const payout = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("3002")))
+      const collection = referenceOf(yield* tenant.post("/v1/collections", momoCharge("3003")))
+      const { items, next_cursor } = pageOf(yield* tenant.get("/v1/transactions"))
+      expect([items.map(({ kind, reference }) => [kind, reference]), next_cursor]).toStrictEqual([
+        [
+          ["collection", collection],
+          ["payout", payout]
+        ],
+        null
+      ])
+      const settled = pageOf(yield* tenant.get("/v1/transactions?kind=payout"))
+      expect(settled.items[0]).toStrictEqual(JSON.parse((yield* tenant.get(`/v1/transactions/${payout}`)).text).data)
+      const test = yield* keyOn(gateway, tenant.appId, "test")
+      expect(pageOf(yield* test.get("/v1/transactions")).items).toStrictEqual([])
+    })
+  )
+
+  it.effect("is narrowed by kind, status, currency, moment, idempotency key and one member of metadata", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const failed = referenceOf(
+        yield* tenant.post("/v1/payouts", { ...momoPayout("3001"), metadata: { order: "A-1", n: 5 } }, "key one")
+      )
+      const other = referenceOf(yield* tenant.post("/v1/payouts", { ...momoPayout("3002"), metadata: { order: "A-2", n: 7.5 } }))
+      const collection = referenceOf(yield* tenant.post("/v1/collections", momoCharge("3003")))
+      const found = Effect.fnUntraced(function* (query: string) {
+        return pageOf(yield* tenant.get(`/v1/transactions?${query}`)).items.map(({ reference }) => reference)
+      })
+      const [, second] = pageOf(yield* tenant.get("/v1/transactions")).items
+      const at = second?.created_at ?? ""
+      expect({
+        payouts: yield* found("kind=payout"),
+        expired: yield* found("status=expired"),
+        reviewed: yield* found("needs_review=true"),
+        unreviewed: yield* found("needs_review=false&kind=collection"),
+        dollars: yield* found("currency=USD"),
+        shillings: yield* found("currency=UGX&kind=collection"),
+        from: yield* found(`created_from=${at}`),
+        to: yield* found(`created_to=${at}`),
+        key: yield* found("idempotency_key=key%20one"),
+        foreignKey: yield* found("idempotency_key=key"),
+        order: yield* found("metadata.order=A-2"),
+        number: yield* found("metadata.n=5"),
+        noNumber: yield* found("metadata.n=7.5&kind=collection"),
+        absent: yield* found("metadata.absent=")
+      }).toStrictEqual({
+        payouts: [other, failed],
+        expired: [],
+        reviewed: [],
+        unreviewed: [collection],
+        dollars: [],
+        shillings: [collection],
+        from: [collection, other],
+        to: [failed],
+        key: [failed],
+        foreignKey: [],
+        order: [other],
+        number: [failed],
+        noNumber: [],
+        absent: []
+      })
+    })
+  )
+
+  const mistakes = [
+    ["kind=exchange", "kind"],
+    ["status=done", "status"],
+    ["needs_review=yes", "needs_review"],
+    ["currency=ugx", "currency"],
+    ["created_from=yesterday", "created_from"],
+    ["created_to=2026-02-30T00:00:00Z", "created_to"],
+    ["idempotency_key=", "idempotency_key"],
+    ["cursor=abc", "cursor"],
+    ["limit=101", "limit"],
+    ["statuss=failed", "statuss"],
+    ["metadata=a", "metadata"],
+    ["metadata.=a", "metadata."],
+    ["metadata.a=%00", "metadata.a"],
+    ["metadata.a=1&metadata.b=2", "metadata.b"],
+    ["metadata.a=1&metadata.a=2", "metadata.a"],
+    ["toString=1", "toString"]
+  ] as const
+  it.effect.each(mistakes)("refuses %s and names the parameter", ([query, path]) =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      expect(said(yield* tenant.get(`/v1/transactions?${query}`))).toMatchObject({
+        status: 422,
+        code: "validation_failed",
+        details: { issues: [{ path }] }
+      })
+    })
+  )
+
+  it.effect("skips and repeats none while new ones arrive", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const before: Array<string> = []
+      for (let at = 0; at < 7; at++) before.unshift(referenceOf(yield* tenant.post("/v1/payouts", momoPayout(`30${10 + at}`))))
+      const arriving = Effect.forEach(["3091", "3092"], (ending) => tenant.post("/v1/payouts", momoPayout(ending)), {
+        concurrency: 2
+      })
+      expect(yield* walked(tenant, "limit=2", arriving)).toStrictEqual(before)
+    })
+  )
+
+  it.effect("finds the last of many by a filter, a bounded number of records at once, also where all came at one moment", () =>
+    Effect.gen(function* () {
+      const { database, gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const first = referenceOf(yield* tenant.post("/v1/payouts", { ...momoPayout("3001"), metadata: { order: "the one" } }))
+      const second = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("3002")))
+      yield* Effect.gen(function* () {
+        const sql = yield* asOwner(database)
+        yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
+          SELECT app_id, 'Z' || lpad(n::text, 25, '0'), mode, kind, 'successful', needs_review, provider, 1,
+            replace(record::text, ${second}, 'Z' || lpad(n::text, 25, '0'))::json, created_at
+          FROM transactions, generate_series(1, 10500) n WHERE reference = ${second}`
+      }).pipe(Effect.scoped)
+      const one = pageOf(yield* tenant.get("/v1/transactions?metadata.order=the%20one"))
+      expect([one.items, one.next_cursor === null]).toStrictEqual([[], false])
+      expect(yield* walked(tenant, "metadata.order=the%20one")).toStrictEqual([first])
+    })
+  )
+})
