@@ -182,7 +182,7 @@ export const TransactionsPg = Layer.effect(
       byReference,
       byProviderReference,
       history,
-      list: transactionList(sql, (rows) => allReadable("is listed", rows)),
+      list: transactionList(sql, (rows) => decodeReadable("is listed", rows)),
       createdBetween,
       claimDue,
       inReview,
