@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Currency } from "../domain/Currency.ts"
 import { iso } from "../domain/Instant.ts"
 import { endingOf, type Gate, playOf } from "./Endings.ts"
-import { begun, type Fact, type SimulatedTransaction } from "./Facts.ts"
+import { type Fact, newTransaction, type SimulatedTransaction } from "./Facts.ts"
 import { type ErrorResponses, passGate, type Stop, withFault } from "./Responses.ts"
 import type { SimulatorContext, WireRequest, WireResponse } from "./SimulatedProvider.ts"
 
@@ -61,7 +61,7 @@ export const gateOf = Effect.fnUntraced(function* (call: MerchantCall, number: s
 })
 
 /** What a call asks to be created. */
-export interface Order extends Omit<Parameters<typeof begun>[1], "provider" | "account"> {
+export interface Order extends Omit<Parameters<typeof newTransaction>[1], "provider" | "account"> {
   /** In place of the call's own. */
   readonly errors?: ErrorResponses
   /** Refuses what the wallet does not hold; without it the provider fails it later. */
@@ -82,7 +82,7 @@ export const create = Effect.fnUntraced(function* (
   yield* passGate(errors, playOf(own.kind, own.ending))
   if (short !== undefined && own.amount + own.fee > balanceOf(call, own.currency)) return yield* short
   if (once !== undefined && (once.isUsed === true || !call.claim(once.key))) return yield* once.refusal
-  const transaction = begun(call.now, { ...own, provider: call.provider, account: call.merchant.clientId })
+  const transaction = newTransaction(call.now, { ...own, provider: call.provider, account: call.merchant.clientId })
   const fault = yield* call.context.accept(transaction, alongside(transaction))
   const response = write(transaction)
   return transaction.awaitsPayer ? response : withFault(errors, fault, response)

@@ -23,7 +23,7 @@ const CallbacksRequest = Schema.Struct({
 
 type Route = (request: WireRequest) => Effect.Effect<WireResponse>
 
-/** The `/__simulator` addresses (README of the simulated providers, "The control port"). */
+/** The `/__simulator` addresses (contract SIM-3, SIM-4). */
 export const controlRoutes = (options: Options): Route => {
   const routes = routesOf(options)
   return (request) => {

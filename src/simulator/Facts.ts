@@ -37,7 +37,7 @@ export type SimulatedTransaction = typeof SimulatedTransaction.Type
 type Named = "provider" | "account" | "id" | "reference" | "kind" | "ending" | "currency" | "amount" | "fee"
 
 /** At its beginning: pending, and what arrives is what was sent, unless it is said. */
-export const begun = (
+export const newTransaction = (
   now: number,
   own: Pick<SimulatedTransaction, Named> & Partial<Omit<SimulatedTransaction, Named>>
 ): SimulatedTransaction => ({

@@ -34,12 +34,12 @@ export const payoutFee = (currency: Currency, method: PayoutMethod, amount: bigi
 export const collectionFee = (amount: bigint): bigint => share(amount, COLLECTION_PER_MILLE)
 
 /** The same as a contract's settings say it. */
-export const simulatedPayoutFees: PayoutFees = standard(
+export const simulatedPayoutFees: PayoutFees = readFees(
   "UGX:bank:5400,UGX:momo:1000,UGX:wallet:500,KES:momo:3000,KES:bank:1%,KES:wallet:3000,RWF:momo:300,RWF:wallet:300,GHS:momo:500," +
     "GHS:bank:500,GHS:wallet:500,NGN:bank:5000,NGN:wallet:5000,TZS:momo:100000,TZS:wallet:100000,ZMW:momo:1000,XAF:momo:300,XOF:momo:300"
 )
 
-function standard(text: string): PayoutFees {
+function readFees(text: string): PayoutFees {
   const fees = payoutFees.of(text)
   if (fees === undefined) throw new Error("the simulator's fees cannot be read")
   return fees

@@ -13,52 +13,56 @@ interface Setting {
 }
 
 /** Every new transaction. A payout is debited at once, as it would be at a provider. */
-export const opening = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => [
+export const openingFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => [
   { fact: "transaction", transaction },
   ...(transaction.kind === "payout" && transaction.status === "pending"
-    ? [wallet(transaction, -(transaction.amount + transaction.fee))]
+    ? [walletFact(transaction, -(transaction.amount + transaction.fee))]
     : []),
-  ...(transaction.status === "pending" && !transaction.awaitsPayer ? playing(transaction, setting) : [])
+  ...(transaction.status === "pending" && !transaction.awaitsPayer ? playFacts(transaction, setting) : [])
 ]
 
 /** The payer was on the provider's page. */
-export const completing = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
+export const completionFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
   const completed = { ...transaction, awaitsPayer: false, updatedAt: setting.now }
-  return [{ fact: "transaction", transaction: completed }, ...playing(completed, setting)]
+  return [{ fact: "transaction", transaction: completed }, ...playFacts(completed, setting)]
 }
 
-const playing = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> =>
+const playFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> =>
   playOf(transaction.kind, transaction.ending).settles === "at_once"
-    ? settlement(transaction, setting, setting.now + setting.delayMs)
-    : [job(transaction, "settle", setting.now + setting.delayMs, { kind: "settle", transaction: transaction.id })]
+    ? settlementFacts(transaction, setting, setting.now + setting.delayMs)
+    : [jobFact(transaction, "settle", setting.now + setting.delayMs, { kind: "settle", transaction: transaction.id })]
 
 /** The ending's outcome, the money that it moves, and the callbacks about it. */
-export const settlement = (transaction: SimulatedTransaction, setting: Setting, callbacksAt: number): ReadonlyArray<Fact> => {
+export const settlementFacts = (
+  transaction: SimulatedTransaction,
+  setting: Setting,
+  callbacksAt: number
+): ReadonlyArray<Fact> => {
   const play = playOf(transaction.kind, transaction.ending)
   const settled = outcome(transaction, play, setting.now)
   return [
-    ...(play.outcome === "successful" ? movedMoney(transaction, settled, setting.now) : []),
+    ...(play.outcome === "successful" ? moneyFacts(transaction, settled, setting.now) : []),
     ...(play.outcome === "failed" && transaction.kind === "payout"
-      ? [wallet(transaction, transaction.amount + transaction.fee)]
+      ? [walletFact(transaction, transaction.amount + transaction.fee)]
       : []),
     ...(play.outcome === "stays_pending" ? [] : [{ fact: "transaction", transaction: settled } as const]),
-    ...callbacks(settled, play, setting, callbacksAt),
+    ...callbackFacts(settled, play, setting, callbacksAt),
     ...(play.twist === "returned"
-      ? [job(settled, "return", setting.now + setting.delayMs, { kind: "return", transaction: settled.id })]
+      ? [jobFact(settled, "return", setting.now + setting.delayMs, { kind: "return", transaction: settled.id })]
       : [])
   ]
 }
 
 /** The principal comes back, the fee does not; a collection is taken back from the merchant. */
-export const returning = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
+export const returnFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
   const returned = { ...transaction, returned: true, updatedAt: setting.now }
   const play = playOf(transaction.kind, transaction.ending)
   return [
-    wallet(transaction, transaction.kind === "collection" ? -transaction.amount : transaction.amount),
-    ...(transaction.kind === "exchange" ? [destinationWallet(transaction, -transaction.destinationAmount)] : []),
+    walletFact(transaction, transaction.kind === "collection" ? -transaction.amount : transaction.amount),
+    ...(transaction.kind === "exchange" ? [destinationWalletFact(transaction, -transaction.destinationAmount)] : []),
     { fact: "execution", execution: execution(transaction, "return", setting.now) },
     { fact: "transaction", transaction: returned },
-    ...(play.callbacks.length === 0 ? [] : [callbackJob(returned, "returned", play.callbacks, setting)])
+    ...(play.callbacks.length === 0 ? [] : [callbackJobFact(returned, "returned", play.callbacks, setting)])
   ]
 }
 
@@ -77,31 +81,31 @@ const outcome = (transaction: SimulatedTransaction, play: Play, now: number): Si
   return successful
 }
 
-const movedMoney = (before: SimulatedTransaction, after: SimulatedTransaction, now: number): ReadonlyArray<Fact> => [
+const moneyFacts = (before: SimulatedTransaction, after: SimulatedTransaction, now: number): ReadonlyArray<Fact> => [
   { fact: "execution", execution: execution(after, after.kind, now) },
   ...{
-    payout: () => (after.fee === before.fee ? [] : [wallet(after, before.fee - after.fee)]),
-    collection: () => [wallet(after, after.amount - after.fee)],
-    exchange: () => [wallet(after, -after.amount), destinationWallet(after, after.destinationAmount)]
+    payout: () => (after.fee === before.fee ? [] : [walletFact(after, before.fee - after.fee)]),
+    collection: () => [walletFact(after, after.amount - after.fee)],
+    exchange: () => [walletFact(after, -after.amount), destinationWalletFact(after, after.destinationAmount)]
   }[after.kind]()
 ]
 
-const callbacks = (settled: SimulatedTransaction, play: Play, setting: Setting, at: number): ReadonlyArray<Fact> => {
+const callbackFacts = (settled: SimulatedTransaction, play: Play, setting: Setting, at: number): ReadonlyArray<Fact> => {
   const early = play.callbacks.filter(({ when }) => when === "before_response")
   const late = play.callbacks.filter(({ when }) => when === "after_settlement")
   return [
-    ...(early.length > 0 ? [callbackJob(settled, "early", early, setting)] : []),
-    ...(late.length > 0 ? [callbackJob(settled, "callbacks", late, { ...setting, at })] : [])
+    ...(early.length > 0 ? [callbackJobFact(settled, "early", early, setting)] : []),
+    ...(late.length > 0 ? [callbackJobFact(settled, "callbacks", late, { ...setting, at })] : [])
   ]
 }
 
-const callbackJob = (
+const callbackJobFact = (
   transaction: SimulatedTransaction,
   name: string,
   planned: Play["callbacks"],
   { at, callback, now }: Setting & { readonly at?: number }
 ): Fact =>
-  job(transaction, name, at ?? now, {
+  jobFact(transaction, name, at ?? now, {
     kind: "callbacks",
     attempt: 0,
     callbacks: planned.map((one) => callback(transaction, one, now))
@@ -112,12 +116,12 @@ export const earlyJob = (transaction: SimulatedTransaction): string => jobId(tra
 
 const jobId = ({ provider, id }: SimulatedTransaction, name: string) => `${provider}/${id}/${name}`
 
-const job = (transaction: SimulatedTransaction, name: string, at: number, work: Job["work"]): Fact => ({
+const jobFact = (transaction: SimulatedTransaction, name: string, at: number, work: Job["work"]): Fact => ({
   fact: "job",
   job: { id: jobId(transaction, name), at, provider: transaction.provider, account: transaction.account, work }
 })
 
-const wallet = ({ account, currency, provider }: SimulatedTransaction, change: bigint): Fact => ({
+const walletFact = ({ account, currency, provider }: SimulatedTransaction, change: bigint): Fact => ({
   fact: "wallet",
   provider,
   account,
@@ -125,8 +129,8 @@ const wallet = ({ account, currency, provider }: SimulatedTransaction, change: b
   change
 })
 
-const destinationWallet = (transaction: SimulatedTransaction, change: bigint): Fact =>
-  wallet({ ...transaction, currency: transaction.destinationCurrency }, change)
+const destinationWalletFact = (transaction: SimulatedTransaction, change: bigint): Fact =>
+  walletFact({ ...transaction, currency: transaction.destinationCurrency }, change)
 
 const execution = (transaction: SimulatedTransaction, direction: Execution["direction"], now: number): Execution => ({
   provider: transaction.provider,

@@ -5,7 +5,7 @@ import type { CallLog } from "./CallLog.ts"
 import type { Ending } from "./Endings.ts"
 import { playOf } from "./Endings.ts"
 import { makeListener } from "./Listener.ts"
-import { completing, earlyJob, opening } from "./Movements.ts"
+import { completionFacts, earlyJob, openingFacts } from "./Movements.ts"
 import type { Ports } from "./Ports.ts"
 import type { Scheduler } from "./Scheduler.ts"
 import type { SimulatedProvider, SimulatorContext } from "./SimulatedProvider.ts"
@@ -47,14 +47,14 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
     },
     accept: Effect.fnUntraced(function* (transaction, alongside = []) {
       const now = yield* Clock.currentTimeMillis
-      yield* scheduler.commit([...alongside, ...opening(transaction, setting(now))])
-      yield* scheduler.attempted(earlyJob(transaction))
+      yield* scheduler.commit([...alongside, ...openingFacts(transaction, setting(now))])
+      yield* scheduler.untilAttempted(earlyJob(transaction))
       return playOf(transaction.kind, transaction.ending).responseFault
     }),
     completeByPayer: Effect.fnUntraced(function* (transaction) {
       const now = yield* Clock.currentTimeMillis
-      yield* scheduler.commit(completing(transaction, setting(now)))
-      yield* scheduler.attempted(earlyJob(transaction))
+      yield* scheduler.commit(completionFacts(transaction, setting(now)))
+      yield* scheduler.untilAttempted(earlyJob(transaction))
       return playOf(transaction.kind, transaction.ending).responseFault
     }),
     chosen: (operation) => chosen.get(operation)?.shift() ?? "ordinary"

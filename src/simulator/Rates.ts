@@ -23,19 +23,19 @@ export const rate = (from: Currency, to: Currency): string =>
   decimal((perDollar[to] * 10n ** BigInt(RATE_DECIMALS)) / perDollar[from], RATE_DECIMALS)
 
 /** What `amount` minor units of `from` buy, rounded down to a minor unit of `to`. */
-export const bought = (amount: bigint, from: Currency, to: Currency): bigint => {
+export const convert = (amount: bigint, from: Currency, to: Currency): bigint => {
   const { numerator, denominator } = minorRatio(from, to)
   return (amount * numerator) / denominator
 }
 
 /** The smallest number of minor units of `from` that buys `amount` of `to`. */
-export const needed = (amount: bigint, from: Currency, to: Currency): bigint => {
+export const sourceFor = (amount: bigint, from: Currency, to: Currency): bigint => {
   const { numerator, denominator } = minorRatio(from, to)
   return (amount * denominator + numerator - 1n) / numerator
 }
 
 /** What they buy in major units with four more decimals than `to` has, as a provider that computes with floats would say it. */
-export const boughtRaw = (amount: bigint, from: Currency, to: Currency): string => {
+export const convertRaw = (amount: bigint, from: Currency, to: Currency): string => {
   const { numerator, denominator } = minorRatio(from, to)
   return decimal((amount * numerator * 10_000n) / denominator, exponents[to] + 4)
 }

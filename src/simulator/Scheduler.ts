@@ -2,7 +2,7 @@ import { Clock, Deferred, Effect, FiberMap, type Scope } from "effect"
 import type { Account } from "./Account.ts"
 import { attemptCallback, CALLBACK_TIMEOUT_MS } from "./Callbacks.ts"
 import type { Fact, Job } from "./Facts.ts"
-import { returning, settlement } from "./Movements.ts"
+import { returnFacts, settlementFacts } from "./Movements.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
 /** Does what is due, when it is due. What was due while the process was dead is done at its next start. */
@@ -10,7 +10,7 @@ export interface Scheduler {
   /** Commits, and sees to the jobs among the facts. */
   readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>
   /** Waits until a job is done, or is put off to another attempt; at most as long as one callback may take. */
-  readonly attempted: (jobId: string) => Effect.Effect<void>
+  readonly untilAttempted: (jobId: string) => Effect.Effect<void>
   /** Attempts every callback that is due, also those that wait for their next attempt; returns how many jobs that were. */
   readonly flush: Effect.Effect<number>
 }
@@ -30,7 +30,7 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
 
   const commit: Scheduler["commit"] = Effect.fnUntraced(function* (facts) {
     yield* account.commit(facts)
-    for (const fact of facts) if (fact.fact === "job") yield* employ(fact.job.id)
+    for (const fact of facts) if (fact.fact === "job") yield* startWorker(fact.job.id)
   })
 
   const runOnce = Effect.fnUntraced(function* (job: Job) {
@@ -46,7 +46,10 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
     const transaction = account.transaction(job.provider, work.transaction)
     if (transaction === undefined || provider === undefined) return yield* account.commit([done])
     const setting = { callback: provider.callback, delayMs: options.delayMs, now }
-    yield* commit([done, ...(work.kind === "settle" ? settlement(transaction, setting, now) : returning(transaction, setting))])
+    yield* commit([
+      done,
+      ...(work.kind === "settle" ? settlementFacts(transaction, setting, now) : returnFacts(transaction, setting))
+    ])
   })
 
   const work = Effect.fnUntraced(function* (id: string) {
@@ -62,13 +65,13 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
     }
   })
 
-  const employ = (id: string) =>
+  const startWorker = (id: string) =>
     Effect.suspend(() => {
       if (!attempts.has(id)) attempts.set(id, Deferred.makeUnsafe())
       return FiberMap.run(workers, id, work(id))
     })
 
-  const attempted: Scheduler["attempted"] = Effect.fnUntraced(function* (id) {
+  const untilAttempted: Scheduler["untilAttempted"] = Effect.fnUntraced(function* (id) {
     const waiting = attempts.get(id)
     if (waiting !== undefined) yield* Deferred.await(waiting).pipe(Effect.timeoutOption(CALLBACK_TIMEOUT_MS))
   })
@@ -76,15 +79,15 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
   const flush = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const due = (job: Job) => job.at <= now
-    for (const job of account.jobs().filter((job) => due(job) && job.work.kind !== "callbacks")) yield* attempted(job.id)
+    for (const job of account.jobs().filter((job) => due(job) && job.work.kind !== "callbacks")) yield* untilAttempted(job.id)
     const callbacks = account.jobs().filter(({ work }) => work.kind === "callbacks")
     const waiting = callbacks.filter((job) => !due(job) && job.work.kind === "callbacks" && job.work.attempt > 0)
     for (const job of waiting) yield* commit([{ fact: "job", job: { ...job, at: now } }])
     const sent = [...callbacks.filter(due), ...waiting]
-    yield* Effect.forEach(sent, ({ id }) => attempted(id), { concurrency: "unbounded", discard: true })
+    yield* Effect.forEach(sent, ({ id }) => untilAttempted(id), { concurrency: "unbounded", discard: true })
     return sent.length
   })
 
-  for (const job of account.jobs()) yield* employ(job.id)
-  return { commit, attempted, flush }
+  for (const job of account.jobs()) yield* startWorker(job.id)
+  return { commit, untilAttempted, flush }
 })

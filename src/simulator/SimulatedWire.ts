@@ -72,7 +72,7 @@ export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): Simul
         function* (request: WireRequest) {
           const id = request.method === "GET" ? wire.payerPage?.path.exec(request.path)?.[1] : undefined
           if (wire.payerPage !== undefined && id !== undefined)
-            return yield* visited(wire, wire.payerPage, context.account.transaction(name, id), { context, claim })
+            return yield* visitPage(wire, wire.payerPage, context.account.transaction(name, id), { context, claim })
           const line = lineOf(mount, request)
           const found = routeOf(line)
           if (found === undefined && wire.refusesAddressFirst === true) return yield* wire.unknownAddress
@@ -80,7 +80,7 @@ export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): Simul
           const merchant = yield* wire.authenticate(request, line, now)
           if (found === undefined) return yield* wire.unknownAddress
           const call = { provider: name, errors: wire.errors, context, merchant, request, now, claim }
-          return yield* routed(found.route, call, found.parameter)
+          return yield* callEndpoint(found.route, call, found.parameter)
         },
         Effect.catchTag("Stop", (stop) => Effect.succeed(stop.response))
       )
@@ -88,7 +88,7 @@ export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): Simul
   }
 }
 
-const routed = Effect.fnUntraced(function* <Call extends MerchantCall>(route: Route<Call>, call: Call, parameter: string) {
+const callEndpoint = Effect.fnUntraced(function* <Call extends MerchantCall>(route: Route<Call>, call: Call, parameter: string) {
   const { endpoint, operation, playsItself = false } = route
   if (operation === undefined || playsItself) return yield* endpoint(call, parameter)
   const play = playOf("payout", call.context.chosen(operation))
@@ -96,7 +96,7 @@ const routed = Effect.fnUntraced(function* <Call extends MerchantCall>(route: Ro
   return withFault(call.errors, play.responseFault, yield* endpoint(call, parameter))
 })
 
-const visited = Effect.fnUntraced(function* (
+const visitPage = Effect.fnUntraced(function* (
   { errors }: { readonly errors: ErrorResponses },
   { backTo, isFor, missing }: PayerPage,
   transaction: SimulatedTransaction | undefined,

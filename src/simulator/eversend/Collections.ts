@@ -79,7 +79,7 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
   if (misshaped) return yield* refuse(500, "An error has occurred")
   const request = yield* decodeBody(Wire.MomoCollectionRequest, call.request)
   yield* checkReference(request.transactionRef)
-  const { amount, currency, redirectTo } = yield* checked(call, request)
+  const { amount, currency, redirectTo } = yield* checkRequest(call, request)
 
   const { otp } = request
   const invalidCode = refuse(400, "Invalid OTP")
@@ -104,12 +104,12 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
     amount,
     fee: collectionFee(amount),
     detail: { sourceCountry: request.country, phoneNumber: request.phone, redirectTo },
-    ...(otp === undefined ? {} : usesCode(call, otp.pinId, request.phone, invalidCode))
+    ...(otp === undefined ? {} : spendCode(call, otp.pinId, request.phone, invalidCode))
   } as const
   return yield* create(call, charge, (transaction) => success(created(call, transaction)))
 })
 
-const checked = Effect.fnUntraced(function* (call: Call, request: Request) {
+const checkRequest = Effect.fnUntraced(function* (call: Call, request: Request) {
   const country = servedCountry(request.country)
   if (country === undefined || !country.collects) return yield* refuse(400, "country is not supported")
   if (country.currency !== request.currency) return yield* refuse(400, "currency is not supported")
@@ -126,7 +126,7 @@ const checked = Effect.fnUntraced(function* (call: Call, request: Request) {
 const isRightCode = (code: Option.Option<SentCode> | undefined, pin: string, phone: string, now: number): boolean =>
   code !== undefined && Option.exists(code, (sent) => pin === PIN && sent.phone === phone && !sent.used && sent.expiresAt > now)
 
-const usesCode = (call: Call, pinId: string, phone: string, refusal: Stop) => {
+const spendCode = (call: Call, pinId: string, phone: string, refusal: Stop) => {
   const key = codeKey(call, pinId)
   const value = writeCode({ phone, expiresAt: call.now, used: true })
   return { once: { key, refusal }, alongside: () => [{ fact: "note", key, value } as const] }

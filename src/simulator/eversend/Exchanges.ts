@@ -5,7 +5,7 @@ import * as Wire from "../../providers/eversend/Wire.ts"
 import { balanceOf, create } from "../Call.ts"
 import { playOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { bought, boughtRaw, rate } from "../Rates.ts"
+import { convert, convertRaw, rate } from "../Rates.ts"
 import { decimalOr } from "../Responses.ts"
 import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
 import { currencyOf } from "./Catalogue.ts"
@@ -22,7 +22,7 @@ import {
   refusal,
   refuse,
   shortBalance,
-  spends,
+  spendToken,
   success
 } from "./Responses.ts"
 
@@ -49,7 +49,7 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
       baseWalletBefore: number(balance, from),
       baseWalletAfter: balance > amount ? number(balance - amount, from) : 0,
       destCurrency: to,
-      destAmount: numeral(boughtRaw(amount, from, to)),
+      destAmount: numeral(convertRaw(amount, from, to)),
       destWalletBefore: number(balanceOf(call, to), to),
       destWalletAfter: null,
       rate: numeral(rate(from, to))
@@ -80,18 +80,18 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
     amount,
     fee: 0n,
     destinationCurrency: to,
-    destinationAmount: bought(amount, from, to),
+    destinationAmount: convert(amount, from, to),
     short: shortBalance,
-    ...spends(call, "exchange", claims.once)
+    ...spendToken(call, "exchange", claims.once)
   } as const
   return yield* create(call, exchange, (transaction) => {
     if (outcome === "failed") return refusal(400, "Exchange failed")
     // The response has no word for "pending".
-    return outcome === "stays_pending" ? refusal(500, "An error has occurred") : booked(transaction, before)
+    return outcome === "stays_pending" ? refusal(500, "An error has occurred") : bookedResponse(transaction, before)
   })
 })
 
-const booked = (transaction: SimulatedTransaction, before: { readonly from: bigint; readonly to: bigint }) => {
+const bookedResponse = (transaction: SimulatedTransaction, before: { readonly from: bigint; readonly to: bigint }) => {
   const { amount, currency, destinationAmount, destinationCurrency } = transaction
   return plain({
     code: 201,

@@ -4,7 +4,7 @@ import { create } from "../Call.ts"
 import { endingOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { isPayableBank, isPhoneOf, servedCountry } from "./Catalogue.ts"
-import { type Promised, promisedBy } from "./Quotations.ts"
+import { type Promised, readPromise } from "./Quotations.ts"
 import {
   type Call,
   checkReference,
@@ -14,7 +14,7 @@ import {
   refuse,
   refusePhone,
   shortBalance,
-  spends,
+  spendToken,
   success
 } from "./Responses.ts"
 import { createdPayout } from "./Transactions.ts"
@@ -25,7 +25,7 @@ type Request = typeof Wire.PayoutRequest.Type
 export const createPayout = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.PayoutRequest, call.request)
   yield* checkReference(request.transactionRef)
-  const promised = Option.getOrUndefined(promisedBy(call, request.token))
+  const promised = Option.getOrUndefined(readPromise(call, request.token))
   if (promised === undefined) return yield* refuse(400, "Quotation token is invalid or has expired")
   const recipient = yield* recipientOf(request, promised)
 
@@ -44,7 +44,7 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
     destinationCurrency,
     destinationAmount,
     short: shortBalance,
-    ...spends(call, "quotation", promised.once),
+    ...spendToken(call, "quotation", promised.once),
     detail: detail(request, promised)
   } as const
   return yield* create(call, payout, (transaction) => success(createdPayout(transaction)))

@@ -6,7 +6,7 @@ import * as Wire from "../../providers/eversend/Wire.ts"
 import { gateOf } from "../Call.ts"
 import { endingOf, playOf } from "../Endings.ts"
 import { type PayoutMethod, payoutFee } from "../Fees.ts"
-import { bought, needed, rate } from "../Rates.ts"
+import { convert, rate, sourceFor } from "../Rates.ts"
 import { decimalOr } from "../Responses.ts"
 import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
 import {
@@ -66,8 +66,8 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   const destinationCurrency = destination.country.currency
   const toDestination = request.amountType === "DESTINATION"
   const asked = yield* decimalOr(request.amount, toDestination ? destinationCurrency : currency, amountRefused)
-  const amount = toDestination ? needed(asked, currency, destinationCurrency) : asked
-  const destinationAmount = toDestination ? asked : bought(asked, currency, destinationCurrency)
+  const amount = toDestination ? sourceFor(asked, currency, destinationCurrency) : asked
+  const destinationAmount = toDestination ? asked : convert(asked, currency, destinationCurrency)
   const minimum = payoutMinimum(destination.country.country, method)
   if (destinationAmount < minimum) return yield* refuse(400, `Minimum amount is ${decimal(minimum, destinationCurrency)}`)
 
@@ -94,7 +94,7 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
 })
 
 /** What a token still promises: nothing once it is forged or expired. Whether it was used is for the caller to claim. */
-export const promisedBy = (call: Call, token: string): Option.Option<Promised> =>
+export const readPromise = (call: Call, token: string): Option.Option<Promised> =>
   readQuotation(call.merchant.clientSecret, token, call.now).pipe(
     Option.flatMap(({ once, quotation, recipient }) => {
       const currency = currencyOf(quotation.sourceCurrency)

@@ -70,7 +70,7 @@ export const earlierWith = (
 }
 
 /** A quotation's token is spent once, also by two at the same time and after a restart. */
-export const spends = ({ context, provider }: Call, purpose: "quotation" | "exchange", once: string) => {
+export const spendToken = ({ context, provider }: Call, purpose: "quotation" | "exchange", once: string) => {
   const key = `${provider}/${purpose}/${once}`
   return {
     once: {

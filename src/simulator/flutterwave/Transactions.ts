@@ -16,14 +16,14 @@ const isThere = ({ awaitsPayer }: SimulatedTransaction): boolean => !awaitsPayer
 export const verifyByReference = Effect.fnUntraced(function* (call: Call) {
   const found = byReference(call, "collection", call.request.query.get("tx_ref") ?? "").findLast(isThere)
   if (found === undefined) return yield* refuse(400, "No transaction was found for this reference")
-  return success("Transaction fetched successfully", verified(found))
+  return success("Transaction fetched successfully", verifiedCharge(found))
 })
 
 /** GET /transactions/{id}/verify */
 export const verify = Effect.fnUntraced(function* (call: Call, id: string) {
   const found = byId(call, "collection", id)
   if (found === undefined || !isThere(found)) return yield* refuse(400, "No transaction was found for this id")
-  return success("Transaction fetched successfully", verified(found))
+  return success("Transaction fetched successfully", verifiedCharge(found))
 })
 
 /** GET /transfers/{id} */
@@ -41,7 +41,7 @@ export const listTransactions = (call: Call) => {
   const found = ownTransactions(call, "collection").filter(
     (one) => isThere(one) && (wanted === null || one.reference === wanted) && (status === null || one.status === status)
   )
-  return paged("Transactions fetched", found, query, verified)
+  return listPage("Transactions fetched", found, query, verifiedCharge)
 }
 
 /** GET /transfers?reference&status&from&to&page, newest first. */
@@ -51,10 +51,10 @@ export const listTransfers = (call: Call) => {
   const status = query.get("status")?.toUpperCase()
   const all = wanted === null ? ownTransactions(call, "payout") : byReference(call, "payout", wanted)
   const found = all.filter((one) => status === undefined || transferData(one).status === status)
-  return paged("Transfers fetched", found, query, transferData)
+  return listPage("Transfers fetched", found, query, transferData)
 }
 
-const paged = (
+const listPage = (
   message: string,
   found: ReadonlyArray<SimulatedTransaction>,
   query: URLSearchParams,
@@ -69,7 +69,7 @@ const paged = (
   return Effect.succeed(success(message, data, { meta }))
 }
 
-const verified = (charge: SimulatedTransaction) => {
+const verifiedCharge = (charge: SimulatedTransaction) => {
   const isSettled = charge.status === "successful"
   return {
     ...chargeData(charge),

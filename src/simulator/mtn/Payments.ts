@@ -7,7 +7,7 @@ import type { Fact, SimulatedTransaction } from "../Facts.ts"
 import { collectionFee, payoutFee } from "../Fees.ts"
 import { decimalOr } from "../Responses.ts"
 import { productBalance } from "./Reference.ts"
-import { type Call, decodeBody, refuse, taken } from "./Responses.ts"
+import { accepted, type Call, decodeBody, refuse } from "./Responses.ts"
 import { callbackOf, kinds } from "./Transactions.ts"
 
 const UUID_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
@@ -19,7 +19,7 @@ export const createPayment = Effect.fnUntraced(function* (call: Call) {
   const id = call.request.header("x-reference-id") ?? ""
   if (!UUID_4.test(id)) return yield* refuse(400, "BAD_REQUEST", "X-Reference-Id must be a UUID of version 4")
   yield* checkCallback(call)
-  const { party, request } = yield* requested(call)
+  const { party, request } = yield* decodePayment(call)
   if (request.currency !== currency) return yield* refuse(500, "INVALID_CURRENCY", `Currency not supported in ${environment}`)
   const invalid = refuse(400, "BAD_REQUEST", "amount is not valid")
   const amount = yield* decimalOr(request.amount, currency, invalid)
@@ -54,10 +54,10 @@ export const createPayment = Effect.fnUntraced(function* (call: Call) {
       reason
     }
   } as const
-  return yield* create(call, payment, () => taken)
+  return yield* create(call, payment, () => accepted)
 })
 
-const requested = Effect.fnUntraced(function* ({ merchant, request }: Call) {
+const decodePayment = Effect.fnUntraced(function* ({ merchant, request }: Call) {
   if (merchant.product === "collection") {
     const body = yield* decodeBody(PaymentRequest, request)
     return { request: body, party: body.payer.partyId }

@@ -17,7 +17,7 @@ export const json = (status: number, body: unknown): WireResponse =>
   response(status, "application/json;charset=utf-8", JSON.stringify(body))
 
 /** 202, and not one byte more. */
-export const taken: WireResponse = response(202, "application/json", "")
+export const accepted: WireResponse = response(202, "application/json", "")
 
 export const refuse = (status: number, code: string, message: string): Stop =>
   new Stop({ response: json(status, { code, message }) })

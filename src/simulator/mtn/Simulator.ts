@@ -83,7 +83,7 @@ export const mtnSimulator = (accounts: ReadonlyArray<Account>) =>
       const merchants = accounts.flatMap((account) =>
         account.countries.map((country) => ({ clientId: nameOf(account), country, product }) as const)
       )
-      return authenticated(merchants, request, { isForToken: line === tokenLine(product), product, now })
+      return authenticate(merchants, request, { isForToken: line === tokenLine(product), product, now })
     },
     unknownAddress: turnAway(404, "Resource not found"),
     refusesAddressFirst: true,
@@ -97,7 +97,7 @@ interface Asked {
 }
 
 /** By the product's subscription key, and then by the API user's key or a token. */
-const authenticated = Effect.fnUntraced(function* (
+const authenticate = Effect.fnUntraced(function* (
   merchants: ReadonlyArray<ProductMerchant>,
   request: WireRequest,
   { isForToken, now, product }: Asked

@@ -42,7 +42,7 @@ const createPayment = Effect.fnUntraced(function* (call: Call, requested: Reques
   if (!UUID.test(subject.id)) return yield* reject(subject, "INVALID_PARAMETER", 400)
   const earlier = byId(call, kind, subject.id)
   if (earlier !== undefined) return json(200, initiated(subject, "DUPLICATE_IGNORED", earlier.createdAt))
-  const { amount, market } = yield* checked(requested)
+  const { amount, market } = yield* checkRequest(requested)
   const { currency, iso3: country } = market
   const { ending, failureCode } = scenarioOf(kind, phoneNumber)
   const { clientReferenceId = null, customerMessage = null, metadata: members = [] } = request
@@ -68,7 +68,7 @@ const initiated = ({ id, member }: Subject, word: string, at: number) => ({
   created: iso(at)
 })
 
-const checked = Effect.fnUntraced(function* ({ kind, phoneNumber, provider, request, subject }: Requested) {
+const checkRequest = Effect.fnUntraced(function* ({ kind, phoneNumber, provider, request, subject }: Requested) {
   const found = networkNamed(provider)
   const operation = kind === "payout" ? found?.network.payout : found?.network.deposit
   if (found === undefined || operation === undefined || operation === null) return yield* reject(subject, "INVALID_PROVIDER")

@@ -19,7 +19,7 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 /** POST /charge */
 export const createCharge = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.ChargeRequest, call.request)
-  const { amount, currency, prompt } = yield* checked(request)
+  const { amount, currency, prompt } = yield* checkRequest(request)
   const id = newDigits(call)
   const reference = request.reference ?? `t${id}`
   if (!REFERENCE.test(reference)) return yield* refuse(400, "Transaction reference is invalid")
@@ -38,10 +38,10 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
     fee: collectionFee(amount),
     detail: { reference, requested: request.amount, prompt, email: request.email }
   } as const
-  return yield* create(call, charge, (created) => success("Charge attempted", standing(call, created, "pay_offline")))
+  return yield* create(call, charge, (created) => success("Charge attempted", chargeState(call, created, "pay_offline")))
 })
 
-const checked = Effect.fnUntraced(function* (request: typeof Wire.ChargeRequest.Type) {
+const checkRequest = Effect.fnUntraced(function* (request: typeof Wire.ChargeRequest.Type) {
   const { amount, email, mobile_money } = request
   const currency = request.currency ?? currencyOfProvider(mobile_money.provider)
   if (!EMAIL.test(email)) return yield* refuse(400, "Invalid Email Address Passed")
@@ -56,7 +56,7 @@ const checked = Effect.fnUntraced(function* (request: typeof Wire.ChargeRequest.
 })
 
 /** A charge in the words of the Charge API; `waiting` while the payer acts on the handset. */
-const standing = ({ context, now }: Call, charge: SimulatedTransaction, waiting: "pay_offline" | "pending"): object => {
+const chargeState = ({ context, now }: Call, charge: SimulatedTransaction, waiting: "pay_offline" | "pending"): object => {
   const whole = chargeOf(charge, now)
   const { reference } = whole
   if (charge.status !== "pending" || isAbandoned(charge, now)) return whole
@@ -71,7 +71,7 @@ const standing = ({ context, now }: Call, charge: SimulatedTransaction, waiting:
 export const checkCharge = Effect.fnUntraced(function* (call: Call, reference: string) {
   const charge = findBy(call, "collection", reference)
   if (charge === undefined) return yield* refuse(400, "Transaction reference not found.", "transaction_not_found")
-  return success("Reference check successful", standing(call, charge, "pending"))
+  return success("Reference check successful", chargeState(call, charge, "pending"))
 })
 
 /** POST /charge/submit_otp */
@@ -85,5 +85,5 @@ export const submitOtp = Effect.fnUntraced(function* (call: Call) {
     return yield* refusePlainly(400, "Provided registration token is invalid")
   const fault = yield* call.context.completeByPayer(charge)
   const completed = { ...charge, awaitsPayer: false }
-  return withFault(errors, fault, success("Charge attempted", standing(call, completed, "pay_offline")))
+  return withFault(errors, fault, success("Charge attempted", chargeState(call, completed, "pay_offline")))
 })

@@ -60,7 +60,7 @@ const REFERENCE = /^[a-z0-9_-]{16,50}$/
 /** POST /transfer: debited when it is accepted. */
 export const createTransfer = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.TransferRequest, call.request)
-  const { amount, currency, recipient } = yield* checked(call, request)
+  const { amount, currency, recipient } = yield* checkRequest(call, request)
   const numeric = newDigits(call)
   const reference = request.reference ?? `transfer-${numeric}`
   if (!REFERENCE.test(reference)) return yield* refuse(400, "reference is 16 to 50 characters of a-z, 0-9, _ and -")
@@ -91,7 +91,7 @@ interface Checked {
   readonly recipient: Recipient
 }
 
-const checked = Effect.fnUntraced(function* (call: Call, request: typeof Wire.TransferRequest.Type) {
+const checkRequest = Effect.fnUntraced(function* (call: Call, request: typeof Wire.TransferRequest.Type) {
   const recipient = Option.getOrUndefined(readRecipient(call.context.account.note(recipientKey(call, request.recipient))))
   if (recipient === undefined) return yield* refuse(400, "Recipient specified is invalid", "invalid_transfer_recipient")
   const { currency = recipient.currency } = request

@@ -75,7 +75,7 @@ export const transferOf = (transfer: SimulatedTransaction) => ({
 })
 
 /** As verify and the list write it, with what the transfer cost. */
-const foundTransfer = (transfer: SimulatedTransaction) => ({
+const transferWithFee = (transfer: SimulatedTransaction) => ({
   ...transferOf(transfer),
   recipient: { recipient_code: transfer.detail.recipient ?? null },
   session: { provider: null, id: null },
@@ -95,7 +95,7 @@ export const verifyCharge = Effect.fnUntraced(function* (call: Call, reference: 
 export const verifyTransfer = Effect.fnUntraced(function* (call: Call, reference: string) {
   const found = findBy(call, "payout", reference)
   if (found === undefined) return yield* refusePlainly(404, "Transfer not found")
-  return success("Transfer retrieved", foundTransfer(found))
+  return success("Transfer retrieved", transferWithFee(found))
 })
 
 const Positive = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,6}$/))
@@ -125,7 +125,7 @@ const listed = (kind: SimulatedTransaction["kind"], written: (one: SimulatedTran
   })
 
 export const listCharges = listed("collection", chargeOf)
-export const listTransfers = listed("payout", foundTransfer)
+export const listTransfers = listed("payout", transferWithFee)
 
 const words = { successful: "success", failed: "failed", pending: "pending" } as const
 
@@ -134,13 +134,14 @@ export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCal
   const { kind, returned } = transaction
   const word = words[says]
   if (kind === "payout")
-    return written(`transfer.${returned ? "reversed" : word}`, { ...transferOf(transaction), ...stated(transaction, word) })
+    return eventBody(`transfer.${returned ? "reversed" : word}`, {
+      ...transferOf(transaction),
+      ...(returned ? {} : { status: word })
+    })
   const charge = chargeOf(transaction, transaction.updatedAt)
-  if (!returned) return written(`charge.${word}`, { ...charge, status: word })
+  if (!returned) return eventBody(`charge.${word}`, { ...charge, status: word })
   const { amount, currency, reference } = charge
-  return written("refund.processed", { status: "processed", transaction_reference: reference, amount, currency })
+  return eventBody("refund.processed", { status: "processed", transaction_reference: reference, amount, currency })
 }
 
-const stated = ({ returned }: SimulatedTransaction, word: string): object => (returned ? {} : { status: word })
-
-const written = (event: string, data: object): string => `{ "event" :${JSON.stringify(event)},\n\t"data":  ${json(data)} \n}\n`
+const eventBody = (event: string, data: object): string => `{ "event" :${JSON.stringify(event)},\n\t"data":  ${json(data)} \n}\n`

@@ -3,12 +3,12 @@ import { mkdtempSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, ManagedRuntime, Redacted, Schema } from "effect"
+import { Context, Effect, Layer, ManagedRuntime, Redacted, Schema } from "effect"
 import * as Wire from "../../../src/providers/eversend/Wire.ts"
 import { eversendSimulator } from "../../../src/simulator/eversend/Simulator.ts"
 import { Execution } from "../../../src/simulator/Facts.ts"
 import type { SimulatedProvider } from "../../../src/simulator/SimulatedProvider.ts"
-import { Simulator, simulator } from "../../../src/simulator/Simulator.ts"
+import { type SimulatorServer, simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
 
 const CLIENT = "simulator"
 const SECRET = "simulator-secret"
@@ -26,6 +26,8 @@ interface Wish {
   readonly beside?: ReadonlyArray<SimulatedProvider>
 }
 
+class Simulator extends Context.Service<Simulator, SimulatorServer>()("test/Simulator") {}
+
 /** A running simulator, and a client that knows Eversend's wire. */
 export const startSimulator = async (wish: Wish = {}) => {
   const { beside = [], dataDir = newDataDir(), delayMs = 20, duplicates = "accept" } = wish
@@ -36,13 +38,16 @@ export const startSimulator = async (wish: Wish = {}) => {
     duplicates
   })
   const runtime = ManagedRuntime.make(
-    simulator({
-      host: "127.0.0.1",
-      controlPort: 0,
-      dataDir,
-      delayMs,
-      providers: [eversendSimulator([account(CLIENT, SECRET), account("other", "other-secret")]), ...beside]
-    })
+    Layer.effect(
+      Simulator,
+      simulatorServer({
+        host: "127.0.0.1",
+        controlPort: 0,
+        dataDir,
+        delayMs,
+        providers: [eversendSimulator([account(CLIENT, SECRET), account("other", "other-secret")]), ...beside]
+      })
+    )
   )
   const { baseUrls, controlUrl } = await runtime.runPromise(Effect.flatMap(Simulator, Effect.succeed))
   const eversendBaseUrl = baseUrls.eversend ?? ""
