@@ -14,18 +14,18 @@ import { MAXIMUM_METADATA_BYTES } from "./api/Wire.ts"
 import { bounded, fieldIssues, inside, issueAt, type Place, pathOf } from "./Issues.ts"
 import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict, withNumbers } from "./StrictJson.ts"
 
-/** A body that follows its endpoint's schema. */
+/** What the body of a request means, once it follows its endpoint's schema. */
 export interface Body<C> {
   readonly command: C
-  /** The command with every secret open, for the fingerprint's hash and nothing else. */
+  /** The command with every secret in the clear: the input of the fingerprint's hash and of nothing else. */
   readonly fingerprint: unknown
-  /** Paths of the members that the contract does not name. */
+  /** Paths of the members that the contract does not name, found when asked for. */
   readonly ignored: Iterable<string>
 }
 
 export type BodyError = UnknownCurrency | InexactAmount | ValidationFailed
 
-/** The JSON of a body; what cannot be read at all is 400. */
+/** Reads the JSON of a body. A body that is no JSON is `malformed_request` (400). */
 export const readTree = (bytes: Uint8Array): Result.Result<JsonTree, MalformedRequest> =>
   Result.mapError(parseStrict(bytes), (message) => new MalformedRequest({ issues: [{ path: "", message }] }))
 
@@ -38,7 +38,7 @@ export const checkMode = (tree: JsonTree, mode: Mode): Result.Result<JsonTree, M
   return agrees ? Result.succeed(tree) : Result.fail(new ModeMismatch({ key_mode: mode }))
 }
 
-/** A tree with what its schema made of it. */
+/** A body's JSON with the values that its schema decoded. */
 export interface Decoded<W> {
   readonly wire: W
   readonly tree: JsonObject
@@ -62,7 +62,7 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
       const value = member(tree, name)
       if (value instanceof NumberLiteral && !EXACT.test(value.source)) return Result.fail(new InexactAmount({ field: name }))
     }
-    // Before its items are looked at: the schema would look at all of them.
+    // Before the schema, which would look at every item.
     for (const name of lists) if (isLong(member(tree, name))) return invalid([issueAt(inside(null, name), TOO_MANY_ITEMS)])
     const decoded = decode(withNumbers(tree))
     const issues = bounded(textIssues(tree, null), Result.isFailure(decoded) ? fieldIssues(decoded.failure, tree) : [])
@@ -81,7 +81,7 @@ export const invalid = (...issues: ReadonlyArray<Iterable<Issue>>): Result.Resul
 export const issuesOf = (rule: Result.Result<unknown, ReadonlyArray<Issue>>): ReadonlyArray<Issue> =>
   Result.isFailure(rule) ? rule.failure : []
 
-/** The metadata as it came, as compact JSON; an issue where it is too large. */
+/** The metadata as compact JSON, to the digit as it came. Fails with an issue where it is too large. */
 export const metadataOf = (
   tree: JsonObject
 ): Result.Result<{ readonly text: string; readonly tree: JsonTree }, ReadonlyArray<Issue>> => {
@@ -92,7 +92,7 @@ export const metadataOf = (
     : Result.fail([{ path: "metadata", message: `must be at most ${MAXIMUM_METADATA_BYTES} bytes as compact JSON` }])
 }
 
-/** A command with its secrets open: only ever the input of a keyed hash. */
+/** A command with its secrets in the clear. Only ever the input of a keyed hash. */
 export const reveal = (value: unknown): unknown => {
   if (Redacted.isRedacted(value)) return Redacted.value(value)
   if (value === null || typeof value !== "object" || "toJSON" in value) return value
@@ -102,7 +102,7 @@ export const reveal = (value: unknown): unknown => {
 
 const EXACT = /^-?(?:0|[1-9][0-9]*)$/
 const LONGEST_CODE_SHOWN = 16
-// Named by the contract for every body, and checked before the rest.
+// The contract names these for every body; `checkMode` has checked them.
 const modeClaims = new Set(["mode", "is_test_mode"])
 
 const member = (tree: JsonObject, name: string): JsonTree | undefined => (Object.hasOwn(tree, name) ? tree[name] : undefined)
@@ -126,13 +126,13 @@ const storable = (text: string): boolean => text.isWellFormed() && !text.include
 const UNSTORABLE = "must not hold the NUL character or half of a surrogate pair"
 const UNSTORABLE_NAME = "must not have a member whose name holds the NUL character or half of a surrogate pair"
 
-/** More than any list of ours has different items. */
+/** Longer than any list can be whose items are all different. */
 const MOST_ITEMS = 64
 const TOO_MANY_ITEMS = `must be a list of at most ${MOST_ITEMS} items`
 
 const isLong = (tree: JsonTree | undefined): boolean => Array.isArray(tree) && tree.length > MOST_ITEMS
 
-/** What the schema left out is what the contract does not name. Metadata is the tenant's own and named whole. */
+/** The members that the schema left out: the contract does not name them. Metadata is the tenant's own and is not looked into. */
 function* unnamed(tree: JsonObject, wire: unknown, place: Place | null): Generator<string, void> {
   for (const name of Object.keys(tree)) {
     const here = inside(place, name)

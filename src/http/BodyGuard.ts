@@ -8,10 +8,10 @@ export const REQUEST_BYTES = 64 * KIBIBYTE
 export const CALLBACK_BYTES = 256 * KIBIBYTE
 
 const EMPTY = new Uint8Array()
-// What comes with these is drained by the server and ignored (contract SIG-8).
+// A body that comes with one of these methods is read by the server and ignored (contract SIG-8).
 const bodyless = new Set(["GET", "HEAD", "DELETE"])
 
-/** The raw body, at most `limit` bytes. A larger one is refused by its declared length, or as soon as one byte too many arrived. */
+/** Reads the raw body, at most `limit` bytes. A larger one is refused by its declared length, or at the first byte too many. */
 export const rawBody = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number
@@ -31,7 +31,7 @@ const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
 
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i
 
-/** A body is uncompressed JSON; one without a content type is read as JSON. */
+/** Refuses a body that is not uncompressed JSON by its headers. A body without a content type is read as JSON. */
 export const mediaType = (method: string, rawHeaders: ReadonlyArray<string>): UnsupportedMediaType | undefined => {
   if (bodyless.has(method)) return undefined
   const isJson = valuesOf(rawHeaders, "content-type").every((type) => JSON_TYPE.test(type))
@@ -39,7 +39,7 @@ export const mediaType = (method: string, rawHeaders: ReadonlyArray<string>): Un
   return isJson && isPlain ? undefined : new UnsupportedMediaType()
 }
 
-/** No browser on another origin is served: an `Origin` must be the request's own host. */
+/** Refuses a browser on another origin: an `Origin` must be the request's own host. */
 export const origin = (rawHeaders: ReadonlyArray<string>): CrossOriginDenied | undefined => {
   const origins = valuesOf(rawHeaders, "origin")
   if (origins.length === 0) return undefined

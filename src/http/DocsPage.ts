@@ -1,5 +1,5 @@
-// The interface description as one page. Everything it shows comes from /openapi.json of the same origin and is put in as text, never
-// as markup; nothing is loaded from anywhere else.
+// The API description as one page. Everything on it comes from /openapi.json of the same origin and is inserted as text, never as
+// markup; nothing is loaded from anywhere else.
 
 export const docsStyle = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }

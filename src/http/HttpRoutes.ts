@@ -1,7 +1,7 @@
 import { HttpApi } from "effect/http-api"
 import { Api } from "./Api.ts"
 
-/** A route by its template, as logs, spans, idempotency and limits know it: "POST /v1/payouts", "/v1/payouts/{reference}". */
+/** A method and a path template, such as `GET` and `/v1/payouts/{reference}`: the name of a route in logs, spans, keys and limits. */
 export interface HttpRoute {
   readonly method: string
   readonly template: string
@@ -19,8 +19,8 @@ interface Path {
 }
 
 /**
- * Finds the route of a path as it was sent. Nothing is decoded, folded or collapsed: another case, an escape, a doubled or
- * trailing slash is another path, and there is none.
+ * Finds the route of a path as it was sent. Nothing is decoded or normalized: a path in another case, with an escape, or with a doubled
+ * or trailing slash is another path, and has no route.
  */
 export const matchRoute = (method: string, path: string): Match => {
   const found = paths.literal.get(path) ?? paths.patterns.find((candidate) => matches(candidate.segments, path))
@@ -29,7 +29,7 @@ export const matchRoute = (method: string, path: string): Match => {
   return route === undefined ? { _tag: "WrongMethod", allow: allowed(found) } : { _tag: "Found", route }
 }
 
-/** Whether only signed requests are let through. Read loosely, so that no spelling of a signed path can be probed unsigned. */
+/** Whether a path takes signed requests only. It is read loosely, so that nobody learns anything by another spelling of a signed path. */
 export const isSignedPath = (target: string, path: string): boolean => {
   if (!target.startsWith("/")) return true
   const folded = path
@@ -41,7 +41,7 @@ export const isSignedPath = (target: string, path: string): boolean => {
 
 export const isCallbackPath = (path: string): boolean => path.startsWith("/webhooks/")
 
-/** The parts of a callback path; undefined for every other. */
+/** The parts of a callback's path; undefined for every other path. */
 export const callbackOf = (path: string): { readonly provider: string; readonly routeKey: string } | undefined => {
   const [, , provider, routeKey] = path.split("/")
   return !isCallbackPath(path) || provider === undefined || routeKey === undefined ? undefined : { provider, routeKey }

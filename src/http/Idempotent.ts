@@ -50,9 +50,10 @@ export class Idempotent extends Context.Service<
   Idempotent,
   {
     /**
-     * Takes a money step and the signed request; gives the response of the step's first run, byte for byte, however often the request is
-     * repeated. Refuses in the contract's order: a body that is no JSON (400), one of another mode (400), a key that is missing or malformed
-     * (400), what the decoder refuses, then a key that was used with other parameters (422) or is in use (409), then what the step does.
+     * Takes a money step and the signed request; gives the response of the step's first run, byte for byte, however often the request
+     * is repeated. Refuses in the contract's order: a body that is no JSON (400), one of another mode (400), a key that is missing or
+     * malformed (400), what the decoder refuses, a key that was used with other parameters (422) or is in use (409), and then what the
+     * step refuses.
      *
      * The step is never interrupted: neither a client that goes away nor a deadline stops it, and a server that stops waits for it.
      */
@@ -80,7 +81,7 @@ export class Idempotent extends Context.Service<
           return Effect.map(runDetached(work, request, step.about), withIgnoredHeader(body.ignored))
         })
 
-      /** Runs the work so that it goes on when the request is interrupted. After the deadline the client is answered and the work goes on. */
+      /** Runs the work so that neither an interrupted request nor the deadline stops it. After the deadline the client gets an error. */
       const runDetached = Effect.fnUntraced(function* (
         work: (claimed: Deferred.Deferred<Claim>) => Effect.Effect<Response>,
         request: SignedRequest,

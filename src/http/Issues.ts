@@ -3,12 +3,12 @@ import { looksLikeCard } from "../domain/CardNumber.ts"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { isJsonObject, type JsonTree } from "./StrictJson.ts"
 
-/** An answer names at most this many issues, however many a request has. */
+/** A response names at most this many issues, however many a request has. */
 export const MOST_ISSUES = 32
 /** Longest path of one issue, in characters; a longer one ends in `...`. */
 export const LONGEST_PATH = 100
 
-/** A place in a body: a member or an item, and what it stands in. Its path is made only where something is wrong. */
+/** A place in a body: a member or an item, and the place that holds it. Its path is made only where something is wrong. */
 export interface Place {
   readonly name: string | number
   /** Null: the body itself. */
@@ -17,12 +17,12 @@ export interface Place {
 
 export const inside = (within: Place | null, name: string | number): Place => ({ name, within })
 
-/** What is wrong at a place. The message reads on from the path ("amount_minor", "is required") and never holds the value. */
+/** An issue at a place. Its message continues the path ("amount_minor", "is required") and never holds the value. */
 export const issueAt = (place: Place | null, message: string): Issue => ({ path: pathOf(place), message })
 
 /**
- * The first issues of several walks, each once. Every walk is asked for one issue at a time and for none beyond the bound, so that a
- * body with a thousand mistakes costs no more than one with a few dozen.
+ * The first `MOST_ISSUES` issues of several generators, each once. No generator runs beyond the bound, so that a body with a thousand
+ * mistakes costs no more than one with a few dozen.
  */
 export const bounded = (...walks: ReadonlyArray<Iterable<Issue>>): ReadonlyArray<Issue> => {
   const found = new Map<string, Issue>()
@@ -48,13 +48,13 @@ export const shownName = (name: string | number): string => {
   return looksLikeCard(beginning) ? "?" : beginning.replace(/[^ !#-[\]-~]/g, "?")
 }
 
-// What a schema did not take, in words for whoever calls the API. The words come from here and from the `expected` of each rule, which
-// reads on from "must be"; a rule without one shows up in the test of all bodies.
+// Messages of a schema's issues, written for the API's users. They come from here and from the `expected` of each check, which continues
+// "must be"; the test of all bodies finds a check without one.
 
 export const REQUIRED = "is required"
 const INVALID = "is not valid"
 
-/** Every issue by the path of its field, one at a time. `tree` is what was decoded, where it is at hand. */
+/** The issues of a schema, one at a time, each with the path of its field. `tree` is the body, undefined where there is none. */
 export function* fieldIssues(
   issue: SchemaIssue.Issue,
   tree: JsonTree | undefined,
@@ -83,7 +83,7 @@ export function* fieldIssues(
   }
 }
 
-/** None of a union's kinds: each kind is told by one member, and it is that member that is missing or wrong. */
+/** The value is of no kind of a union. The member that names the kind is missing or wrong. */
 const unmatched = (union: SchemaAST.Union, tree: JsonTree | undefined, place: Place | null): Issue => {
   const kinds = union.types.filter(SchemaAST.isObjects)
   const [told] = kinds.flatMap(({ propertySignatures }) => propertySignatures.filter(({ type }) => SchemaAST.isLiteral(type)))

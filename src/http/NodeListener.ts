@@ -11,35 +11,35 @@ import { errorEnvelope } from "./Envelope.ts"
 import { safeHeaders } from "./Response.ts"
 import { makeUnreadLimit } from "./UnreadResponses.ts"
 
-// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+// An import would load everything that node:http exports, and with it an HTTP client of 16 MB that nobody uses.
 const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
 
-/** Receiving one whole request, in milliseconds; a slower one is cut. */
+/** A whole request, and its headers, arrive within these times; then the connection is closed. */
 const REQUEST_MS = 30_000
 const HEADERS_MS = 15_000
-/** Short, so that idle connections do not hold up a drain. */
+/** Short, so that idle connections do not delay a shutdown. */
 const KEEP_ALIVE_MS = 5_000
 
-/** How often connections are looked through for requests that take too long. */
+/** How often Node looks for requests that take too long. */
 const LOOK_MS = 5_000
-/** A connection that was told to close has this long to do so. */
+/** A client that was told to close its connection has this long to do so. */
 const CLOSE_MS = 2_000
 
 export interface ListenerParts {
   readonly alarm: Timer
   readonly placeFor: ReturnType<typeof makeConnections>
-  /** Told of each connection that found no place. */
+  /** Called for each connection that found no place. */
   readonly onRefused: (why: NoPlace) => void
 }
 
-/** node:http, set so that what it would answer by itself is answered with the envelope, too, and that no client holds a connection for ever. */
+/** A server of node:http. What Node would answer by itself is answered with an envelope, too, and no client holds a connection for ever. */
 export const makeListener = ({ alarm, placeFor, onRefused }: ListenerParts): Server => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: LOOK_MS,
-    // A missing Host is a signing failure and not Node's to answer.
+    // A missing Host is an invalid signature; the edge answers it, not Node.
     requireHostHeader: false,
     shouldUpgradeCallback: () => false
   })
@@ -59,12 +59,12 @@ export const makeListener = ({ alarm, placeFor, onRefused }: ListenerParts): Ser
   limitUnread(server, alarm)
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerRaw(socket, malformed(error.code ?? "")))
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerRaw(socket, new MethodNotAllowed()))
-  // An expectation that nobody knows is no reason not to answer.
+  // An unknown expectation is no reason to refuse a request.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
 }
 
-/** No listener can keep a request from those after it: one too many must not even become a fiber. */
+/** Replaces `emit`, because no listener can keep a request from the listeners after it: one too many must not even become a fiber. */
 const limitUnread = (server: Server, alarm: Timer): void => {
   const isAdmitted = makeUnreadLimit(alarm)
   const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
@@ -76,14 +76,14 @@ const limitUnread = (server: Server, alarm: Timer): void => {
   }
 }
 
-/** Calls `then` once, when the answer to a request was taken whole or its connection is closed. */
+/** Calls `then` once: when the client has taken the whole response, or its connection is closed. */
 export const afterResponse = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {
   const response = NodeHttpServerRequest.toServerResponse(request)
   if (response.closed || NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) then()
   else response.once("close", then)
 }
 
-/** What Effect's request hides: duplicate headers, and a target that is not in origin form. */
+/** What Effect's request hides: headers that were sent twice, and a target that is not in origin form. */
 export const asReceived = (request: HttpServerRequest.HttpServerRequest) => {
   const { rawHeaders, url } = NodeHttpServerRequest.toIncomingMessage(request)
   return { rawHeaders, rawTarget: url ?? "" }
@@ -97,7 +97,7 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time."
 }
 
-/** There is no response object here, only the socket: written by hand, and then closed. */
+/** Writes an error to the socket by hand and closes it: where Node could not parse a request there is no response object. */
 const writeRaw = (socket: Duplex, error: ApiError): void => {
   if (!socket.writable || ("bytesWritten" in socket && isResponseBegun(socket))) {
     socket.destroy()
@@ -115,7 +115,7 @@ const writeRaw = (socket: Duplex, error: ApiError): void => {
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`)
 }
 
-/** Whether an earlier response on this connection was begun and not ended: then more bytes would be read as its rest. */
+/** Whether an earlier response on this connection has begun and not ended: the client would read more bytes as the rest of that one. */
 const isResponseBegun = (socket: Duplex): boolean => {
   const message: unknown = Reflect.get(socket, "_httpMessage")
   return typeof message === "object" && message !== null && Reflect.get(message, "headersSent") === true

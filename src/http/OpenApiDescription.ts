@@ -13,8 +13,8 @@ import { examples, type Operation, operations } from "./Operations.ts"
 type Code = ApiError["_tag"]
 
 /**
- * The interface in OpenAPI 3.1 (`GET /openapi.json`): paths and schemas are those of the endpoints, which decode and answer with
- * them; errors are the domain's own, with the status and the class by which they are answered.
+ * The API in OpenAPI 3.1 (`GET /openapi.json`). Paths and schemas are those that the endpoints decode and respond with; errors are the
+ * domain's own, with their status and class.
  */
 export const describeInterface = (): Tree => {
   const described = OpenApi.fromApi(Api)
@@ -49,7 +49,7 @@ export const describeInterface = (): Tree => {
   }
 }
 
-/** The codes that an operation may answer with: its own, and what the edge refuses of every operation of its kind. */
+/** The error codes of an operation: its own, and those of the edge for every operation of its kind. */
 export const errorCodesOf = (method: string, path: string): ReadonlyArray<Code> => {
   const own = operations[`${method} ${path}`]
   const isSent = (method === "POST" || method === "PUT") && !isCallbackPath(path)
@@ -83,7 +83,7 @@ const signing = {
   ]
 } as const
 
-/** What the edge refuses of anything sent, and what a body that is read is refused for. */
+/** Errors of every request that has a body, and of every body that is read. */
 const payloadErrors = ["payload_too_large", "unsupported_media_type"] as const satisfies ReadonlyArray<Code>
 const bodyErrors = ["malformed_request", "mode_mismatch", "validation_failed"] as const satisfies ReadonlyArray<Code>
 
@@ -157,7 +157,7 @@ const successes = (
       ])
   )
 
-/** Every code under its status, with its class in words. */
+/** The error responses: every code under its status, with its class. */
 const failures = (method: string, path: string): Readonly<Record<string, Tree>> => {
   const byStatus = Map.groupBy(errorCodesOf(method, path), (code) => statuses[code])
   return Object.fromEntries(
@@ -176,7 +176,7 @@ const failures = (method: string, path: string): Readonly<Record<string, Tree>> 
   )
 }
 
-/** Refusals whose answer says when to ask again. */
+/** Errors whose response says when to ask again. */
 const hasRetryAfter = (code: Code): boolean => code === "rate_limited" || code === "request_in_progress"
 
 const anyOf = (schemas: ReadonlyArray<Tree>): Tree =>

@@ -6,12 +6,12 @@ export interface Tree {
 export const isTree = (node: unknown): node is Tree => typeof node === "object" && node !== null && !Array.isArray(node)
 
 /**
- * A generated schema as it is on our wire, where every number is an integer and amounts are JSON integers although they are bigint
- * inside. An answer holds what its schema names and nothing else.
+ * A generated schema of a response as it is on the wire: every number is an integer, and amounts are JSON integers although they are
+ * bigint inside. A response holds what its schema names and nothing else.
  */
 export const responseSchema = (node: unknown): unknown => mapped(node, (tree) => withAmounts(withIntegers(withEnd(tree))))
 
-/** The same of a request's body, whose unnamed members are ignored and which may repeat its key's mode. */
+/** A generated schema of a request's body. Members without a name in it are ignored, and it may repeat its key's mode. */
 export const requestSchema = (node: unknown): unknown => {
   const body = mapped(responseSchema(node), (tree) => {
     const { additionalProperties, ...rest } = tree
@@ -20,7 +20,7 @@ export const requestSchema = (node: unknown): unknown => {
   return mapped(body, (tree) => (isTree(tree["schema"]) ? { ...tree, schema: withMode(tree["schema"]) } : tree))
 }
 
-/** Whether a schema is followed by nothing: such an answer is never given. */
+/** Whether no value follows a schema: such a response is never given. */
 export const isNever = (schema: unknown): boolean =>
   isTree(schema) && isTree(schema["not"]) && Object.keys(schema["not"]).length === 0
 
@@ -33,7 +33,7 @@ const mapped = (node: unknown, change: (tree: Tree) => Tree): unknown => {
   return change(Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, mapped(inner, change)])))
 }
 
-/** A number is generated with the texts that stand for what JSON cannot say; none of those is ever sent. */
+/** The generated schema of a number allows the texts `Infinity` and `NaN`, which are never sent. */
 const withIntegers = (tree: Tree): Tree => {
   const choices = tree["anyOf"]
   if (Array.isArray(choices) && choices.some((choice) => isTree(choice) && isNotFinite(choice["enum"])))
@@ -58,7 +58,7 @@ const withAmounts = (tree: Tree): Tree => {
 }
 
 const withEnd = (tree: Tree): Tree => {
-  // What an object without members becomes.
+  // The generated schema of an object without members.
   if (isTree(tree["not"]) && tree["not"]["type"] === "null") return { type: "object", additionalProperties: false }
   return tree["additionalProperties"] === true ? { ...tree, additionalProperties: false } : tree
 }

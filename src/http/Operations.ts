@@ -3,17 +3,17 @@ import executed from "./examples.json" with { type: "json" }
 
 type Code = ApiError["_tag"]
 
-/** What the interface description says of an operation beside its schemas. */
+/** What the API description says of an operation besides its schemas. */
 export interface Operation {
   readonly summary: string
-  /** What it may refuse, beside what the edge refuses of every operation of its kind. */
+  /** Its error codes, besides those of the edge for every operation of its kind. */
   readonly errors: ReadonlyArray<Code>
   readonly idempotencyKey?: "required" | "optional"
   /** A POST whose body is not read. */
   readonly withoutBody?: true
-  /** Headers of its own. */
+  /** Request headers of its own. */
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly required: boolean }>>
-  /** Headers of its successful answer. */
+  /** Headers of its successful response. */
   readonly responseHeaders?: Readonly<Record<string, string>>
 }
 
@@ -170,11 +170,11 @@ export const operations: Readonly<Record<string, Operation>> = {
   "GET /docs": { summary: "This description as a page", errors: [] }
 }
 
-/** A request's body and what was answered to it; of a list only the first row. */
+/** The body of a request, and the body of its response. Of a list only the first row. */
 export interface Example {
   readonly request?: unknown
   readonly answer: unknown
 }
 
-/** By method and route template. The file holds what was said when test/scenarios/Examples.test.ts did it, which does it again each time. */
+/** By method and route template. `test/scenarios/Examples.test.ts` sends every request again and compares the response with the file. */
 export const examples: Readonly<Record<string, Example>> = executed

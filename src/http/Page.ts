@@ -5,10 +5,10 @@ const MAX_PAGE = 100
 export const DEFAULT_PAGE = 50
 const LONGEST_CURSOR = 256
 
-/** `?limit&cursor` of every list: how many items, and where the last page ended. */
+/** The query of every list: `limit` is how many items, `cursor` where the last page ended. */
 export const pageQuery = {
   limit: Schema.optionalKey(
-    // Digits and nothing else: a number could be written in many more ways.
+    // Digits only: a number could be written in many more ways.
     Schema.String.check(Schema.isPattern(/^(?:[1-9][0-9]?|100)$/, { expected: `a whole number from 1 to ${MAX_PAGE}` })).pipe(
       Schema.decodeTo(Schema.NumberFromString)
     )
@@ -20,14 +20,14 @@ export const pageQuery = {
   )
 }
 
-/** What a list answers. `next_cursor` is null on the last page. */
+/** The response of a list. `next_cursor` is null on the last page. */
 export const pageOf = <Item extends Schema.Top>(item: Item) =>
   Schema.Struct({ items: Schema.Array(item), next_cursor: Schema.NullOr(Schema.String) })
 
 const LATEST = 8_640_000_000_000_000
 const Moment = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))
 
-/** A cursor says when the last item was made and which it was; its form is nobody's business. */
+/** A cursor says when the last item was made and which it was. Its form is not part of the contract. */
 const Cursor = Schema.fromJsonString(Schema.Tuple([Moment, Reference]))
 const decodeCursor = Schema.decodeUnknownOption(Cursor)
 

@@ -8,11 +8,11 @@ import type { Destination as WireDestination } from "./api/Payouts.ts"
 import { inside, issueAt, type Place } from "./Issues.ts"
 import { isJsonObject, type JsonTree, NumberLiteral } from "./StrictJson.ts"
 
-// Who pays and who is paid, from the wire to the domain. From here on a number is Redacted.
+// Payers and recipients, from the wire to the domain. From here on their numbers and names are Redacted.
 
 type Parsed<A> = Result.Result<A, ReadonlyArray<Issue>>
 
-/** A momo source's country is the request's when it names none; other sources carry nothing to keep. */
+/** The payer of a mobile-money source; its country is the request's where it names none. Null for other sources, which carry nothing to keep. */
 export const sourceOf = (source: typeof Source.Type | undefined, country: string): Parsed<MomoParty | null> => {
   if (source?.type !== "momo") return Result.succeed(null)
   const own = source.country ?? country
@@ -44,7 +44,7 @@ export const payerOf = (payer: typeof Payer.Type | undefined): PayerDetails | nu
   }
 }
 
-/** Card data anywhere in a source, named or not; only the number that is to be charged may look like one. */
+/** An issue for each piece of card data anywhere in a source. Only the number that is to be charged may look like a card's. */
 export function* cardIssues(source: JsonTree | undefined, place: Place, msisdn: string | null): Generator<Issue, void> {
   if (typeof source === "string") {
     if (source !== msisdn && looksLikeCard(source)) yield issueAt(place, CARD_RULE)
@@ -111,7 +111,7 @@ const numberOf = (text: string, country: string, path: string): Parsed<string> =
     onSome: (msisdn) => Result.succeed(msisdn)
   })
 
-/** What is said of a number that no phone of its country can have. */
+/** The issue of a number that no phone of its country can have. */
 export const MSISDN_RULE = "must be a phone number with its country's prefix and a possible length"
 
 const CARD_MEMBER =

@@ -14,12 +14,12 @@ export interface RateSettings {
     readonly money: RateLimit | "off"
     readonly deliveries: RateLimit | "off"
   }
-  /** Addresses and networks whose forwarded client address is believed. */
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: ReadonlyArray<string>
   readonly requestPlaces: RequestPlaces
 }
 
-/** What is asked, by whom and from where. */
+/** A signed request: its route, its caller and where it came from. */
 interface RatedRequest {
   readonly caller: Caller
   readonly method: string
@@ -43,14 +43,14 @@ const moneyRoutes: ReadonlyArray<string> = [
   "/v1/fx/exchange"
 ]
 
-/** Which bucket, and which place, a signed request takes. */
+/** Whether a signed request counts as money or as a read, in the rate limits and in the places of this process. */
 export const kindOf = ({ match, method }: Pick<RatedRequest, "match" | "method">): "money" | "reads" =>
   method === "POST" && match._tag === "Found" && moneyRoutes.includes(match.route.template) ? "money" : "reads"
 
-/** Each of these has an endpoint called, by itself: at the rate of reads one key would order millions of calls a day. */
+/** Each of these calls a tenant's endpoint. At the rate of reads one key could order millions of calls a day. */
 const deliveryRoutes: ReadonlyArray<string> = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"]
 
-/** What a tenant changes itself is written down; no key of it fills the stream, or pushes out what it did before. */
+/** Changes that a tenant makes itself are kept in its stream of changes. The limit keeps one key from filling the stream. */
 const changeRoutes: ReadonlyArray<string> = [
   "PUT /v1/webhooks/endpoint",
   "DELETE /v1/webhooks/endpoint",
@@ -62,21 +62,23 @@ const changeRoutes: ReadonlyArray<string> = [
 const MINUTE_MS = 60_000
 const changesADay = { count: TENANT_CHANGES_A_DAY, windowMs: 24 * 60 * MINUTE_MS, burst: TENANT_CHANGES_A_DAY }
 
-/** Resolving names is how account numbers are guessed (contract LIM-5). */
+/** Resolving bank accounts has a limit of its own: it is how account numbers are guessed (contract LIM-5). */
 const resolution = {
   route: "/v1/reference/resolve-bank-account",
   key: { count: 30, windowMs: MINUTE_MS, burst: 30 },
   ip: { count: 600, windowMs: MINUTE_MS, burst: 600 }
 } as const
 
-/** All keys of a tenant in one mode may ask this many times as often as one of them, however many it has. */
+/** All keys of a tenant in one mode together may ask this many times as often as one key. */
 const OF_A_TENANT = 2
 
 const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
   limit === "off" ? "off" : { ...limit, count: limit.count * OF_A_TENANT, burst: limit.burst * OF_A_TENANT }
 
-/** Refuses what comes too often: each key by itself, all of a tenant's together, the deliveries that a tenant
- * orders and the changes that it makes, and, for resolving bank accounts, each client address. */
+/**
+ * Refuses a request that comes too often (429). Limits each key, all keys of a tenant together, the deliveries that a tenant orders,
+ * the changes that it makes and, for resolving bank accounts, each client address.
+ */
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ take }) => {
     const addressOf = clientAddress(trustedProxies)

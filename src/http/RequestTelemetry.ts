@@ -6,7 +6,7 @@ import type { Arrival } from "./Arrival.ts"
 import { matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"
 
-// Labels are templates, codes and classes: nothing that a caller can make more of.
+// Labels are route templates, codes and classes: a caller cannot make new ones.
 
 const requests = labelledMetric((attributes: { readonly route: string; readonly status: string }) =>
   Metric.counter("gateway_http_requests_total", { description: "Requests, by route and status.", incremental: true, attributes })
@@ -28,7 +28,7 @@ const durations = labelledMetric((attributes: { readonly route: string }) =>
 
 const MS_PER_SECOND = 1000
 
-/** A counter that is not there yet grows from nothing, which no alert sees: those that alerts watch begin at zero. */
+/** The counters that alerts watch start at zero: an alert does not see the first increase of a counter that was not there. */
 export const startErrorCounters = Effect.forEach(
   [
     { code: "internal_error", class: "ambiguous" },
@@ -38,7 +38,7 @@ export const startErrorCounters = Effect.forEach(
   { discard: true }
 )
 
-/** Counts what an answering effect answers, an error by what its envelope says. */
+/** Counts and times every response; an error by the code and the class in its envelope. */
 export const withRequestMetrics = <E, R>(
   effect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest> =>
@@ -56,7 +56,7 @@ export const withRequestMetrics = <E, R>(
     return response
   })
 
-/** What a span says of a refusal. */
+/** The attributes of a span whose request ended in an error. */
 export const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
   Option.match(errorOf(response), {
     onNone: () => ({}),
@@ -71,7 +71,7 @@ const decodeError = Schema.decodeUnknownOption(
 
 const FIRST_ERROR = 400
 
-/** The bytes are asked and not the refusal, because an answer that is repeated is bytes only. */
+/** Read from the bytes and not from the error, because a replayed response is bytes only. */
 const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
   status < FIRST_ERROR || body._tag !== "Uint8Array"
     ? Option.none()
@@ -81,19 +81,20 @@ const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
       }))
 
 export interface RequestOutcome {
-  /** Empty where nobody signed. */
+  /** Empty where no signature was verified. */
   readonly appId: string
   readonly response: HttpServerResponse.HttpServerResponse
 }
 
-/** Of what nobody signed so many requests have a line of their own in each window; the others are counted. */
+/** So many unsigned requests have a log line of their own in each window; the others are counted. */
 const UNSIGNED_LINES = 100
 const WINDOW = "10 seconds"
 const FIRST_FAULT = 500
 
 /**
- * One line a request, inside its span, so that the line carries the span's ids. Anybody can send requests without a signature: beyond
- * `UNSIGNED_LINES` they are counted by status, and each count is one line when the window ends. Our own faults always have a line.
+ * Writes one log line a request, inside its span, so that the line carries the span's ids. Anybody can send requests without a
+ * signature: beyond `UNSIGNED_LINES` they are counted by status, and each count is one line when the window ends. A request that failed
+ * by our own fault always has a line.
  */
 export const makeRequestLog = Effect.gen(function* () {
   const scope = yield* Effect.scope
@@ -129,7 +130,7 @@ export const makeRequestLog = Effect.gen(function* () {
     { appId, response }: RequestOutcome
   ) {
     const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
-    // The router has put its own spelling of the route there.
+    // Overwrites the router's own spelling of the route.
     yield* Effect.annotateCurrentSpan({
       "http.route": route,
       "http.response.status_code": response.status,

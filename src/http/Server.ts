@@ -23,18 +23,18 @@ import type { RateSettings } from "./RequestRate.ts"
 import { startErrorCounters, withRequestMetrics } from "./RequestTelemetry.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 
-/** How long requests under way may take to end once the server stops. */
+/** How long requests in flight may take to end once the server stops. */
 const DRAIN = "10 seconds"
 
-/** Where the server listens, and how often it may be asked. */
+/** Where the server listens, and its limits. */
 export interface ServerSettings extends RateSettings {
   readonly connectionPlaces: ConnectionPlaces
   readonly host: string
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number
 }
 
-/** The API's address cannot be listened on, mostly because another process has it. */
+/** The address cannot be listened on, usually because another process has the port. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
   port: Schema.Number,
@@ -76,7 +76,7 @@ const serve = (settings: RateSettings) =>
     })
   ).pipe(
     Layer.provide(Endpoints),
-    // The edge makes the one span of a request.
+    // The edge makes the only span of a request.
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
   )
 
@@ -102,7 +102,7 @@ const listen = ({ connectionPlaces, host, port, trustedProxies }: ServerSettings
       const server = yield* NodeHttpServer.make(() => node, { host, port, gracefulShutdownTimeout: DRAIN }).pipe(
         Effect.mapError(({ cause }) => new ListenFailed({ host, port, reason: reasonOf(cause) }))
       )
-      // Runs after the drain: what is still open then is an idle connection or a client that does not go on.
+      // Runs after the drain. What is still open then is idle, or its client has stopped sending.
       yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
       return server
     })
@@ -114,8 +114,8 @@ const reasonOf = (cause: unknown): string => {
 }
 
 /**
- * The HTTP API on an address. When its scope closes it takes no more connections and gives requests under way `DRAIN` to end; a money
- * step goes on until it is done. Provides the `HttpServer`, which knows the port that was taken.
+ * The HTTP API on an address. When its scope closes it takes no more connections and gives requests in flight `DRAIN` to end; a money
+ * step goes on until it is done. Provides the `HttpServer`, which knows its port.
  */
 export const Server = {
   layer: (settings: ServerSettings) =>

@@ -1,6 +1,6 @@
 import { Result } from "effect"
 
-/** A number as it was written, so that nothing rounds it: it is echoed as its own text. */
+/** A number as it was written. It is echoed as its own text, so that nothing rounds it. */
 export class NumberLiteral {
   readonly source: string
   constructor(source: string) {
@@ -16,7 +16,7 @@ export interface JsonObject {
   readonly [member: string]: JsonTree
 }
 
-/** Why a text is no JSON for us; safe to show, for it never holds any of the text. */
+/** Why a body was not read. It holds no part of the body and is safe to show. */
 export type Malformed =
   | "The body is not UTF-8."
   | "The body is not JSON."
@@ -31,7 +31,7 @@ export const parseStrict = (bytes: Uint8Array): Result.Result<JsonTree, Malforme
     return Result.succeed(new Reader(utf8.decode(bytes)).whole())
   } catch (cause) {
     if (cause instanceof Stop) return Result.fail(cause.reason)
-    // The decoder alone throws TypeError here; anything else is a bug and may be seen.
+    // Only the text decoder throws TypeError here; any other error is a bug.
     if (cause instanceof TypeError) return Result.fail("The body is not UTF-8.")
     throw cause
   }
@@ -40,7 +40,7 @@ export const parseStrict = (bytes: Uint8Array): Result.Result<JsonTree, Malforme
 export const isJsonObject = (tree: JsonTree | undefined): tree is JsonObject =>
   typeof tree === "object" && tree !== null && !Array.isArray(tree) && !(tree instanceof NumberLiteral)
 
-/** The same tree with its numbers as JavaScript numbers, for schemas: whoever needs the exact number reads the literal. */
+/** The same tree with JavaScript numbers, for schemas. Code that needs the exact number reads the literal. */
 export const withNumbers = (tree: JsonTree): unknown => {
   if (tree instanceof NumberLiteral) return Number(tree.source)
   if (Array.isArray(tree)) return tree.map(withNumbers)
@@ -50,10 +50,10 @@ export const withNumbers = (tree: JsonTree): unknown => {
   return members
 }
 
-// A byte order mark is no JSON: it stays in the text and is refused there.
+// JSON has no byte order mark: it stays in the text and is refused there.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** Unwinds the reader; never leaves this file. */
+/** Ends the reading; never leaves this file. */
 class Stop {
   readonly reason: Malformed
   constructor(reason: Malformed) {
@@ -63,10 +63,10 @@ class Stop {
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const SPACE = /[ \t\n\r]*/y
-// Plain characters (no control, quote or backslash) and escapes; what an escape means, and whether it is one, JSON.parse says.
+// Plain characters (no control, quote or backslash) and escapes. JSON.parse then checks and reads the escapes.
 const STRING = /"[ !#-[\]-\uffff]*(?:\\.[ !#-[\]-\uffff]*)*"/y
 
-/** Recursive descent: the depth is refused before the stack could end. */
+/** A recursive-descent parser. It refuses a body that nests too deep long before the stack overflows. */
 class Reader {
   readonly text: string
   at = 0

@@ -2,22 +2,22 @@ import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Timer } from "../runtime/Timer.ts"
 
-/** So many requests of one connection may wait for their answers: each of them holds memory until its client reads. */
+/** How many requests of one connection may wait for their responses to be read. Each holds memory until then. */
 const MAX_UNREAD = 8
-/** What was answered on a connection is read in this time, or the connection is cut. */
+/** The client reads its responses within this time, or the connection is closed. */
 const READ_MS = 30_000
 
-/** What one connection has asked and not yet read. */
+/** What a connection asked for and has not read. */
 interface ConnectionState {
   readonly responses: Set<ServerResponse>
-  /** Answers that are there whole: now it is the client's turn. */
+  /** Responses that are written whole: now it is the client's turn. */
   unread: number
   stopClock: () => void
 }
 
 /**
- * Bounds what a connection may leave unread. A connection with more unanswered requests than are allowed is closed. The time for reading
- * runs from the first answer that waits until none does, so that reading one of them gives no time for the next.
+ * Limits the responses that a connection leaves unread. A connection with more requests than `MAX_UNREAD` is closed. The time for
+ * reading runs from the first response that waits until none does: reading one of them gives no more time for the next.
  */
 export const makeUnreadLimit = (alarm: Timer) => {
   const connections = new WeakMap<Socket, ConnectionState>()
@@ -29,15 +29,15 @@ export const makeUnreadLimit = (alarm: Timer) => {
     connections.set(socket, owed)
     socket.once("close", () => {
       owed.stopClock()
-      // Node tells only the response whose turn it was that its client is gone.
+      // Node tells only the response whose turn it is that its client has gone.
       for (const response of owed.responses) if (response.socket === null) response.emit("close")
     })
     return owed
   }
 
-  /** Whether a request may be worked on; if not, its connection is closed. */
+  /** Whether a request may be worked on. If not, its connection is closed. */
   return (socket: Socket, response: ServerResponse): boolean => {
-    // What one read brought is parsed to its end, whatever happened to the connection.
+    // Node parses all that one read brought, even where the connection has been closed meanwhile.
     if (socket.destroyed) return false
     const owed = stateOf(socket)
     if (owed.responses.size >= MAX_UNREAD) {

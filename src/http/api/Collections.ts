@@ -12,7 +12,7 @@ export const MomoSource = Schema.Struct({
   country: Schema.optionalKey(Country)
 })
 
-/** Who pays. Only mobile money needs one; for bank and card the payer enters everything at the provider. */
+/** Who pays. Only mobile money needs a source; for bank and card the payer enters everything at the provider. */
 export const Source = Schema.Union([
   MomoSource,
   Schema.Struct({ type: Schema.Literal("bank"), country: Schema.optionalKey(Country) }),
@@ -23,7 +23,7 @@ const detail = Schema.optionalKey(text(128))
 /** For the provider's records only: passed through and not stored. */
 export const Payer = Schema.Struct({ first_name: detail, last_name: detail, email: detail, phone: detail, external_id: detail })
 
-/** The handle of a code that was sent, and the code as the payer typed it. */
+/** The id of a code that was sent, and the code that the payer typed. */
 export const Otp = Schema.Struct({ pin_id: text(128), pin: text(32) })
 
 /** `POST /v1/collections` (contract COL-1 to COL-7). */
@@ -39,7 +39,6 @@ export const CollectionBody = Schema.Struct({
   payer: Schema.optionalKey(Payer),
   /** The same as `payer`; not both. */
   customer: Schema.optionalKey(Payer),
-  /** A code that was sent to the payer, and what the payer typed. */
   otp: Schema.optionalKey(Otp)
 })
 
@@ -83,14 +82,14 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
   )
   .middleware(SignedRequest) {}
 
-/** `POST /v1/refunds`: what is asked for is checked, and refused all the same. */
+/** `POST /v1/refunds`: the body is checked, and every refund is refused. */
 export const RefundBody = Schema.Struct({
   original_reference: text(128),
   amount_minor: Schema.optionalKey(AskedAmount),
   reason: Schema.optionalKey(text(1024))
 })
 
-/** There is no successful answer. */
+/** There is no successful response. */
 export class RefundsApi extends HttpApiGroup.make("refunds")
   .add(HttpApiEndpoint.post("create", "/v1/refunds", { payload: RefundBody, success: Schema.Never }))
   .middleware(SignedRequest) {}

@@ -6,7 +6,7 @@ import { AmountType } from "../../domain/Transaction.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Narration, PayoutRecord, text } from "./Wire.ts"
 
-/** Who is paid. `country` is never inherited from the body's own; a wallet is named by exactly one of its three handles. */
+/** Who is paid. `country` is never taken from the body's own; a wallet has exactly one of `msisdn`, `email` and `tag`. */
 export const Destination = Schema.Union([
   Schema.Struct({ type: Schema.Literal("momo"), msisdn: text(32), network: text(32), country: Country }),
   Schema.Struct({
@@ -53,7 +53,7 @@ export const PayoutBody = Schema.Struct({
 export const QuoteBody = Schema.Struct({ ...asked, destination: Schema.optionalKey(Destination) })
 
 const known = Schema.NullOr(Amount)
-/** What a payout would cost; the fee's figures are null where the provider will not quote the amount. */
+/** What a payout would cost. The figures that depend on the fee are null where the provider does not quote the amount. */
 export const Estimate = Schema.Struct({
   amount_minor: Amount,
   amount_currency: Currency,

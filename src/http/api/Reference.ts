@@ -12,7 +12,7 @@ export const Bank = Schema.Struct({ code: Schema.String, name: Schema.String, co
 /** `POST /v1/reference/resolve-bank-account`. */
 export const ResolveBody = Schema.Struct({ country: Country, bank_code: text(32), account_number: text(64) })
 
-/** The account's holder, for confirmation only: the name is resolved again when a payout is made. */
+/** The holder of an account, for the tenant to confirm. A payout resolves the name again. */
 export const ResolvedAccount = Schema.Struct({
   account_name: Schema.String,
   bank_code: Schema.String,
@@ -76,7 +76,7 @@ export class ReferenceApi extends HttpApiGroup.make("reference")
   )
   .middleware(SignedRequest) {}
 
-/** One row of what a tenant may do; `reason` stands only where it is not supported (contract CAP-1, CAP-2). */
+/** A capability of the tenant at a provider. `reason` is there where it is not supported (contract CAP-1, CAP-2). */
 export const CapabilityRow = Schema.Struct({
   capability: Capability,
   provider: Schema.String,

@@ -21,7 +21,7 @@ export class HealthApi extends HttpApiGroup.make("health").add(
   HttpApiEndpoint.get("detail", "/health/detail", { success: Enveloped(HealthDetail) }).middleware(SignedRequest)
 ) {}
 
-/** The interface's own description. These two answers are not enveloped: tools and browsers read them. */
+/** The API's description. These two responses have no envelope: tools and browsers read them. */
 export class DescriptionApi extends HttpApiGroup.make("description").add(
   HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Record(Schema.String, Schema.Unknown) }),
   HttpApiEndpoint.get("docs", "/docs", { success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" })) })

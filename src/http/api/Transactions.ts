@@ -11,7 +11,7 @@ const raw = {
   provider_reference: Schema.NullOr(Schema.String)
 }
 
-/** `view=raw`: any tenant's transaction with the last money call, masked, for an admin key and an `X-Audit-Reason`. */
+/** `view=raw`: any tenant's transaction with its last money call, masked. It takes an admin key and an `X-Audit-Reason`. */
 const RawRecord = Schema.Union([
   Schema.Struct({ ...CollectionRecord.fields, ...raw }),
   Schema.Struct({ ...PayoutRecord.fields, ...raw })

@@ -11,15 +11,15 @@ const isDistinct = Schema.makeFilter((events: ReadonlyArray<string>) => new Set(
   expected: "a list without an event type twice"
 })
 
-/** `PUT /v1/webhooks/endpoint`: the whole endpoint as it is to be; what is left out is as in a new one. */
+/** `PUT /v1/webhooks/endpoint` replaces the whole endpoint. A member that is left out gets its default. */
 export const EndpointBody = Schema.Struct({
   /** Where events go: https, and a public address. */
   url: Schema.String,
-  /** The terminal ones and `payout.returned` if left out. */
+  /** By default the terminal events and `payout.returned`. */
   events: Schema.optionalKey(
     Schema.Array(EventType).check(Schema.isMinLength(1, { expected: "a list of at least one event type" }), isDistinct)
   ),
-  /** True if left out. */
+  /** By default true. */
   enabled: Schema.optionalKey(Schema.Boolean)
 })
 
@@ -42,7 +42,7 @@ const endpoint = {
   updated_at: Timestamp
 }
 export const EndpointRecord = Schema.Struct(endpoint)
-/** The secret is there in the answer that created the endpoint, and never again. */
+/** The secret is in the response that created the endpoint, and never again. */
 export const SetEndpointRecord = Schema.Struct({ ...endpoint, secret: Schema.optionalKey(Secret) })
 
 export const RotatedSecret = Schema.Struct({ secret: Secret, previous_secret_until: Timestamp })

@@ -5,14 +5,14 @@ import { AmountType, Failure } from "../../domain/Transaction.ts"
 
 // Wire schemas that several resources share. Their members are the contract's own names; amounts are JSON integers.
 
-/** Text that says something, at most `longest` characters. */
+/** A text that is not blank, at most `longest` characters. */
 export const text = (longest: number) =>
   Schema.String.check(
     Schema.isPattern(/\S/u, { expected: "a text that is not blank" }),
     Schema.isMaxLength(longest, { expected: `at most ${longest} characters long` })
   )
 
-/** What a request may ask for: a positive count of the smallest unit, exact in a JSON number. */
+/** An amount in a request: a positive number of the smallest unit, exact as a JSON number. */
 const askable = { expected: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` }
 export const AskedAmount = Schema.Number.check(
   Schema.isInt(askable),
@@ -34,7 +34,7 @@ export const WebUrl = Schema.String.check(
   Schema.makeFilter((url: string) => /^https?:\/\//.test(url) && URL.canParse(url), { expected: "an http or https URL" })
 )
 
-/** The answer of every endpoint that succeeds. */
+/** The response of an endpoint that succeeds. */
 export const Enveloped = <S extends Schema.Top>(data: S) =>
   Schema.Struct({ code: Schema.Number, message: Schema.Literal("ok"), data })
 

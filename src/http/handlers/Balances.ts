@@ -8,6 +8,7 @@ import { Api } from "../Api.ts"
 import { respond } from "../Response.ts"
 import { withCaller } from "../SignedRequest.ts"
 
+/** The providers' wallets, which all tenants share. */
 export const BalancesHandlers = HttpApiBuilder.group(
   Api,
   "balances",
@@ -30,6 +31,7 @@ const balanceView = ({ asOf, available, currency, pending, provider }: PoolBalan
   as_of: iso(asOf)
 })
 
+/** The tenant's own float, one position a currency. */
 export const FloatHandlers = HttpApiBuilder.group(
   Api,
   "float",

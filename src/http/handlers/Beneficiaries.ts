@@ -5,10 +5,11 @@ import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { BeneficiaryBook } from "../../services/BeneficiaryBook.ts"
 import { Api } from "../Api.ts"
 import { cursorOf, DEFAULT_PAGE, readCursor } from "../Page.ts"
-import { valuesOf } from "../RequestHeaders.ts"
+import { singleValue } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
 import { Signed, withCaller } from "../SignedRequest.ts"
 
+/** Saved recipients, masked. */
 export const BeneficiariesHandlers = HttpApiBuilder.group(
   Api,
   "beneficiaries",
@@ -24,7 +25,7 @@ export const BeneficiariesHandlers = HttpApiBuilder.group(
         withCaller((caller) => book.find(caller, params.id)).pipe(Effect.map(beneficiaryView), respond(200))
       )
       .handleRaw("purge", () =>
-        Effect.flatMap(Signed, ({ caller, rawHeaders }) => book.purge(caller, confirmationOf(rawHeaders))).pipe(
+        Effect.flatMap(Signed, ({ caller, rawHeaders }) => book.purge(caller, singleValue(rawHeaders, "x-confirm-purge"))).pipe(
           Effect.map((purged) => ({ purged })),
           respond(200)
         )
@@ -44,10 +45,4 @@ const positionOf = (cursor: string | undefined) => {
 const pageView = ({ items, more }: { readonly items: ReadonlyArray<Beneficiary>; readonly more: boolean }) => {
   const last = items.at(-1)
   return { items: items.map(beneficiaryView), next_cursor: more && last !== undefined ? cursorOf(last) : null }
-}
-
-/** Sent twice it is no confirmation. */
-const confirmationOf = (rawHeaders: ReadonlyArray<string>): string | undefined => {
-  const [value, ...others] = valuesOf(rawHeaders, "x-confirm-purge")
-  return others.length === 0 ? value : undefined
 }

@@ -7,6 +7,7 @@ import { Api } from "../Api.ts"
 import { respond } from "../Response.ts"
 import { CurrentRequest } from "../SignedRequest.ts"
 
+/** Hands a provider's callback on, byte for byte as it came. */
 export const CallbacksHandlers = HttpApiBuilder.group(
   Api,
   "callbacks",

@@ -16,6 +16,7 @@ import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
 import { withBody } from "../WithBody.ts"
 
+/** The collection endpoints. What the payer's code needs goes to `CodeFlow`. */
 export const CollectionsHandlers = HttpApiBuilder.group(
   Api,
   "collections",
@@ -51,7 +52,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
   })
 )
 
-/** No service stands behind it: no adapter is called, no transaction is loaded and no float moves (contract COL-15). */
+/** Refuses every refund. No adapter is called, no transaction is loaded and no float moves (contract COL-15). */
 export const RefundsHandlers = HttpApiBuilder.group(Api, "refunds", (handlers) =>
   Effect.succeed(handlers.handleRaw("create", () => withBody(refundBody, () => Effect.fail(unsupported))))
 )

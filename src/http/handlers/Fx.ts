@@ -14,6 +14,7 @@ import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
 import { withBody } from "../WithBody.ts"
 
+/** Exchanges between the tenant's own wallets: a quote, the exchange that takes it, and reading one. */
 export const FxHandlers = HttpApiBuilder.group(
   Api,
   "fx",

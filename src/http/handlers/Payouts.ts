@@ -16,6 +16,10 @@ import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
 import { withBody } from "../WithBody.ts"
 
+/**
+ * The payout endpoints. Each takes a signed request, decodes its body or path, calls one service method and gives the view of its
+ * result. Refuses what the decoder refuses, then what the service does; `create` only once for each idempotency key.
+ */
 export const PayoutsHandlers = HttpApiBuilder.group(
   Api,
   "payouts",

@@ -12,6 +12,7 @@ import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
 import { withBody } from "../WithBody.ts"
 
+/** Banks, bank accounts, corridors and countries. */
 export const ReferenceHandlers = HttpApiBuilder.group(
   Api,
   "reference",
@@ -66,6 +67,7 @@ export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, Bo
     return { command, fingerprint: reveal(command), ignored }
   })
 
+/** What the tenant may do. */
 export const CapabilitiesHandlers = HttpApiBuilder.group(
   Api,
   "capabilities",

@@ -12,6 +12,7 @@ import { valuesOf } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
 import { CurrentRequest, withCaller } from "../SignedRequest.ts"
 
+/** Whether the gateway answers, and which release and providers it has. */
 export const HealthHandlers = HttpApiBuilder.group(
   Api,
   "health",
@@ -25,13 +26,14 @@ export const HealthHandlers = HttpApiBuilder.group(
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
-/** The page may run its own script, wear its own style and ask its own origin; nothing else. */
+/** The page may run its own script, use its own style and call its own origin; nothing else. */
 const docsHeaders = {
   "content-security-policy": `default-src 'none'; script-src ${hashOf(docsScript)}; style-src ${hashOf(docsStyle)}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   "referrer-policy": "no-referrer",
   "cross-origin-resource-policy": "same-origin"
 }
 
+/** The API's description, as OpenAPI and as a page. */
 export const DescriptionHandlers = HttpApiBuilder.group(Api, "description", (handlers) => {
   const description = staticText(json(describeInterface()), "application/json")
   const page = staticText(docsPage, "text/html; charset=utf-8")
@@ -44,7 +46,7 @@ export const DescriptionHandlers = HttpApiBuilder.group(Api, "description", (han
 
 const sameOrigin = { "cross-origin-resource-policy": "same-origin" }
 
-/** A text that stays the same while the process lives: it is tagged and compressed once. */
+/** A text that stays the same while the process lives. It is hashed and compressed once. */
 interface StaticText {
   readonly contentType: string
   readonly plain: Uint8Array
@@ -58,8 +60,8 @@ const staticText = (text: string, contentType: string): StaticText => {
 }
 
 /**
- * The text as this request takes it: compressed where it accepts gzip, and nothing at all (304) where it has it already. A copy may be
- * kept, but is asked about each time.
+ * The text as a response: compressed where the request accepts gzip, and empty (304) where the client has it already. A client may keep
+ * a copy, and asks each time whether it is still good.
  */
 const staticResponse = (
   { contentType, gzip, hash, plain }: StaticText,
@@ -67,7 +69,7 @@ const staticResponse = (
   own: Readonly<Record<string, string>>
 ): HttpServerResponse.HttpServerResponse => {
   const isZipped = acceptsGzip(valuesOf(rawHeaders, "accept-encoding"))
-  // The compressed bytes are others, and so is their tag.
+  // Other bytes, and so another tag.
   const tags = { plain: `"${hash}"`, gzip: `"${hash}-gzip"` }
   const headers = { ...own, etag: isZipped ? tags.gzip : tags.plain, "cache-control": "no-cache", vary: "accept-encoding" }
   if (hasOne(valuesOf(rawHeaders, "if-none-match"), Object.values(tags)))
@@ -78,7 +80,7 @@ const staticResponse = (
   })
 }
 
-/** Named with a weight above zero; where it is not named, `*` speaks for it. */
+/** `gzip` is named with a weight above zero, or `*` is where `gzip` is not named. */
 const acceptsGzip = (values: ReadonlyArray<string>): boolean => {
   const codings = items(values).map((item) => {
     const [name = "", ...parameters] = item.toLowerCase().split(";")

@@ -24,6 +24,7 @@ const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
   provider_reference: transaction.providerReference
 })
 
+/** Reads transactions of either kind. */
 export const TransactionsHandlers = HttpApiBuilder.group(
   Api,
   "transactions",

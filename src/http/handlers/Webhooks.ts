@@ -15,6 +15,7 @@ import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
 import { withBody } from "../WithBody.ts"
 
+/** A tenant's webhook endpoint and its deliveries. */
 export const WebhooksHandlers = HttpApiBuilder.group(
   Api,
   "webhooks",
