@@ -1,6 +1,6 @@
 import { Option } from "effect"
 
-/** The ten fields of the signed string, but for the literal `v1` (contract SIG-4). */
+/** What the canonical text of a request is made of: the ten fields of the string to sign without the literal `v1` (contract SIG-4). */
 export interface CanonicalFields {
   readonly appId: string
   readonly keyId: string
@@ -15,7 +15,7 @@ export interface CanonicalFields {
   readonly bodyHash: string
 }
 
-/** The string to sign, to the byte; none where the target has no canonical form. */
+/** The canonical text of a request, the string that is signed, to the byte; none where the target has no canonical form. */
 export const canonicalText = (fields: CanonicalFields): Option.Option<string> => {
   if (!fields.target.startsWith("/")) return Option.none()
   return Option.map(canonicalQuery(queryOf(fields.target)), (query) =>

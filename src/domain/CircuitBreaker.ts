@@ -1,7 +1,7 @@
 import type { AppId } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 
-/** What stands between us and one operation of one provider. It opens when too many calls in a row came to nothing. */
+/** The circuit breaker of one operation of one provider. It opens when too many calls in a row fail. */
 export type Circuit =
   | { readonly _tag: "Closed"; readonly failures: Failures }
   /** Nothing is let through until then; `forMs` is how long it stayed open this time. */
@@ -31,7 +31,7 @@ export interface CircuitPolicy {
   readonly openMs: number
 }
 
-/** However often its trials failed, it is tried again after this long. */
+/** However often its trials failed, it is tried again after at most this long. */
 export const LONGEST_OPEN_MS = 5_000
 
 export const closedCircuit: Circuit = { _tag: "Closed", failures: new Map() }
@@ -46,11 +46,11 @@ export const allowsCall = (circuit: Circuit, now: Instant): boolean =>
 export const allowsTenantCall = ({ own, shared }: { readonly shared: Circuit; readonly own: Circuit }, now: Instant): boolean =>
   allowsCall(own, now) && allowsCall(shared, own._tag === "Closed" ? now : now - LONGEST_OPEN_MS)
 
-/** What a call that is let through makes of it. */
+/** The circuit after a call was let through. */
 export const onCallStart = (circuit: Circuit): Circuit =>
   circuit._tag === "Open" ? { _tag: "Trial", forMs: circuit.forMs } : circuit
 
-/** A call that began while it was closed says nothing about one that has opened since: only its trial does. */
+/** The circuit after a call ended. A call that began while it was closed changes nothing once it has opened: only the trial does. */
 export const onCallEnd = (circuit: Circuit, { at, how, isTrial, tenant }: EndedCall, policy: CircuitPolicy): Circuit => {
   if (isTrial !== (circuit._tag === "Trial")) return circuit
   switch (circuit._tag) {

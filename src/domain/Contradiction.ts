@@ -5,13 +5,13 @@ import type { Instant } from "./Instant.ts"
 import type { MinorUnits } from "./Money.ts"
 import { isTerminal } from "./Transaction.ts"
 
-// A word that does not fit a record brings it to a person, once. What had been said when the case was opened is known to the person who rules
-// on it, and brings the record back no more, however often the provider repeats it. A word that came later, or is new since the ruling, does.
+// A report by the provider that contradicts the record opens a review case, once. Whoever rules on the case knows every report until it was
+// opened; repeating those never opens it again. A report that came later, or is new since the ruling, does.
 
-/** Words that are remembered of one record. An honest provider has four at most. */
+/** Reports kept of one record. An honest provider makes four at most. */
 const REPORTS_AT_MOST = 16
 
-/** What the provider says of the money, as far as two answers can differ in it; null for what says nothing of it. */
+/** What a fact reports of the money, as text that two answers can be compared by; null for a fact that reports nothing of it. */
 export const reportOf = (fact: Fact): string | null => {
   switch (fact._tag) {
     case "Accepted":
@@ -31,33 +31,33 @@ export const reportOf = (fact: Fact): string | null => {
   }
 }
 
-/** The record with what was just said of it. What closed it or made it another kind of ending begins anew, and leaves no ruling in force. */
+/** The record with the new report. A change of its final status starts the list anew and ends an earlier ruling. */
 export const withReport = <R extends LedgerRecord>(before: R, next: R, fact: Fact): R => {
-  const word = reportOf(fact)
+  const report = reportOf(fact)
   if (next.status !== before.status && isTerminal(next)) {
-    const isNew = before.said === undefined && before.ruling === undefined && word === null
-    return isNew ? next : { ...next, said: word === null ? [] : [word], saidAtOpening: [], ruling: null }
+    const isNew = before.said === undefined && before.ruling === undefined && report === null
+    return isNew ? next : { ...next, said: report === null ? [] : [report], saidAtOpening: [], ruling: null }
   }
   const said = next.said ?? []
-  const heard =
-    word === null
+  const reported =
+    report === null
       ? next
-      : { ...agreedWith(next, word), ...(said.includes(word) ? {} : { said: [...said, word].slice(-REPORTS_AT_MOST) }) }
-  return !before.needsReview && next.needsReview ? { ...heard, saidAtOpening: heard.said ?? [] } : heard
+      : { ...agreedWith(next, report), ...(said.includes(report) ? {} : { said: [...said, report].slice(-REPORTS_AT_MOST) }) }
+  return !before.needsReview && next.needsReview ? { ...reported, saidAtOpening: reported.said ?? [] } : reported
 }
 
-/** A provider that agrees with a ruling takes back what it said against it: should it say that again, it changed its mind. */
-const agreedWith = <R extends LedgerRecord>(record: R, word: string): R => {
+/** A provider that agrees with a ruling takes back its earlier reports against it: repeated afterwards they are new. */
+const agreedWith = <R extends LedgerRecord>(record: R, report: string): R => {
   const { ruling } = record
   if (ruling === undefined || ruling === null) return record
   const stands = record.status === "successful" ? ruling.outcome : "failed"
   const agreeing = agreeingWith(record, stands, null)
-  return agreeing.includes(word) && ruling.known.some((known) => !agreeing.includes(known))
+  return agreeing.includes(report) && ruling.known.some((known) => !agreeing.includes(known))
     ? { ...record, ruling: { ...ruling, known: ruling.known.filter((known) => agreeing.includes(known)) } }
     : record
 }
 
-/** The words that say what a person ruled; `found` is the amount that the person established, null where it is the record's. */
+/** The reports that agree with a ruling; `found` is the amount that the person established, null where it is the record's. */
 const agreeingWith = (
   record: LedgerRecord,
   outcome: "successful" | "failed",
@@ -69,7 +69,7 @@ const agreeingWith = (
   )
   if (record.kind !== "exchange") return succeeded
   const brought = `, brought ${found ?? record.destinationAmount} ${record.destinationCurrency}`
-  return succeeded.flatMap((word) => [word, `${word}${brought}`])
+  return succeeded.flatMap((report) => [report, `${report}${brought}`])
 }
 
 const movedBy = (record: LedgerRecord, found: MinorUnits | null): MinorUnits => {
@@ -84,17 +84,17 @@ const movedBy = (record: LedgerRecord, found: MinorUnits | null): MinorUnits => 
 }
 
 /**
- * What a person's ruling leaves. Known to it is what was said until the case was opened, what was known to earlier rulings, and what agrees
- * with it. What contradicts it and came later the person may not have seen: the next time that it is said, it opens the case again.
+ * What the record keeps of a person's ruling. Known to it are the reports until the case was opened, those known to earlier rulings, and those
+ * that agree with it. The person may not have seen a contradicting report that came later: repeated, it opens the case again.
  */
 export const afterRuling = (record: LedgerRecord, outcome: "successful" | "failed", found: MinorUnits | null) => {
   const agreeing = agreeingWith(record, outcome, found)
-  const agreed = (record.said ?? []).filter((word) => agreeing.includes(word))
+  const agreed = (record.said ?? []).filter((report) => agreeing.includes(report))
   const known = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...agreed])
   return { said: [], saidAtOpening: [], ruling: { outcome, known: [...known].slice(-REPORTS_AT_MOST) } }
 }
 
-/** A person has to look at it because nobody could say what became of it. */
+/** Opens a review because polling ended without an outcome. */
 export const sentToReview = <R extends LedgerRecord>(record: R, at: Instant): R => ({
   ...record,
   needsReview: true,
@@ -103,21 +103,21 @@ export const sentToReview = <R extends LedgerRecord>(record: R, at: Instant): R 
   updatedAt: at
 })
 
-/** A person has to look, unless this very word was known when the record was ruled on. `shown` is the record with what the tenant sees of it. */
+/** Opens a review, unless the same report was known to the last ruling. `shown` is the record with what the tenant sees of it. */
 export const flagged = <R extends LedgerRecord>(record: R, fact: Fact, at: Instant, shown: R = record): Decision<R> => {
-  const word = reportOf(fact)
-  if (word !== null && record.ruling?.known.includes(word) === true) return unchanged(record)
+  const report = reportOf(fact)
+  if (report !== null && record.ruling?.known.includes(report) === true) return unchanged(record)
   return record.needsReview && shown === record
     ? unchanged(record)
     : unchanged({ ...shown, needsReview: true, version: record.version + 1, updatedAt: at })
 }
 
-/** Its float was given back, or its payer let go, without the provider's word: whoever has it under way after all contradicts that. */
+/** It failed without the provider reporting so: a provider that has it under way after all contradicts that. */
 export const failedUnreported = ({ failedBy }: LedgerRecord): boolean => failedBy !== "provider"
 
-/** A person ruled that it came to nothing, or that all of it came back. */
+/** A person ruled that no money moved, or that all of it came back. */
 export const isRuledFailed = ({ ruling }: LedgerRecord): boolean => ruling?.outcome === "failed"
 
-/** Figures other than the record's. What is not said contradicts nothing. */
+/** Whether a success reports other figures than the record's. A figure that is not reported contradicts nothing. */
 export const differs = (fact: Extract<Fact, { _tag: "Succeeded" }>, amount: bigint, currency: string): boolean =>
   (fact.amount !== null && fact.amount !== amount) || (fact.currency !== null && fact.currency !== currency)

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { masked } from "./Party.ts"
 
-/** What a row refuses: a destination that payouts may not go to, a number or a name that screening denies. */
+/** What a row of the denylist refuses: a destination that payouts may not go to, a number or a name that screening denies. */
 export const DenylistKind = Schema.Literals(["destination", "screened_number", "screened_name"])
 export type DenylistKind = typeof DenylistKind.Type
 

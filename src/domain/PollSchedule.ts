@@ -7,12 +7,12 @@ import { isTerminal } from "./Transaction.ts"
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** An open transaction is asked for until it is this old; then a person has to look. */
+/** An open transaction is polled until it is this old; then a person reviews it. */
 export const POLLED_FOR_MS = 24 * HOUR
 
-/** When the provider is asked for a transaction that nobody else settles. Durations are milliseconds. */
+/** When the provider is polled for the outcome of a transaction that nothing else settles. Durations are milliseconds. */
 export interface PollSchedule {
-  /** Ages at which an open transaction is asked for; the last one repeats. */
+  /** Ages at which an open transaction is polled; the last one repeats. */
   readonly open: ReadonlyArray<number>
 }
 
@@ -20,7 +20,7 @@ export interface PollSchedule {
 const afterSuccessfulPayout = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 
-/** When to ask next, null for never. `now` bounds it: a schedule that was missed is asked for at once, not for each missed time. */
+/** When to poll next, null for never. A poll that was missed is made at once, and once only. */
 export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now: Instant): Instant | null => {
   if (isTerminal(transaction)) return latePoll(transaction)
   if (now - transaction.createdAt >= POLLED_FOR_MS) return null
@@ -31,7 +31,7 @@ export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now:
   return expiry !== null && expiry > now ? Math.min(scheduled, expiry) : scheduled
 }
 
-/** Asked to the end of the schedule, and nobody knows: from then on a person has to look. */
+/** Polled to the end of the schedule without an outcome: a person has to review it. */
 export const isOverdue = (transaction: LedgerRecord, now: Instant): boolean =>
   !isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= POLLED_FOR_MS
 

@@ -1,7 +1,7 @@
 import type { AppId, Mode } from "./Ids.ts"
 import { json } from "./Json.ts"
 
-/** Where an idempotency key counts (contract IDEM-4): the same key elsewhere is another key. */
+/** The scope of an idempotency key (contract IDEM-4): the same key elsewhere is another key. */
 export interface IdempotencyScope {
   readonly appId: AppId
   readonly mode: Mode
@@ -11,8 +11,8 @@ export interface IdempotencyScope {
 }
 
 /**
- * The canonical text of a request: method, route template, path parameters and the decoded body with defaults applied. Key order
- * and white space do not matter. A keyed HMAC of it is stored, never the text: it holds a person's number.
+ * What tells whether a repeated idempotency key comes with the same parameters: method, route template, path parameters and the decoded body
+ * with defaults applied. Key order and white space do not matter. Only a keyed HMAC of it is stored, because it holds a person's number.
  */
 export const fingerprintText = (endpoint: string, params: Readonly<Record<string, string>>, body: unknown): string =>
   json([endpoint, sorted(params), sorted(body)])

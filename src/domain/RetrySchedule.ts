@@ -1,15 +1,15 @@
 import { DateTime, Option } from "effect"
 import type { Instant } from "./Instant.ts"
 
+/** The retry schedule of webhooks: milliseconds before each attempt, counted from the attempt before it; the first is usually 0. */
+export type RetrySchedule = ReadonlyArray<number>
+
 /** How far an attempt may be moved from its base delay, so that deliveries that failed together do not come back together. */
 const JITTER = 0.2
 /** An endpoint may ask for up to this many times the base delay. */
 const RETRY_AFTER_FACTOR = 2
 const SECOND = 1000
 const HTTP_DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
-
-/** Milliseconds before each attempt, counted from the one before it; the first usually 0. */
-export type RetrySchedule = ReadonlyArray<number>
 
 export interface FailedAttempt {
   readonly at: Instant

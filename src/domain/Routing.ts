@@ -11,8 +11,8 @@ export const routeOrder = ({ providers }: Pick<RoutedRow, "providers">, pin: Pin
   pin !== null && providers.includes(pin) ? [pin] : [...new Set(providers)]
 
 /**
- * The providers that are tried for a row, in order. A wallet belongs to its provider: the same tag is somebody else's elsewhere, so that
- * nobody takes the place of the first that is able.
+ * The failover order of a corridor: the providers that are tried for it. A wallet belongs to its provider, and the same tag is somebody else's
+ * elsewhere: only the first able provider is tried for it. When the next one may be tried at all is said in `services/routing/Failover`.
  */
 export const failoverOrder = (row: RoutedRow, pin: Pin, isAble: (provider: string) => boolean): ReadonlyArray<string> => {
   const able = routeOrder(row, pin).filter(isAble)

@@ -4,7 +4,7 @@ import { LARGEST_AMOUNT, type MinorUnits, minor } from "./Money.ts"
 /** Each step is a free call to the provider. A rate that is one price for every amount needs four of them. */
 export const QUOTES_AT_MOST = 24
 
-/** What a source buys, and the same with every digit that the provider gave: major units as decimal text. */
+/** What a source amount buys, and the same with every digit that the provider gave: major units as decimal text. */
 interface Bought {
   readonly destinationAmount: MinorUnits
   readonly rawDestinationAmount: string
@@ -16,7 +16,7 @@ const ESTIMATES = 3
 const LEAP = 1024n
 
 /**
- * The smallest source whose floored destination reaches `wanted`, and its quote (contract FX-3); undefined where none was
+ * The smallest source amount that buys at least `wanted`, rounded down to the destination's currency, and its quote (contract FX-3); undefined where none was
  * found within `QUOTES_AT_MOST`. A provider quotes sources only, and what it gives must not fall as the source rises. "too_much" is
  * a source that buys more than can be counted.
  */

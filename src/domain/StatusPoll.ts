@@ -3,26 +3,26 @@ import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { isTerminal } from "./Transaction.ts"
 
-/** A question that a provider was asked about a record, and what its answer may prove. */
+/** A status query that a provider was sent about a record, and what its answer may prove. */
 export interface StatusPoll {
   readonly provider: string
   readonly actor: Actor
-  /** Before it was asked: what became known meanwhile is older than the answer, or of another time. */
+  /** Taken before the query: what became known meanwhile is not older than this. */
   readonly polledAt: Instant
-  /** The record as it was read for the question: how often it had been asked for, and which of its states that was. */
+  /** The record as it was read before the query: how often it had been polled, and its version. */
   readonly pollCount: number
   readonly version: number
-  /** "Not found" means something here: the provider documents that it finds what it was sent by our reference. */
+  /** Whether "not found" can prove anything: the provider documents that it finds by our reference what it was sent. */
   readonly isDocumented: boolean
-  /** How long after sending "not found" proves nothing, and how often in a row it has to be said. */
+  /** How long after sending "not found" proves nothing, and how often in a row it must be answered. */
   readonly graceMs: number
   readonly notFoundAtLeast: number
 }
 
 /**
- * The schedule's own next question about this very state of the record. The same answer once more (its commit was not heard of, or another
- * node asked, too) is none, and neither is one about what the record was before. What a request or a callback asked is not counted either:
- * anybody could ask as fast as he likes, and "not found" would prove something too soon.
+ * Whether this poll counts: it is the schedule's next one about the current version of the record. An answer that was counted before (its
+ * commit was lost, or another node polled as well) does not count, nor does one about an earlier version. Polls for a request or a callback
+ * do not count either: anybody could cause them as fast as they like, and "not found" would prove something too soon.
  */
 const isNext = (record: LedgerRecord, { actor, pollCount, version }: StatusPoll): boolean =>
   actor === "reconciler" && record.asked === pollCount && record.version === version
@@ -43,7 +43,7 @@ export const provenFact = (record: LedgerRecord, answer: Fact, question: StatusP
   return isDocumented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
 }
 
-/** How often the schedule asked, and how often in a row the provider knew nothing; each question counts once, whatever becomes of its answer. */
+/** Counts the poll, and how often in a row the provider knew nothing. Each poll counts once, whatever becomes of its answer. */
 export const countPoll = (before: LedgerRecord, next: LedgerRecord, fact: Fact, question: StatusPoll | null): LedgerRecord => {
   // Both start again when the status or the provider changes.
   if (next.status !== before.status || next.provider !== before.provider) return next

@@ -3,7 +3,7 @@ import { Direction } from "./Corridor.ts"
 import type { Mode } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 
-/** What a limit counts in: all of a tenant's in an hour or a day, or what goes to (or comes from) one number in an hour or a day. */
+/** What a velocity cap counts: all of a tenant's transactions in an hour or a day, or those to (or from) one number in an hour or a day. */
 export const LimitWindow = Schema.Literals(["hour", "day", "destination", "destination_day"])
 export type LimitWindow = typeof LimitWindow.Type
 
@@ -59,7 +59,7 @@ export const effectiveLimits = (
     return count === undefined ? [] : [{ mode, direction, window, count }]
   })
 
-/** A need of one window: `amount` more of it, up to `bound` in all. */
+/** The use of one window by one transaction: `amount` more of it, up to `bound` in all. */
 export interface VelocityCounter {
   /** Empty where the window is shared by all tenants. */
   readonly appId: string

@@ -1,6 +1,6 @@
 import { Clock, type Context, Effect, Exit, Fiber, type Scope } from "effect"
 
-/** Calls `ring` once after `ms`, unless the answered function is called before. */
+/** Calls `ring` once after `ms`, unless the function that it returns is called before. */
 export type Timer = (ms: number, ring: () => void) => () => void
 
 const NANOS_A_MS = 1_000_000
@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Alarms while the scope lives. All of one length share a fiber that sleeps: they ring in the order in which they were set, and most are put off long
- * before, so that a fiber for each would cost more than what it watches over.
+ * Timers while the scope lives. All of one length share one sleeping fiber, because they fire in the order in which they were set. Most are
+ * cancelled long before, so that a fiber for each would cost more than the work that it limits.
  */
 export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock

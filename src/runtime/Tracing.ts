@@ -1,5 +1,4 @@
 import { Effect, Option, Tracer } from "effect"
-import { spanIdsOf, traceparentOf } from "../domain/Traceparent.ts"
 
 /**
  * A span of that name, for what every request does. `Effect.fn` also notes where it was defined and where it was called, which takes longer than most of
@@ -24,3 +23,21 @@ export const linkCurrentSpan = (traceparents: ReadonlyArray<string | null>): Eff
     const links = traceparents.flatMap((traceparent) => (traceparent === null ? [] : Option.toArray(spanLink(traceparent))))
     if (Option.isSome(span) && links.length > 0) span.value.addLinks(links)
   })
+
+/** Where something was traced: the ids of one span. */
+interface SpanIds {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+const W3C = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+const NOBODY = /^0+$/
+
+/** W3C trace context, as it is stored and as it is sent. */
+const traceparentOf = ({ spanId, traceId }: SpanIds): string => `00-${traceId}-${spanId}-01`
+
+/** None for any text that is no trace context of version 00. */
+const spanIdsOf = (traceparent: string): Option.Option<SpanIds> => {
+  const [, traceId = "", spanId = ""] = W3C.exec(traceparent) ?? []
+  return traceId === "" || NOBODY.test(traceId) || NOBODY.test(spanId) ? Option.none() : Option.some({ traceId, spanId })
+}

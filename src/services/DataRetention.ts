@@ -1,12 +1,13 @@
-import { Clock, Duration, Effect, Exit } from "effect"
-import { makePartitionMaintenance } from "./PartitionUpkeep.ts"
+import { Clock, Duration, Effect, Exit, Ref } from "effect"
+import type { Instant } from "../domain/Instant.ts"
 import { Idempotency } from "./ports/Idempotency.ts"
 import { Nonces } from "./ports/Nonces.ts"
+import { type PartitionChange, Partitions } from "./ports/Partitions.ts"
 import { PartyHashes } from "./ports/PartyHashes.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
 import { VelocityLimits } from "./ports/VelocityLimits.ts"
-import { makeEventRetention } from "./webhooks/WebhookRetention.ts"
+import { EVENTS_REMOVED_AFTER_MS, makeEventRetention } from "./webhooks/WebhookRetention.ts"
 
 const EVERY = "30 seconds"
 /** Rows that one step removes at most, so that no sweep holds anybody up. */
@@ -30,7 +31,7 @@ const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 /** Events are left to their month for so long: as a whole it costs nothing to remove, row by row as much as it cost to write. */
 const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
 
-/** One round of what the sweeper does: sees to the partitions, and removes in bounded steps, one kind after another, what has had its time. */
+/** One round of data retention: maintains the partitions, and deletes what has expired in bounded steps, one kind after another. */
 export const makeRetentionRound = Effect.gen(function* () {
   const nonces = yield* Nonces
   const keys = yield* Idempotency
@@ -75,5 +76,46 @@ export const makeRetentionRound = Effect.gen(function* () {
   })
 })
 
-/** Removes what has had its time, and makes room for what comes, for ever. */
+/** Data retention and partition maintenance, for as long as the process runs. */
 export const dataRetention = Effect.flatMap(makeRetentionRound, (round) => Effect.forever(Effect.delay(round, EVERY)))
+
+/** How often somebody looks for a month that is over, when there was none; looking locks the months that are. */
+const RETIRE_EVERY_MS = 3_600_000
+
+/**
+ * Makes partitions ahead and retires those that are past. The effect that it makes does what there is to do at that moment, and tells
+ * what it did; what could not be done is told once, until it changes.
+ */
+export const makePartitionMaintenance = Effect.gen(function* () {
+  const partitions = yield* Partitions
+  const looked = yield* Ref.make<Looked>({ again: Number.NEGATIVE_INFINITY, crowded: [] })
+  const told = yield* Ref.make("")
+
+  const retired = Effect.fnUntraced(function* (now: Instant) {
+    const last = yield* Ref.get(looked)
+    if (now < last.again) return last.crowded
+    const done = yield* partitions.retire(now - EVENTS_REMOVED_AFTER_MS)
+    const crowded = done.filter(isCrowded)
+    yield* Ref.set(looked, { again: crowded.length === done.length ? now + RETIRE_EVERY_MS : now, crowded })
+    return done
+  })
+
+  return Effect.fn("PartitionUpkeep.round")(function* (now: Instant) {
+    const done = [...(yield* partitions.prepare(now)), ...(yield* retired(now))]
+    for (const { outcome, partition } of done.filter(isChange)) yield* Effect.logInfo(`partition ${partition} was ${outcome}`)
+    const undone = done.filter(isCrowded).map(({ partition }) => partition)
+    const line = undone.join(", ")
+    if (line !== "" && line !== (yield* Ref.get(told)))
+      yield* Effect.logWarning(`too many rows for these partitions to be made or retired: ${line}`)
+    yield* Ref.set(told, line)
+  })
+})
+
+/** What the last look could not retire, and when the next one is. */
+interface Looked {
+  readonly again: Instant
+  readonly crowded: ReadonlyArray<PartitionChange>
+}
+
+const isCrowded = ({ outcome }: PartitionChange): boolean => outcome === "crowded"
+const isChange = ({ outcome }: PartitionChange): boolean => outcome === "made" || outcome === "emptied" || outcome === "dropped"

@@ -10,7 +10,7 @@ import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerific
 import { PartitionsPg } from "../../src/persistence/PartitionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { WebhookDeliveriesPg } from "../../src/persistence/webhooks/WebhookDeliveriesPg.ts"
-import { makePartitionMaintenance } from "../../src/services/PartitionUpkeep.ts"
+import { makePartitionMaintenance } from "../../src/services/DataRetention.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"

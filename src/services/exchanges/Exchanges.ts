@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { type Currency, exponents } from "../../domain/Currency.ts"
-import type { Exchange, LedgerRecord } from "../../domain/Exchange.ts"
+import type { Exchange, LedgerRecord, Quote } from "../../domain/Exchange.ts"
 import { type ProviderError, RequestInProgress } from "../../domain/errors/Retriable.ts"
 import {
   type AmountAboveMaximum,
@@ -17,7 +17,6 @@ import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
 import { type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts"
-import type { Quote } from "../../domain/Quote.ts"
 import { smallestSourceFor } from "../../domain/SourceAmount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"

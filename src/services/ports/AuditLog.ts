@@ -20,7 +20,7 @@ export interface TenantChange extends AuditEntry {
   readonly tenant: { readonly appId: AppId; readonly mode: Mode }
 }
 
-/** A change, whoever made it. */
+/** A change and who made it, as ports that change configuration take it: an operator's or a tenant's. */
 export type AuditedChange = AuditEntry | TenantChange
 
 export interface AuditRow extends AuditEntry {
@@ -58,6 +58,11 @@ export interface AuditReport {
   readonly head: AuditHead
 }
 
+/**
+ * The operators' audit log: a chain in which each row holds a keyed hash over the row before it. Other ports append to it, each entry in the
+ * same commit as its change; this port only reads. `verify` reports damage as data: it never fails because of what it finds. A database that
+ * cannot be read is a defect.
+ */
 export class AuditLog extends Context.Service<
   AuditLog,
   {

@@ -9,7 +9,10 @@ export interface BeneficiaryCursor {
   readonly id: string
 }
 
-/** Recipients that tenants have paid. FloatLedger saves them in the commit that the payout was accepted with. */
+/**
+ * Recipients that tenants have paid, masked. `FloatLedger.apply` saves them in the commit that records the payout's acceptance; this port reads
+ * and purges. Each tenant and mode sees its own rows only. Newest first, and a page continues after its cursor whatever is added meanwhile.
+ */
 export class Beneficiaries extends Context.Service<
   Beneficiaries,
   {

@@ -72,7 +72,14 @@ export interface SentCode extends TextedNumber {
   readonly pinId: string
 }
 
-/** The codes of charges that wait for one, whose they are, and how often they were sent. */
+/**
+ * One-time codes (OTP) of charges that wait for one: who may send one, how many were sent or wrong, and whose number they belong to. Codes are
+ * kept as keyed hashes only.
+ *
+ * Concurrency: one code of a transaction is at the provider at a time. `begin` takes it under a lease and pins the payer's lock in the same
+ * commit; a node that dies leaves a lease that runs out as "unheard", which means that a charge may have been placed. Nothing is sent again
+ * because of that. Refusals are results, never errors; a broken database is a defect.
+ */
 export class Codes extends Context.Service<
   Codes,
   {

@@ -2,7 +2,10 @@ import { Context, type Effect, type Option } from "effect"
 import type { Corridor, CorridorKey } from "../../domain/Corridor.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** Corridor rows: configuration that changes without a deploy and is seen by every node within a second. */
+/**
+ * The corridor switch: rows that say which corridors are open, within which amounts, and which providers serve them in which order. They
+ * change without a deploy, and every node sees a change within a second. The last `put` of a row wins; its audit entry is in the same commit.
+ */
 export class Corridors extends Context.Service<
   Corridors,
   {

@@ -2,7 +2,10 @@ import { Context, type Effect, type Redacted } from "effect"
 import type { DenylistEntry, DenylistKind } from "../../domain/Denylist.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** Rows of what is refused, seen by every node at once. */
+/**
+ * The denylist: blocked destinations, and numbers and names that screening denies, kept as keyed hashes. Every node sees an addition with its
+ * next request. Adding a value twice changes nothing.
+ */
 export class Denylist extends Context.Service<
   Denylist,
   {

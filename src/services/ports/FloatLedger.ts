@@ -106,7 +106,15 @@ export type Adjusted =
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
   | { readonly _tag: "NoTenant" }
 
-/** The only port that commits money. Each step is one commit; steps that arrive together are committed together. */
+/**
+ * Float reservations and every other movement of money; no other port commits any. A step commits as a whole or writes nothing and says why.
+ *
+ * Concurrency: a step locks the positions that it changes, so that no two reservations draw on the same float. `open` is guarded by the
+ * fence of the idempotency claim and `apply` by the record's revision (optimistic locking): a second step with the same guard is refused.
+ *
+ * Failure: refusals are results, not errors. When the connection breaks during a commit, what became of the step is read before it is
+ * answered. A defect says nothing about the step: `open` again with the same claim, or read the record and decide again.
+ */
 export class FloatLedger extends Context.Service<
   FloatLedger,
   {

@@ -91,7 +91,10 @@ export interface StatusSnapshot {
   readonly connections: Readonly<Record<string, number>>
 }
 
-/** How things stand, over all tenants: for metrics and for operators. Every question is answered from what is open, never from the whole past. */
+/**
+ * The state of the whole gateway, over all tenants, for metrics and operators: what is open, what waits, what needs attention. Reads are
+ * snapshots of what is open now and never scan the past. `recordCheck` keeps the newest result of a check: an older one changes nothing.
+ */
 export class GatewayStatus extends Context.Service<
   GatewayStatus,
   {

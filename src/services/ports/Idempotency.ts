@@ -29,6 +29,14 @@ export type Claimed =
   /** Somebody is doing it right now. */
   | { readonly _tag: "Busy" }
 
+/**
+ * Storage of idempotency keys: which request holds a key, and the response that a repetition gets.
+ *
+ * Concurrency: of any number of requests with one key, exactly one gets `Fresh`. It holds the key for a lease; when the lease runs out, the
+ * next claim gets a higher fence, and from then on nothing that the earlier claimant does is committed. The same claim is never granted twice.
+ *
+ * Failure: a key that is used, held or spent is a result. After a defect the key is released by its lease.
+ */
 export class Idempotency extends Context.Service<
   Idempotency,
   {

@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 
-/** Randomness that names and guards things; its own port so that tests and simulations can decide it. */
+/** Random references and secrets from the system's cryptographic source. A port of its own, so that tests can choose what it returns. */
 export class Identifiers extends Context.Service<
   Identifiers,
   {

@@ -15,7 +15,10 @@ export interface LedgerReport {
   readonly differences: ReadonlyArray<LedgerDifference>
 }
 
-/** Recomputes what the ledger promises from its postings. Reads only, in one snapshot, beside a gateway that goes on working. */
+/**
+ * Verifies the ledger: recomputes positions, entries and limits from the postings and reports every difference as data. Reads one snapshot and
+ * changes nothing; the gateway keeps working meanwhile.
+ */
 export class LedgerVerification extends Context.Service<
   LedgerVerification,
   {

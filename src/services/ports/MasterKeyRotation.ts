@@ -4,10 +4,10 @@ import type { AuditEntry } from "./AuditLog.ts"
 /** How many values of each place were written anew; what was re-wrapped before, or written over meanwhile, is not counted. */
 export type RewrappedCounts = Readonly<Record<string, number>>
 
-/** It is not finished, and why. What was re-wrapped stays so. */
+/** The rotation is not finished, and why. What was sealed again stays so; run it again to continue. */
 export class NotRotated extends Data.TaggedError("NotRotated")<{ readonly message: string }> {}
 
-/** Changes the master key. The keys that it seals, the hashing key among them, stay what they are. */
+/** Rotates the master key: everything that it seals is sealed again under the new one. What is sealed, the hashing key included, stays the same. */
 export class MasterKeyRotation extends Context.Service<
   MasterKeyRotation,
   {

@@ -2,6 +2,10 @@ import { Context, type Effect } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 
+/**
+ * Nonces of signed requests, shared by all nodes. Exactly one request spends a nonce. Where the answer to that commit is lost, the request dies
+ * rather than pass twice. A nonce is forgotten after it expires, when its timestamp is refused anyway.
+ */
 export class Nonces extends Context.Service<
   Nonces,
   {

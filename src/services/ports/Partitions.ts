@@ -10,7 +10,10 @@ export interface PartitionChange {
   readonly outcome: "made" | "emptied" | "dropped" | "busy" | "crowded"
 }
 
-/** The partitions by time of what grows for ever. No method keeps a write waiting, and a row of any time lands whether or not they ran. */
+/**
+ * Monthly partitions of the tables that only grow. Both methods are idempotent, may run on every node at once and never block a write: what is
+ * locked is reported as busy and done another time. A row for which there is no partition goes to the default one.
+ */
 export class Partitions extends Context.Service<
   Partitions,
   {

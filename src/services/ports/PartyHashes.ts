@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 
-/** The keyed HMACs of payers' and recipients' numbers, which recognise a number for a while and are dropped then (contract PRIV-1). */
+/** Retention of the keyed HMACs of payers' and recipients' numbers: they recognise a number for a while and are then deleted (contract PRIV-1). */
 export class PartyHashes extends Context.Service<
   PartyHashes,
   {

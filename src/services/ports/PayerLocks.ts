@@ -16,7 +16,10 @@ export interface PayerCharges {
   readonly placed: ReadonlyArray<PlacedCharge>
 }
 
-/** Reads who holds a payer's number; FloatLedger.open and Codes.begin hand it over, by comparing with what was read here. */
+/**
+ * What the double-charge guard knows of a payer's number: the charges placed for it. This port only reads. Two requests may read the same
+ * state; `FloatLedger.open` and `Codes.begin` compare the holder in their own commit, and the second one gets `PayerBusy`.
+ */
 export class PayerLocks extends Context.Service<
   PayerLocks,
   {

@@ -5,7 +5,7 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { PollSchedule } from "../../domain/PollSchedule.ts"
 import type { RateLimit } from "./RateLimits.ts"
 
-/** The settings that rules need, read once by Config. Durations are milliseconds unless the name says otherwise. */
+/** The settings that business rules need. `Config` reads them once when the process starts. Durations are milliseconds unless the name says otherwise. */
 export class Policy extends Context.Service<
   Policy,
   {

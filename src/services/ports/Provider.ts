@@ -198,7 +198,13 @@ export interface Callbacks {
   readonly refreshKeys?: Effect.Effect<void>
 }
 
-/** One account at one provider, for one mode. What it cannot do is absent. */
+/**
+ * One account at one provider, for one mode. An operation that it does not offer is absent.
+ *
+ * Delivery: calls that move money (`send`, `charge`, `execute`) are at most once. They never fail with an error; their outcome says what is
+ * known, `Unknown` included, and only `NotSent` means that nothing left the process. Free reads fail with `ProviderError`, which says nothing
+ * about what was read; they may be repeated.
+ */
 export interface Provider {
   readonly name: string
   readonly mode: Mode

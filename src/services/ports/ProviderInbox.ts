@@ -30,7 +30,12 @@ export interface StoredCallback extends Callback {
   readonly matched: Reference | null
 }
 
-/** Callbacks of providers, stored before they are answered. */
+/**
+ * The inbox of providers' callbacks. A callback is committed here before the provider gets its answer, once for the same bytes.
+ *
+ * Delivery: at least once. A claimed callback belongs to one node for its lease; unless `markProcessed` or `retryAt` is called it is due again
+ * afterwards. Oldest first, without a guaranteed order. After the last retry it is parked for a person and never dropped.
+ */
 export class ProviderInbox extends Context.Service<
   ProviderInbox,
   {

@@ -2,7 +2,7 @@ import { Context, Option } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type { Provider } from "./Provider.ts"
 
-/** The providers that this installation has credentials for. */
+/** The provider accounts that this installation has credentials for. Fixed while the process runs. */
 export class ProviderRegistry extends Context.Service<
   ProviderRegistry,
   {
@@ -17,7 +17,7 @@ export class ProviderRegistry extends Context.Service<
   }
 >()("gateway/services/ports/ProviderRegistry") {}
 
-/** The same registry with something put around each provider, once: every step of a request looks its provider up. */
+/** The registry with each provider wrapped, once: every step of a request looks its provider up. */
 export const decorateProviders = (
   registry: ProviderRegistry["Service"],
   wrap: (provider: Provider) => Provider

@@ -1,9 +1,12 @@
 import { Context, type Effect, type Option } from "effect"
+import type { Quote } from "../../domain/Exchange.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
-import type { Quote } from "../../domain/Quote.ts"
 import type { Claim } from "./Idempotency.ts"
 
-/** Quotes of exchanges, each its tenant's and mode's own. */
+/**
+ * FX quotes, each one's own tenant's and mode's. A quote makes one exchange: `take` grants it to one idempotency key, and of requests that take
+ * it at once exactly one wins.
+ */
 export class Quotes extends Context.Service<
   Quotes,
   {

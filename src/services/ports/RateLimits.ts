@@ -9,7 +9,7 @@ export interface RateLimit {
 
 export type Taken = { readonly _tag: "Allowed" } | { readonly _tag: "Limited"; readonly retryAfterSeconds: number }
 
-/** How often something may be asked for. */
+/** Rate limits by token buckets, shared by all nodes where Redis is configured, else counted by each process. */
 export class RateLimits extends Context.Service<
   RateLimits,
   {

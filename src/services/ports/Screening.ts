@@ -6,7 +6,7 @@ export interface ScreenedParty {
   readonly names: ReadonlyArray<Redacted.Redacted>
 }
 
-/** Sanctions and the like. Rows decide here; a real screening service is another Layer of this port. */
+/** Sanctions screening. The denylist decides here; a real screening service would be another Layer of this port. Reads only. */
 export class Screening extends Context.Service<
   Screening,
   {

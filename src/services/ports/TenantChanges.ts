@@ -22,7 +22,10 @@ export interface TenantChangeRow extends TenantChange {
 
 export const isTenantChange = (change: AuditedChange): change is TenantChange => "tenant" in change
 
-/** What tenants changed themselves: their webhook endpoint, its secret, deliveries asked for again, a purge. Written with the change, by its port. */
+/**
+ * The audit stream of what tenants changed themselves: their webhook endpoint, its secret, redeliveries, a purge. The port that makes a change
+ * writes it in the same commit; this port reads and prunes.
+ */
 export class TenantChanges extends Context.Service<
   TenantChanges,
   {

@@ -28,7 +28,10 @@ export interface KeyRow {
   readonly revokedAt: Instant | null
 }
 
-/** Tenants and their keys. Every change writes its audit row in the same commit. */
+/**
+ * Tenants and their API keys. Every change writes its audit row in the same commit; making it again changes nothing. Every node sees a revoked
+ * key or another pin within a second, and a frozen tenant at once: the freeze is checked again in the commit that opens a transaction.
+ */
 export class Tenants extends Context.Service<
   Tenants,
   {

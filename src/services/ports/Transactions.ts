@@ -64,7 +64,10 @@ export interface TransactionPage {
   readonly next: TransactionPosition | null
 }
 
-/** Reads transactions; only FloatLedger writes them. */
+/**
+ * Reads of payouts, collections and exchanges; only `FloatLedger` writes them. A tenant's read finds its own records of its own mode and
+ * nothing else. `claimDue` is the queue of outcome polling: at least once, one node at a time under a lease, the longest due first.
+ */
 export class Transactions extends Context.Service<
   Transactions,
   {

@@ -5,7 +5,10 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { VelocityCounter, VelocityLimit } from "../../domain/VelocityLimits.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** Limits of tenants, ceilings of provider accounts, and how much of their windows is used. FloatLedger counts; here it is prepared and read. */
+/**
+ * Velocity caps of tenants, daily ceilings of provider accounts, and how much of each window is used. `FloatLedger.open` counts and decides
+ * under the rows' locks; what is read here may be overtaken, and only refuses early.
+ */
 export class VelocityLimits extends Context.Service<
   VelocityLimits,
   {

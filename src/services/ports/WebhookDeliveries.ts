@@ -22,7 +22,10 @@ export interface RecoveryStep {
   readonly change: AuditedChange
 }
 
-/** What became of events, and asking for them again. Every change is written down in the same commit. */
+/**
+ * Webhook deliveries as tenants and operators see them, redelivery and recovery. A change and its audit entry are one commit. An event is never
+ * changed: whatever is sent again has the same bytes and the same id.
+ */
 export class WebhookDeliveries extends Context.Service<
   WebhookDeliveries,
   {

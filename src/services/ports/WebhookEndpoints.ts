@@ -19,7 +19,7 @@ export interface PutEndpoint {
   readonly created: boolean
 }
 
-/** The one endpoint of each tenant and mode. Every change is written down in the same commit. */
+/** The webhook endpoint of each tenant and mode, at most one, and its sealed secrets. A change and its audit entry are one commit; the last `put` wins. */
 export class WebhookEndpoints extends Context.Service<
   WebhookEndpoints,
   {

@@ -47,7 +47,14 @@ export type AttemptOutcome =
   /** The endpoint said that it is gone for good: parked, and the endpoint disabled. */
   | { readonly _tag: "Gone" }
 
-/** Events waiting for tenants. FloatLedger writes them in the commit that caused them; here they are claimed and accounted for. */
+/**
+ * The outbox of webhook deliveries. `FloatLedger` writes an event and its delivery in the commit that caused it; here they are claimed and
+ * their attempts recorded.
+ *
+ * Delivery: at least once. A claimed delivery belongs to one node for its lease; when that node dies it is claimed again, so receivers must
+ * tell repetitions by the event's id. Ordering: an endpoint's deliveries are claimed longest due first and may end in any order; no endpoint waits for
+ * another. A delivery is never dropped: when its retries are used up it is parked.
+ */
 export class WebhookOutbox extends Context.Service<
   WebhookOutbox,
   {

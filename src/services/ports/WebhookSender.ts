@@ -15,7 +15,7 @@ export interface EndpointResponse {
   readonly retryAfter: string | null
 }
 
-/** Reaches a tenant's endpoint, an address that the tenant chose and that is not to be trusted. */
+/** Sends webhooks to addresses that tenants chose. They are not trusted: private addresses are refused (SSRF), and answers are cut. */
 export class WebhookSender extends Context.Service<
   WebhookSender,
   {
