@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import type { Quote } from "../../src/domain/Quote.ts"
+import type { Quote } from "../../src/domain/Exchange.ts"
 import type { Claim } from "../../src/services/ports/Idempotency.ts"
 import { Quotes } from "../../src/services/ports/Quotes.ts"
 import { fake } from "./Fake.ts"
