@@ -9,14 +9,17 @@ import { CommandRefusal } from "./CommandRefusal.ts"
 /** Of a column of the type bigint. */
 const LARGEST_REVISION = 2n ** 63n - 1n
 
-// What several commands take. A text that does not fit is wrong usage: exit code 2, and nothing was looked up.
+// Arguments and flags that several commands take. A value that does not fit is wrong usage: exit code 2, before anything is read.
 
 export const appId = Argument.String("APP_ID").pipe(
   Argument.withSchema(AppId),
-  Argument.withDescription("the tenant: 1 to 40 of a-z, 0-9, _ and -")
+  Argument.withDescription("the tenant: 1 to 40 characters of a-z, 0-9, _ and -")
 )
 
 export const mode = Flag.Literals("mode", Mode.literals).pipe(Flag.withDescription("live or test"))
+
+/** A name for the examples in the help texts. */
+export const exampleProvider = providerNames[0] ?? "PROVIDER"
 
 export const providerName = Argument.String("PROVIDER").pipe(Argument.withDescription("a name that `provider list` prints"))
 
@@ -35,13 +38,13 @@ export const Amount = Schema.BigIntFromString.pipe(
   Schema.decodeTo(Schema.toType(MinorUnits))
 )
 
-/** As `Amount`, or nothing at all. */
+/** As `Amount`, or zero. */
 export const AmountOrNothing = Schema.BigIntFromString.pipe(
   Schema.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: LARGEST_AMOUNT })),
   Schema.decodeTo(Schema.toType(MinorUnits))
 )
 
-/** Of a record, as it is printed: it grows with all that is heard of it. */
+/** A record's revision, as it is printed: it grows with every change of the record. */
 export const Revision = Schema.BigIntFromString.pipe(
   Schema.check(Schema.isBetweenBigInt({ minimum: 1n, maximum: LARGEST_REVISION }))
 )
@@ -51,10 +54,10 @@ export const amountMinor = Flag.String("amount-minor").pipe(
   Flag.withDescription("a whole number of the currency's smallest unit, more than zero")
 )
 
-/** A text of a bounded length that says something. */
+/** A text that is not empty and has a bounded length. */
 export const Words = (maximum: number) => Schema.Trim.check(Schema.isNonEmpty(), Schema.isMaxLength(maximum))
 
-/** Words with commas between them and no word twice; none is an empty list. */
+/** Words with commas between them and no word twice; `none` is an empty list. */
 export const CommaList = <S extends Schema.Codec<string>>(word: S) =>
   Schema.String.pipe(
     Schema.decodeTo(Schema.Array(word).check(isDistinct), {

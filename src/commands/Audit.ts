@@ -59,7 +59,12 @@ const list = Command.make(
       }))
     )
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("What operators changed, or what one tenant changed itself; the newest first"))
+).pipe(
+  Command.withDescription("List what operators changed, or what one tenant changed itself; the newest first"),
+  Command.withExamples([
+    { command: "gateway audit list --app shop --mode live", description: "List what a tenant changed with its own keys" }
+  ])
+)
 
 const ofTenant = Effect.fnUntraced(function* (appId: AppId, mode: Mode | null, limit: number) {
   const changes = yield* TenantChanges
@@ -101,7 +106,8 @@ const verify = Command.make(
 ).pipe(
   Command.withDescription(
     "Recompute the keyed chain of the audit log; exit 1 where a row was changed or is missing, or where the exported head is not in it"
-  )
+  ),
+  Command.withExamples([{ command: "gateway audit verify", description: "Check the chain of the audit log; run it daily" }])
 )
 
 export const audit = Command.make("audit").pipe(

@@ -1,7 +1,11 @@
 import { Schema } from "effect"
+import type { AppId } from "../domain/Ids.ts"
 
-/** What a command says when it cannot do what was asked: one clear line, and exit code 1. */
+/** Why a command did not do what it was told to: one clear line, and exit code 1. */
 export class CommandRefusal extends Schema.TaggedError<CommandRefusal>()("CommandRefusal", { message: Schema.String }) {}
 
-/** What a command says when it was not told what to do: one clear line, and exit code 2. */
+/** What is wrong with the command line itself: one clear line, and exit code 2. */
 export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", { message: Schema.String }) {}
+
+export const noTenant = (appId: AppId): CommandRefusal =>
+  new CommandRefusal({ message: `there is no tenant ${appId}: gateway tenant list shows all of them` })

@@ -17,7 +17,10 @@ const list = Command.make(
     const corridors = yield* Corridors
     yield* printResult((yield* corridors.list).map(routedView))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Every corridor row, active or not"))
+).pipe(
+  Command.withDescription("List every corridor, active or not"),
+  Command.withExamples([{ command: "gateway corridor list", description: "List the corridors and who serves them" }])
+)
 
 const amountFlag = (name: string, description: string) =>
   Flag.String(name).pipe(
@@ -85,22 +88,35 @@ const set = Command.make(
     const now = yield* Clock.currentTimeMillis
     const before = Option.getOrElse(found, () => newRow(key))
     const next: Corridor = { ...before, ...applyChanges(before, changes), updatedAt: now }
-    if (next.providers.length === 0) return yield* new CommandRefusal({ message: "a new corridor row needs --provider" })
+    if (next.providers.length === 0)
+      return yield* new CommandRefusal({ message: "there is no such corridor yet: add it with --provider" })
     yield* checkProviderNames(Option.getOrElse(changes.provider, () => []))
     if (next.minimum !== null && next.maximum !== null && next.minimum > next.maximum) {
-      return yield* new CommandRefusal({ message: "the minimum is larger than the maximum" })
+      return yield* new CommandRefusal({ message: "the minimum is larger than the maximum: change one of them" })
     }
     if (next.active && Option.isSome(changes.inactiveReason)) {
-      return yield* new CommandRefusal({ message: "an active corridor has no reason for being inactive" })
+      return yield* new CommandRefusal({
+        message: "--inactive-reason is for a closed corridor: set --active false, or leave the reason out"
+      })
     }
     if (next.customerAction === "redirect" && !next.requiresRedirectUrl) {
-      return yield* new CommandRefusal({ message: "a payer who is redirected needs a redirect URL" })
+      return yield* new CommandRefusal({ message: "customer action redirect needs --requires-redirect-url true" })
     }
     const subject = `${country}/${currency}/${direction}/${method}`
     yield* corridors.put(next, yield* auditEntry("corridor set", subject, asked))
     yield* printResult(routedView(next))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Change a corridor row, or add it; every node follows within a second"))
+).pipe(
+  Command.withDescription(
+    "Change a corridor, or add it; every node follows within a second. At least one option is needed, and a new corridor needs --provider"
+  ),
+  Command.withExamples([
+    {
+      command: 'gateway corridor set UG UGX payout momo --active false --inactive-reason "The network is down"',
+      description: "Close a corridor"
+    }
+  ])
+)
 
 export const corridor = Command.make("corridor").pipe(
   Command.withDescription("Corridors: which country, currency, direction and method go together"),
@@ -110,7 +126,7 @@ export const corridor = Command.make("corridor").pipe(
 /** With all who serve it, in order; a tenant sees the first that it is routed to. */
 const routedView = (row: Corridor) => ({ ...corridorView(row, row.providers[0] ?? ""), providers: row.providers })
 
-const NOTHING_TO_CHANGE = "nothing to change: name at least one option; see gateway corridor set --help"
+const NOTHING_TO_CHANGE = "nothing to change: give at least one option; gateway corridor set --help lists them"
 
 type Switch = Option.Option<"true" | "false">
 

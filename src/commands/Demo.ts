@@ -58,7 +58,12 @@ export const demo = Command.make(
     Effect.provide([App.identifiers, App.logs]),
     onlyForDevelopment("demo")
   )
-).pipe(Command.withDescription("Play the main job end to end on free ports, from the first tenant to the last ledger check"))
+).pipe(
+  Command.withDescription(
+    "Play the main job end to end on free ports, from the first tenant to the last ledger check. For development: it needs no setting, and removes what it made"
+  ),
+  Command.withExamples([{ command: "gateway demo", description: "Show in under a minute that everything works" }])
+)
 
 /** Says that a step held, and what came of it. */
 type Step = (name: string, result: string) => Effect.Effect<void>

@@ -24,19 +24,19 @@ const deny = Effect.fn("deny")(function* (action: string, kind: DenylistKind, de
   const masked = maskedEntry(kind, denied)
   const entry = yield* auditEntry(action, masked, { kind, reason: why })
   if (!(yield* denials.add(kind, Redacted.make(denied), why, entry))) {
-    return yield* new CommandRefusal({ message: `${masked} is denied already` })
+    return yield* new CommandRefusal({ message: `${masked} is on the list already` })
   }
   yield* printResult(view({ kind, masked, reason: why, createdAt: entry.at }))
 })
 
-const listCommand = (kinds: ReadonlyArray<DenylistKind>, description: string) =>
+const listCommand = (group: string, kinds: ReadonlyArray<DenylistKind>, description: string) =>
   Command.make(
     "list",
     {},
     Effect.fn(function* () {
       yield* printResult((yield* (yield* Denylist).list(kinds, LISTED_AT_MOST)).map(view))
     }, Effect.provide(operatorPorts))
-  ).pipe(Command.withDescription(description))
+  ).pipe(Command.withDescription(description), Command.withExamples([{ command: `gateway ${group} list`, description }]))
 
 export const block = Command.make("block").pipe(
   Command.withDescription("Destinations that payouts may not go to"),
@@ -45,8 +45,15 @@ export const block = Command.make("block").pipe(
       "add",
       { value, reason },
       Effect.fn(({ reason, value }) => deny("block add", "destination", value, reason), Effect.provide(operatorPorts))
-    ).pipe(Command.withDescription("Block a number, an account or a handle; kept as a keyed HMAC")),
-    listCommand(["destination"], "The blocked destinations, masked")
+    ).pipe(
+      Command.withDescription(
+        "Refuse payouts to a number, an account or a handle. The list keeps a keyed hash of it, so that nobody can read it back"
+      ),
+      Command.withExamples([
+        { command: 'gateway block add 256772123456 --reason "reported as fraud"', description: "Refuse payouts to a number" }
+      ])
+    ),
+    listCommand("block", ["destination"], "List the blocked destinations, masked")
   ])
 )
 
@@ -60,7 +67,17 @@ export const screening = Command.make("screening").pipe(
         ({ kind, reason, value }) => deny("screening deny", kind === "name" ? "screened_name" : "screened_number", value, reason),
         Effect.provide(operatorPorts)
       )
-    ).pipe(Command.withDescription("Deny a number or a name; kept as a keyed HMAC")),
-    listCommand(["screened_number", "screened_name"], "What screening denies, masked")
+    ).pipe(
+      Command.withDescription(
+        "Refuse payments to and from a number or a name. The list keeps a keyed hash of it, so that nobody can read it back"
+      ),
+      Command.withExamples([
+        {
+          command: 'gateway screening deny "John Doe" --kind name --reason "sanctions list"',
+          description: "Refuse payments to and from a name"
+        }
+      ])
+    ),
+    listCommand("screening", ["screened_number", "screened_name"], "List what screening denies, masked")
   ])
 )

@@ -6,7 +6,7 @@ import { positionView } from "../domain/View.ts"
 import { type Adjustment, FloatLedger } from "../services/ports/FloatLedger.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { amountMinor, appId, currency, mode, Words } from "./Arguments.ts"
-import { CommandRefusal } from "./CommandRefusal.ts"
+import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
@@ -30,7 +30,15 @@ const adjustCommand = (direction: Adjustment["direction"], description: string) 
     Effect.fn(function* (wish) {
       yield* printResult(heldView(yield* adjustFloat({ ...wish, direction })))
     }, Effect.provide(operatorPorts))
-  ).pipe(Command.withDescription(description))
+  ).pipe(
+    Command.withDescription(description),
+    Command.withExamples([
+      {
+        command: `gateway float ${direction} shop --mode live --currency UGX --amount-minor 1000000 --external-id bank-17 --note "transfer 17"`,
+        description: "Adjust a float by UGX 1,000,000, once however often this runs"
+      }
+    ])
+  )
 
 const list = Command.make(
   "list",
@@ -38,10 +46,13 @@ const list = Command.make(
   Effect.fn(function* ({ appId, mode }) {
     const tenants = yield* Tenants
     const ledger = yield* FloatLedger
-    if ((yield* tenants.find(appId))._tag === "None") return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+    if ((yield* tenants.find(appId))._tag === "None") return yield* noTenant(appId)
     yield* printResult((yield* ledger.positions(appId, mode)).map(heldView))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("The tenant's float, one position a currency"))
+).pipe(
+  Command.withDescription("List a tenant's float, one position a currency"),
+  Command.withExamples([{ command: "gateway float list shop --mode live", description: "List a tenant's float" }])
+)
 
 export const float = Command.make("float").pipe(
   Command.withDescription("A tenant's float: its own claim on the providers' wallets"),
@@ -82,12 +93,14 @@ export const adjustFloat = Effect.fn("adjustFloat")(function* (
     case "Adjusted":
       return adjusted.position
     case "Conflict":
-      return yield* new CommandRefusal({ message: `the external id ${wish.externalId} was used for another adjustment` })
+      return yield* new CommandRefusal({
+        message: `the external id ${wish.externalId} was used for another adjustment: take a new one, or repeat that one exactly`
+      })
     case "ShortFloat":
       return yield* new CommandRefusal({
         message: `only ${wish.currency} ${toDecimal(adjusted.available, wish.currency)} (${adjusted.available} minor) is available`
       })
     case "NoTenant":
-      return yield* new CommandRefusal({ message: `there is no tenant ${wish.appId}` })
+      return yield* noTenant(wish.appId)
   }
 })

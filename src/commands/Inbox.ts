@@ -22,7 +22,12 @@ const list = Command.make(
     const callbacks = yield* ProviderInbox
     yield* printResult((yield* callbacks.list(Option.getOrNull(status), SHOWN)).map(rowView))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription(`The newest ${SHOWN} callbacks of providers; the parked ones matched nothing`))
+).pipe(
+  Command.withDescription(`The newest ${SHOWN} callbacks of providers; the parked ones matched nothing`),
+  Command.withExamples([
+    { command: "gateway inbox list --status parked", description: "List the callbacks that matched no transaction" }
+  ])
+)
 
 const replay = Command.make(
   "replay",
@@ -31,10 +36,16 @@ const replay = Command.make(
     const callbacks = yield* ProviderInbox
     const at = yield* Clock.currentTimeMillis
     const replayed = isReference(id) ? yield* callbacks.replay(id, at, yield* auditEntry("inbox replay", id, {})) : Option.none()
-    if (Option.isNone(replayed)) return yield* new CommandRefusal({ message: `there is no callback ${id}` })
+    if (Option.isNone(replayed))
+      return yield* new CommandRefusal({ message: `there is no callback ${id}: gateway inbox list shows the newest` })
     yield* printResult(rowView(replayed.value))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Process a callback again: find its transaction and ask the provider about it"))
+).pipe(
+  Command.withDescription("Process a callback again: find its transaction and ask the provider about it"),
+  Command.withExamples([
+    { command: "gateway inbox replay AAA688MG9KT6BQ76F4NM4BJRH5", description: "Process one callback again" }
+  ])
+)
 
 const close = Command.make(
   "close",
@@ -47,13 +58,22 @@ const close = Command.make(
     const closed = isReference(id)
       ? yield* callbacks.close(id, yield* auditEntry("inbox close", id, { reason: maskedText(reason) }))
       : Option.none()
-    if (Option.isNone(closed)) return yield* new CommandRefusal({ message: `there is no parked callback ${id}` })
+    if (Option.isNone(closed))
+      return yield* new CommandRefusal({
+        message: `there is no parked callback ${id}: gateway inbox list --status parked shows them`
+      })
     yield* printResult(rowView(closed.value))
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
     "Close a parked callback that is not about any transaction of ours; nothing is asked and nothing is booked"
-  )
+  ),
+  Command.withExamples([
+    {
+      command: 'gateway inbox close AAA688MG9KT6BQ76F4NM4BJRH5 --reason "a test of the provider"',
+      description: "Close a callback that somebody looked at"
+    }
+  ])
 )
 
 export const inbox = Command.make("inbox").pipe(

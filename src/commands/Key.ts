@@ -6,7 +6,7 @@ import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { appId, mode } from "./Arguments.ts"
-import { CommandRefusal } from "./CommandRefusal.ts"
+import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
@@ -29,7 +29,12 @@ const issue = Command.make(
   Effect.fn(function* ({ appId, mode, role }) {
     yield* printResult(yield* issueKey(appId, mode, role))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Make a key; its two secrets are shown only once"))
+).pipe(
+  Command.withDescription("Make a key; its two secrets are shown only once"),
+  Command.withExamples([
+    { command: "gateway key issue shop --mode live --json", description: "Print a new key as `gateway sign` reads it" }
+  ])
+)
 
 const revoke = Command.make(
   "revoke",
@@ -38,10 +43,14 @@ const revoke = Command.make(
     const tenants = yield* Tenants
     const at = yield* Clock.currentTimeMillis
     const revoked = yield* tenants.revokeKey(appId, keyId, at, yield* auditEntry("key revoke", `${appId}/${keyId}`, {}))
-    if (!revoked) return yield* new CommandRefusal({ message: `the tenant ${appId} has no key ${keyId} that could be revoked` })
+    if (!revoked)
+      return yield* new CommandRefusal({ message: `the tenant ${appId} has no key ${keyId}, or it is revoked already` })
     yield* printResult({ revoked: true })
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Revoke a key; every node refuses it within a second"))
+).pipe(
+  Command.withDescription("Revoke a key; every node refuses it within a second"),
+  Command.withExamples([{ command: "gateway key revoke shop k_AAA688MG9KT6", description: "Revoke a key" }])
+)
 
 export const key = Command.make("key").pipe(
   Command.withDescription("Keys, with which tenants sign their requests"),
@@ -66,6 +75,6 @@ export const issueKey = Effect.fn("issueKey")(function* (appId: AppId, mode: Mod
     },
     yield* auditEntry("key issue", `${appId}/${keyId}`, { mode, role })
   )
-  if (!issued) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+  if (!issued) return yield* noTenant(appId)
   return { app_id: appId, key_id: keyId, api_key: apiKey, signing_secret: signingSecret, mode, role }
 })

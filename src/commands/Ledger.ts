@@ -16,9 +16,15 @@ const verify = Command.make(
     const report = yield* audit.verify
     yield* recordCheck({ name: "ledger verify", subject: "", at, differences: report.differences.length })
     yield* printResult(report)
-    if (!report.ok) return yield* new CommandRefusal({ message: `the ledger has ${report.differences.length} differences` })
+    if (!report.ok)
+      return yield* new CommandRefusal({
+        message: `the ledger has ${report.differences.length} differences: see docs/runbooks/ledger-difference.md`
+      })
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Recompute every position and record from the postings; exit 1 on any difference"))
+).pipe(
+  Command.withDescription("Recompute every position and record from the postings; exit 1 on any difference"),
+  Command.withExamples([{ command: "gateway ledger verify", description: "Check all that is stored; run it daily" }])
+)
 
 export const ledger = Command.make("ledger").pipe(
   Command.withDescription("The double-entry ledger"),

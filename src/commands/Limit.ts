@@ -6,8 +6,8 @@ import { effectiveLimits, LimitDirection, LimitWindow, type VelocityLimit, windo
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
-import { amountMinor, appId, currencyArgument, mode, providerName } from "./Arguments.ts"
-import { CommandRefusal } from "./CommandRefusal.ts"
+import { amountMinor, appId, currencyArgument, exampleProvider, mode, providerName } from "./Arguments.ts"
+import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
@@ -48,23 +48,33 @@ const set = Command.make(
     const windows = windowsOf(limit.direction)
     if (!windows.includes(limit.window))
       return yield* new CommandRefusal({
-        message: `a ${limit.direction} is counted in ${windows.join(" and ")}, not in ${limit.window}`
+        message: `there is no window ${limit.window} for ${limit.direction}: use ${windows.join(" or ")}`
       })
     const entry = yield* auditEntry("limit set", appId, { ...limit, count: String(limit.count) })
-    if (!(yield* limits.set(appId, limit, entry))) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+    if (!(yield* limits.set(appId, limit, entry))) return yield* noTenant(appId)
     yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Set one of a tenant's limits; every node counts by it within a second"))
+).pipe(
+  Command.withDescription("Set one of a tenant's limits; every node counts by it within a second"),
+  Command.withExamples([
+    {
+      command: "gateway limit set shop --mode live --window hour --count 500",
+      description: "Let a tenant make 500 payouts an hour"
+    }
+  ])
+)
 
 const list = Command.make(
   "list",
   { appId },
   Effect.fn(function* ({ appId }) {
-    if (Option.isNone(yield* (yield* Tenants).find(appId)))
-      return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+    if (Option.isNone(yield* (yield* Tenants).find(appId))) return yield* noTenant(appId)
     yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("The limits that hold for a tenant, its own and the defaults"))
+).pipe(
+  Command.withDescription("List the limits that hold for a tenant, its own and the defaults"),
+  Command.withExamples([{ command: "gateway limit list shop", description: "List a tenant's limits" }])
+)
 
 export const limit = Command.make("limit").pipe(
   Command.withDescription("How many transactions a tenant may make, and codes it may have texted, in a window of time"),
@@ -77,7 +87,10 @@ const setCeiling = Command.make(
   Effect.fn(function* ({ amount, currency, provider }) {
     const limits = yield* VelocityLimits
     const routed = (yield* (yield* Corridors).list).some((row) => row.providers.includes(provider))
-    if (!routed) return yield* new CommandRefusal({ message: `no corridor goes through a provider ${provider}` })
+    if (!routed)
+      return yield* new CommandRefusal({
+        message: `no corridor is served by ${provider}: gateway corridor list shows who serves them`
+      })
     yield* limits.setCeiling(
       provider,
       currency,
@@ -86,7 +99,15 @@ const setCeiling = Command.make(
     )
     yield* printResult({ provider, currency, amount_minor: amount })
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Set what a provider's account may pay out on one UTC day, fees included"))
+).pipe(
+  Command.withDescription("Set what a provider's account may pay out on one UTC day, fees included"),
+  Command.withExamples([
+    {
+      command: `gateway ceiling set ${exampleProvider} UGX --amount-minor 500000000`,
+      description: "Let an account pay out UGX 500,000,000 a day"
+    }
+  ])
+)
 
 export const ceiling = Command.make("ceiling").pipe(
   Command.withDescription("Ceilings of the providers' accounts"),

@@ -14,4 +14,9 @@ export const migrate = Command.make(
     Effect.scoped,
     Effect.provide(App.logs)
   )
-).pipe(Command.withDescription("Bring the database schema up to this program's version"))
+).pipe(
+  Command.withDescription(
+    "Bring the database schema up to this program's version. It needs DATABASE_URL, and MIGRATION_DATABASE_URL where the tables belong to another role"
+  ),
+  Command.withExamples([{ command: "gateway migrate", description: "Apply what is missing, and list it" }])
+)

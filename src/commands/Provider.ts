@@ -33,8 +33,9 @@ const list = Command.make(
   }, Effect.provide(registryLayer))
 ).pipe(
   Command.withDescription(
-    "Every provider and mode, whether it has an account here, and the path that it is to send its callbacks to"
-  )
+    "List every provider and mode: whether it has an account here, and the path to which it has to send its callbacks"
+  ),
+  Command.withExamples([{ command: "gateway provider list", description: "List the providers" }])
 )
 
 export const provider = Command.make("provider").pipe(

@@ -4,7 +4,7 @@ import * as App from "../App.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { Reconciliation } from "../services/settlement/Reconciliation.ts"
-import { providerName } from "./Arguments.ts"
+import { exampleProvider, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
@@ -38,7 +38,12 @@ export const reconcile = Command.make(
     yield* printResult(report)
     if (!report.ok)
       return yield* new CommandRefusal({
-        message: `the account at ${provider} and ours have ${report.differences.length} differences`
+        message: `${report.differences.length} differences between the account at ${provider} and ours: see docs/runbooks/reconcile-difference.md`
       })
   }, Effect.provide(reconciliationLayer))
-).pipe(Command.withDescription("Compare the provider's own account with ours, to the minor unit; exit 1 on any difference"))
+).pipe(
+  Command.withDescription(
+    "Compare a provider's own account with ours, to the minor unit; exit 1 on any difference. It needs the provider's account in the settings"
+  ),
+  Command.withExamples([{ command: `gateway reconcile ${exampleProvider} --day 2026-01-31`, description: "Compare one UTC day" }])
+)

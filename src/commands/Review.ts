@@ -27,7 +27,8 @@ const list = Command.make(
 ).pipe(
   Command.withDescription(
     "What needs a person, as a to-do list: why, what was sent and answered (masked; that you read it is audited), how often the provider was asked, and the commands that end the case"
-  )
+  ),
+  Command.withExamples([{ command: "gateway review list", description: "List what only a person can decide" }])
 )
 
 const optionalAmount = (name: string, schema: typeof Amount, description: string) =>
@@ -68,7 +69,14 @@ const resolve = Command.make(
 ).pipe(
   Command.withDescription(
     "End a case: post what really happened; what the tenant's float cannot cover becomes its receivable, which blocks its payouts until a credit or collections cover it"
-  )
+  ),
+  Command.withExamples([
+    {
+      command:
+        'gateway review resolve AAA688MG9KT6BQ76F4NM4BJRH5 --outcome successful --evidence "statement of 31 January, line 7"',
+      description: "Say that the money was paid"
+    }
+  ])
 )
 
 export const review = Command.make("review").pipe(

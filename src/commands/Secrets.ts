@@ -22,7 +22,7 @@ const rotate = Command.make(
     const rotation = yield* MasterKeyRotation
     const old = yield* Effect.tryPromise({
       try: async () => Redacted.make((await readFile(from, "utf8")).trim()),
-      catch: () => new CommandRefusal({ message: `${from} cannot be read` })
+      catch: () => new CommandRefusal({ message: `cannot read ${from}: --from takes the file that holds the old key` })
     })
     const rewrapped = yield* rotation
       .rotate(old, yield* auditEntry("secrets rotate", "master key", {}))
@@ -31,8 +31,9 @@ const rotate = Command.make(
   }, Effect.provide(rotationPorts))
 ).pipe(
   Command.withDescription(
-    "Re-wrap what the old master key seals under MASTER_KEY. Stop every gateway, run this with MASTER_KEY set to the new key, start them with it. Stopped half-way, run it again"
-  )
+    "Re-wrap under MASTER_KEY what the old master key seals. Stop every gateway, run this with MASTER_KEY set to the new key, and start them with it. If it was stopped halfway, run it again"
+  ),
+  Command.withExamples([{ command: "gateway secrets rotate --from old-master.key", description: "Change the master key" }])
 )
 
 export const secrets = Command.make("secrets").pipe(

@@ -20,7 +20,12 @@ export const serve = Command.make(
     Effect.scoped,
     Effect.provide(App.logs)
   )
-).pipe(Command.withDescription("Run the gateway until SIGTERM or SIGINT, then let requests under way end"))
+).pipe(
+  Command.withDescription(
+    "Run the gateway until SIGTERM or SIGINT, then let requests under way end. In production it needs DATABASE_URL, MASTER_KEY and the account of a provider"
+  ),
+  Command.withExamples([{ command: "gateway serve", description: "Serve tenants on HOST and PORT" }])
+)
 
 /**
  * Opens the gateway for as long as the scope lives. `url` is where it can be reached from this machine; where its management port can be is

@@ -33,7 +33,7 @@ export const sign = Command.make(
       Effect.flatMap((text) => decodeKeyFile(text.toString("utf8"))),
       Effect.catchTag(
         "SchemaError",
-        () => new CommandRefusal({ message: `${key} does not hold what \`key issue --json\` prints` })
+        () => new CommandRefusal({ message: `${key} is no key file: make one with gateway key issue --json` })
       )
     )
     const headers = yield* signingHeaders(keyFile, { method, url, body: bytes })
@@ -74,7 +74,9 @@ export const signingHeaders = Effect.fn("signingHeaders")(function* (key: KeyFil
     bodyHash: bodyHash(hasBody ? body : new Uint8Array())
   })
   if (Option.isNone(text))
-    return yield* new CommandRefusal({ message: `the query of ${url} cannot be signed: it has a bad escape` })
+    return yield* new CommandRefusal({
+      message: `the query of ${url} cannot be signed: a % must be followed by two hexadecimal digits`
+    })
   return {
     "X-Gateway-Key": `${key.app_id}.${key.key_id}.${key.api_key}`,
     "X-Gateway-Timestamp": timestamp,
@@ -90,7 +92,7 @@ export const headerLines = (headers: Readonly<Record<string, string>>): Readonly
 const address = (url: string) => {
   const [, target] = /^https?:\/\/[^/?#]+([^#]*)/i.exec(url) ?? []
   if (target === undefined || !URL.canParse(url))
-    return Effect.fail(new CommandRefusal({ message: `${url} is not an http address` }))
+    return Effect.fail(new CommandRefusal({ message: `${url} is not an http or https address` }))
   return Effect.succeed({ host: new URL(url).host, target: target.startsWith("/") ? target : `/${target}` })
 }
 

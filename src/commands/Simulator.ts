@@ -27,7 +27,14 @@ export const simulator = Command.make(
     Effect.scoped,
     Effect.provide(App.logs)
   )
-).pipe(Command.withDescription("Run the provider simulator alone until SIGTERM or SIGINT"))
+).pipe(
+  Command.withDescription(
+    "Run the provider simulator alone until SIGTERM or SIGINT. It needs no setting; SIMULATOR_PORT says where its control port is"
+  ),
+  Command.withExamples([
+    { command: "gateway simulator --json", description: "Print the control address and the address of each simulated provider" }
+  ])
+)
 
 const LOOPBACK = "127.0.0.1"
 
@@ -82,7 +89,7 @@ export const SimulatorProcess = {
   }),
 
   /** The settings with the accounts that open the one that runs; as they are where none does. */
-  withRunningSimulator: Effect.fn("SimulatorProcess.behind")(function* (settings: App.ReadySettings) {
+  withRunningSimulator: Effect.fn("SimulatorProcess.withRunningSimulator")(function* (settings: App.ReadySettings) {
     const living = yield* DataFolder.findProcess(simulatorFile(settings.dataDir))
     const place = Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
     if (Option.isNone(place)) return settings
@@ -127,7 +134,7 @@ const launch = Effect.fnUntraced(function* (settings: App.Settings, file: string
   const living = yield* DataFolder.findProcess(file)
   const place = Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
   if (Option.isSome(place)) return place.value
-  return yield* new CommandRefusal({ message: `the simulator does not start: ${yield* lastWords(log)}` })
+  return yield* new CommandRefusal({ message: `the simulator did not start: ${yield* lastWords(log)}` })
 })
 
 const spawnDetached = async (variables: Readonly<Record<string, string | undefined>>, log: string) => {

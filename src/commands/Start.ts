@@ -42,7 +42,12 @@ export const start = Command.make(
     onlyForDevelopment("start")
   )
 ).pipe(
-  Command.withDescription("Run the gateway, PostgreSQL and the provider simulator until stopped, with a tenant to try it with")
+  Command.withDescription(
+    "Run the gateway, PostgreSQL and the provider simulator until stopped, with a tenant to try it with. For development: it needs no setting, and refuses to run where a real database or a provider account is set"
+  ),
+  Command.withExamples([
+    { command: "gateway start", description: "Start everything, and print an address, credentials and a signed request" }
+  ])
 )
 
 /** Where a data folder remembers the gateway that `start` runs. */

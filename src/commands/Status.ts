@@ -76,8 +76,9 @@ export const status = Command.make(
   }, Effect.provide(standingLayer))
 ).pipe(
   Command.withDescription(
-    "One screen of how things stand: what is open, unknown, waiting or owed, and what the last checks found"
-  )
+    "Show on one screen what needs attention: what is open, unknown, waiting or owed, and what the last checks found. Open circuits are those of the gateway on this machine"
+  ),
+  Command.withExamples([{ command: "gateway status", description: "Look first at needs_attention" }])
 )
 
 const MINUTE_MS = 60_000

@@ -3,8 +3,8 @@ import { Argument, Command, Flag } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
 import { Capability, defaultCapabilities, sortedCapabilities, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { appId, checkProviderNames, providerName, Words } from "./Arguments.ts"
-import { CommandRefusal } from "./CommandRefusal.ts"
+import { appId, checkProviderNames, exampleProvider, providerName, Words } from "./Arguments.ts"
+import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
@@ -15,7 +15,10 @@ const create = Command.make(
   Effect.fn(function* ({ appId }) {
     yield* printResult(tenantView(yield* createTenant(appId)))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Make a tenant with the capabilities that a new one gets"))
+).pipe(
+  Command.withDescription("Make a tenant, with the default capabilities. It needs a key and a float before it can pay out"),
+  Command.withExamples([{ command: "gateway tenant create shop", description: "Make the tenant shop" }])
+)
 
 const list = Command.make(
   "list",
@@ -24,11 +27,14 @@ const list = Command.make(
     const tenants = yield* Tenants
     yield* printResult((yield* tenants.list).map(treatedView))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Every tenant, by name"))
+).pipe(
+  Command.withDescription("List every tenant, by name"),
+  Command.withExamples([{ command: "gateway tenant list", description: "List the tenants" }])
+)
 
 const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
 
-const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], description: string) =>
+const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], description: string, why: string) =>
   Command.make(
     name,
     { appId, reason },
@@ -37,7 +43,10 @@ const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], de
       const changed = yield* tenants.setStatus(appId, status, yield* auditEntry(`tenant ${name}`, appId, { reason }))
       yield* answerTenant(appId, changed)
     }, Effect.provide(operatorPorts))
-  ).pipe(Command.withDescription(description))
+  ).pipe(
+    Command.withDescription(description),
+    Command.withExamples([{ command: `gateway tenant ${name} shop --reason "${why}"`, description }])
+  )
 
 const capabilityCommand = (name: "grant" | "deny", description: string) =>
   Command.make(
@@ -53,7 +62,7 @@ const capabilityCommand = (name: "grant" | "deny", description: string) =>
       const entry = yield* auditEntry(`tenant ${name}`, appId, { capability })
       yield* answerTenant(appId, yield* tenants.setCapability(appId, capability, name === "grant", entry))
     }, Effect.provide(operatorPorts))
-  ).pipe(Command.withDescription(description))
+  ).pipe(Command.withDescription(description), Command.withExamples([{ command: `gateway tenant ${name} shop fx`, description }]))
 
 const pin = Command.make(
   "pin",
@@ -65,7 +74,13 @@ const pin = Command.make(
     yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Send a tenant to one provider alone, in every corridor that has it; other corridors keep their order")
+  Command.withDescription("Send a tenant to one provider alone, in every corridor that has it; other corridors keep their order"),
+  Command.withExamples([
+    {
+      command: `gateway tenant pin shop ${exampleProvider} --reason "their own contract"`,
+      description: "Send a tenant to one provider"
+    }
+  ])
 )
 
 const unpin = Command.make(
@@ -76,7 +91,12 @@ const unpin = Command.make(
     const entry = yield* auditEntry("tenant unpin", appId, { reason })
     yield* answerTenant(appId, yield* tenants.pin(appId, null, entry), treatedView)
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Undo a pin: the corridors decide again"))
+).pipe(
+  Command.withDescription("Undo a pin: the corridors decide again"),
+  Command.withExamples([
+    { command: 'gateway tenant unpin shop --reason "the contract ended"', description: "Let the corridors decide again" }
+  ])
+)
 
 const guard = Command.make(
   "guard",
@@ -95,7 +115,13 @@ const guard = Command.make(
 ).pipe(
   Command.withDescription(
     "Allow a tenant to charge one number again within 15 minutes, for shops that sell one customer several things; a charge that is still open always stops the next one"
-  )
+  ),
+  Command.withExamples([
+    {
+      command: 'gateway tenant guard shop --repeat-sales allow --reason "sells tickets one by one"',
+      description: "Allow repeated sales to one number"
+    }
+  ])
 )
 
 export const tenant = Command.make("tenant").pipe(
@@ -103,8 +129,8 @@ export const tenant = Command.make("tenant").pipe(
   Command.withSubcommands([
     create,
     list,
-    statusCommand("freeze", "frozen", "Refuse a tenant everything that moves money; what is open still settles"),
-    statusCommand("unfreeze", "active", "Let a frozen tenant move money again"),
+    statusCommand("freeze", "frozen", "Refuse a tenant everything that moves money; what is open still settles", "stolen keys"),
+    statusCommand("unfreeze", "active", "Let a frozen tenant move money again", "new keys were issued"),
     capabilityCommand("grant", "Let a tenant use a capability"),
     capabilityCommand("deny", "Take a capability from a tenant"),
     pin,
@@ -129,7 +155,7 @@ export const createTenant = Effect.fn("createTenant")(function* (appId: AppId) {
     tenant,
     yield* auditEntry("tenant create", appId, { capabilities: tenant.capabilities.join(",") })
   )
-  if (!created) return yield* new CommandRefusal({ message: `the tenant ${appId} exists already` })
+  if (!created) return yield* new CommandRefusal({ message: `the tenant ${appId} exists already: choose another name` })
   return tenant
 })
 
@@ -138,7 +164,7 @@ const answerTenant = Effect.fnUntraced(function* (
   changed: Option.Option<Tenant>,
   view: (tenant: Tenant) => unknown = tenantView
 ) {
-  if (Option.isNone(changed)) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+  if (Option.isNone(changed)) return yield* noTenant(appId)
   yield* printResult(view(changed.value))
 })
 

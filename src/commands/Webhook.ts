@@ -14,7 +14,7 @@ import { WebhookEndpoints } from "../services/ports/WebhookEndpoints.ts"
 import { endpointUrlProblem } from "../services/webhooks/EndpointAddress.ts"
 import { EVENTS_KEPT_MS, makeRecovery } from "../services/webhooks/WebhookRecovery.ts"
 import { appId, mode } from "./Arguments.ts"
-import { CommandRefusal } from "./CommandRefusal.ts"
+import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
@@ -31,7 +31,13 @@ const endpoint = Command.make(
 ).pipe(
   Command.withDescription(
     "Set where a tenant's events go, with a new secret that is shown only once; the old one still signs for 24 h"
-  )
+  ),
+  Command.withExamples([
+    {
+      command: "gateway webhook endpoint shop --mode live --url https://shop.example/events",
+      description: "Set an endpoint and print its secret"
+    }
+  ])
 )
 
 const deliveries = Command.make(
@@ -44,11 +50,16 @@ const deliveries = Command.make(
   Effect.fn(function* ({ appId, mode, status }) {
     const outgoing = yield* WebhookDeliveries
     const tenants = yield* Tenants
-    if (Option.isNone(yield* tenants.find(appId))) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+    if (Option.isNone(yield* tenants.find(appId))) return yield* noTenant(appId)
     const { items } = yield* outgoing.list(appId, mode, Option.getOrNull(status), SHOWN, null)
     yield* printResult(items.map(deliveryView))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription(`A tenant's newest ${SHOWN} deliveries with their attempts`))
+).pipe(
+  Command.withDescription(`A tenant's newest ${SHOWN} deliveries with their attempts`),
+  Command.withExamples([
+    { command: "gateway webhook deliveries shop --mode live --status parked", description: "List what the endpoint never took" }
+  ])
+)
 
 const redeliver = Command.make(
   "redeliver",
@@ -56,7 +67,10 @@ const redeliver = Command.make(
   Effect.fn(function* ({ id }) {
     yield* printResult(deliveryView(yield* redeliverById(id)))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Send one event again: the same bytes under the same id"))
+).pipe(
+  Command.withDescription("Send one event again: the same bytes under the same id. The tenant needs an enabled endpoint"),
+  Command.withExamples([{ command: "gateway webhook redeliver AAA688MG9KT6BQ76F4NM4BJRH5", description: "Send one event again" }])
+)
 
 const recover = Command.make(
   "recover",
@@ -68,7 +82,17 @@ const recover = Command.make(
   Effect.fn(function* ({ appId, mode, since }) {
     yield* printResult(yield* recoverSince(appId, mode, since))
   }, Effect.provide(operatorPorts))
-).pipe(Command.withDescription("Send every event since then again, as its tenant could: the same bytes under the same ids"))
+).pipe(
+  Command.withDescription(
+    "Send every event since then again, as its tenant could: the same bytes under the same ids. The tenant needs an enabled endpoint"
+  ),
+  Command.withExamples([
+    {
+      command: "gateway webhook recover shop --mode live --since 2026-01-31T12:00:00.000Z",
+      description: "Send again what an outage lost"
+    }
+  ])
+)
 
 export const webhook = Command.make("webhook").pipe(
   Command.withDescription("Webhooks to tenants"),
@@ -82,7 +106,7 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
   const identifiers = yield* Identifiers
   const problem = endpointUrlProblem(url, webhookAllowLoopback)
   if (problem !== undefined) return yield* new CommandRefusal({ message: `${url}: ${problem}` })
-  if (Option.isNone(yield* tenants.find(appId))) return yield* new CommandRefusal({ message: `there is no tenant ${appId}` })
+  if (Option.isNone(yield* tenants.find(appId))) return yield* noTenant(appId)
   const standing = yield* endpoints.find(appId, mode)
   const events = Option.match(standing, { onNone: () => defaultSubscription, onSome: (found) => found.events })
   const secret = webhookSecretFrom(yield* identifiers.secret(SECRET_BYTES))
@@ -95,7 +119,7 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
 
 const redeliverById = Effect.fn("redeliverById")(function* (id: string) {
   const outgoing = yield* WebhookDeliveries
-  const unknown = new CommandRefusal({ message: `there is no delivery ${id}` })
+  const unknown = new CommandRefusal({ message: `there is no delivery ${id}: gateway webhook deliveries lists them` })
   const owner = isReference(id) ? yield* outgoing.owner(id) : Option.none()
   if (!isReference(id) || Option.isNone(owner)) return yield* unknown
   const { appId, mode } = owner.value
@@ -111,7 +135,9 @@ const enabledEndpoint = Effect.fn("enabledEndpoint")(function* (appId: AppId, mo
   const endpoints = yield* WebhookEndpoints
   const standing = yield* endpoints.find(appId, mode)
   if (!Option.exists(standing, ({ enabled }) => enabled))
-    return yield* new CommandRefusal({ message: `the tenant ${appId} has no enabled endpoint in ${mode} mode` })
+    return yield* new CommandRefusal({
+      message: `the tenant ${appId} has no enabled endpoint in ${mode} mode: set one with gateway webhook endpoint`
+    })
 })
 
 const recoverSince = Effect.fn("recoverSince")(function* (appId: AppId, mode: Mode, text: string) {

@@ -84,7 +84,7 @@ describe("the operators' commands", () => {
       expect(yield* run("tenant", "create", "acme", "--json")).toEqual({
         code: 1,
         output: "",
-        errors: "the tenant acme exists already"
+        errors: "the tenant acme exists already: choose another name"
       })
       expect(yield* result("tenant", "list")).toEqual([{ ...acme, pinned_provider: null, repeat_sales: "refuse" }])
 
@@ -99,7 +99,7 @@ describe("the operators' commands", () => {
       })
       expect(yield* run("key", "issue", "nobody", "--mode", "test")).toMatchObject({
         code: 1,
-        errors: "there is no tenant nobody"
+        errors: "there is no tenant nobody: gateway tenant list shows all of them"
       })
       expect(yield* result("key", "revoke", "acme", key.key_id)).toEqual({ revoked: true })
       expect(yield* run("key", "revoke", "acme", key.key_id)).toMatchObject({ code: 1, output: "" })
@@ -145,7 +145,7 @@ describe("the operators' commands", () => {
       expect(yield* result("corridor", "list")).toContainEqual(after)
       expect(yield* run("corridor", "set", "ZZ", "USD", "payout", "bank", "--active", "true")).toMatchObject({
         code: 1,
-        errors: "a new corridor row needs --provider"
+        errors: "there is no such corridor yet: add it with --provider"
       })
       const crossed = ["--minimum-minor", "9", "--maximum-minor", "8"]
       expect(yield* run("corridor", "set", ...row, ...crossed)).toMatchObject({ code: 1, output: "" })
@@ -204,7 +204,7 @@ describe("the operators' commands", () => {
       expect((yield* gateway({}, ...args)).output.split("\n").map((line) => line.split(": ", 1)[0])).toEqual(Object.keys(headers))
       expect(yield* gateway({}, "sign", "--method", "GET", "--url", "nowhere", "--key", join(folder, "key.json"))).toMatchObject({
         code: 1,
-        errors: "nowhere is not an http address"
+        errors: "nowhere is not an http or https address"
       })
       expect(yield* gateway({}, "sign", "--method", "GET", "--url", url, "--key", join(folder, "none"))).toMatchObject({
         code: 1

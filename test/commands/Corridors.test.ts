@@ -29,7 +29,7 @@ describe("corridor set", () => {
       expect(asked).toEqual({
         code: 2,
         output: "",
-        errors: "nothing to change: name at least one option; see gateway corridor set --help"
+        errors: "nothing to change: give at least one option; gateway corridor set --help lists them"
       })
       expect(yield* result("corridor list")).toEqual(before)
       expect(yield* result("audit list")).toEqual([])
@@ -48,7 +48,7 @@ describe("corridor set", () => {
       expect({ ...again, ...unchanged }).toEqual({ ...closed, inactive_reason: "until Monday", ...unchanged })
       expect(yield* run("corridor set KE KES payout bank --active true --inactive-reason why")).toMatchObject({
         code: 1,
-        errors: "an active corridor has no reason for being inactive"
+        errors: "--inactive-reason is for a closed corridor: set --active false, or leave the reason out"
       })
       expect(yield* result("corridor set KE KES payout bank --active true")).toMatchObject({
         active: true,
@@ -94,7 +94,7 @@ describe("corridor set", () => {
       expect(redirected).toMatchObject({ customer_action: "redirect", requires_redirect_url: true })
       expect(yield* run(`${row} --requires-redirect-url false`)).toMatchObject({
         code: 1,
-        errors: "a payer who is redirected needs a redirect URL"
+        errors: "customer action redirect needs --requires-redirect-url true"
       })
       expect(yield* result(`${row} --minimum-minor 100`)).toMatchObject({ requires_redirect_url: true })
       const back = yield* result(`${row} --customer-action handset_pin`)

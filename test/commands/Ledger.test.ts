@@ -21,7 +21,7 @@ const spoilt = (...statements: ReadonlyArray<string>) =>
     const { code, errors, output } = yield* run("ledger", "verify")
     const { differences, ok }: { ok: boolean; differences: ReadonlyArray<{ rule: string }> } = JSON.parse(output)
     expect({ code, ok }).toEqual({ code: 1, ok: false })
-    expect(errors).toBe(`the ledger has ${differences.length} differences`)
+    expect(errors).toBe(`the ledger has ${differences.length} differences: see docs/runbooks/ledger-difference.md`)
     return [...new Set(differences.map(({ rule }) => rule))].sort()
   }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
 

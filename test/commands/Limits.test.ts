@@ -29,7 +29,7 @@ describe("the commands that limit", () => {
       expect((yield* run("limit list acme")).answer).toStrictEqual(answer)
       expect(yield* run("limit set nobody --mode live --window hour --count 1")).toMatchObject({
         code: 1,
-        errors: "there is no tenant nobody"
+        errors: "there is no tenant nobody: gateway tenant list shows all of them"
       })
       expect(yield* run("limit set acme --mode live --window week --count 1")).toMatchObject({ code: 2 })
       const codes = yield* run("limit set acme --mode live --direction code --window day --count 7")
@@ -37,7 +37,7 @@ describe("the commands that limit", () => {
       expect(codes.answer).toContainEqual({ mode: "test", direction: "code", window: "hour", count: 60 })
       expect(yield* run("limit set acme --mode live --direction code --window destination --count 7")).toMatchObject({
         code: 1,
-        errors: "a code is counted in hour and day, not in destination"
+        errors: "there is no window destination for code: use hour or day"
       })
       for (const count of ["-1", "1e3", "", "0x10", "1000000001"])
         expect(yield* run(`limit set acme --mode live --window hour --count ${count}`)).toMatchObject({ code: 2 })
@@ -65,7 +65,7 @@ describe("the commands that limit", () => {
       })
       expect(yield* run("block add 256772123456 --reason fraud")).toMatchObject({
         code: 1,
-        errors: "••••3456 is denied already"
+        errors: "••••3456 is on the list already"
       })
       expect((yield* run("screening deny Jane --kind name --reason list")).answer).toMatchObject({ masked: "J•••" })
       expect((yield* run("block list")).answer).toMatchObject([{ kind: "destination", masked: "••••3456", reason: "fraud" }])

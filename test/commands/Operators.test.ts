@@ -66,7 +66,7 @@ describe("tenant freeze, unfreeze, grant and deny", () => {
         expect((yield* result("audit", "list", "--limit", "2")).length).toBe(2)
         expect(yield* run("tenant", "freeze", "nobody", "--reason", "x")).toMatchObject({
           code: 1,
-          errors: "there is no tenant nobody"
+          errors: "there is no tenant nobody: gateway tenant list shows all of them"
         })
         expect(yield* run("tenant", "freeze", "acme")).toMatchObject({ code: 2 })
         expect(yield* run("tenant", "grant", "acme", "everything")).toMatchObject({ code: 2 })

@@ -56,7 +56,7 @@ describe("the commands that route", () => {
       expect(yield* run("tenant pin acme nobody --reason contract")).toMatchObject(unknown("nobody"))
       expect(yield* run(`tenant pin absent ${provider} --reason contract`)).toMatchObject({
         code: 1,
-        errors: "there is no tenant absent"
+        errors: "there is no tenant absent: gateway tenant list shows all of them"
       })
       expect((yield* run(`tenant pin acme ${provider}`)).code).toBe(2)
       const { answer } = yield* run("audit list")
@@ -83,7 +83,7 @@ describe("the commands that route", () => {
         })
         expect(yield* run("tenant guard absent --repeat-sales allow --reason tickets")).toMatchObject({
           code: 1,
-          errors: "there is no tenant absent"
+          errors: "there is no tenant absent: gateway tenant list shows all of them"
         })
         expect((yield* run("tenant guard acme --repeat-sales allow")).code).toBe(2)
         expect((yield* run("tenant guard acme --repeat-sales often --reason tickets")).code).toBe(2)

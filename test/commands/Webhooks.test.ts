@@ -73,11 +73,17 @@ describe("the operators' commands for webhooks", () => {
       expect(yield* run("webhook", "deliveries", "nobody", "--mode", "live")).toMatchObject({ code: 1, output: "" })
       expect(yield* run(...list, "live", "--status", "gone")).toMatchObject({ code: 2, output: "" })
       const refused = yield* run("webhook", "redeliver", id)
-      expect(refused).toMatchObject({ code: 1, errors: "the tenant acme has no enabled endpoint in live mode" })
+      expect(refused).toMatchObject({
+        code: 1,
+        errors: "the tenant acme has no enabled endpoint in live mode: set one with gateway webhook endpoint"
+      })
       yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://acme.example/")
       expect(yield* result("webhook", "redeliver", id)).toMatchObject({ id, status: "due", completed_at: null })
       expect(yield* run("webhook", "redeliver", "0".repeat(26))).toMatchObject({ code: 1, output: "" })
-      expect(yield* run("webhook", "redeliver", "nothing")).toMatchObject({ code: 1, errors: "there is no delivery nothing" })
+      expect(yield* run("webhook", "redeliver", "nothing")).toMatchObject({
+        code: 1,
+        errors: "there is no delivery nothing: gateway webhook deliveries lists them"
+      })
       expect(yield* actions).toEqual(["webhook redeliver", "webhook endpoint", "tenant create"])
     })
   )
@@ -94,7 +100,7 @@ describe("the operators' commands for webhooks", () => {
       const recover = ["webhook", "recover", "acme", "--mode", "live", "--since"]
       expect(yield* run(...recover, since)).toMatchObject({
         code: 1,
-        errors: "the tenant acme has no enabled endpoint in live mode"
+        errors: "the tenant acme has no enabled endpoint in live mode: set one with gateway webhook endpoint"
       })
       yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://acme.example/")
       expect(yield* result(...recover, since)).toEqual({ deliveries: 1, resume_since: null })
@@ -132,7 +138,10 @@ describe("the operators' commands for webhooks", () => {
       expect(yield* result("inbox", "replay", id)).toEqual({ ...row, status: "due", next_look_at })
       expect(yield* result("inbox", "list")).toMatchObject([{ id, status: "due" }])
       expect(yield* inbox.claimDue(FAR, 9, LEASE_MS)).toMatchObject([{ id, hint }])
-      expect(yield* run("inbox", "replay", "nothing")).toMatchObject({ code: 1, errors: "there is no callback nothing" })
+      expect(yield* run("inbox", "replay", "nothing")).toMatchObject({
+        code: 1,
+        errors: "there is no callback nothing: gateway inbox list shows the newest"
+      })
       expect(yield* run("inbox", "replay", yield* newReference)).toMatchObject({ code: 1, output: "" })
       expect(yield* run("inbox", "list", "--status", "gone")).toMatchObject({ code: 2, output: "" })
       expect(yield* actions).toEqual(["inbox replay"])

@@ -91,7 +91,11 @@ const commandText = ({ doc, words }: Help, shared: ReadonlySet<string>): string 
   const line = ["gateway", ...words, ...parameters.map(({ usage }) => usage)].join(" ")
   const explained = parameters.filter((one) => !shared.has(one.explained)).map((one) => `- ${wrapped(one.explained, "  ")}`)
   const list = explained.length === 0 ? "" : `\n\n${explained.join("\n")}`
-  return `\`\`\`text\n${line.replaceAll(/(.{60,110}?) (?=\[?--)/g, "$1\n  ")}\n\`\`\`\n\n${wrapped(`${doc.description}.`, "")}${list}\n`
+  const examples = (doc.examples ?? [])
+    .filter(({ command }) => command !== line)
+    .map(({ command }) => `\n\nFor example \`${command}\`.`)
+    .join("")
+  return `\`\`\`text\n${line.replaceAll(/(.{60,110}?) (?=\[?--)/g, "$1\n  ")}\n\`\`\`\n\n${wrapped(`${doc.description}.`, "")}${list}${examples}\n`
 }
 
 const written = Effect.gen(function* () {
@@ -118,6 +122,14 @@ const written = Effect.gen(function* () {
 }).pipe(Effect.provide(NodeServices.layer))
 
 describe(PAGE, () => {
+  it.effect("has an example of every command", () =>
+    Effect.gen(function* () {
+      const helps = (yield* Effect.forEach(pathsBelow(gateway, []), helpOf)).flat()
+      const without = helps.filter(({ doc }) => (doc.subcommands ?? []).length === 0 && (doc.examples ?? []).length === 0)
+      expect(without.map(({ words }) => words.join(" "))).toEqual([])
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.effect("says of every command, argument and flag what the command line's help says (`-u` writes it again)", () =>
     Effect.gen(function* () {
       const [byHand = ""] = read(PAGE).split(MARKER)

@@ -65,7 +65,11 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       yield* Effect.promise(() => payout(simulator, "1234", paid))
 
       const { code, errors, report } = yield* reconcile("eversend")
-      expect([code, errors, report.ok]).toEqual([1, "the account at eversend and ours have 5 differences", false])
+      expect([code, errors, report.ok]).toEqual([
+        1,
+        "5 differences between the account at eversend and ours: see docs/runbooks/reconcile-difference.md",
+        false
+      ])
       expect(foreign.status).toBe(200)
       const byKind = report.differences.map(({ kind, mode, ours, reference, theirs }) => [kind, mode, reference, ours, theirs])
       expect(byKind.sort()).toEqual(
