@@ -9,7 +9,7 @@ import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Capabilities } from "../../src/services/reference/Capabilities.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { fakeProvider } from "../fakes/FakeProvider.ts"
-import { appId, caller, charge, pay } from "../support/PaymentRequests.ts"
+import { appId, caller, charge, FLOAT, floatNow, pay } from "../support/PaymentRequests.ts"
 import { records, routedTo } from "../support/RoutedGateway.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
 
@@ -99,6 +99,7 @@ describe("a payout's price", () => {
         const beta = fakeProvider("beta")
         const { node } = yield* routedTo([fakeProvider("alpha", { refusesQuotes }), beta])
         expect(yield* Effect.provideContext(pay("one"), node)).toBe("validation_failed")
+        expect(yield* Effect.provideContext(floatNow, node)).toStrictEqual([FLOAT, 0n])
         expect(beta.calls).toStrictEqual([])
       }).pipe(Effect.scoped)
     )
