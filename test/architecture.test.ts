@@ -68,6 +68,12 @@ const longFunctions = (source: Source): ReadonlyArray<string> => {
   })
 }
 
+/** Failures, traces and fakes name a service by the end of its key. */
+const foreignKeys = (source: Source): ReadonlyArray<string> =>
+  [...source.text.matchAll(/class (\w+) extends Context\.Service<[^]*?>\(\)\("([^"]+)"\)/g)].flatMap(
+    ({ 1: name, 2: key = "", index }) => (key.split("/").at(-1) === name ? [] : [`${source.at(index)} has the key ${key}`])
+  )
+
 const vagueName = ({ path }: Source): ReadonlyArray<string> =>
   /(^|\/)(index|utils?|helpers?|common|types)\.[a-z]+$/i.test(path) ? [`${path}:1`] : []
 
@@ -126,6 +132,7 @@ const rules: ReadonlyArray<{
   { promise: `keeps files within ${MAX_FILE_LINES} lines`, where: code, offences: longFile },
   { promise: `keeps functions within ${MAX_FUNCTION_LINES} lines`, where: src, offences: longFunctions },
   { promise: "names files for a noun", where: code, offences: vagueName },
+  { promise: "gives a service its own name as its key", where: code, offences: foreignKeys },
   { promise: "takes the time from Clock", where: src, offences: members("Date.now", "performance.now") },
   { promise: "makes no Date from the system's time", where: src, offences: nodes("NewExpression", isNotNow) },
   { promise: "takes randomness from a service", where: src, offences: members("Math.random") },

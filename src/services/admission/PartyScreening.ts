@@ -12,7 +12,7 @@ export class PartyScreening extends Context.Service<
     readonly recipient: (destination: Destination) => Effect.Effect<void, DestinationBlocked | ScreeningDenied>
     readonly payer: (source: MomoParty, payer: PayerDetails | null) => Effect.Effect<void, ScreeningDenied>
   }
->()("gateway/services/PartyChecks") {
+>()("gateway/services/PartyScreening") {
   static readonly layer = Layer.effect(
     PartyScreening,
     Effect.gen(function* () {

@@ -16,4 +16,4 @@ export class Denylist extends Context.Service<
     /** Newest first, at most `limit`. */
     readonly list: (kinds: ReadonlyArray<DenylistKind>, limit: number) => Effect.Effect<ReadonlyArray<DenylistEntry>>
   }
->()("gateway/services/ports/Denials") {}
+>()("gateway/services/ports/Denylist") {}

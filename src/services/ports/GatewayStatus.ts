@@ -111,7 +111,7 @@ export class GatewayStatus extends Context.Service<
     /** Keeps what a check found in the place of the one before; one that was made earlier changes nothing. */
     readonly recordCheck: (check: IntegrityCheck) => Effect.Effect<void>
   }
->()("gateway/services/ports/Standing") {}
+>()("gateway/services/ports/GatewayStatus") {}
 
 /** Beyond this a count says "so many at least": no scrape ever reads more rows of one kind. */
 export const COUNTED_AT_MOST = 20_000

@@ -24,4 +24,4 @@ export class LedgerVerification extends Context.Service<
   {
     readonly verify: Effect.Effect<LedgerReport>
   }
->()("gateway/services/ports/LedgerAudit") {}
+>()("gateway/services/ports/LedgerVerification") {}

@@ -19,4 +19,4 @@ export class MasterKeyRotation extends Context.Service<
      */
     readonly rotate: (from: Redacted.Redacted, audit: AuditEntry) => Effect.Effect<RewrappedCounts, NotRotated>
   }
->()("gateway/services/ports/KeyRotation") {}
+>()("gateway/services/ports/MasterKeyRotation") {}

@@ -23,4 +23,4 @@ export class VelocityLimits extends Context.Service<
     /** Removes up to `limit` windows that ended before; answers how many. */
     readonly prune: (before: number, limit: number) => Effect.Effect<number>
   }
->()("gateway/services/ports/Limits") {}
+>()("gateway/services/ports/VelocityLimits") {}
