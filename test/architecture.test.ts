@@ -132,7 +132,7 @@ const rules: ReadonlyArray<{
   { promise: `keeps files within ${MAX_FILE_LINES} lines`, where: code, offences: longFile },
   { promise: `keeps functions within ${MAX_FUNCTION_LINES} lines`, where: src, offences: longFunctions },
   { promise: "names files for a noun", where: code, offences: vagueName },
-  { promise: "gives a service its own name as its key", where: code, offences: foreignKeys },
+  { promise: "gives a service its own name as its key", where: src, offences: foreignKeys },
   { promise: "takes the time from Clock", where: src, offences: members("Date.now", "performance.now") },
   { promise: "makes no Date from the system's time", where: src, offences: nodes("NewExpression", isNotNow) },
   { promise: "takes randomness from a service", where: src, offences: members("Math.random") },
