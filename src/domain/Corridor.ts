@@ -30,7 +30,7 @@ export type CustomerAction = typeof CustomerAction.Type
 export const Availability = Schema.Literals(["operational", "degraded", "down"])
 export type Availability = typeof Availability.Type
 
-/** One corridor row (contract COR-5, COR-6). Only `active` refuses; `availability` is advice. */
+/** One corridor row (contract COR-5, COR-6). `active` is the corridor switch: nothing else refuses; `availability` is advice. */
 export const Corridor = Schema.Struct({
   ...CorridorKey.fields,
   active: Schema.Boolean,

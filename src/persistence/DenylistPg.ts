@@ -52,7 +52,7 @@ export const DenylistPg = Layer.effect(
         ? Effect.succeed(false)
         : isListed({ kind, hashes: values.map((value) => Buffer.from(hashOf(kind, value)).toString("hex")) })
 
-    const add = Effect.fn("Denials.add")(function* (
+    const add = Effect.fn("Denylist.add")(function* (
       kind: DenylistKind,
       value: Redacted.Redacted,
       reason: string,
@@ -68,7 +68,7 @@ export const DenylistPg = Layer.effect(
       return rows.length === 1
     })
 
-    const list = Effect.fn("Denials.list")((kinds: ReadonlyArray<DenylistKind>, limit: number) =>
+    const list = Effect.fn("Denylist.list")((kinds: ReadonlyArray<DenylistKind>, limit: number) =>
       denials(sql`SELECT kind, masked, reason, created_at AS "createdAt" FROM denials WHERE kind = ANY (${kinds})
         ORDER BY created_at DESC, masked LIMIT ${limit}`)
     )

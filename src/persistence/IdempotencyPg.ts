@@ -149,7 +149,7 @@ export const IdempotencyPg = Layer.effect(
     }, Effect.orDie)
 
     // A key that somebody works with is held, and is left for the next round.
-    const prune = Effect.fn("Idempotency.sweep")(function* (before: Instant, limit: number) {
+    const prune = Effect.fn("Idempotency.prune")(function* (before: Instant, limit: number) {
       const rows = yield* sql`WITH since AS (${markRemoved(sql, "keys", before)}),
         old AS MATERIALIZED (
           SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k

@@ -153,7 +153,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     })
   })
 
-  const rotate = Effect.fn("KeyRotation.rotate")(function* (old: Redacted.Redacted, audit: AuditEntry) {
+  const rotate = Effect.fn("MasterKeyRotation.rotate")(function* (old: Redacted.Redacted, audit: AuditEntry) {
     const from = yield* parseMasterKey(old).pipe(
       Effect.catchTag("VaultError", () => new NotRotated({ message: "the old key's file holds no key of 32 bytes in base64" }))
     )

@@ -58,7 +58,7 @@ export const NoncesPg = Layer.effect(
     })
     const spend = (caller: Caller, nonce: string, expiresAt: Instant) => spendNonce({ caller, nonce, expiresAt })
 
-    const prune = Effect.fn("Nonces.sweep")(function* (now: Instant, limit: number) {
+    const prune = Effect.fn("Nonces.prune")(function* (now: Instant, limit: number) {
       const [row] = yield* sweptCounts(sql`
         WITH expired AS MATERIALIZED (
           SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz

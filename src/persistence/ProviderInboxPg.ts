@@ -73,12 +73,12 @@ export const ProviderInboxPg = Layer.effect(
       return rows.map(callbackOf)
     })
 
-    const markProcessed = Effect.fn("ProviderInbox.done")(function* (id: Reference, reference: Reference) {
+    const markProcessed = Effect.fn("ProviderInbox.markProcessed")(function* (id: Reference, reference: Reference) {
       yield* sql`UPDATE provider_inbox SET status = 'done', next_look_at = NULL, matched_reference = ${reference}
         WHERE id = ${id} AND status <> 'done'`
     }, Effect.orDie)
 
-    const retryAt = Effect.fn("ProviderInbox.later")(function* (id: Reference, at: Instant | null) {
+    const retryAt = Effect.fn("ProviderInbox.retryAt")(function* (id: Reference, at: Instant | null) {
       yield* at === null
         ? sql`UPDATE provider_inbox SET status = 'parked', next_look_at = NULL WHERE id = ${id} AND status = 'due'`
         : sql`UPDATE provider_inbox SET next_look_at = ${iso(at)}::timestamptz WHERE id = ${id} AND status = 'due'`
@@ -111,7 +111,7 @@ export const ProviderInboxPg = Layer.effect(
       change(sql`SET status = 'done' WHERE id = ${id} AND status = 'parked'`, audit)
     )
 
-    const prune = Effect.fn("ProviderInbox.sweep")(function* (before: Instant, limit: number) {
+    const prune = Effect.fn("ProviderInbox.prune")(function* (before: Instant, limit: number) {
       const [row] = yield* sweptCounts(sql`
         WITH old AS MATERIALIZED (
           SELECT id FROM provider_inbox WHERE status = 'done' AND received_at < ${iso(before)}::timestamptz

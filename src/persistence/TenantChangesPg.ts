@@ -34,7 +34,7 @@ export const TenantChangesPg = Layer.effect(
       return rows.map(({ appId: of, mode: its, ...row }) => ({ ...row, subject: of, tenant: { appId: of, mode: its } }))
     })
 
-    const prune = Effect.fn("TenantChanges.sweep")(function* (before: Instant, limit: number) {
+    const prune = Effect.fn("TenantChanges.prune")(function* (before: Instant, limit: number) {
       const [row] = yield* sweptCounts(sql`
         WITH old AS MATERIALIZED (
           SELECT app_id, mode, place FROM tenant_changes WHERE at < ${iso(before)}::timestamptz ORDER BY at LIMIT ${limit}

@@ -158,7 +158,7 @@ export const TransactionsPg = Layer.effect(
       Effect.orDie
     )
 
-    const createdBetween = Effect.fn("Transactions.begunBetween")(
+    const createdBetween = Effect.fn("Transactions.createdBetween")(
       ({ from, mode, provider, to }: CreatedRange, after: LedgerRecord | null, limit: number) =>
         sql`SELECT record, revision FROM transactions
           WHERE provider = ${provider} AND mode = ${mode} AND created_at < ${iso(to)}::timestamptz

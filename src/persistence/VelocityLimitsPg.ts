@@ -107,7 +107,7 @@ export const VelocityLimitsPg = Layer.effect(
     const prepare = (counters: ReadonlyArray<VelocityCounter>): Effect.Effect<ReadonlyArray<bigint>> =>
       counters.length === 0 ? Effect.succeed([]) : prepareCounters(counters)
 
-    const set = Effect.fn("Limits.set")(
+    const set = Effect.fn("VelocityLimits.set")(
       function* (appId: AppId, { count, direction, mode, window }: VelocityLimit, audit: AuditEntry) {
         const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${appId} FOR SHARE`
         if (tenants.length === 0) return false
@@ -120,7 +120,7 @@ export const VelocityLimitsPg = Layer.effect(
       Effect.orDie
     )
 
-    const setCeiling = Effect.fn("Limits.setCeiling")(
+    const setCeiling = Effect.fn("VelocityLimits.setCeiling")(
       function* (provider: string, currency: Currency, amount: Amount, audit: AuditEntry) {
         yield* sql`INSERT INTO ceilings (provider, currency, amount_minor) VALUES (${provider}, ${currency}, ${amount})
           ON CONFLICT (provider, currency) DO UPDATE SET amount_minor = EXCLUDED.amount_minor`
@@ -131,7 +131,7 @@ export const VelocityLimitsPg = Layer.effect(
     )
 
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
-    const prune = Effect.fn("Limits.sweep")(function* (before: number, limit: number) {
+    const prune = Effect.fn("VelocityLimits.prune")(function* (before: number, limit: number) {
       const rows = yield* sql`WITH since AS (${markRemoved(sql, "windows", before)}),
         old AS MATERIALIZED (
           SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz

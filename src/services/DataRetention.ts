@@ -100,7 +100,7 @@ export const makePartitionMaintenance = Effect.gen(function* () {
     return done
   })
 
-  return Effect.fn("PartitionUpkeep.round")(function* (now: Instant) {
+  return Effect.fn("PartitionMaintenance.round")(function* (now: Instant) {
     const done = [...(yield* partitions.prepare(now)), ...(yield* retired(now))]
     for (const { outcome, partition } of done.filter(isChange)) yield* Effect.logInfo(`partition ${partition} was ${outcome}`)
     const undone = done.filter(isCrowded).map(({ partition }) => partition)

@@ -76,7 +76,7 @@ export class Records extends Context.Service<
         return found
       })
 
-      const readRaw = Effect.fn("Records.inspect")(function* (
+      const readRaw = Effect.fn("Records.readRaw")(function* (
         caller: Caller,
         reference: string,
         given: Result.Result<string, MalformedRequest>
@@ -94,7 +94,7 @@ export class Records extends Context.Service<
         return Option.isNone(found) ? yield* new NotFound({}) : found.value
       })
 
-      const replay = Effect.fn("Records.again")(function* (caller: Caller, reference: Reference, leased: boolean) {
+      const replay = Effect.fn("Records.replay")(function* (caller: Caller, reference: Reference, leased: boolean) {
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* Effect.die(new Error(`a key is pinned to ${reference}, which is not there`))
         const found = stored.value.transaction

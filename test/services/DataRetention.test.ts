@@ -15,7 +15,7 @@ const DAY_MS = 24 * 3_600_000
 const NOW = Date.UTC(2026, 10, 21)
 
 /**
- * The sweeper over ports that write down how old what they remove is, in days, and which steps came after each other; `retire` answers one
+ * Data retention over ports that write down how old what they remove is, in days, and which steps came after each other; `retire` answers one
  * look after another, and of nonces and windows so many are left.
  */
 const given = (

@@ -59,7 +59,7 @@ export const LedgerVerificationPg = Layer.effect(
       (effect) => sql.withTransaction(effect),
       Effect.provideService(AnswerBoundMs, ANSWER_MS),
       Effect.orDie,
-      Effect.withSpan("LedgerAudit.verify")
+      Effect.withSpan("LedgerVerification.verify")
     )
 
     return LedgerVerification.of({ verify })

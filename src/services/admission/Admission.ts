@@ -55,7 +55,7 @@ export class Admission extends Context.Service<
       const requireMoneyCapability = Effect.fnUntraced(function* (caller: Caller, capability: Capability) {
         const tenant = yield* tenantWith(caller, capability)
         if (tenant.status === "frozen") return yield* new TenantFrozen({})
-      }, inSpan("Admission.mayMove"))
+      }, inSpan("Admission.requireMoneyCapability"))
 
       const corridor = Effect.fnUntraced(function* (key: CorridorKey) {
         const row = yield* corridors.find(key)

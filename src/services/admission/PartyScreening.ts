@@ -28,9 +28,9 @@ export class PartyScreening extends Context.Service<
         )
         if (found.isBlocked) return yield* new DestinationBlocked({})
         if ((yield* found.screened) === "denied") return yield* new ScreeningDenied({})
-      }, inSpan("PartyChecks.recipient"))
+      }, inSpan("PartyScreening.recipient"))
 
-      const payer = Effect.fn("PartyChecks.payer")(function* (source: MomoParty, details: PayerDetails | null) {
+      const payer = Effect.fn("PartyScreening.payer")(function* (source: MomoParty, details: PayerDetails | null) {
         const numbers = [source.msisdn, details?.phone ?? null].filter(isGiven)
         const names = [details?.firstName ?? null, details?.lastName ?? null].filter(isGiven)
         const whole = names.length === 2 ? [joined(names)] : []

@@ -15,7 +15,10 @@ import {
 import { inSpan } from "../../runtime/Tracing.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
-/** How much a tenant, a number and a provider's account may move in a window. FloatLedger.open decides; this prepares and refuses early. */
+/**
+ * Velocity caps: how many transactions a tenant and a number may make in a window, and a provider account's daily ceiling. `FloatLedger.open`
+ * decides; this prepares the counters and refuses early.
+ */
 export class Velocity extends Context.Service<
   Velocity,
   {
@@ -53,7 +56,7 @@ export class Velocity extends Context.Service<
         const full = counters.find(({ amount, bound }, index) => (used[index] ?? 0n) + amount > bound)
         if (full !== undefined) return yield* exceeded(full, now)
         return counters
-      }, inSpan("Velocity.lookAhead"))
+      }, inSpan("Velocity.check"))
 
       const addCeiling = Effect.fnUntraced(function* (
         counters: ReadonlyArray<VelocityCounter>,

@@ -60,7 +60,10 @@ export class BankAccounts extends Context.Service<
           : `the bank knows the account's holder as ${maskedName(Redacted.value(found))}`
       })
 
-      const requireSameHolder = Effect.fn("BankAccounts.vouch")(function* (provider: Provider, destination: Destination) {
+      const requireSameHolder = Effect.fn("BankAccounts.requireSameHolder")(function* (
+        provider: Provider,
+        destination: Destination
+      ) {
         if (destination._tag !== "bank") return
         const resolve = resolverOf(provider, destination.country)
         if (resolve === undefined) return yield* new ProviderError()
