@@ -11,6 +11,8 @@ export interface Call {
   readonly path: string
   /** Money in it is RawJson, or a bigint of minor units: exact to the digit. */
   readonly body?: object
+  /** Beside those that every call to this account has. */
+  readonly headers?: ProviderCall["headers"]
 }
 
 /** Authenticated calls. `until` is a `Deadline`'s moment. */
@@ -30,7 +32,7 @@ export const timeLeft = (until: number): Effect.Effect<number> => Effect.map(now
 export const calling = (baseUrl: string, transport: Transport) => {
   const base = baseUrl.replace(/\/+$/, "")
   return Effect.fnUntraced(function* (
-    { body: content, method, operation, path }: Call,
+    { body: content, headers: own, method, operation, path }: Call,
     until: number,
     headers: ProviderCall["headers"]
   ) {
@@ -39,7 +41,12 @@ export const calling = (baseUrl: string, transport: Transport) => {
       operation,
       method,
       url: base + path,
-      headers: { ...(body === null ? {} : { "content-type": "application/json" }), accept: "application/json", ...headers },
+      headers: {
+        ...(body === null ? {} : { "content-type": "application/json" }),
+        accept: "application/json",
+        ...headers,
+        ...own
+      },
       body,
       timeoutMs: yield* timeLeft(until)
     })

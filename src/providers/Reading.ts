@@ -1,8 +1,5 @@
 import { Effect, Option, Schema } from "effect"
-import { ProviderError } from "../domain/errors/Retriable.ts"
-import type { Fact, RefusalKind } from "../domain/Fact.ts"
-import type { FailureCode } from "../domain/Transaction.ts"
-import type { PayoutOutcome, StatusOutcome } from "../services/ports/Provider.ts"
+import type { Fact } from "../domain/Fact.ts"
 import { exactJson, type ProviderResponse } from "./Transport.ts"
 
 /** What an answer means. `alarm` is for the operator: the provider, or our account there, is not as its adapter expects. */
@@ -11,43 +8,13 @@ export interface Reading<F> {
   readonly alarm: string | null
 }
 
-export type Refused = Extract<Fact, { _tag: "Refused" }>
 export type Unknown = Extract<Fact, { _tag: "Unknown" }>
-type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
+export type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
+
+/** No answer that can be believed, as a fact: what came back proves nothing. */
+export type NoAnswer = (response: ProviderResponse) => Reading<Unknown>
 
 export const withoutAlarm = <F>(fact: F): Reading<F> => ({ fact, alarm: null })
-
-export interface ProviderRefusal {
-  readonly kind: RefusalKind
-  readonly code: FailureCode
-  readonly message: string
-  readonly alarm: string | null
-}
-
-export const refusalOf = (
-  kind: RefusalKind,
-  code: FailureCode,
-  message: string,
-  alarm: string | null = null
-): ProviderRefusal => ({
-  kind,
-  code,
-  message,
-  alarm
-})
-
-/** Our key, our account or our address: nothing was executed. */
-export const notAdmittedBy = (alarm: string): ProviderRefusal =>
-  refusalOf("config", "provider_rejected", "The provider does not accept the gateway's account.", alarm)
-
-export const refusedBy = (
-  { alarm, code, kind, message }: ProviderRefusal,
-  providerReference: string | null,
-  note: string
-): Reading<Refused> => ({
-  fact: { _tag: "Refused", providerReference, kind, failure: { code, message }, note },
-  alarm
-})
 
 /** The body of an answer with one of these statuses, where it has the shape that it must have. */
 export const decoded = <A>(
@@ -59,7 +26,17 @@ export const decoded = <A>(
     ? Option.flatMap(exactJson(response), Schema.decodeUnknownOption(schema))
     : Option.none()
 
+/** Reads an error in the provider's own form, whatever its status. The page of a machine in between has another form, and is none. */
+export const errorIn = <A>(schema: Schema.ConstraintDecoder<A>): ((response: ProviderResponse) => A | undefined) => {
+  const decode = Schema.decodeUnknownOption(schema)
+  return (response) =>
+    response._tag === "Answered" ? Option.getOrUndefined(Option.flatMap(exactJson(response), decode)) : undefined
+}
+
 export const isSuccess = (status: number): boolean => status >= 200 && status <= 299
+
+export const isAnswered = (response: ProviderResponse, ...statuses: ReadonlyArray<number>): boolean =>
+  response._tag === "Answered" && statuses.includes(response.status)
 
 /** No answer that can be believed; `said` is how one that came is noted, and whether that is loud. */
 export const unknownOutcome = (
@@ -82,8 +59,8 @@ const unknownReasons: ReadonlyMap<number, Unknown["reason"]> = new Map([
 
 /** Loud are a success that cannot be read, and what says that our account is refused. */
 export const noAnswerOf =
-  (provider: string, notAdmitted: string) =>
-  (response: ProviderResponse): Reading<Unknown> =>
+  (provider: string, notAdmitted: string): NoAnswer =>
+  (response) =>
     unknownOutcome(response, ({ status }) =>
       isSuccess(status)
         ? { note: `HTTP ${status}, unreadable`, alarm: `an answer of ${provider}'s cannot be read` }
@@ -97,42 +74,8 @@ export const unreadable = (why: string, status: string): Reading<Unknown> => ({
 })
 const LONGEST_STATUS = 40
 
-/** What stands there, as the answer to the call that made it; `senseless` is said where there is nothing, or it came back already. */
-export const asCreateOutcome = ({ alarm, fact }: Reading<StatusOutcome>, senseless: string): Reading<PayoutOutcome> => {
-  switch (fact._tag) {
-    case "StillPending": {
-      const { note, providerReference } = fact
-      return { fact: { _tag: "Accepted", providerReference, observedAmount: null, observedCurrency: null, note }, alarm }
-    }
-    case "NotFound":
-    case "Returned":
-      return unreadable(senseless, fact._tag)
-    default:
-      return { fact, alarm }
-  }
-}
-
-/** What a refusal by a payout's own call comes to: what a lookup found decides, and nothing found lets the refusal stand. */
-export const confirmRefusal =
-  (senseless: string) =>
-  (refused: Reading<PayoutOutcome>, looked: Reading<StatusOutcome>): Reading<PayoutOutcome> =>
-    looked.fact._tag === "NotFound" ? refused : asCreateOutcome(looked, senseless)
-
 /** An alarm is for the operator; the fact is the same with and without it. */
 export const alarmLogger =
   (provider: string) =>
   <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
     alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider, reference }), fact)
-
-/** A free read's answer. */
-export const read = Effect.fnUntraced(function* <A>(
-  schema: Schema.ConstraintDecoder<A>,
-  response: ProviderResponse,
-  noAnswer: (response: ProviderResponse) => Reading<Unknown>
-) {
-  const answer = decoded(schema, response)
-  if (Option.isSome(answer)) return answer.value
-  const { alarm } = noAnswer(response)
-  if (alarm !== null) yield* Effect.logError(alarm)
-  return yield* new ProviderError()
-})

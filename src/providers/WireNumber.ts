@@ -1,5 +1,7 @@
 import { Schema, SchemaGetter } from "effect"
+import type { Currency } from "../domain/Currency.ts"
 import { RawJson } from "../domain/Json.ts"
+import { type MinorUnits, toDecimal } from "../domain/Money.ts"
 
 const StringOrNumber = Schema.Union([Schema.String, Schema.Finite])
 
@@ -20,7 +22,7 @@ const numeral = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/
 /** Major units as a plain decimal text, to every digit that was sent. A float's exponent (`2.5e-7`) is written out. */
 export const Amount = Schema.Union([Schema.String.check(Schema.isPattern(numeral)), Schema.Finite]).pipe(
   Schema.decodeTo(Schema.String, {
-    decode: SchemaGetter.transform((value: string | number) => plainDecimal(String(value))),
+    decode: SchemaGetter.transform((value: string | number) => writtenOut(String(value))),
     encode: SchemaGetter.transform((value: string): string | number => value)
   })
 )
@@ -28,12 +30,12 @@ export const Amount = Schema.Union([Schema.String.check(Schema.isPattern(numeral
 /** What a request wrote as a JSON number, in major units: as plain decimal text, to every digit, and more than nothing. */
 export const WrittenAmount = Schema.instanceOf(RawJson).pipe(
   Schema.decodeTo(Schema.String.check(Schema.isPattern(/^(?=.*[1-9])\d+(\.\d+)?$/)), {
-    decode: SchemaGetter.transform(({ text }: RawJson) => plainDecimal(text)),
+    decode: SchemaGetter.transform(({ text }: RawJson) => writtenOut(text)),
     encode: SchemaGetter.transform((text: string) => new RawJson(text))
   })
 )
 
-function plainDecimal(text: string): string {
+function writtenOut(text: string): string {
   const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e")
   if (exponent === "0") return mantissa
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".")
@@ -44,4 +46,10 @@ function plainDecimal(text: string): string {
   const at = Math.max(point, 1)
   const sign = mantissa.startsWith("-") ? "-" : ""
   return sign + padded.slice(0, at) + (at < padded.length ? `.${padded.slice(at)}` : "")
+}
+
+/** Major units without zeros that say nothing: a whole amount is written as an integer. */
+export const plainDecimal = (amount: MinorUnits, currency: Currency): string => {
+  const text = toDecimal(amount, currency)
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text
 }

@@ -86,16 +86,23 @@ export const imports: ReadonlyArray<{
       "providers/WireNumber.ts",
       "providers/ContractFees.ts",
       // What several wires share, and none of them owns.
-      "providers/Reading.ts",
-      "providers/Client.ts",
       "providers/Balances.ts",
-      "providers/Quotes.ts"
+      "providers/Client.ts",
+      "providers/Connection.ts",
+      "providers/Movements.ts",
+      "providers/Quotes.ts",
+      "providers/Reading.ts",
+      "providers/Refusals.ts",
+      "providers/Standing.ts",
+      "providers/Statements.ts",
+      "providers/Tokens.ts",
+      "providers/Webhooks.ts"
     ],
     packages: [core, crypto, http]
   },
   {
-    from: /^providers\/(Reading|Client)\.ts$/,
-    files: ["domain/", "runtime/CapturedCall.ts", "services/ports/Provider", "providers/Transport.ts"],
+    from: /^providers\/Client\.ts$/,
+    files: ["domain/", "runtime/CapturedCall.ts", "providers/Transport.ts"],
     packages: [core]
   },
   // The other side of each wire. Nothing of the product knows it but the commands that run it.
@@ -114,7 +121,21 @@ export const imports: ReadonlyArray<{
     files: ["domain/", "services/ports/Provider", "simulator/", "providers/$1/", "providers/WireNumber.ts"],
     packages: [core, crypto, http, node]
   },
-  { from: /^providers\//, files: ["domain/", "services/ports/Provider"], packages: [core, crypto, http] },
+  {
+    from: /^providers\/\w+\.ts$/,
+    files: [
+      "domain/",
+      "services/ports/Provider",
+      "providers/Client.ts",
+      "providers/Connection.ts",
+      "providers/ContractFees.ts",
+      "providers/Reading.ts",
+      "providers/Refusals.ts",
+      "providers/Standing.ts",
+      "providers/Transport.ts"
+    ],
+    packages: [core, crypto, http]
+  },
   {
     from: /^persistence\/postgres\//,
     files: ["persistence/"],

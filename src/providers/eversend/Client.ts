@@ -1,6 +1,7 @@
-import { Cache, Data, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
-import { type Call, type Client, calling, timeLeft } from "../Client.ts"
-import { exactJson, type ProviderCall, type ProviderResponse, type Transport } from "../Transport.ts"
+import { Duration, type Effect, Redacted } from "effect"
+import type { Client } from "../Client.ts"
+import { tokenClient } from "../Tokens.ts"
+import type { Transport } from "../Transport.ts"
 import { TokenAnswer } from "./Wire.ts"
 
 /** One merchant account at Eversend. */
@@ -25,65 +26,26 @@ export interface EversendAccount extends EversendSettings {
 /** How long a token is used: Eversend does not say how long it lives, and integrations that were seen work keep it this long. */
 const TOKEN_LIFE = Duration.minutes(20)
 
-class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string }> {}
-
-/** Without a token the call is `NotSent`. After a 401 it is made once more with a new one: a 401 proves that nothing was executed. */
-export const openClient = Effect.fn("eversend.openClient")(function* (settings: EversendSettings, transport: Transport) {
-  const base = settings.baseUrl.replace(/\/+$/, "")
-  const origin: Readonly<Record<string, string>> = settings.origin === null ? {} : { origin: settings.origin }
-
-  const once = calling(settings.baseUrl, transport)
-
-  // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
-  const tokens = yield* Cache.makeWith<"token", string, NoToken>(() => fetchToken(settings, base, origin, transport), {
-    capacity: 1,
-    timeToLive: (exit) => (Exit.isSuccess(exit) ? TOKEN_LIFE : Duration.zero)
-  })
-
-  const attempt = Effect.fnUntraced(function* (call: Call, until: number) {
-    const kept = yield* Cache.getSuccess(tokens, "token")
-    const token = Option.isSome(kept)
-      ? kept.value
-      : yield* Effect.timeoutOrElse(Cache.get(tokens, "token"), {
-          duration: yield* timeLeft(until),
-          orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
-        })
-    const response = yield* once(call, until, { ...origin, authorization: `Bearer ${token}` })
-    const stale = response._tag === "Answered" && response.status === 401
-    if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
-    return { response, stale }
-  })
-
-  const client: Client = (call, until) =>
-    attempt(call, until).pipe(
-      Effect.flatMap((first) => (first.stale ? attempt(call, until) : Effect.succeed(first))),
-      Effect.map(({ response }) => response),
-      Effect.catchTag("NoToken", ({ note }) => Effect.succeed<ProviderResponse>({ _tag: "NotSent", note }))
-    )
-  return client
-})
-
-const fetchToken = Effect.fnUntraced(function* (
-  { clientId, clientSecret, timeoutMs }: EversendSettings,
-  base: string,
-  origin: Readonly<Record<string, string>>,
+export const openClient = (
+  { baseUrl, clientId, clientSecret, origin, timeoutMs }: EversendSettings,
   transport: Transport
-) {
-  const exchange: ProviderCall = {
-    operation: "token",
-    method: "GET",
-    url: `${base}/auth/token`,
-    headers: { ...origin, accept: "application/json", clientId, clientSecret: Redacted.value(clientSecret) },
-    body: null,
-    timeoutMs
-  }
-  const response = yield* transport.call(exchange)
-  if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}` })
-  const { status } = response
-  if (status === 401 || status === 403) {
-    yield* Effect.logError("Eversend refuses the gateway's own credentials, its address or its origin", { status })
-  }
-  const answer = status === 200 ? Option.flatMap(exactJson(response), Schema.decodeUnknownOption(TokenAnswer)) : Option.none()
-  if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}` })
-  return answer.value.token
-})
+): Effect.Effect<Client> => {
+  const headers: Readonly<Record<string, string>> = origin === null ? {} : { origin }
+  return tokenClient(
+    {
+      baseUrl,
+      request: {
+        method: "GET",
+        url: `${baseUrl.replace(/\/+$/, "")}/auth/token`,
+        headers: { ...headers, accept: "application/json", clientId, clientSecret: Redacted.value(clientSecret) },
+        timeoutMs
+      },
+      schema: TokenAnswer,
+      tokenIn: ({ token }) => ({ text: token, lifeMs: Duration.toMillis(TOKEN_LIFE) }),
+      refusing: [401, 403],
+      alarm: "Eversend refuses the gateway's own credentials, its address or its origin",
+      headers
+    },
+    transport
+  )
+}

@@ -1,41 +1,94 @@
-import { Clock, Effect } from "effect"
-import { ProviderError } from "../../domain/errors/Retriable.ts"
-import type { ExchangeOperations, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
-import type { Client, Deadline } from "../Client.ts"
-import type { Reading } from "../Reading.ts"
-import { logAlarm } from "./Reading.ts"
-import { confirmed, isUnconfirmed } from "./Translate.ts"
-import { exchangeOutcome, exchangeQuotationBody, exchangeQuoteOf } from "./TranslateExchange.ts"
+import { Clock, Effect, Option, Result } from "effect"
+import { RawJson } from "../../domain/Json.ts"
+import { fromDecimal, isBeyond, toDecimal } from "../../domain/Money.ts"
+import type {
+  ExchangeOperations,
+  ExchangeOrder,
+  ExchangeOutcome,
+  ExchangeQuote,
+  QuoteRefused
+} from "../../services/ports/Provider.ts"
+import type { Connection } from "../Connection.ts"
+import { onceNotFound, type Placed, placedBy } from "../Movements.ts"
+import { askQuote, type NoQuote } from "../Quotes.ts"
+import { decoded, unreadable, withoutAlarm } from "../Reading.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import { broken, noQuoteBy, refusedQuote, tooLarge } from "./Quote.ts"
+import { identity, refusal } from "./Refusals.ts"
+import { broughtBy } from "./Translate.ts"
+import { ExchangeAnswer, ExchangeQuotationAnswer } from "./Wire.ts"
 
-interface Parts {
-  readonly client: Client
-  readonly deadline: Deadline
-  readonly search: (until: number, order: StatusQuery) => Effect.Effect<Reading<StatusOutcome>>
-}
+// Exchanges between the account's own wallets.
 
-/** Exchanges between the account's own wallets. */
-export const exchanging = ({ client, deadline, search }: Parts): Pick<ExchangeOperations, "quote" | "execute"> => {
-  const quote: ExchangeOperations["quote"] = Effect.fn("eversend.exchange.quote")(function* (order) {
+/** An exchange's token lives 30 s; the rest is for the way there and back, and for clocks that differ. */
+export const EXCHANGE_QUOTE_LIFE_MS = 30_000 - 5_000
+
+export const quoteExchange = (connection: Connection): ExchangeOperations["quote"] =>
+  Effect.fn("eversend.exchange.quote")(function* (order) {
     const askedAt = yield* Clock.currentTimeMillis
     const body = exchangeQuotationBody(order)
     const call = { operation: "exchange_quotation", method: "POST", path: "/exchanges/quotation", body } as const
-    const answer = exchangeQuoteOf(yield* client(call, yield* deadline), order, askedAt)
-    if (!("_tag" in answer) || answer._tag === "QuoteRefused") return answer
-    if (answer.alarm !== null) yield* Effect.logError(answer.alarm)
-    return yield* new ProviderError()
+    return yield* askQuote<ExchangeQuote>(connection, call, (response) => exchangeQuoteOf(response, order, askedAt))
   })
 
-  const execute: ExchangeOperations["execute"] = Effect.fn("eversend.exchange")(function* (order) {
-    const { currency, destinationCurrency, reference, token } = order
-    const body = { token, transactionRef: reference }
-    const response = yield* client({ operation: "exchange", method: "POST", path: "/exchanges", body }, yield* deadline)
-    const { alarm, fact } = exchangeOutcome(response)
-    if (!isUnconfirmed(fact)) return yield* logAlarm({ alarm, fact }, reference)
-    const sentAt = yield* Clock.currentTimeMillis
-    const looked = yield* search(yield* deadline, { reference, providerReference: null, currency, destinationCurrency, sentAt })
-    if (alarm !== null) yield* Effect.logError(alarm, { reference })
-    return yield* logAlarm(confirmed({ fact, alarm: null }, looked), reference)
-  })
+/** POST /exchanges/quotation: by the source only, in major units to the digit. */
+export const exchangeQuotationBody = ({ amount, currency, destinationCurrency }: ExchangeOrder): object => ({
+  from: currency,
+  to: destinationCurrency,
+  amount: new RawJson(toDecimal(amount, currency))
+})
 
-  return { quote, execute }
+/** The answer to it. `askedAt` is before it was asked for, so that the quote expires early rather than late. */
+export const exchangeQuoteOf = (
+  response: ProviderResponse,
+  order: ExchangeOrder,
+  askedAt: number
+): ExchangeQuote | QuoteRefused | NoQuote => {
+  const refused = refusedQuote(response)
+  if (refused !== undefined) return refused
+  const answer = Option.getOrUndefined(decoded(ExchangeQuotationAnswer, response))
+  if (answer === undefined) return noQuoteBy(response)
+  const { quotation, token } = answer.data
+  if (quotation.destCurrency === order.destinationCurrency && isBeyond(quotation.destAmount, order.destinationCurrency))
+    return tooLarge
+  const brought = broughtBy(quotation.destAmount, quotation.destCurrency)
+  if (quotation.baseCurrency !== order.currency || brought?.currency !== order.destinationCurrency)
+    return broken("the currencies are not those that were asked for")
+  if (!isAmount(quotation.baseAmount, order)) return broken("the amount is not the one that was asked for")
+  return {
+    ...order,
+    destinationAmount: brought.amount,
+    rawDestinationAmount: brought.raw,
+    rate: quotation.rate,
+    expiresAt: askedAt + EXCHANGE_QUOTE_LIFE_MS,
+    token
+  }
 }
+
+const isAmount = (text: string, { amount, currency }: Pick<ExchangeOrder, "amount" | "currency">): boolean => {
+  const read = fromDecimal(text, currency)
+  return Result.isSuccess(read) && read.success === amount
+}
+
+/** The answer to POST /exchanges, which is executed by then. */
+export const exchangeOutcome = (response: ProviderResponse): Placed<ExchangeOutcome> =>
+  placedBy(response, {
+    refused: onceNotFound(refusal("exchange", response)),
+    schema: ExchangeAnswer,
+    noAnswer: identity.noAnswer,
+    read: ({ data: { destination, source } }) => {
+      const left = broughtBy(source.amount, source.currency)
+      const brought = broughtBy(destination.amount, destination.currency)
+      if (left === undefined || brought === undefined) return unreadable("the amounts of an exchange cannot be read", "")
+      return withoutAlarm({
+        _tag: "Succeeded",
+        // The answer names no transaction; a query by our reference does.
+        providerReference: null,
+        amount: left.amount,
+        currency: left.currency,
+        fee: null,
+        exchanged: brought,
+        note: `brought ${destination.amount} ${destination.currency}`
+      })
+    }
+  })

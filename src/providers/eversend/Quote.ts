@@ -1,7 +1,8 @@
 import { Option, Result } from "effect"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond, LARGEST_AMOUNT } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
-import { decoded } from "../Reading.ts"
+import { type NoQuote, noQuote, quoteRefused } from "../Quotes.ts"
+import { decoded, isAnswered } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { PayoutQuotationAnswer } from "./Wire.ts"
 
@@ -10,49 +11,38 @@ export const QUOTE_LIFE_MS = 1_800_000
 /** For the way there and back, and for clocks that differ. */
 const QUOTE_MARGIN_MS = 60_000
 
-/** `NoQuote`: the quotation cannot be read now; `alarm` where that is not a passing trouble. */
-export interface NoQuote {
-  readonly _tag: "NoQuote"
-  readonly note: string
-  readonly alarm: string | null
-}
-
 type Quotation = typeof PayoutQuotationAnswer.Type.data.quotation
 
 // Eversend's texts change and it has no codes, so that an amount outside its limits cannot be told from another refusal.
-export const refusing: ReadonlySet<number> = new Set([400, 402, 403, 404])
+const refusing = [400, 402, 403, 404]
+
+/** A quotation is refused for good. */
+export const refusedQuote = (response: ProviderResponse): QuoteRefused | undefined =>
+  response._tag === "Answered" && isAnswered(response, ...refusing) ? quoteRefused(`HTTP ${response.status}`) : undefined
 
 /** The answer to POST /payouts/quotation. */
 export const quoteOf = (response: ProviderResponse, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
-  if (response._tag === "Answered" && refusing.has(response.status))
-    return { _tag: "QuoteRefused", kind: "other", note: `HTTP ${response.status}` }
+  const refused = refusedQuote(response)
+  if (refused !== undefined) return refused
   const answer = Option.getOrUndefined(decoded(PayoutQuotationAnswer, response))
   if (answer === undefined) return noQuoteBy(response)
   const { quotation, token } = answer.data
-  if (quotation.merchant?.merchantExists === false) {
-    return { _tag: "QuoteRefused", kind: "party", note: "the wallet's owner does not exist" }
-  }
+  if (quotation.merchant?.merchantExists === false) return quoteRefused("the wallet's owner does not exist", "party")
   return fits(quotation, order) ?? read(quotation, token, order)
 }
 
 /** An answer that is no quotation. */
 export const noQuoteBy = (response: ProviderResponse): NoQuote => {
-  if (response._tag !== "Answered") return noQuote(response.note, null)
-  const { status } = response
-  const isStrange = status < 300 || status === 401
-  return noQuote(
-    `HTTP ${status}`,
-    isStrange ? `Eversend answers a quotation with HTTP ${status} and nothing that can be used` : null
-  )
+  const isStrange = response._tag === "Answered" && (response.status < 300 || response.status === 401)
+  return noQuote(isStrange ? `Eversend answers a quotation with HTTP ${response.status} and nothing that can be used` : null)
 }
 
 /** A quotation for something else than was asked for must not be paid. */
 const fits = (quotation: Quotation, order: QuoteOrder): QuoteRefused | NoQuote | undefined => {
   const { corridor, destinationCurrency } = order
   // A wallet is asked for by its owner alone, and its currency is the owner's.
-  if (corridor.method === "wallet" && quotation.destinationCurrency !== destinationCurrency) {
-    return { _tag: "QuoteRefused", kind: "party", note: "the wallet's currency is another one" }
-  }
+  if (corridor.method === "wallet" && quotation.destinationCurrency !== destinationCurrency)
+    return quoteRefused("the wallet's currency is another one", "party")
   if (quotation.sourceCurrency !== corridor.currency || quotation.destinationCurrency !== destinationCurrency) {
     return broken("the currencies are not those that were asked for")
   }
@@ -98,8 +88,6 @@ const isSum = (a: string, b: string, total: string): boolean => {
 }
 
 /** Eversend would do it, and the gateway cannot count so much: no later answer will be another one. */
-export const tooLarge: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "more than the largest amount" }
+export const tooLarge: QuoteRefused = quoteRefused("more than the largest amount", "amount")
 
-export const broken = (why: string): NoQuote => noQuote(why, `a quotation of Eversend's makes no sense: ${why}`)
-
-const noQuote = (note: string, alarm: string | null): NoQuote => ({ _tag: "NoQuote", note, alarm })
+export const broken = (why: string): NoQuote => noQuote(`a quotation of Eversend's makes no sense: ${why}`)

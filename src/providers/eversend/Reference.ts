@@ -2,26 +2,22 @@ import { Effect, Redacted } from "effect"
 import { fromDecimalDown } from "../../domain/Money.ts"
 import type { PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
 import { balancesAt } from "../Balances.ts"
-import type { Call, Client, Deadline } from "../Client.ts"
-import { read } from "../Reading.ts"
-import type { ProviderResponse } from "../Transport.ts"
-import { noAnswer } from "./Reading.ts"
+import type { Connection } from "../Connection.ts"
+import { isAnswered } from "../Reading.ts"
 import { BanksAnswer, CountriesAnswer, ResolveBankAnswer, WalletsAnswer } from "./Wire.ts"
 
 /** Eversend's free reads. */
-export const referenceData = (client: Client, deadline: Deadline): Required<ReferenceData> => {
-  const ask = (call: Call) => Effect.flatMap(deadline, (until) => client(call, until))
-
+export const referenceData = ({ call, get, read }: Connection): Required<ReferenceData> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("eversend.banks")(function* (country) {
-    const response = yield* ask({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` })
+    const response = yield* call({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` })
     // A country whose banks it does not pay is none of Eversend's.
-    if (isAnswered(response, [404])) return []
-    const { data } = yield* read(BanksAnswer, response, noAnswer)
+    if (isAnswered(response, 404)) return []
+    const { data } = yield* read(BanksAnswer, response)
     return data.filter(({ active }) => active).map(({ code, name }) => ({ code, name }))
   })
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("eversend.resolve")(function* (account) {
-    const response = yield* ask({
+    const response = yield* call({
       operation: "resolve",
       method: "POST",
       path: "/beneficiaries/accounts/banks",
@@ -31,14 +27,13 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
         countryCode: account.country
       }
     })
-    if (isAnswered(response, UNRESOLVABLE)) return "unresolvable"
-    const { data } = yield* read(ResolveBankAnswer, response, noAnswer)
+    if (isAnswered(response, ...UNRESOLVABLE)) return "unresolvable"
+    const { data } = yield* read(ResolveBankAnswer, response)
     return Redacted.make(data.account_name)
   })
 
   const countries = Effect.fn("eversend.countries")(function* () {
-    const response = yield* ask({ operation: "countries", method: "GET", path: "/payouts/countries" })
-    const { data } = yield* read(CountriesAnswer, response, noAnswer)
+    const { data } = yield* get(CountriesAnswer, "countries", "/payouts/countries")
     return data.countries.map(
       ({ country, name, paymentTypes, phonePrefix }): PayableCountry => ({
         country,
@@ -50,8 +45,7 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
   })
 
   const balances = Effect.fn("eversend.balances")(function* () {
-    const response = yield* ask({ operation: "wallets", method: "GET", path: "/wallets" })
-    const { data } = yield* read(WalletsAnswer, response, noAnswer)
+    const { data } = yield* get(WalletsAnswer, "wallets", "/wallets")
     return yield* balancesAt(
       "Eversend",
       data.filter(({ enabled }) => enabled),
@@ -71,6 +65,3 @@ const paymentTypeOf = { momo: "momo", bank: "bank", wallet: "eversend" } as cons
   (typeof methods)[number],
   string
 >
-
-const isAnswered = (response: ProviderResponse, statuses: ReadonlyArray<number>): boolean =>
-  response._tag === "Answered" && statuses.includes(response.status)

@@ -1,52 +1,64 @@
-import { type ProviderRefusal, refusalOf } from "../Reading.ts"
-import { notAdmitted } from "./Reading.ts"
+import { Option } from "effect"
+import type { Identity } from "../Connection.ts"
+import { noAnswerOf, type Reading } from "../Reading.ts"
+import {
+  notAdmittedBy,
+  notPaid,
+  type ProviderRefusal,
+  poolShort,
+  type Refused,
+  refusalOf,
+  refusedByStatus,
+  refusedUnsaid,
+  undelivered,
+  unknownRecipient
+} from "../Refusals.ts"
+import { exactJson, type ProviderResponse } from "../Transport.ts"
+
+const NOT_ADMITTED = "Eversend refuses the gateway's account, its address or its origin"
+
+export const identity: Identity = { name: "eversend", title: "Eversend", noAnswer: noAnswerOf("Eversend", NOT_ADMITTED) }
 
 export type Kind = "payout" | "collection" | "exchange"
 
-const other = refusalOf("other", "provider_rejected", "The provider refused it.")
+/** Our account, our address or our origin: 401 after a new token, and 403. */
+const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 
 const shared = [
-  [400, other],
+  [400, refusedUnsaid],
   [401, notAdmitted],
   [403, notAdmitted]
 ] as const
 
 // By HTTP status, which is all there is: Eversend has no codes, and its texts change. A status that is not here is no refusal that
 // can be believed.
-export const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
+const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
   payout: new Map([
     ...shared,
-    // The shared wallet is short, and that is nobody's own: `insufficient_funds` would be said of the tenant's float or of a payer.
-    [
-      402,
-      refusalOf(
-        "pool",
-        "provider_rejected",
-        "The provider cannot pay it out now.",
-        "Eversend refuses a payout: is the wallet there empty?"
-      )
-    ],
-    [404, refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")]
+    [402, poolShort("Eversend refuses a payout: is the wallet there empty?")],
+    [404, unknownRecipient]
   ]),
   collection: new Map([
     ...shared,
-    [402, other],
+    [402, refusedUnsaid],
     [404, refusalOf("party", "payer_not_found", "The provider does not know the payer.")]
   ]),
   exchange: new Map([
     ...shared,
     [
       402,
-      refusalOf(
-        "pool",
-        "provider_rejected",
-        "The provider cannot exchange it now.",
-        "Eversend refuses an exchange: is the wallet there empty?"
-      )
+      {
+        ...poolShort("Eversend refuses an exchange: is the wallet there empty?"),
+        message: "The provider cannot exchange it now."
+      }
     ],
-    [404, other]
+    [404, refusedUnsaid]
   ])
 }
+
+/** A definite refusal by its HTTP status. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
+export const refusal = (kind: Kind, response: ProviderResponse): Reading<Refused> | undefined =>
+  refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
 
 /**
  * What a failed transaction is told as. Its status alone decides that it failed; the reason beside it, where it is word for word one of
@@ -57,12 +69,12 @@ export const failureBy = (kind: Kind, reason: string | null | undefined): Provid
 
 const reasons: ReadonlyMap<string, ProviderRefusal> = new Map([
   ["payment was declined by the payer", refusalOf("party", "declined_by_payer", "The payer declined the payment.")],
-  ["charge was rejected", other]
+  ["charge was rejected", refusedUnsaid]
 ])
 
 const failures: Readonly<Record<Kind, ProviderRefusal>> = {
-  payout: refusalOf("other", "provider_rejected", "The provider could not deliver it."),
+  payout: undelivered,
   // Declined, no balance, no answer: most of Eversend's texts do not tell them apart.
-  collection: refusalOf("other", "unknown", "The payment was not made; the provider does not say why."),
+  collection: notPaid,
   exchange: refusalOf("other", "provider_rejected", "The provider did not exchange it.")
 }

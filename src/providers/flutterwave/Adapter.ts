@@ -1,27 +1,28 @@
-import { Clock, Effect, type Scope } from "effect"
-import { ProviderError } from "../../domain/errors/Retriable.ts"
+import { Effect, type Scope } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type {
   ChargeOrder,
-  CollectionOperations,
-  PayoutOperations,
+  PayoutOrder,
   Provider,
   ProviderGuarantees,
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { type Client, type Deadline, deadlineAfter, timeLeft } from "../Client.ts"
-import { type Reading, refusalOf, refusedBy } from "../Reading.ts"
-import { openTransport } from "../Transport.ts"
+import { timeLeft } from "../Client.ts"
+import { type Connection, connectionTo } from "../Connection.ts"
+import { movements, notSent, ownOf } from "../Movements.ts"
+import type { Reading } from "../Reading.ts"
+import { misroutedTo } from "../Refusals.ts"
+import { openTransport, type ProviderResponse } from "../Transport.ts"
 import { openBranches } from "./Banks.ts"
-import { type FlutterwaveSettings, makeClient, type Sender } from "./Client.ts"
+import { type FlutterwaveSettings, openClient } from "./Client.ts"
 import { chargeRoute } from "./Networks.ts"
-import { accountOf, chargeCall, transferBody } from "./Order.ts"
-import { feePath, QUOTE_LIFE_MS, quoteOf, unquotable } from "./Quote.ts"
-import { duplicate, isDuplicate, logAlarm, NAME } from "./Reading.ts"
+import { accountOf, chargeCall, chargePath, transferBody, transferPath } from "./Order.ts"
+import { QUOTE_LIFE_MS, quoting } from "./Quote.ts"
 import { RESOLVES_IN, referenceData } from "./Reference.ts"
+import { identity } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
-import { chargeFound, chargeOutcome, confirmed, isUnconfirmed, payoutOutcome, transferFound } from "./Translate.ts"
+import { chargeFound, chargeOutcome, payoutOutcome, transferFound } from "./Translate.ts"
 import { flutterwaveCallbacks } from "./Webhook.ts"
 
 /**
@@ -42,94 +43,57 @@ export const flutterwave = Effect.fn("flutterwave")(function* (
   settings: FlutterwaveSettings,
   mode: Mode
 ): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const client = makeClient(settings, yield* openTransport(NAME))
-  const deadline = deadlineAfter(settings.timeoutMs)
-  const askTransfer = asking(client, deadline, transferPath, transferFound)
-  const askCharge = asking(client, deadline, chargePath, chargeFound)
+  const client = openClient(settings, yield* openTransport(identity.name))
+  const connection = connectionTo(identity, client, settings.timeoutMs)
+  const branchOf = yield* openBranches(client)
+  const payouts = movements(connection, "send", {
+    place: Effect.fnUntraced(function* (order: PayoutOrder) {
+      const { corridor, destination, quote } = order
+      const account = accountOf(destination)
+      if (account === undefined || quote.destinationCurrency !== corridor.currency) return noRoute
+      const until = yield* connection.deadline
+      const branch = yield* Effect.option(Effect.timeout(branchOf(order), yield* timeLeft(until)))
+      // Nothing of the transfer itself was sent.
+      if (branch._tag === "None") return notSent("the bank's branches cannot be read")
+      const body = transferBody(order, account, branch.value, settings.sender)
+      return payoutOutcome(
+        yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until),
+        ownOf(order)
+      )
+    }),
+    look: looking(connection, transferPath, transferFound)
+  })
+  const charges = movements(connection, "charge", {
+    place: Effect.fnUntraced(function* (order: ChargeOrder) {
+      const call = chargeCall(order)
+      if (call === undefined) return noRoute
+      return chargeOutcome(yield* connection.call({ operation: "charge", method: "POST", ...call }), order)
+    }),
+    look: looking(connection, chargePath, chargeFound)
+  })
   return {
-    name: NAME,
+    name: identity.name,
     mode,
     guarantees,
     callbacks: flutterwaveCallbacks(settings.webhookSecretHash),
-    payouts: {
-      quote: quoting(client, deadline),
-      send: yield* sending(client, deadline, settings.sender),
-      fetchStatus: (order) => Effect.flatMap(askTransfer(order), (reading) => logAlarm(reading, order.reference))
-    },
+    payouts: { quote: quoting(connection), send: payouts.place, fetchStatus: payouts.fetchStatus },
     collections: {
       reachesNetwork: ({ country, network }) => chargeRoute(country, network) !== undefined,
-      charge: charging(client, deadline),
-      fetchStatus: (order) => Effect.flatMap(askCharge(order), (reading) => logAlarm(reading, order.reference))
+      charge: charges.place,
+      fetchStatus: charges.fetchStatus
     },
-    reference: referenceData(client, deadline),
-    statement: statement(client, deadline)
+    reference: referenceData(connection),
+    statement: statement(connection)
   }
 })
 
-const quoting = (client: Client, deadline: Deadline): PayoutOperations["quote"] =>
-  Effect.fn("flutterwave.quote")(function* (order) {
-    const refused = unquotable(order)
-    if (refused !== undefined) return refused
-    const response = yield* client({ operation: "fee", method: "GET", path: feePath(order) }, yield* deadline)
-    const quote = quoteOf(response, order)
-    if (!("_tag" in quote) || quote._tag === "QuoteRefused") return quote
-    if (quote.alarm !== null) yield* Effect.logError(quote.alarm, { provider: NAME })
-    return yield* new ProviderError()
-  })
+const noRoute = misroutedTo(identity.title, "The provider does not serve this country, network or recipient.", "no such route")
 
-const sending = Effect.fnUntraced(function* (client: Client, deadline: Deadline, sender: Sender | null) {
-  const branchOf = yield* openBranches(client)
-  const lookUp = asking(client, deadline, transferPath, transferFound)
-  const send: PayoutOperations["send"] = Effect.fn("flutterwave.send")(function* (order) {
-    const { corridor, destination, quote, reference } = order
-    const account = accountOf(destination)
-    if (account === undefined || quote.destinationCurrency !== corridor.currency)
-      return yield* logAlarm(refusedBy(noRoute, null, "no such route"), reference)
-    const until = yield* deadline
-    const branch = yield* Effect.option(Effect.timeout(branchOf(order), yield* timeLeft(until)))
-    // Nothing of the transfer itself was sent.
-    if (branch._tag === "None") return { _tag: "NotSent", note: "the bank's branches cannot be read" } as const
-    const body = transferBody(order, account, branch.value, sender)
-    const response = yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until)
-    const { alarm, fact } = payoutOutcome(response, { reference, currency: corridor.currency })
-    if (!isUnconfirmed(fact)) return yield* logAlarm({ alarm, fact }, reference)
-    const sentAt = yield* Clock.currentTimeMillis
-    const looked = yield* lookUp({
-      reference,
-      providerReference: null,
-      currency: corridor.currency,
-      destinationCurrency: null,
-      sentAt
-    })
-    return yield* logAlarm(confirmed(isDuplicate(response) ? duplicate : { fact, alarm }, looked), reference)
-  })
-  return send
-})
+type Found = (response: ProviderResponse, order: StatusQuery) => Reading<StatusOutcome>
 
-const charging = (client: Client, deadline: Deadline): CollectionOperations["charge"] =>
-  Effect.fn("flutterwave.charge")(function* (order: ChargeOrder) {
-    const call = chargeCall(order)
-    if (call === undefined) return yield* logAlarm(refusedBy(noRoute, null, "no such route"), order.reference)
-    const response = yield* client({ operation: "charge", method: "POST", ...call }, yield* deadline)
-    return yield* logAlarm(chargeOutcome(response, order), order.reference)
-  })
-
-/** A corridor row leads here that this provider cannot serve. */
-const noRoute = refusalOf(
-  "config",
-  "provider_rejected",
-  "The provider does not serve this country, network or recipient.",
-  "a corridor is routed to Flutterwave that it does not serve"
-)
-
-type Found = (response: Parameters<typeof chargeFound>[0], order: StatusQuery) => Reading<StatusOutcome>
-
-const asking = (client: Client, deadline: Deadline, path: (reference: string) => string, found: Found) =>
-  Effect.fn("flutterwave.ask")(function* (order: StatusQuery) {
-    const call = { operation: "ask", method: "GET", path: path(order.reference) } as const
-    return found(yield* client(call, yield* deadline), order)
-  })
-
-const chargePath = (reference: string): string =>
-  `/transactions/verify_by_reference?${new URLSearchParams({ tx_ref: reference })}`
-const transferPath = (reference: string): string => `/transfers?${new URLSearchParams({ reference })}`
+const looking =
+  ({ client }: Connection, path: (reference: string) => string, found: Found) =>
+  (order: StatusQuery, until: number) =>
+    Effect.map(client({ operation: "ask", method: "GET", path: path(order.reference) }, until), (response) =>
+      found(response, order)
+    )

@@ -22,5 +22,5 @@ export interface FlutterwaveSettings {
   readonly timeoutMs: number
 }
 
-export const makeClient = ({ baseUrl, secretKey }: FlutterwaveSettings, transport: Transport): Client =>
+export const openClient = ({ baseUrl, secretKey }: FlutterwaveSettings, transport: Transport): Client =>
   bearerClient(baseUrl, secretKey, transport)

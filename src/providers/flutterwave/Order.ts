@@ -1,9 +1,10 @@
 import { Redacted } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
-import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import { plainDecimal } from "../WireNumber.ts"
 import type { Sender } from "./Client.ts"
 import { chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
 
@@ -80,13 +81,11 @@ export const transferBody = (
 
 const senderOf = ({ country, name, phone }: Sender): object => ({ sender: name, sender_country: country, mobile_number: phone })
 
-/** Major units without zeros that say nothing: a whole amount is an integer, which is all that v3's own reference promises to take. */
-export const plainDecimal = (amount: MinorUnits, currency: Currency): string => {
-  const text = toDecimal(amount, currency)
-  return text.includes(".") ? text.replace(/\.?0+$/, "") : text
-}
+export const chargePath = (reference: string): string =>
+  `/transactions/verify_by_reference?${new URLSearchParams({ tx_ref: reference })}`
+export const transferPath = (reference: string): string => `/transfers?${new URLSearchParams({ reference })}`
 
-/** As a JSON number, to the digit. */
+/** As a JSON number, to the digit; a whole amount as an integer, which is all that v3's own reference promises to take. */
 const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(plainDecimal(amount, currency))
 
 /** With the country's prefix, without a plus sign. */

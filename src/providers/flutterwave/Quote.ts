@@ -1,22 +1,27 @@
-import { Option, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
-import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
+import type { PayoutOperations, PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
+import type { Connection } from "../Connection.ts"
+import { askQuote, type NoQuote, noQuote, quoteRefused, sameCurrencyQuote } from "../Quotes.ts"
 import { decoded } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
+import { plainDecimal } from "../WireNumber.ts"
 import { feeTypes, pays } from "./Networks.ts"
-import { accountOf, plainDecimal } from "./Order.ts"
-import { noAnswer, refusalStatus } from "./Reading.ts"
+import { accountOf } from "./Order.ts"
+import { identity, refusalStatus } from "./Refusals.ts"
 import { FeeAnswer } from "./Wire.ts"
 
 /** Flutterwave locks nothing: how long a fee that was asked for is taken to hold. */
 export const QUOTE_LIFE_MS = 300_000
 
-/** Neither a price nor a refusal. */
-interface NoQuote {
-  readonly _tag: "NoQuote"
-  readonly alarm: string | null
-}
+export const quoting = (connection: Connection): PayoutOperations["quote"] =>
+  Effect.fn("flutterwave.quote")(function* (order) {
+    const refused = unquotable(order)
+    if (refused !== undefined) return refused
+    const call = { operation: "fee", method: "GET", path: feePath(order) } as const
+    return yield* askQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
+  })
 
 /** Refused before anything is asked: across currencies nothing is locked, and what is not in the tables is not paid. */
 export const unquotable = ({
@@ -25,15 +30,13 @@ export const unquotable = ({
   destinationCountry,
   destinationCurrency
 }: QuoteOrder): QuoteRefused | undefined => {
-  if (destinationCurrency !== corridor.currency) return refused("other", "Flutterwave locks no exchange rate")
-  if (!pays(destinationCountry, corridor.method)) return refused("other", "Flutterwave does not pay there by this method")
+  if (destinationCurrency !== corridor.currency) return quoteRefused("Flutterwave locks no exchange rate")
+  if (!pays(destinationCountry, corridor.method)) return quoteRefused("Flutterwave does not pay there by this method")
   if (destination !== null && accountOf(destination) === undefined)
     // Another provider may have a word for the network; a wallet is this one's alone.
-    return refused(destination._tag === "wallet" ? "party" : "other", "Flutterwave cannot reach such a recipient")
+    return quoteRefused("Flutterwave cannot reach such a recipient", destination._tag === "wallet" ? "party" : "other")
   return undefined
 }
-
-const refused = (kind: QuoteRefused["kind"], note: string): QuoteRefused => ({ _tag: "QuoteRefused", kind, note })
 
 /** GET /transfers/fee */
 export const feePath = ({ amount, corridor }: QuoteOrder): string => {
@@ -46,23 +49,15 @@ export const feePath = ({ amount, corridor }: QuoteOrder): string => {
 export const quoteOf = (response: ProviderResponse, { amount, corridor }: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
   const answer = decoded(FeeAnswer, response)
   if (Option.isNone(answer)) {
-    if (refusalStatus(response) === 400) return refused("other", "HTTP 400")
-    return { _tag: "NoQuote", alarm: noAnswer(response).alarm }
+    if (refusalStatus(response) === 400) return quoteRefused("HTTP 400")
+    return noQuote(identity.noAnswer(response).alarm)
   }
   const fees = answer.value.data.map((one) =>
     one.currency === corridor.currency ? feeOf(one, amount, corridor.currency) : undefined
   )
   const [fee, ...others] = fees
-  if (fee === undefined || others.length > 0) return { _tag: "NoQuote", alarm: "a transfer's fee at Flutterwave cannot be read" }
-  return {
-    principal: amount,
-    fee,
-    destinationAmount: amount,
-    destinationCurrency: corridor.currency,
-    rate: null,
-    expiresInMs: QUOTE_LIFE_MS,
-    token: ""
-  }
+  if (fee === undefined || others.length > 0) return noQuote("a transfer's fee at Flutterwave cannot be read")
+  return sameCurrencyQuote({ amount, destinationCurrency: corridor.currency }, fee, QUOTE_LIFE_MS)
 }
 
 const feeOf = (

@@ -2,40 +2,32 @@ import { Effect, Redacted } from "effect"
 import { fromDecimalDown } from "../../domain/Money.ts"
 import type { ReferenceData } from "../../services/ports/Provider.ts"
 import { balancesAt } from "../Balances.ts"
-import type { Call, Client, Deadline } from "../Client.ts"
-import { read } from "../Reading.ts"
+import type { Connection } from "../Connection.ts"
 import { payableCountries, pays } from "./Networks.ts"
-import { noAnswer, refusalStatus } from "./Reading.ts"
+import { refusalStatus } from "./Refusals.ts"
 import { BalancesAnswer, BanksAnswer, ResolveAnswer } from "./Wire.ts"
 
 /** Flutterwave knows the holders of Nigerian accounts only. */
 export const RESOLVES_IN: ReadonlyArray<string> = ["NG"]
 
 /** Flutterwave's free reads. */
-export const referenceData = (client: Client, deadline: Deadline): Required<ReferenceData> => {
-  const ask = (call: Call) => Effect.flatMap(deadline, (until) => client(call, until))
-
+export const referenceData = ({ call, get, read }: Connection): Required<ReferenceData> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("flutterwave.banks")(function* (country) {
     if (!pays(country, "bank")) return []
-    const { data } = yield* read(
-      BanksAnswer,
-      yield* ask({ operation: "banks", method: "GET", path: `/banks/${country}` }),
-      noAnswer
-    )
+    const { data } = yield* get(BanksAnswer, "banks", `/banks/${country}`)
     return data.map(({ code, name }) => ({ code, name }))
   })
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("flutterwave.resolve")(function* (account) {
     const body = { account_number: Redacted.value(account.accountNumber), account_bank: account.bankCode }
-    const response = yield* ask({ operation: "resolve", method: "POST", path: "/accounts/resolve", body })
+    const response = yield* call({ operation: "resolve", method: "POST", path: "/accounts/resolve", body })
     if (refusalStatus(response) === 400) return "unresolvable"
-    const { data } = yield* read(ResolveAnswer, response, noAnswer)
+    const { data } = yield* read(ResolveAnswer, response)
     return Redacted.make(data.account_name)
   })
 
   const balances = Effect.fn("flutterwave.balances")(function* () {
-    const response = yield* ask({ operation: "balances", method: "GET", path: "/balances" })
-    const { data } = yield* read(BalancesAnswer, response, noAnswer)
+    const { data } = yield* get(BalancesAnswer, "balances", "/balances")
     // The ledger balance holds what is not settled yet beside what is on its way out: no part of it is this.
     const held = data.map(({ available_balance: amount, currency }) => ({ amount, currency }))
     return yield* balancesAt("Flutterwave", held, fromDecimalDown)

@@ -1,42 +1,59 @@
-import { type ProviderRefusal, type Reading, type Refused, refusalOf, refusedBy } from "../Reading.ts"
+import type { Identity } from "../Connection.ts"
+import { usedAt } from "../Movements.ts"
+import { errorIn, noAnswerOf, type Reading, type Unknown } from "../Reading.ts"
+import {
+  notAdmittedBy,
+  type ProviderRefusal,
+  poolShort,
+  type Refused,
+  refusedByStatus,
+  refusedUnsaid,
+  undelivered,
+  unknownRecipient
+} from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { notAdmitted, refusalStatus } from "./Reading.ts"
-import type { Transfer } from "./Wire.ts"
+import { ErrorAnswer, type Transfer } from "./Wire.ts"
 
-const other = refusalOf("other", "provider_rejected", "The provider refused it.")
+const NOT_ADMITTED = "Flutterwave refuses the gateway's account or its address"
+
+export const identity: Identity = {
+  name: "flutterwave",
+  title: "Flutterwave",
+  noAnswer: noAnswerOf("Flutterwave", NOT_ADMITTED)
+}
+
+const errorOf = errorIn(ErrorAnswer)
+
+/** The HTTP status of a refusal in Flutterwave's own words; what a machine in between may have written is none. */
+export const refusalStatus = (response: ProviderResponse): number | undefined =>
+  response._tag === "Answered" && errorOf(response) !== undefined ? response.status : undefined
+
+/** Our secret key, or the address that the calls come from. */
+const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 
 // By HTTP status, which is all there is: v3 has no codes. A status that is not here is no refusal that can be believed.
 const refusals: ReadonlyMap<number, ProviderRefusal> = new Map([
-  [400, other],
+  [400, refusedUnsaid],
   [401, notAdmitted],
   [403, notAdmitted]
 ])
 
-const undelivered = refusalOf("other", "provider_rejected", "The provider could not deliver it.")
-const poolShort = refusalOf(
-  "pool",
-  "provider_rejected",
-  "The provider cannot pay it out now.",
-  "Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?"
-)
-const unreachable = refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")
+/** A definite refusal by its HTTP status. */
+export const refusal = (response: ProviderResponse): Reading<Refused> | undefined =>
+  refusedByStatus(refusals, response, errorOf(response) !== undefined)
+
+/** Where a text says that our reference is used. */
+export const usedReference = (response: ProviderResponse): Reading<Unknown> | undefined =>
+  /\b(duplicate|already exists?)\b/i.test(errorOf(response)?.message ?? "") ? usedAt(identity.title) : undefined
+
+const ownWallet = poolShort("Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?")
 // Failed is failed, whatever the text. Why, v3 says by its text alone: these are matched whole, and what is not here is `undelivered`.
 const completeMessages: ReadonlyMap<string, ProviderRefusal> = new Map([
-  ["DISBURSE FAILED: Insufficient funds in customer wallet", poolShort],
-  ["DISBURSE FAILED: wallet currently restricted. please contact administrator", poolShort],
-  ["DISBURSE FAILED: Unable to obtain user details", unreachable]
+  ["DISBURSE FAILED: Insufficient funds in customer wallet", ownWallet],
+  ["DISBURSE FAILED: wallet currently restricted. please contact administrator", ownWallet],
+  ["DISBURSE FAILED: Unable to obtain user details", unknownRecipient]
 ])
 
 /** Why a transfer failed. */
 export const failureOf = ({ complete_message }: typeof Transfer.Type): ProviderRefusal =>
   completeMessages.get(complete_message ?? "") ?? undelivered
-
-// Declined, no balance, no answer: v3 has a text for them, and no code.
-export const notPaid = refusalOf("other", "unknown", "The payment was not made; the provider does not say why.")
-
-/** A definite refusal by its HTTP status. */
-export const refusal = (response: ProviderResponse): Reading<Refused> | undefined => {
-  const status = refusalStatus(response)
-  const known = status === undefined ? undefined : refusals.get(status)
-  return known === undefined ? undefined : refusedBy(known, null, `HTTP ${status}`)
-}

@@ -1,27 +1,19 @@
 import { Option, Result } from "effect"
-import { type Currency, isCurrency } from "../../domain/Currency.ts"
-import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
-import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
-import {
-  confirmRefusal,
-  decoded,
-  type ProviderRefusal,
-  type Reading,
-  type Refused,
-  refusedBy,
-  unreadable,
-  withoutAlarm
-} from "../Reading.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import { fromDecimal, fromDecimalDown, type MinorUnits, minor } from "../../domain/Money.ts"
+import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
+import { asAccepted, isPage, nothingObserved, type Own, onceNotFound, type Placed, placedBy } from "../Movements.ts"
+import { decoded, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
+import { notPaid } from "../Refusals.ts"
+import { answerBy, type Shown, type Standing, sumOf, withFee } from "../Standing.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { noAnswer, refusalStatus } from "./Reading.ts"
-import { failureOf, notPaid, refusal } from "./Refusals.ts"
+import { failureOf, identity, refusal, refusalStatus, usedReference } from "./Refusals.ts"
 import { ChargeAnswer, type Transaction, type Transfer, TransferAnswer, TransfersAnswer, VerifyAnswer } from "./Wire.ts"
 
 type Charge = typeof Transaction.Type
 type Payout = typeof Transfer.Type
-type Own = Pick<StatusQuery, "reference" | "currency">
 
-type Standing = "pending" | "successful" | "failed"
+const { noAnswer } = identity
 
 // Flutterwave's whole vocabulary. What is not here is not understood, and never a failure.
 const charges: ReadonlyMap<string, Standing> = new Map([
@@ -40,64 +32,51 @@ export const chargeStanding = (status: string): Standing | undefined => charges.
 export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
 
 /** The answer to POST /charges. */
-export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): Reading<ChargeOutcome> => {
-  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
-  const refused = refusal(response)
-  if (refused !== undefined) return refused
-  const answer = decoded(ChargeAnswer, response)
-  if (Option.isNone(answer)) return noAnswer(response)
-  const { data, meta } = answer.value
-  const page = meta?.authorization?.redirect ?? meta?.authorization?.redirect_url ?? null
-  if (page !== null && isPage(page)) {
-    // There is no identifier yet, and a query finds nothing until the page was visited. Our own reference stands for the handle, so that
-    // nobody takes a charge that waits for its payer for one that never left.
-    const providerReference = data?.id ?? order.reference
-    const nothing = { observedAmount: null, observedCurrency: null, note: "a page to visit" }
-    return withoutAlarm({ _tag: "NeedsRedirect", providerReference, redirectUrl: page, ...nothing })
-  }
-  if (data === null || data === undefined) return unreadable("a new charge has neither an identifier nor a page", "")
-  if (!isOurs(data.tx_ref, order.reference)) return unreadable("the answer is about another charge", data.status)
-  return opened(chargeStanding(data.status), data, order.corridor.currency, notPaid)
-}
+export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): Placed<ChargeOutcome> =>
+  placedBy<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
+    refused: refusal(response),
+    schema: ChargeAnswer,
+    noAnswer,
+    read: ({ data, meta }) => {
+      const page = meta?.authorization?.redirect ?? meta?.authorization?.redirect_url ?? null
+      if (page !== null && isPage(page)) {
+        // There is no identifier yet, and a query finds nothing until the page was visited. Our own reference stands for the handle, so that
+        // nobody takes a charge that waits for its payer for one that never left.
+        const providerReference = data?.id ?? order.reference
+        return withoutAlarm({
+          _tag: "NeedsRedirect",
+          providerReference,
+          redirectUrl: page,
+          ...nothingObserved,
+          note: "a page to visit"
+        })
+      }
+      if (data === null || data === undefined) return unreadable("a new charge has neither an identifier nor a page", "")
+      return opened(shownCharge(data, order.reference, data.tx_ref ?? order.reference), data, order.corridor.currency)
+    }
+  })
 
 /** The answer to POST /transfers. */
-export const payoutOutcome = (response: ProviderResponse, order: Own): Reading<PayoutOutcome> => {
-  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
-  const refused = refusal(response)
-  if (refused !== undefined) return refused
-  const answer = decoded(TransferAnswer, response)
-  if (Option.isNone(answer)) return noAnswer(response)
-  const { data } = answer.value
-  if (!isOurs(data.reference, order.reference)) return unreadable("the answer is about another transfer", data.status)
-  return opened(transferStanding(data.status), data, order.currency, failureOf(data))
-}
+export const payoutOutcome = (response: ProviderResponse, { currency, reference }: Own): Placed<PayoutOutcome> =>
+  placedBy(response, {
+    refused: onceNotFound(refusal(response), usedReference(response)),
+    schema: TransferAnswer,
+    noAnswer,
+    read: ({ data }) => opened(shownTransfer(data, reference, data.reference ?? reference), data, currency)
+  })
 
 /** What was just made. One that is successful at once is asked for: its fee and amount are then final. */
 const opened = (
-  standing: Standing | undefined,
-  { amount, currency, id, status }: Pick<Charge, "id" | "status" | "amount" | "currency">,
-  stored: Currency,
-  failure: ProviderRefusal
+  shown: Shown,
+  { amount, currency }: Pick<Charge, "amount" | "currency">,
+  stored: Currency
 ): Reading<PayoutOutcome> => {
-  if (standing === undefined) return unreadable("the status has no meaning here", status)
-  const note = `status ${status}`
-  if (standing === "failed") return refusedBy(failure, id, note)
-  const observed = Result.getOrElse(fromDecimal(amount, stored), () => null)
-  const isReadable = currency === stored && observed !== null
-  return withoutAlarm({
-    _tag: "Accepted",
-    providerReference: id,
-    observedAmount: isReadable ? observed : null,
-    observedCurrency: isReadable ? stored : null,
-    note
-  })
+  const observed = currency === stored ? Result.getOrElse(fromDecimal(amount, stored), () => null) : null
+  return asAccepted(
+    answerBy({ ...shown, standing: shown.standing === "successful" ? "pending" : shown.standing }),
+    observed === null ? nothingObserved : { observedAmount: observed, observedCurrency: stored }
+  )
 }
-
-/** Refused by the HTTP status of the transfer's own call: a reference that is there already is refused like that too. */
-export const isUnconfirmed = (fact: PayoutOutcome): fact is Refused =>
-  fact._tag === "Refused" && fact.providerReference === null && fact.kind !== "config"
-
-export const confirmed = confirmRefusal("a refused transfer is there, and came back")
 
 /** GET /transactions/verify_by_reference */
 export const chargeFound = (response: ProviderResponse, { currency, reference }: Own): Reading<StatusOutcome> => {
@@ -106,8 +85,7 @@ export const chargeFound = (response: ProviderResponse, { currency, reference }:
   const answer = decoded(VerifyAnswer, response)
   if (Option.isNone(answer)) return noAnswer(response)
   const { data } = answer.value
-  if (data.tx_ref !== reference) return unreadable("the answer is about another charge", data.status)
-  return standing(chargeStanding(data.status), data, chargeSum(data), currency, notPaid)
+  return inStoredCurrency(answerBy(shownCharge(data, reference, data.tx_ref)), currency)
 }
 
 /** GET /transfers?reference=… */
@@ -119,64 +97,49 @@ export const transferFound = (response: ProviderResponse, { currency, reference 
   // A list that was not filtered proves nothing about what is not in it, and two transfers moved the money twice or may have.
   if ([first, ...more].some((one) => one.reference !== reference)) return unreadable("other transfers are listed", first.status)
   if (more.some((one) => one.id !== first.id)) return unreadable("there is more than one transfer by one reference", first.status)
-  return standing(transferStanding(first.status), first, transferSum(first), currency, failureOf(first))
+  return inStoredCurrency(answerBy(shownTransfer(first, reference, first.reference)), currency)
 }
 
-const standing = (
-  state: Standing | undefined,
-  { currency, id, status }: Pick<Charge, "id" | "status" | "currency">,
-  sum: Sum | undefined,
-  stored: Currency,
-  failure: ProviderRefusal
-): Reading<StatusOutcome> => {
-  const note = `status ${status}`
-  switch (state) {
-    case undefined:
-      return unreadable("the status has no meaning here", status)
-    case "pending":
-      return withoutAlarm({ _tag: "StillPending", providerReference: id, note })
-    case "failed":
-      return refusedBy(failure, id, note)
-    case "successful":
-      if (sum === undefined || sum.fee === null) return unreadable("the amount, the fee or the currency cannot be read", status)
-      return {
-        fact: { _tag: "Succeeded", providerReference: id, ...sum, note },
-        alarm: currency === stored ? null : "Flutterwave names another currency than was asked for"
-      }
-  }
-}
+/** Settlement decides about another currency; here it is loud. */
+const inStoredCurrency = ({ alarm, fact }: Reading<StatusOutcome>, stored: Currency): Reading<StatusOutcome> => ({
+  fact,
+  alarm: fact._tag === "Succeeded" && fact.currency !== stored ? "Flutterwave names another currency than was asked for" : alarm
+})
 
-interface Sum {
-  readonly amount: MinorUnits
-  readonly currency: Currency
-  readonly fee: MinorUnits | null
-}
+type Named = string | null | undefined
+
+const shownCharge = (charge: Charge, own: string, named: Named): Shown => ({
+  ...shownBy(charge, own === named),
+  standing: chargeStanding(charge.status),
+  sum: withFee(chargeSum(charge)),
+  refusal: notPaid
+})
+
+const shownTransfer = (transfer: Payout, own: string, named: Named): Shown => ({
+  ...shownBy(transfer, own === named),
+  standing: transferStanding(transfer.status),
+  sum: withFee(transferSum(transfer)),
+  refusal: failureOf(transfer)
+})
+
+const shownBy = ({ id, status }: Pick<Charge, "id" | "status">, isOurs: boolean) => ({
+  isOurs,
+  status,
+  providerReference: id,
+  note: `status ${status}`
+})
 
 /** What a charge leaves is less than its amount by Flutterwave's fee and the tax on it. What is finer than the currency is the fee's. */
-export const chargeSum = ({ amount, amount_settled, app_fee, currency }: Charge): Sum | undefined => {
-  if (!isCurrency(currency)) return undefined
-  const whole = fromDecimal(amount, currency)
-  if (Result.isFailure(whole)) return undefined
+export const chargeSum = ({ amount, amount_settled, app_fee: fee, currency }: Charge): ReturnType<typeof sumOf> => {
+  const sum = sumOf({ amount, currency })
   const settled = amount_settled ?? null
   // No fee takes everything: a charge of which nothing is left is not settled yet.
-  if (settled === null || /^0*(\.0*)?$/.test(settled)) return summed(amount, app_fee ?? null, currency)
-  const left = fromDecimalDown(settled, currency)
-  if (Result.isFailure(left) || left.success > whole.success) return undefined
-  return { amount: whole.success, currency, fee: minor(whole.success - left.success) }
+  if (sum === undefined || settled === null || /^0*(\.0*)?$/.test(settled)) return sumOf({ amount, currency, fee })
+  const left = fromDecimalDown(settled, sum.currency)
+  if (Result.isFailure(left) || left.success > sum.amount) return undefined
+  return { ...sum, fee: between(sum.amount, left.success) }
 }
 
-export const transferSum = ({ amount, currency, fee }: Payout): Sum | undefined =>
-  isCurrency(currency) ? summed(amount, fee ?? null, currency) : undefined
+const between = (whole: MinorUnits, left: MinorUnits): MinorUnits => minor(whole - left)
 
-/** A fee finer than the currency is rounded up, as it was when it was held. */
-const summed = (amount: string, fee: string | null, currency: Currency): Sum | undefined => {
-  const whole = fromDecimal(amount, currency)
-  const charged = fee === null ? Result.succeed(null) : fromDecimalUp(fee, currency)
-  return Result.isFailure(whole) || Result.isFailure(charged)
-    ? undefined
-    : { amount: whole.success, currency, fee: charged.success }
-}
-
-const isOurs = (named: string | null | undefined, reference: string): boolean => (named ?? reference) === reference
-
-const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+export const transferSum = ({ amount, currency, fee }: Payout): ReturnType<typeof sumOf> => sumOf({ amount, currency, fee })

@@ -1,10 +1,8 @@
-import { Effect, type Scope } from "effect"
+import { Effect, Redacted, type Scope } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
-import type { MinorUnits } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type {
-  CollectionOperations,
-  PayoutOperations,
+  ChargeOrder,
   PayoutOrder,
   PayoutOutcome,
   Provider,
@@ -12,19 +10,19 @@ import type {
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { type Deadline, deadlineAfter } from "../Client.ts"
+import { deadlineAfter } from "../Client.ts"
 import { feeOf } from "../ContractFees.ts"
+import { movements, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
-import { type Reading, refusedBy, unreadable } from "../Reading.ts"
+import { alarmLogger, type Reading, unreadable } from "../Reading.ts"
+import { misroutedTo } from "../Refusals.ts"
 import { openTransport } from "../Transport.ts"
-import { balances } from "./Balances.ts"
-import { type Branch, type Client, type MtnSettings, openClient } from "./Client.ts"
-import { places } from "./Networks.ts"
+import { type Branch, type MtnSettings, openClient } from "./Client.ts"
 import { misfit, paymentBody, transferBody } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
-import { logAlarm, NAME } from "./Reading.ts"
-import { misrouted } from "./Refusals.ts"
-import { found, type Own, posted, repeated } from "./Translate.ts"
+import { referenceData } from "./Reference.ts"
+import { identity } from "./Refusals.ts"
+import { found, posted } from "./Translate.ts"
 import { mtnCallbacks } from "./Webhook.ts"
 import { moneyPath, type Product, referenceIdOf, statusPath } from "./Wire.ts"
 
@@ -42,7 +40,7 @@ export const mtn = Effect.fn("mtn")(function* (
   settings: MtnSettings,
   mode: Mode
 ): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const transport = yield* openTransport(NAME)
+  const transport = yield* openTransport(identity.name)
   const branches = yield* Effect.forEach(settings.countries, (account) =>
     Effect.gen(function* () {
       const { country, currency, environment } = account
@@ -51,102 +49,78 @@ export const mtn = Effect.fn("mtn")(function* (
       return { country, currency, environment, clients: { collection, disbursement } } satisfies Branch
     })
   )
-  const deadline = deadlineAfter(settings.timeoutMs)
-  const connection: Connection = { branches, deadline, settings }
+  const accounts: Accounts = {
+    name: identity.name,
+    logAlarm: alarmLogger(identity.name),
+    deadline: deadlineAfter(settings.timeoutMs),
+    branches,
+    settings
+  }
+  const post = posting(accounts)
+  const payouts = movements(accounts, "send", {
+    place: (order: PayoutOrder) =>
+      order.destination._tag === "momo"
+        ? post("disbursement", order, order.destination, transferBody(order, order.destination))
+        : Effect.succeed(misrouted("another method")),
+    look: looking(accounts, "disbursement")
+  })
+  const charges = movements(accounts, "charge", {
+    place: (order: ChargeOrder) => post("collection", order, order.source, paymentBody(order)),
+    look: looking(accounts, "collection")
+  })
   return {
-    name: NAME,
+    name: identity.name,
     mode,
     guarantees,
     callbacks: mtnCallbacks,
     payouts: {
       quote: (order) => Effect.succeed(quoteBy(settings, branches, order)),
-      send: sending(connection),
-      fetchStatus: asking(connection, "disbursement")
+      send: payouts.place,
+      fetchStatus: payouts.fetchStatus
     },
     collections: {
       reachesNetwork: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
-      charge: charging(connection),
-      fetchStatus: asking(connection, "collection")
+      charge: charges.place,
+      fetchStatus: charges.fetchStatus
     },
-    reference: {
-      countries: Effect.succeed(
-        branches.map(({ country }) => {
-          const { name, phonePrefix } = places[country]
-          return { country, name, phonePrefix, methods: ["momo"] }
-        })
-      ),
-      balances: balances(branches, deadline)
-    }
+    reference: referenceData(branches, accounts.deadline)
   }
 })
 
-interface Connection {
+/** One branch for each country, in place of the one client that another provider has. */
+interface Accounts extends Pick<Parameters<typeof movements>[0], "name" | "logAlarm" | "deadline"> {
   readonly branches: ReadonlyArray<Branch>
-  readonly deadline: Deadline
   readonly settings: MtnSettings
 }
 
-const sending = (connection: Connection): PayoutOperations["send"] =>
-  Effect.fn("mtn.send")(function* (order: PayoutOrder) {
-    const { corridor, destination } = order
-    if (destination._tag !== "momo") return yield* logAlarm(unfit("another method"), order.reference)
-    return yield* move(connection, "disbursement", {
-      ...order,
-      corridor,
-      party: destination,
-      body: transferBody(order, destination)
+const posting = ({ branches, deadline, settings }: Accounts) =>
+  Effect.fnUntraced(function* (
+    product: Product,
+    { corridor, reference }: Pick<PayoutOrder, "reference" | "corridor">,
+    party: MomoParty,
+    body: object
+  ): Effect.fn.Return<Placed<PayoutOutcome>> {
+    const branch = branches.find(({ country }) => country === party.country)
+    const why = misfit(branch, corridor, party)
+    if (branch === undefined || why !== undefined) return misrouted(why ?? "")
+    const { callbackUrl } = settings
+    const callback = callbackUrl === null ? {} : { "x-callback-url": Redacted.value(callbackUrl) }
+    const headers = { ...callback, "x-reference-id": referenceIdOf(reference) }
+    const call = { operation: product, method: "POST", path: moneyPath(product), body, headers } as const
+    return posted(yield* branch.clients[product](call, yield* deadline), reference)
+  })
+
+const misrouted = (why: string) => misroutedTo(identity.title, "The provider does not serve it.", why)
+
+const looking = ({ branches, settings }: Accounts, product: Product) =>
+  Effect.fnUntraced(function* ({ currency, reference }: StatusQuery, until: number): Effect.fn.Return<Reading<StatusOutcome>> {
+    const branch = branches.find((one) => one.currency === currency)
+    if (branch === undefined) return unreadable("a transaction at MTN is in a currency in which there is no account", currency)
+    const path = statusPath(product, referenceIdOf(reference))
+    const response = yield* branch.clients[product]({ operation: "status", method: "GET", path }, until)
+    // Of a payout the held fee stands: it is the contract's too.
+    return found(product, response, {
+      reference,
+      fee: (amount) => (product === "collection" ? feeOf(settings.collectionFee, amount) : null)
     })
   })
-
-const charging = (connection: Connection): CollectionOperations["charge"] =>
-  Effect.fn("mtn.charge")(function* (order) {
-    return yield* move(connection, "collection", { ...order, party: order.source, body: paymentBody(order) })
-  })
-
-interface Movement extends Pick<PayoutOrder, "reference" | "corridor"> {
-  readonly party: MomoParty
-  readonly body: object
-}
-
-const move = Effect.fnUntraced(function* (
-  connection: Connection,
-  product: Product,
-  { body, corridor, party, reference }: Movement
-): Effect.fn.Return<PayoutOutcome> {
-  const branch = connection.branches.find(({ country }) => country === party.country)
-  const why = misfit(branch, corridor, party)
-  if (branch === undefined || why !== undefined) return yield* logAlarm(unfit(why ?? ""), reference)
-  const client = branch.clients[product]
-  const movement = { referenceId: referenceIdOf(reference), body }
-  const own = ownOf(connection, product, reference)
-  const response = yield* client({ operation: product, path: moneyPath(product), movement }, yield* connection.deadline)
-  const outcome = posted(response, own)
-  if (outcome !== "Known") return yield* logAlarm(outcome, reference)
-  const standing = found(product, yield* look(client, yield* connection.deadline, product, reference), own)
-  return yield* logAlarm(repeated(standing), reference)
-})
-
-const asking = (connection: Connection, product: Product) =>
-  Effect.fn("mtn.ask")(function* ({ currency, reference }: StatusQuery): Effect.fn.Return<StatusOutcome> {
-    const branch = connection.branches.find((one) => one.currency === currency)
-    if (branch === undefined) {
-      return yield* logAlarm(
-        unreadable("a transaction at MTN is in a currency in which there is no account", currency),
-        reference
-      )
-    }
-    const response = yield* look(branch.clients[product], yield* connection.deadline, product, reference)
-    return yield* logAlarm(found(product, response, ownOf(connection, product, reference)), reference)
-  })
-
-const look = (client: Client, until: number, product: Product, reference: StatusQuery["reference"]) =>
-  client({ operation: "status", path: statusPath(product, referenceIdOf(reference)) }, until)
-
-/** Of a payout the held fee stands: it is the contract's too. */
-const ownOf = ({ settings }: Connection, product: Product, reference: StatusQuery["reference"]): Own => ({
-  reference,
-  fee: (amount: MinorUnits) => (product === "collection" ? feeOf(settings.collectionFee, amount) : null)
-})
-
-/** Nothing was sent: the corridor leads to an account that there is not. */
-const unfit = (why: string): Reading<PayoutOutcome> => refusedBy(misrouted(why), null, why)

@@ -1,28 +1,63 @@
-import { type ProviderRefusal, refusalOf } from "../Reading.ts"
-import type { Product } from "./Wire.ts"
+import type { Schema } from "effect"
+import type { Identity } from "../Connection.ts"
+import { type Answered, decoded, errorIn, type Reading, unknownOutcome } from "../Reading.ts"
+import {
+  type ProviderRefusal,
+  poolShort,
+  type Refused,
+  refusalOf,
+  refusedBy,
+  undelivered,
+  unknownRecipient
+} from "../Refusals.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import { ErrorAnswer, type Product } from "./Wire.ts"
+
+export const identity: Identity = {
+  name: "mtn",
+  title: "MTN",
+  noAnswer: (response) =>
+    unknownOutcome(response, (answered, reason) => {
+      const note = noteOf(answered)
+      return { note, alarm: reason === "bad_response" ? `an answer of MTN's cannot be read: ${note}` : null }
+    })
+}
+
+/** The body of a 200, where it has the shape that it must have. */
+export const decodedOk = <A>(schema: Schema.ConstraintDecoder<A>, response: ProviderResponse) =>
+  decoded(schema, response, (status) => status === 200)
+
+const CODE = /^[A-Z][A-Z_]{1,60}$/
+
+/** An error that MTN itself answered, not something on the way to it. */
+const errorOf = errorIn(ErrorAnswer)
+
+export const codeOf = (response: ProviderResponse): string | null => {
+  const error = errorOf(response)
+  return error !== undefined && "code" in error && CODE.test(error.code) ? error.code : null
+}
+
+export const noteOf = (response: Answered): string => {
+  const code = codeOf(response)
+  return `HTTP ${response.status}${code === null ? "" : `, ${code}`}`
+}
 
 /** Our account, its keys, its address, or what it may do. */
 const notAdmitted = (note: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not accept the gateway's request.", `MTN refuses a call: ${note}`)
 
-/** Nothing is sent: the corridor leads to where there is no account. */
-export const misrouted = (why: string): ProviderRefusal =>
-  refusalOf(
-    "config",
-    "provider_rejected",
-    "The provider does not serve it.",
-    `a corridor leads to MTN, which cannot serve it: ${why}`
-  )
-
 /** The call's headers or its body: our mistake, or a number that is none. */
 const malformed = (note: string): ProviderRefusal =>
   refusalOf("other", "provider_rejected", "The provider refused it.", `MTN refuses a call: ${note}`)
 
-/** What the answer to a money call that proves that nothing was executed refuses; undefined for every other answer. */
-export const refusedCall = (status: number, code: string | null, note: string): ProviderRefusal | undefined => {
-  if (status === 400) return malformed(note)
-  const isRefused = refusingStatuses.has(status) || (status === 500 && refusingCodes.has(code ?? ""))
-  return isRefused ? notAdmitted(note) : undefined
+/** What an answer to a money call refuses that proves that nothing was executed; undefined for every other answer. */
+export const refusal = (response: ProviderResponse): Reading<Refused> | undefined => {
+  if (response._tag !== "Answered" || errorOf(response) === undefined) return undefined
+  const { status } = response
+  const note = noteOf(response)
+  if (status === 400) return refusedBy(malformed(note), null, note)
+  const isRefused = refusingStatuses.has(status) || (status === 500 && refusingCodes.has(codeOf(response) ?? ""))
+  return isRefused ? refusedBy(notAdmitted(note), null, note) : undefined
 }
 
 const refusingStatuses: ReadonlySet<number> = new Set([401, 403, 404])
@@ -35,20 +70,12 @@ const refusingCodes: ReadonlySet<string> = new Set([
   "INVALID_CURRENCY"
 ])
 
-/** A movement may still end well, whatever else is said of it. */
-export const openWords: ReadonlySet<string> = new Set(["PENDING", "ONGOING", "DELAYED"])
-
-/** Statuses of a movement that failed; some of them are reasons elsewhere. */
-export const failedWords: ReadonlySet<string> = new Set(["FAILED", "REJECTED", "EXPIRED"])
-
 const account = (what: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not allow it.", `MTN fails a movement: ${what}`)
 const unsaid = refusalOf("other", "unknown", "The provider could not do it, and does not say why.")
 const declined = refusalOf("party", "declined_by_payer", "The payer declined.")
 const late = refusalOf("party", "timed_out", "The payer did not answer in time.")
-const undelivered = refusalOf("other", "provider_rejected", "The provider could not deliver it.")
 const unavailable = refusalOf("other", "destination_unavailable", "The recipient's network did not take it.")
-const unknownRecipient = refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")
 
 const configured = {
   NOT_ALLOWED: account("NOT_ALLOWED"),
@@ -82,12 +109,7 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
     PAYEE_NOT_FOUND: unknownRecipient,
     NOT_FOUND: unknownRecipient,
     PAYEE_NOT_ALLOWED_TO_RECEIVE: refusalOf("party", "destination_unavailable", "The recipient's account may not receive."),
-    NOT_ENOUGH_FUNDS: refusalOf(
-      "pool",
-      "provider_rejected",
-      "The provider cannot pay it out now.",
-      "MTN fails a transfer: the disbursement account is empty"
-    ),
+    NOT_ENOUGH_FUNDS: poolShort("MTN fails a transfer: the disbursement account is empty"),
     PAYER_LIMIT_REACHED: refusalOf(
       "limit",
       "limit_exceeded",

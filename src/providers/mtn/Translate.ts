@@ -1,11 +1,12 @@
-import { Option, Result } from "effect"
-import { type Currency, isCurrency } from "../../domain/Currency.ts"
-import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
+import { Option } from "effect"
+import type { Reference } from "../../domain/Ids.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
-import { asCreateOutcome, type Reading, refusedBy, unreadable, withoutAlarm } from "../Reading.ts"
+import { acceptedAs, asCreateOutcome, notSent, type Placed } from "../Movements.ts"
+import { isAnswered, type Reading, withoutAlarm } from "../Reading.ts"
+import { answerBy, type Standing, sumOf } from "../Standing.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { codeOf, decoded, isOwnError, noAnswer, noteOf } from "./Reading.ts"
-import { failedWords, failureBy, openWords, refusedCall } from "./Refusals.ts"
+import { codeOf, decodedOk, failureBy, identity, noteOf, refusal } from "./Refusals.ts"
 import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
 
 type Wire = typeof StatusAnswer.Type
@@ -15,64 +16,62 @@ export interface Own extends Pick<StatusQuery, "reference"> {
   readonly fee: (amount: MinorUnits) => MinorUnits | null
 }
 
-/** The answer to the POST of a movement. `Known`: MTN had its X-Reference-Id already, so that its status decides. */
-export const posted = (response: ProviderResponse, { reference }: Own): Reading<PayoutOutcome> | "Known" => {
-  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
-  if (response._tag === "Lost") return noAnswer(response)
-  const { body, status } = response
-  if (status === 202 && body.trim() === "") {
-    const providerReference = referenceIdOf(reference)
-    return withoutAlarm({ _tag: "Accepted", providerReference, observedAmount: null, observedCurrency: null, note: "HTTP 202" })
-  }
-  if (status === 409) return "Known"
-  const note = noteOf(response)
-  const refusal = isOwnError(response) ? refusedCall(status, codeOf(response), note) : undefined
-  return refusal === undefined ? noAnswer(response) : refusedBy(refusal, null, note)
-}
+// MTN's whole vocabulary. What is not here is not understood, and never a failure. Some of the words are reasons elsewhere.
+const standings: ReadonlyMap<string, Standing> = new Map([
+  ["PENDING", "pending"],
+  ["ONGOING", "pending"],
+  ["DELAYED", "pending"],
+  ["SUCCESSFUL", "successful"],
+  ["FAILED", "failed"],
+  ["REJECTED", "failed"],
+  ["EXPIRED", "failed"]
+])
 
-/** What the status of a movement comes to that was posted a second time. */
-export const repeated = (looked: Reading<StatusOutcome>): Reading<PayoutOutcome> =>
-  asCreateOutcome(looked, "MTN knows an X-Reference-Id and has nothing by it")
+/** The answer to the POST of a movement. After a 409 its status decides: MTN had its X-Reference-Id already. */
+export const posted = (response: ProviderResponse, reference: Reference): Placed<PayoutOutcome> => {
+  if (response._tag === "NotSent") return notSent(response.note)
+  if (response._tag === "Answered" && response.status === 202 && response.body.trim() === "")
+    return withoutAlarm(acceptedAs({ providerReference: referenceIdOf(reference), note: "HTTP 202" }))
+  if (isAnswered(response, 409))
+    return { confirm: (looked) => asCreateOutcome(looked, "MTN knows an X-Reference-Id and has nothing by it") }
+  return refusal(response) ?? identity.noAnswer(response)
+}
 
 /** The answer to the GET of a movement. */
 export const found = (product: Product, response: ProviderResponse, own: Own): Reading<StatusOutcome> => {
   // Another 404 is a wrong address and says nothing about a movement.
-  if (response._tag === "Answered" && response.status === 404 && codeOf(response) === NOTHING) {
+  if (response._tag === "Answered" && response.status === 404 && codeOf(response) === NOTHING)
     return withoutAlarm({ _tag: "NotFound", note: noteOf(response) })
-  }
-  const answer = decoded(StatusAnswer, response)
-  return Option.isNone(answer) ? noAnswer(response) : standing(product, answer.value, own)
+  const answer = decodedOk(StatusAnswer, response)
+  return Option.isNone(answer) ? identity.noAnswer(response) : answerOf(product, answer.value, own)
 }
 const NOTHING = "RESOURCE_NOT_FOUND"
 
-const standing = (product: Product, wire: Wire, { fee, reference }: Own): Reading<StatusOutcome> => {
-  const { status } = wire
-  if ((wire.externalId ?? reference) !== reference) return unreadable("the answer is about another transaction", status)
-  const providerReference = referenceIdOf(reference)
+const answerOf = (product: Product, wire: Wire, { fee, reference }: Own): Reading<StatusOutcome> => {
+  const { externalId, status } = wire
+  const word = standings.get(status)
   const reason = reasonOf(wire)
   // A failure that is said to go on is none yet.
-  if (openWords.has(status) || (failedWords.has(status) && openWords.has(reason ?? ""))) {
-    return withoutAlarm({ _tag: "StillPending", providerReference, note: `status ${status}` })
-  }
-  if (failedWords.has(status)) {
-    const why = reason ?? status
-    return refusedBy(failureBy(product, why), providerReference, `status ${status}, ${named(why)}`)
-  }
-  if (status !== "SUCCESSFUL") return unreadable("the status has no meaning here", status)
+  const standing = word === "failed" && standings.get(reason ?? "") === "pending" ? "pending" : word
+  const why = reason ?? status
   const sum = sumOf(wire)
-  if (sum === undefined) return unreadable("the amount or the currency cannot be read", status)
-  const id = wire.financialTransactionId ?? ""
-  const note = `status ${status}${/^\w{1,64}$/.test(id) ? `, financial transaction ${id}` : ""}`
-  return withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, fee: fee(sum.amount), note })
+  return answerBy({
+    isOurs: (externalId ?? reference) === reference,
+    status,
+    standing,
+    providerReference: referenceIdOf(reference),
+    note: standing === "failed" ? `status ${status}, ${named(why)}` : `status ${status}${transactionIn(standing, wire)}`,
+    sum: sum === undefined ? undefined : { ...sum, fee: fee(sum.amount) },
+    refusal: failureBy(product, why)
+  })
 }
+
+const transactionIn = (standing: Standing | undefined, { financialTransactionId }: Wire): string =>
+  standing === "successful" && /^\w{1,64}$/.test(financialTransactionId ?? "")
+    ? `, financial transaction ${financialTransactionId}`
+    : ""
 
 const reasonOf = ({ reason }: Wire): string | null => (typeof reason === "string" ? reason : (reason?.code ?? null))
 
 /** A reason goes into the history only where it is a word: it could be a sentence with a name in it. */
 const named = (reason: string): string => (/^[A-Z_]{1,60}$/.test(reason) ? reason : "a reason in words")
-
-const sumOf = ({ amount, currency }: Wire): { readonly amount: MinorUnits; readonly currency: Currency } | undefined => {
-  if (amount === undefined || amount === null || !isCurrency(currency)) return undefined
-  const read = fromDecimal(amount, currency)
-  return Result.isFailure(read) ? undefined : { amount: read.success, currency }
-}

@@ -1,6 +1,6 @@
-import { Option, Schema } from "effect"
-import { isReference } from "../../domain/Ids.ts"
+import { Option } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
+import { bodyDecoder, hintReader } from "../Webhooks.ts"
 import { StatusAnswer } from "./Wire.ts"
 
 /**
@@ -8,12 +8,10 @@ import { StatusAnswer } from "./Wire.ts"
  * the shape of one is none.
  */
 export const mtnCallbacks: Callbacks = {
-  verify: ({ body }) =>
-    Option.map(decodeBody(Buffer.from(body).toString("utf8")), ({ externalId }) => ({
-      // Its X-Reference-Id is not in it, and a financial transaction's number is nothing that can be asked for.
-      reference: isReference(externalId) ? externalId : null,
-      providerReference: null
-    }))
+  verify: ({ body }) => Option.as(decode(body), hintOf(body))
 }
 
-const decodeBody = Schema.decodeUnknownOption(Schema.fromJsonString(StatusAnswer))
+const decode = bodyDecoder(StatusAnswer)
+
+// Its X-Reference-Id is not in it, and a financial transaction's number is nothing that can be asked for.
+const hintOf = hintReader(StatusAnswer, ({ externalId: reference }) => ({ reference, id: null }))

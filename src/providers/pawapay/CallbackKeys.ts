@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
 import { Cache, Duration, Effect, Option, type Scope } from "effect"
-import type { Client, Deadline } from "../Client.ts"
+import type { Connection } from "../Connection.ts"
 import { decoded } from "../Reading.ts"
 import { PublicKeysAnswer } from "./Wire.ts"
 
@@ -22,13 +22,12 @@ const PAUSE = Duration.seconds(5)
 /** The key that is set, or else those that pawaPay names: from the start on, and anew when a callback does not verify. */
 export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* (
   pinned: KeyObject | null,
-  client: Client,
-  deadline: Deadline
+  { call, name, title }: Connection
 ): Effect.fn.Return<CallbackKeys, never, Scope.Scope> {
   if (pinned !== null) return { current: () => [{ id: null, key: pinned }] }
   let current: ReadonlyArray<CallbackKey> = []
   const fetch = Effect.fn("pawapay.callbackKeys")(function* () {
-    const response = yield* client({ operation: "public_keys", method: "GET", path: "/public-key/http" }, yield* deadline)
+    const response = yield* call({ operation: "public_keys", method: "GET", path: "/public-key/http" })
     const named = Option.getOrUndefined(decoded(PublicKeysAnswer, response))
     const keys = (named ?? []).flatMap(({ id, key: text }) => {
       const key = publicKeyOf(text)
@@ -36,7 +35,7 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
     })
     // What was known before is kept: pawaPay may only be out of reach.
     if (keys.length > 0) current = keys
-    else yield* Effect.logWarning("pawaPay's keys for callbacks cannot be read", { provider: "pawapay" })
+    else yield* Effect.logWarning(`${title}'s keys for callbacks cannot be read`, { provider: name })
   })
   const fetched = yield* Cache.make<"keys", void>({ lookup: fetch, capacity: 1, timeToLive: PAUSE })
   const refreshKeys = Cache.get(fetched, "keys")

@@ -1,13 +1,21 @@
+import type { KeyObject } from "node:crypto"
 import type { Redacted } from "effect"
 import { bearerClient, type Client } from "../Client.ts"
+import type { CollectionFee, PayoutFees } from "../ContractFees.ts"
 import type { Transport } from "../Transport.ts"
 
-/** How one account at pawaPay is reached. */
-export interface Reached {
+/** One account at pawaPay. */
+export interface PawapaySettings {
   /** With the version: `https://api.pawapay.io/v2`. */
   readonly baseUrl: string
   readonly apiToken: Redacted.Redacted
+  /** Null: the keys that pawaPay names. */
+  readonly callbackKey: KeyObject | null
+  readonly payoutFees: PayoutFees
+  readonly collectionFee: CollectionFee
+  /** For one call. */
+  readonly timeoutMs: number
 }
 
-export const makeClient = ({ apiToken, baseUrl }: Reached, transport: Transport): Client =>
+export const openClient = ({ apiToken, baseUrl }: PawapaySettings, transport: Transport): Client =>
   bearerClient(baseUrl, apiToken, transport)

@@ -1,13 +1,14 @@
 import { Redacted } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
-import type { Reading, Refused } from "../Reading.ts"
+import type { Reading } from "../Reading.ts"
+import { misroutedTo, type Refused } from "../Refusals.ts"
+import { plainDecimal } from "../WireNumber.ts"
 import { marketOf, type Network } from "./Networks.ts"
-import { unaskable } from "./Refusals.ts"
-import type { DepositRequest, PayoutRequest } from "./Wire.ts"
-import { paymentId } from "./Wire.ts"
+import { identity, unaskable } from "./Refusals.ts"
+import { type DepositRequest, type PayoutRequest, paymentId } from "./Wire.ts"
 
 // From the gateway's orders to pawaPay's bodies, or to a refusal where pawaPay could not do it and is not even asked.
 
@@ -33,9 +34,9 @@ export const payoutBody = ({ corridor, destination, narration, quote, reference 
 export const depositBody = ({ amount, corridor, narration, otp, reference, source }: ChargeOrder): DepositRequest | Unaskable => {
   const network = networkOf(source, corridor.currency)
   if ("fact" in network) return network
-  if (network.deposit === null) return unaskable("config", unreachable, `no deposits from ${network.provider}`)
+  if (network.deposit === null) return misroutedTo(identity.title, unreachable, `no deposits from ${network.provider}`)
   if (network.deposit.asks === "code" && otp === null)
-    return unaskable("config", "This network's payers pay with a code of their own.", `no code for ${network.provider}`)
+    return misroutedTo(identity.title, "This network's payers pay with a code of their own.", `no code for ${network.provider}`)
   const text = amountOf(amount, corridor.currency, network.deposit.decimals)
   if (text === undefined) return inexact
   return {
@@ -52,12 +53,12 @@ export const depositBody = ({ amount, corridor, narration, otp, reference, sourc
 const unreachable = "The provider does not reach this account."
 
 export const networkOf = (party: Destination, currency: Currency): (Network & { readonly number: string }) | Unaskable => {
-  if (party._tag !== "momo") return unaskable("config", unreachable, `a ${party._tag}`)
+  if (party._tag !== "momo") return misroutedTo(identity.title, unreachable, `a ${party._tag}`)
   const market = marketOf(party.country)
   const network =
     market !== undefined && Object.hasOwn(market.networks, party.network) ? market.networks[party.network] : undefined
   if (network === undefined || market?.currency !== currency)
-    return unaskable("config", unreachable, `${party.network} in ${party.country} with ${currency}`)
+    return misroutedTo(identity.title, unreachable, `${party.network} in ${party.country} with ${currency}`)
   return { ...network, number: digits(party) }
 }
 
@@ -69,12 +70,11 @@ const account = ({ number, provider }: Network & { readonly number: string }) =>
 
 /** Major units without needless zeros; undefined where the network takes fewer decimals. */
 export const amountOf = (amount: MinorUnits, currency: Currency, decimals: 0 | 2): string | undefined => {
-  const exact = toDecimal(amount, currency)
-  const text = exact.includes(".") ? exact.replace(/\.?0+$/, "") : exact
+  const text = plainDecimal(amount, currency)
   return decimals === 0 && text.includes(".") ? undefined : text
 }
 
-const inexact = unaskable("other", "The network takes whole amounts only.", "an amount with decimals")
+const inexact = unaskable("The network takes whole amounts only.", "an amount with decimals")
 
 const SHORTEST_MESSAGE = 4
 const LONGEST_MESSAGE = 22

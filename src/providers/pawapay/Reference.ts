@@ -1,23 +1,16 @@
-import { Effect, type Schema } from "effect"
+import { Effect } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { add, fromDecimalDown, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
 import { balancesAt } from "../Balances.ts"
-import type { Client, Deadline } from "../Client.ts"
-import { read as readAnswer } from "../Reading.ts"
+import type { Connection } from "../Connection.ts"
 import { markets } from "./Networks.ts"
-import { noAnswer } from "./Reading.ts"
 import { ActiveConfAnswer, BalancesAnswer } from "./Wire.ts"
 
 /** pawaPay's free reads. It knows no banks. */
-export const referenceData = (client: Client, deadline: Deadline): Required<Pick<ReferenceData, "countries" | "balances">> => {
-  const read = Effect.fnUntraced(function* <A>(schema: Schema.ConstraintDecoder<A>, operation: string, path: string) {
-    const response = yield* client({ operation, method: "GET", path }, yield* deadline)
-    return yield* readAnswer(schema, response, noAnswer)
-  })
-
+export const referenceData = ({ get }: Connection): Required<Pick<ReferenceData, "countries" | "balances">> => {
   const countries = Effect.fn("pawapay.countries")(function* () {
-    const { countries: active } = yield* read(ActiveConfAnswer, "active_conf", "/active-conf")
+    const { countries: active } = yield* get(ActiveConfAnswer, "active_conf", "/active-conf")
     return markets.flatMap(({ country, iso3, name, prefix }): ReadonlyArray<PayableCountry> => {
       const pays = active.some((one) => one.country === iso3 && isPayable(one))
       return pays ? [{ country, name, phonePrefix: `+${prefix}`, methods: ["momo"] }] : []
@@ -27,7 +20,7 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Pick
   // A wallet is of one country; the currencies that several countries share are told together.
   const balances = Effect.fn("pawapay.balances")(function* () {
     const sums = new Map<Currency, MinorUnits>()
-    const { balances: wallets } = yield* read(BalancesAnswer, "wallet_balances", "/wallet-balances")
+    const { balances: wallets } = yield* get(BalancesAnswer, "wallet_balances", "/wallet-balances")
     const held = wallets.map(({ balance: amount, currency }) => ({ amount, currency }))
     for (const { available, currency } of yield* balancesAt("pawaPay", held, fromDecimalDown))
       sums.set(currency, add(sums.get(currency) ?? ZERO, available))

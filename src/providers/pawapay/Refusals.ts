@@ -1,42 +1,31 @@
-import type { RefusalKind } from "../../domain/Fact.ts"
-import type { FailureCode } from "../../domain/Transaction.ts"
-import type { Reading, Refused } from "../Reading.ts"
+import type { Identity } from "../Connection.ts"
+import { type Reading, unknownOutcome } from "../Reading.ts"
+import { type ProviderRefusal, type Refused, refusalOf, refusedBy } from "../Refusals.ts"
+
+export const identity: Identity = {
+  name: "pawapay",
+  title: "pawaPay",
+  noAnswer: (response) =>
+    unknownOutcome(response, ({ status }, reason) => ({
+      note: `HTTP ${status}`,
+      alarm: reason === "bad_response" ? `pawaPay answers HTTP ${status} and nothing that can be used` : null
+    }))
+}
 
 export type Kind = "payout" | "collection"
 
-interface Refusal {
-  readonly kind: RefusalKind
-  readonly code: FailureCode
-  readonly message: string
-  readonly isAlarming?: true
-}
-
-const account: Refusal = {
-  kind: "config",
-  code: "provider_rejected",
-  message: "The provider does not accept the gateway's account.",
-  isAlarming: true
-}
-const asked: Refusal = {
-  kind: "config",
-  code: "provider_rejected",
-  message: "The provider does not accept how it was asked.",
-  isAlarming: true
-}
-const limit: Refusal = { kind: "limit", code: "limit_exceeded", message: "It is outside what the mobile money account may move." }
-const busy: Refusal = {
-  kind: "party",
-  code: "provider_rejected",
-  message: "Another payment with this mobile money account is still open."
-}
-const unnamed: Refusal = { kind: "other", code: "unknown", message: "It failed; the provider does not say why." }
-const nobody: Readonly<Record<Kind, Refusal>> = {
-  payout: { kind: "party", code: "invalid_destination", message: "The recipient has no such mobile money account." },
-  collection: { kind: "party", code: "payer_not_found", message: "The payer has no such mobile money account." }
+const account = refusalOf("config", "provider_rejected", "The provider does not accept the gateway's account.")
+const asked = refusalOf("config", "provider_rejected", "The provider does not accept how it was asked.")
+const limit = refusalOf("limit", "limit_exceeded", "It is outside what the mobile money account may move.")
+const busy = refusalOf("party", "provider_rejected", "Another payment with this mobile money account is still open.")
+const unnamed = refusalOf("other", "unknown", "It failed; the provider does not say why.")
+const nobody: Readonly<Record<Kind, ProviderRefusal>> = {
+  payout: refusalOf("party", "invalid_destination", "The recipient has no such mobile money account."),
+  collection: refusalOf("party", "payer_not_found", "The payer has no such mobile money account.")
 }
 
 // By pawaPay's failure codes, of refused requests and of failed payments alike.
-const refusals: Readonly<Record<string, Refusal | Readonly<Record<Kind, Refusal>>>> = {
+const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<Kind, ProviderRefusal>>>> = {
   NO_AUTHENTICATION: account,
   AUTHENTICATION_ERROR: account,
   AUTHORISATION_ERROR: account,
@@ -50,22 +39,17 @@ const refusals: Readonly<Record<string, Refusal | Readonly<Record<Kind, Refusal>
   DUPLICATE_METADATA_FIELD: asked,
   INVALID_CURRENCY: asked,
   INVALID_PROVIDER: asked,
-  AMOUNT_OUT_OF_BOUNDS: { kind: "limit", code: "limit_exceeded", message: "The amount is outside what the network takes." },
-  INVALID_AMOUNT: { kind: "other", code: "provider_rejected", message: "The network does not take this amount." },
+  AMOUNT_OUT_OF_BOUNDS: refusalOf("limit", "limit_exceeded", "The amount is outside what the network takes."),
+  INVALID_AMOUNT: refusalOf("other", "provider_rejected", "The network does not take this amount."),
   INVALID_PHONE_NUMBER: nobody,
-  PROVIDER_TEMPORARILY_UNAVAILABLE: {
-    kind: "other",
-    code: "destination_unavailable",
-    message: "The mobile money network cannot be reached now."
-  },
-  PAWAPAY_WALLET_OUT_OF_FUNDS: {
-    kind: "pool",
-    code: "provider_rejected",
-    message: "The provider cannot pay it out now.",
-    isAlarming: true
-  },
-  PAYMENT_NOT_APPROVED: { kind: "party", code: "declined_by_payer", message: "The payer did not approve it." },
-  INSUFFICIENT_BALANCE: { kind: "party", code: "insufficient_funds", message: "The payer's balance is too small." },
+  PROVIDER_TEMPORARILY_UNAVAILABLE: refusalOf(
+    "other",
+    "destination_unavailable",
+    "The mobile money network cannot be reached now."
+  ),
+  PAWAPAY_WALLET_OUT_OF_FUNDS: refusalOf("pool", "provider_rejected", "The provider cannot pay it out now."),
+  PAYMENT_NOT_APPROVED: refusalOf("party", "declined_by_payer", "The payer did not approve it."),
+  INSUFFICIENT_BALANCE: refusalOf("party", "insufficient_funds", "The payer's balance is too small."),
   PAYMENT_IN_PROGRESS: busy,
   TRANSACTION_ALREADY_IN_PROCESS: busy,
   PAYER_NOT_FOUND: nobody,
@@ -73,26 +57,28 @@ const refusals: Readonly<Record<string, Refusal | Readonly<Record<Kind, Refusal>
   PAYER_LIMIT_REACHED: limit,
   RECIPIENT_LIMIT_REACHED: limit,
   WALLET_LIMIT_REACHED: limit,
-  MANUALLY_CANCELLED: { kind: "other", code: "provider_rejected", message: "It was cancelled at the provider." },
+  MANUALLY_CANCELLED: refusalOf("other", "provider_rejected", "It was cancelled at the provider."),
   UNSPECIFIED_FAILURE: unnamed,
   UNKNOWN_ERROR: unnamed
 }
 
-/** A failure is one whatever its code: an unknown code only hides why. */
-export const refusedBy = (kind: Kind, failureCode: string, said: string, providerReference: string | null): Reading<Refused> => {
-  const known = Object.hasOwn(refusals, failureCode) ? refusals[failureCode] : undefined
-  const found = known === undefined || "message" in known ? known : known[kind]
-  const { code, isAlarming, kind: refusalKind, message } = found ?? unnamed
-  const shown = found === undefined ? JSON.stringify(failureCode.slice(0, LONGEST_CODE)) : failureCode
-  return {
-    fact: { _tag: "Refused", providerReference, kind: refusalKind, failure: { code, message }, note: `${said} ${shown}` },
-    alarm: found === undefined || isAlarming === true ? `pawaPay says ${said} with ${shown}` : null
-  }
+const rowOf = (kind: Kind, failureCode: string): ProviderRefusal | undefined => {
+  const row = Object.hasOwn(refusals, failureCode) ? refusals[failureCode] : undefined
+  return row === undefined || "message" in row ? row : row[kind]
 }
+
+/** A failure is one whatever its code: an unknown code only hides why. Loud are those, and what is our own account's or wallet's fault. */
+export const refusalBy = (kind: Kind, failureCode: string, status: string): ProviderRefusal => {
+  const known = rowOf(kind, failureCode)
+  const isLoud = known === undefined || known.kind === "config" || known.kind === "pool"
+  return { ...(known ?? unnamed), alarm: isLoud ? `pawaPay says ${noteOf(failureCode, status)}` : null }
+}
+
+/** A code that is not in the table could be a sentence with a name in it: it is cut and quoted. */
+export const noteOf = (failureCode: string, status: string): string =>
+  `${status} ${Object.hasOwn(refusals, failureCode) ? failureCode : JSON.stringify(failureCode.slice(0, LONGEST_CODE))}`
 const LONGEST_CODE = 40
 
-/** Not asked at all: the gateway's own corridor or amount does not fit the network. */
-export const unaskable = (kind: RefusalKind, message: string, note: string): Reading<Refused> => ({
-  fact: { _tag: "Refused", providerReference: null, kind, failure: { code: "provider_rejected", message }, note },
-  alarm: kind === "config" ? `a corridor leads to pawaPay that cannot: ${note}` : null
-})
+/** The gateway's own amount does not fit the network: it is not asked. */
+export const unaskable = (message: string, note: string): Reading<Refused> =>
+  refusedBy(refusalOf("other", "provider_rejected", message), null, note)

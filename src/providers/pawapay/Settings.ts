@@ -2,8 +2,9 @@ import type { KeyObject } from "node:crypto"
 import { type Rule, secret } from "../../ConfigRules.ts"
 import { collectionFee, payoutFees } from "../ContractFees.ts"
 import { knownProvider } from "../ProviderModule.ts"
-import { type PawapaySettings, pawapay } from "./Adapter.ts"
+import { pawapay } from "./Adapter.ts"
 import { publicKeyOf } from "./CallbackKeys.ts"
+import type { PawapaySettings } from "./Client.ts"
 
 const callbackKey: Rule<KeyObject> = {
   meaning: "a public key on P-256, as PEM or as base64",

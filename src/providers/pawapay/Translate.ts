@@ -1,52 +1,50 @@
-import { Option, Result } from "effect"
-import { isCurrency } from "../../domain/Currency.ts"
+import { Option } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
-import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
+import { acceptedAs, notSent, type Placed } from "../Movements.ts"
 import { decoded, isSuccess, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
+import { refusedBy } from "../Refusals.ts"
+import { answerBy, type Standing, sumOf } from "../Standing.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { noAnswer } from "./Reading.ts"
-import { type Kind, refusedBy } from "./Refusals.ts"
+import { identity, type Kind, noteOf, refusalBy } from "./Refusals.ts"
 import { InitiationAnswer, type Payment, paymentId, StatusAnswer } from "./Wire.ts"
 
-/** The payment was there before: only its status says what became of it. */
-export type Duplicate = { readonly _tag: "Duplicate" }
+const { noAnswer } = identity
 
 /** A refusal can come with any of these; elsewhere even the word REJECTED proves nothing. */
 const canRefuse = (status: number): boolean => isSuccess(status) || status === 400 || status === 401 || status === 403
 
 /** The answer to POST /payouts and POST /deposits. */
-export const initiated = (kind: Kind, response: ProviderResponse, reference: Reference): Reading<PayoutOutcome | Duplicate> => {
-  if (response._tag === "NotSent") return withoutAlarm({ _tag: "NotSent", note: response.note })
+export const initiated = (kind: Kind, response: ProviderResponse, reference: Reference): Placed<PayoutOutcome> => {
+  if (response._tag === "NotSent") return notSent(response.note)
   const answer = Option.getOrUndefined(decoded(InitiationAnswer, response, canRefuse))
   if (response._tag === "Lost" || answer === undefined) return noAnswer(response)
   const { failureReason, status = "" } = answer
   const id = idOf(kind, answer)
   const own = paymentId(reference)
-  if (id !== null && id !== own) return unreadable("the answer is about another payment", status)
-  if (status === "REJECTED" && failureReason) return refusedBy(kind, failureReason.failureCode, status, null)
+  if (id !== null && id !== own) return unreadable("the answer is about another transaction", status)
+  if (status === "REJECTED" && failureReason) {
+    const { failureCode } = failureReason
+    return refusedBy(refusalBy(kind, failureCode, status), null, noteOf(failureCode, status))
+  }
   if (!isSuccess(response.status)) return noAnswer(response)
   if (id === null) return unreadable("the answer names no payment", status)
   switch (status) {
     case "ACCEPTED":
-      return withoutAlarm(accepted(own, status))
+      return withoutAlarm(acceptedAs({ providerReference: own, note: status }))
     case "DUPLICATE_IGNORED":
-      return withoutAlarm({ _tag: "Duplicate" })
+      return { confirm: (looked) => afterDuplicate(looked, own) }
     default:
       return unreadable("the status has no meaning here", status)
   }
 }
 
-const accepted = (id: string, note: string) =>
-  ({ _tag: "Accepted", providerReference: id, observedAmount: null, observedCurrency: null, note }) as const
-
 /** What a payment that was there before comes to; where its status cannot be had it is at least under way. */
-export const afterDuplicate = (looked: Reading<StatusOutcome>, reference: Reference): Reading<PayoutOutcome> => {
-  const { alarm, fact } = looked
-  return fact._tag === "Succeeded" || fact._tag === "Refused"
+const afterDuplicate = ({ alarm, fact }: Reading<StatusOutcome>, providerReference: string): Reading<PayoutOutcome> =>
+  fact._tag === "Succeeded" || fact._tag === "Refused"
     ? { fact, alarm }
-    : { fact: accepted(paymentId(reference), "DUPLICATE_IGNORED"), alarm }
-}
+    : { fact: acceptedAs({ providerReference, note: "DUPLICATE_IGNORED" }), alarm }
 
 /** By the contract, where the payment does not say it. */
 export type FeeOf = (amount: MinorUnits) => MinorUnits | null
@@ -58,32 +56,34 @@ export const found = (kind: Kind, response: ProviderResponse, reference: Referen
   const { data, status } = answer
   if (status === "NOT_FOUND") return withoutAlarm({ _tag: "NotFound", note: status })
   if (status !== "FOUND" || data === undefined || data === null) return unreadable("the answer holds no payment", status)
-  const isOurs = idOf(kind, data) === paymentId(reference) && (data.clientReferenceId ?? reference) === reference
-  return isOurs ? standing(kind, data, reference, feeOf) : unreadable("the answer is about another payment", data.status)
+  return answerOf(kind, data, reference, feeOf)
 }
 
-const standing = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): Reading<StatusOutcome> => {
+// pawaPay's whole vocabulary. What is not here is not understood, and never a failure.
+const standings: ReadonlyMap<string, Standing> = new Map([
+  ["ACCEPTED", "pending"],
+  ["ENQUEUED", "pending"],
+  ["PROCESSING", "pending"],
+  ["IN_RECONCILIATION", "pending"],
+  ["COMPLETED", "successful"],
+  ["FAILED", "failed"]
+])
+
+const answerOf = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): Reading<StatusOutcome> => {
   const { failureReason, status } = payment
   const providerReference = paymentId(reference)
-  switch (status) {
-    case "ACCEPTED":
-    case "ENQUEUED":
-    case "PROCESSING":
-    case "IN_RECONCILIATION":
-      return withoutAlarm({ _tag: "StillPending", providerReference, note: status })
-    case "FAILED":
-      return refusedBy(kind, failureReason?.failureCode ?? UNSAID, status, providerReference)
-    case "COMPLETED": {
-      const { amount: text, currency } = payment
-      const amount = isCurrency(currency) && text !== undefined ? fromDecimal(text, currency) : Result.fail("absent")
-      if (!isCurrency(currency) || Result.isFailure(amount))
-        return unreadable("the amount or the currency cannot be read", status)
-      const fee = feeOf(amount.success)
-      return withoutAlarm({ _tag: "Succeeded", providerReference, amount: amount.success, currency, fee, note: status })
-    }
-    default:
-      return unreadable("the status has no meaning here", status)
-  }
+  const standing = standings.get(status)
+  const failureCode = failureReason?.failureCode ?? UNSAID
+  const sum = sumOf(payment)
+  return answerBy({
+    isOurs: idOf(kind, payment) === providerReference && (payment.clientReferenceId ?? reference) === reference,
+    status,
+    standing,
+    providerReference,
+    note: standing === "failed" ? noteOf(failureCode, status) : status,
+    sum: sum === undefined ? undefined : { ...sum, fee: feeOf(sum.amount) },
+    refusal: refusalBy(kind, failureCode, status)
+  })
 }
 
 const UNSAID = "UNSPECIFIED_FAILURE"

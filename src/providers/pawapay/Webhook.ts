@@ -1,8 +1,7 @@
 import { createHash, type KeyObject, verify } from "node:crypto"
-import { Option, Schema } from "effect"
-import { isReference } from "../../domain/Ids.ts"
+import { Option } from "effect"
 import type { Callbacks, RawCallback } from "../../services/ports/Provider.ts"
-import type { CallbackHint } from "../../services/ports/ProviderInbox.ts"
+import { hintReader } from "../Webhooks.ts"
 import type { CallbackKeys } from "./CallbackKeys.ts"
 import { Payment } from "./Wire.ts"
 
@@ -84,16 +83,8 @@ const isSignedBy = (key: KeyObject, base: string, signature: Buffer): boolean =>
     signature
   )
 
-/** A genuine callback of an unknown shape points at nothing; it is kept for a person. */
-const hintOf = (body: Uint8Array): CallbackHint => {
-  const payment = Option.getOrUndefined(decodeBody(Buffer.from(body).toString("utf8")))
-  const reference = payment?.clientReferenceId ?? null
-  const id = payment?.payoutId ?? payment?.depositId ?? null
-  return {
-    reference: reference !== null && isReference(reference) ? reference : null,
-    providerReference: id !== null && UUID.test(id) ? id.toLowerCase() : null
-  }
-}
+const hintOf = hintReader(Payment, ({ clientReferenceId: reference, depositId, payoutId }) => {
+  const id = payoutId ?? depositId ?? ""
+  return { reference, id: UUID.test(id) ? id.toLowerCase() : null }
+})
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-const decodeBody = Schema.decodeUnknownOption(Schema.fromJsonString(Payment))

@@ -1,16 +1,36 @@
 import { Effect, type Scope } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
-import type { Provider, ProviderGuarantees } from "../../services/ports/Provider.ts"
-import { deadlineAfter } from "../Client.ts"
+import type {
+  ChargeOrder,
+  ChargeOutcome,
+  PayoutOrder,
+  PayoutOutcome,
+  Provider,
+  ProviderGuarantees,
+  StatusOutcome,
+  StatusQuery
+} from "../../services/ports/Provider.ts"
+import { type Connection, connectionTo } from "../Connection.ts"
+import { movements, ownOf, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
-import { openTransport } from "../Transport.ts"
+import type { Reading } from "../Reading.ts"
+import { openTransport, type ProviderResponse } from "../Transport.ts"
 import { openClient, type PaystackSettings } from "./Client.ts"
-import { collections } from "./Collections.ts"
-import { resolvingCountries } from "./Networks.ts"
-import { payouts } from "./Payouts.ts"
-import { NAME } from "./Reading.ts"
+import { chargedParty, recipientBody, resolvingCountries } from "./Networks.ts"
+import { chargeBody, checkChargePath, submitBody, transferBody, verifyChargePath, verifyTransferPath } from "./Order.ts"
+import { quoteOf } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
+import { identity, unreachable, withoutVoucher } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
+import {
+  chargeFound,
+  chargeLooked,
+  chargeOutcome,
+  recipientIn,
+  transferFound,
+  transferOutcome,
+  voucherOutcome
+} from "./Translate.ts"
 import { paystackCallbacks } from "./Webhook.ts"
 
 /** A reference that was used is refused, for charges and for transfers, and both are verified by it. */
@@ -28,16 +48,74 @@ export const paystack = Effect.fn("paystack")(function* (
   settings: PaystackSettings,
   mode: Mode
 ): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const client = openClient(settings, yield* openTransport(NAME))
-  const deadline = deadlineAfter(settings.timeoutMs)
+  const client = openClient(settings, yield* openTransport(identity.name))
+  const connection = connectionTo(identity, client, settings.timeoutMs)
+  const payouts = movements(connection, "send", {
+    place: transferring(connection),
+    look: looking(connection, "transfer_verify", verifyTransferPath, transferFound)
+  })
+  const charges = movements(connection, "charge", {
+    place: charging(connection, settings.emailDomain),
+    look: looking(connection, "transaction_verify", verifyChargePath, chargeFound)
+  })
   return {
-    name: NAME,
+    name: identity.name,
     mode,
     guarantees,
     callbacks: paystackCallbacks(settings.secretKey),
-    payouts: payouts(client, deadline, settings),
-    collections: collections(client, deadline, settings),
-    reference: referenceData(client, deadline),
-    statement: statement(client, deadline)
+    payouts: {
+      quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
+      send: payouts.place,
+      fetchStatus: payouts.fetchStatus
+    },
+    collections: {
+      reachesNetwork: (payer, currency) => chargedParty(payer, currency) !== undefined,
+      charge: charges.place,
+      fetchStatus: charges.fetchStatus
+    },
+    reference: referenceData(connection),
+    statement: statement(connection)
   }
 })
+
+/** A transfer needs a recipient first, within the same deadline. */
+const transferring = ({ client, deadline }: Connection) =>
+  Effect.fnUntraced(function* (order: PayoutOrder): Effect.fn.Return<Placed<PayoutOutcome>> {
+    const body = recipientBody(order.destination, order.corridor.currency)
+    if (body === undefined) return unreachable
+    const until = yield* deadline
+    const recipient = recipientIn(
+      yield* client({ operation: "recipient", method: "POST", path: "/transferrecipient", body }, until)
+    )
+    if (typeof recipient !== "string") return recipient
+    const call = { operation: "transfer", method: "POST", path: "/transfer", body: transferBody(order, recipient) } as const
+    return transferOutcome(yield* client(call, until), ownOf(order))
+  })
+
+/** A charge of mobile money; a network that wants a voucher gets it in a second call. */
+const charging = ({ call }: Connection, emailDomain: string) => {
+  /** A refusal is looked into at once: what is there may still want its voucher. */
+  const confirmed = Effect.fnUntraced(function* (order: ChargeOrder, response: ProviderResponse) {
+    const first = chargeOutcome(response, ownOf(order))
+    if (!("confirm" in first)) return first
+    const looked = yield* call({ operation: "charge_check", method: "GET", path: checkChargePath(order) })
+    return chargeLooked(looked, ownOf(order), first)
+  })
+
+  return Effect.fnUntraced(function* (order: ChargeOrder): Effect.fn.Return<Placed<ChargeOutcome>> {
+    const body = chargeBody(order, emailDomain)
+    if (body === undefined) return unreachable
+    const { alarm, fact } = yield* confirmed(order, yield* call({ operation: "charge", method: "POST", path: "/charge", body }))
+    if (fact._tag !== "VoucherMissing") return { fact, alarm }
+    if (order.otp === null) return withoutVoucher(fact.note)
+    const voucher = { operation: "submit_otp", method: "POST", path: "/charge/submit_otp", body: submitBody(order) } as const
+    return voucherOutcome(yield* call(voucher), ownOf(order))
+  })
+}
+
+type Found = (response: ProviderResponse, order: StatusQuery) => Reading<StatusOutcome>
+
+const looking =
+  ({ client }: Connection, operation: string, path: (order: StatusQuery) => string, found: Found) =>
+  (order: StatusQuery, until: number) =>
+    Effect.map(client({ operation, method: "GET", path: path(order) }, until), (response) => found(response, order))

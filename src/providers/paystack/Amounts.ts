@@ -1,6 +1,7 @@
 import { Result } from "effect"
 import { type Currency, exponents } from "../../domain/Currency.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor } from "../../domain/Money.ts"
+import type { AmountFormat } from "../Standing.ts"
 
 // Paystack counts hundredths of every currency, also of one without decimals: XOF 500 is 50000.
 
@@ -21,6 +22,8 @@ export const fromSubunitsUp = (text: string, currency: Currency): Result.Result<
 /** What of a balance can be paid out. */
 export const fromSubunitsDown = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.map(counted(text, currency), ({ units }) => units)
+
+export const subunits: AmountFormat = { exact: fromSubunits, up: fromSubunitsUp, down: fromSubunitsDown }
 
 const counted = (text: string, currency: Currency): Result.Result<{ units: MinorUnits; rest: bigint }, "inexact"> => {
   const digits = /^(\d{1,19})(?:\.0+)?$/.exec(text)?.[1]

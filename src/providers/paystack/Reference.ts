@@ -2,22 +2,18 @@ import { Effect, Redacted } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { PayableBank, PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
 import { balancesAt } from "../Balances.ts"
-import type { Call, Client, Deadline } from "../Client.ts"
-import { read } from "../Reading.ts"
+import type { Connection } from "../Connection.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { fromSubunitsDown } from "./Amounts.ts"
 import { countryOf, payableBy } from "./Networks.ts"
-import { errorOf, noAnswer } from "./Reading.ts"
+import { errorOf } from "./Refusals.ts"
 import { BalanceAnswer, BanksAnswer, CountriesAnswer, ResolveAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
 const MAXIMUM_PAGES = 20
 
 /** Paystack's free reads. */
-export const referenceData = (client: Client, deadline: Deadline): Required<ReferenceData> => {
-  const ask = (call: Pick<Call, "operation" | "path">) =>
-    Effect.flatMap(deadline, (until) => client({ ...call, method: "GET" }, until))
-
+export const referenceData = ({ call, get, giveUp, read }: Connection): Required<ReferenceData> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("paystack.banks")(function* (country) {
     const found = countryOf(country)
     if (found === undefined || found.bankType === null) return []
@@ -26,14 +22,12 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
     for (let page = 0; page < MAXIMUM_PAGES; page++) {
       const query: Record<string, string> = { country: found.name, currency: found.currency, use_cursor: "true" }
       const search = new URLSearchParams({ ...query, perPage: String(PAGE_SIZE), ...(next === null ? {} : { next }) })
-      const response: ProviderResponse = yield* ask({ operation: "banks", path: `/bank?${search}` })
-      const { data, meta }: typeof BanksAnswer.Type = yield* read(BanksAnswer, response, noAnswer)
+      const { data, meta }: typeof BanksAnswer.Type = yield* get(BanksAnswer, "banks", `/bank?${search}`)
       all.push(...data.filter(isPaid).map(({ code, name }) => ({ code, name })))
       next = meta?.next ?? null
       if (next === null || next === "") return all
     }
-    yield* Effect.logError("Paystack's list of banks does not end", { country })
-    return yield* new ProviderError()
+    return yield* giveUp(`Paystack's list of banks does not end: ${country}`)
   })
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("paystack.resolve")(function* (account) {
@@ -44,14 +38,14 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
       account_number: Redacted.value(account.accountNumber),
       bank_code: account.bankCode
     })
-    const response = yield* ask({ operation: "resolve", path: `/bank/resolve?${search}` })
+    const response = yield* call({ operation: "resolve", method: "GET", path: `/bank/resolve?${search}` })
     if (isUnresolvable(response)) return "unresolvable"
-    const { data } = yield* read(ResolveAnswer, response, noAnswer)
+    const { data } = yield* read(ResolveAnswer, response)
     return Redacted.make(data.account_name)
   })
 
   const countries = Effect.fn("paystack.countries")(function* () {
-    const { data } = yield* read(CountriesAnswer, yield* ask({ operation: "countries", path: "/country" }), noAnswer)
+    const { data } = yield* get(CountriesAnswer, "countries", "/country")
     return data.flatMap(({ calling_code, iso_code: country, name }): ReadonlyArray<PayableCountry> => {
       const methods = payableBy(country)
       const prefix = calling_code ?? countryOf(country)?.prefix ?? ""
@@ -60,7 +54,7 @@ export const referenceData = (client: Client, deadline: Deadline): Required<Refe
   })
 
   const balances = Effect.fn("paystack.balances")(function* () {
-    const { data } = yield* read(BalanceAnswer, yield* ask({ operation: "balance", path: "/balance" }), noAnswer)
+    const { data } = yield* get(BalanceAnswer, "balance", "/balance")
     const held = data.map(({ balance: amount, currency }) => ({ amount, currency }))
     return yield* balancesAt("Paystack", held, fromSubunitsDown)
   })

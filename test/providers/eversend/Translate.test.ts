@@ -8,6 +8,7 @@ import { LARGEST_AMOUNT, minor, toDecimal } from "../../../src/domain/Money.ts"
 import { chargeBody, payoutBody, quotationBody } from "../../../src/providers/eversend/Order.ts"
 import { chargeOutcome, foundInPage, payoutOutcome } from "../../../src/providers/eversend/Translate.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
+import { unlessFound } from "../Placed.ts"
 import { chargeAnswer, listAnswer, payoutAnswer, transaction } from "../ProviderStub.ts"
 import { askOrder, bank, chargeOrder, corridor, momo, payoutOrder, quoteOrder } from "./Orders.ts"
 
@@ -42,7 +43,9 @@ describe("amounts keep every digit", () => {
         const decimal = toDecimal(amount, currency)
         const finer = `${decimal}${decimal.includes(".") ? "" : "."}${digit}`
         const said = json(payoutAnswer(order.reference, { status: "successful", currency, amount: finer, fees: null }))
-        expect(payoutOutcome(answered(said), { reference: order.reference, currency }).fact).toMatchObject({ _tag: "Unknown" })
+        expect(unlessFound(payoutOutcome(answered(said), { reference: order.reference, currency })).fact).toMatchObject({
+          _tag: "Unknown"
+        })
       })
     )
   })
@@ -50,7 +53,7 @@ describe("amounts keep every digit", () => {
   it("an identifier that could not be stored is no answer", () => {
     const order = payoutOrder()
     const said = json(payoutAnswer(order.reference, { transactionId: "BP1\u0000" }))
-    expect(payoutOutcome(answered(said), { reference: order.reference, currency: "UGX" }).fact).toMatchObject({
+    expect(unlessFound(payoutOutcome(answered(said), { reference: order.reference, currency: "UGX" })).fact).toMatchObject({
       _tag: "Unknown",
       reason: "bad_response"
     })
@@ -63,7 +66,7 @@ describe("amounts keep every digit", () => {
         redirectUrl: shop,
         corridor: { ...corridor("collection", "momo", "UG", "UGX"), customerAction }
       })
-      return chargeOutcome(answered(json(chargeAnswer(order.reference, { redirectUrl }))), order).fact._tag
+      return unlessFound(chargeOutcome(answered(json(chargeAnswer(order.reference, { redirectUrl }))), order)).fact._tag
     }
     expect(read("redirect", "https://pay.example/1")).toBe("NeedsRedirect")
     expect(read("redirect", shop)).toBe("Unknown")
@@ -75,10 +78,8 @@ describe("amounts keep every digit", () => {
     fc.assert(
       fc.property(fc.string(), (status) => {
         fc.pre(!["pending", "successful", "failed"].includes(status))
-        const { alarm, fact } = payoutOutcome(answered(json(payoutAnswer(order.reference, { status }))), {
-          reference: order.reference,
-          currency: "UGX"
-        })
+        const said = answered(json(payoutAnswer(order.reference, { status })))
+        const { alarm, fact } = unlessFound(payoutOutcome(said, { reference: order.reference, currency: "UGX" }))
         expect(fact).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
         expect(alarm).not.toBeNull()
       })

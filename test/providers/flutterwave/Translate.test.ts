@@ -1,14 +1,8 @@
 import { describe, expect, it } from "vitest"
-import {
-  chargeFound,
-  chargeOutcome,
-  confirmed,
-  isUnconfirmed,
-  payoutOutcome,
-  transferFound
-} from "../../../src/providers/flutterwave/Translate.ts"
+import { chargeFound, chargeOutcome, payoutOutcome, transferFound } from "../../../src/providers/flutterwave/Translate.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { chargeOrder, momo, newReference } from "../contract/Orders.ts"
+import { unlessFound } from "../Placed.ts"
 
 const answered = (status: number, body: unknown): ProviderResponse => ({
   _tag: "Answered",
@@ -69,7 +63,7 @@ describe("what a transfer's own answer means", () => {
   ]
   for (const [name, response, fact, isLoud] of rows)
     it(name, () => {
-      const reading = payoutOutcome(response, own)
+      const reading = unlessFound(payoutOutcome(response, own))
       expect(reading.fact).toMatchObject(fact)
       expect(reading.alarm !== null).toBe(isLoud)
     })
@@ -181,20 +175,22 @@ describe("what a charge's own answer means", () => {
   ]
   for (const [name, response, fact, isLoud] of rows)
     it(name, () => {
-      const reading = chargeOutcome(response, order)
+      const reading = unlessFound(chargeOutcome(response, order))
       expect(reading.fact).toMatchObject(fact)
       expect(reading.alarm !== null).toBe(isLoud)
     })
 })
 
 it("believes a refused transfer only once nothing is found by our reference", () => {
-  const { alarm, fact } = payoutOutcome(answered(400, error), own)
-  if (!isUnconfirmed(fact)) throw new Error("a 400 is not believed at once")
-  const refused = { alarm, fact }
-  expect(confirmed(refused, transferFound(listed(), own))).toStrictEqual(refused)
-  expect(confirmed(refused, transferFound(listed(transfer()), own)).fact).toMatchObject({
+  const refused = payoutOutcome(answered(400, error), own)
+  if (!("confirm" in refused)) throw new Error("a 400 is believed at once")
+  expect(refused.confirm(transferFound(listed(), own))).toMatchObject({
+    fact: { _tag: "Refused", note: "HTTP 400" },
+    alarm: null
+  })
+  expect(refused.confirm(transferFound(listed(transfer()), own)).fact).toMatchObject({
     _tag: "Accepted",
     providerReference: "396432"
   })
-  expect(confirmed(refused, transferFound(answered(503, error), own)).fact).toMatchObject({ _tag: "Unknown" })
+  expect(refused.confirm(transferFound(answered(503, error), own)).fact).toMatchObject({ _tag: "Unknown" })
 })

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
-import { afterDuplicate, found, initiated, isUnsure } from "../../../src/providers/pawapay/Translate.ts"
+import { found, initiated, isUnsure } from "../../../src/providers/pawapay/Translate.ts"
 import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { newReference } from "../contract/Orders.ts"
+import { unlessFound } from "../Placed.ts"
 
 const reference = newReference()
 const id = paymentId(reference)
@@ -19,8 +20,10 @@ const rejected = (failureCode: string, change: object = {}) => ({
   failureReason: { failureCode, failureMessage: "in words" },
   ...change
 })
-const start = (response: ProviderResponse) => initiated("payout", response, reference)
-const startDeposit = (response: ProviderResponse) => initiated("collection", response, reference)
+const start = (response: ProviderResponse) => unlessFound(initiated("payout", response, reference))
+const startDeposit = (response: ProviderResponse) => unlessFound(initiated("collection", response, reference))
+
+const repeated = initiated("payout", answered(200, { payoutId: id, status: "DUPLICATE_IGNORED" }), reference)
 
 describe("our identifier at pawaPay", () => {
   it("is a UUID of version 4 that follows from the reference alone", () => {
@@ -42,7 +45,7 @@ describe("the answer to a payout or a deposit", () => {
       alarm: null
     })
     expect(startDeposit(answered(200, { depositId: id, status: "ACCEPTED" })).fact).toEqual(accepted)
-    expect(start(answered(200, { payoutId: id, status: "DUPLICATE_IGNORED" })).fact).toEqual({ _tag: "Duplicate" })
+    expect(repeated).toHaveProperty("confirm")
   })
 
   const refusals: ReadonlyArray<readonly [number, string, string, string, boolean]> = [
@@ -194,7 +197,7 @@ describe("the status of a payment", () => {
   })
 
   it("of a payment that was there before decides, and without one it is under way", () => {
-    const before = (body: object, code = 200) => afterDuplicate(look(body, code), reference).fact
+    const before = (body: object, code = 200) => "confirm" in repeated && repeated.confirm(look(body, code)).fact
     const underWay = { _tag: "Accepted", providerReference: id, note: "DUPLICATE_IGNORED" }
     expect(before({ status: "FOUND", data: payment({}) })).toMatchObject({ _tag: "Succeeded", amount: 12_300n })
     expect(before({ status: "FOUND", data: payment({ status: "FAILED" }) })).toMatchObject({ _tag: "Refused" })

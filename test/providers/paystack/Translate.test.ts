@@ -1,18 +1,19 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Option, Redacted, Result } from "effect"
+import { Redacted } from "effect"
 import { referenceFrom } from "../../../src/domain/Ids.ts"
-import { fromSubunits, fromSubunitsDown, fromSubunitsUp, toSubunits } from "../../../src/providers/paystack/Amounts.ts"
 import { chargedParty, recipientBody } from "../../../src/providers/paystack/Networks.ts"
-import { duplicate, isDuplicate, noAnswer, notFound } from "../../../src/providers/paystack/Reading.ts"
-import { chargeFound, chargeLooked, chargeOutcome } from "../../../src/providers/paystack/TranslateCharge.ts"
+import { identity, notFound } from "../../../src/providers/paystack/Refusals.ts"
 import {
-  confirmedTransfer,
+  chargeFound,
+  chargeLooked,
+  chargeOutcome,
   recipientIn,
   transferFound,
   transferOutcome
-} from "../../../src/providers/paystack/TranslateTransfer.ts"
+} from "../../../src/providers/paystack/Translate.ts"
 import { ownReference, wireReference } from "../../../src/providers/paystack/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
+import { unlessFound } from "../Placed.ts"
 
 const reference = referenceFrom(Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 const own = wireReference(reference)
@@ -57,11 +58,11 @@ describe("a transfer's status", () => {
     })
 
   it("is taken from the transfer's own answer, whose success is asked for because it names no fee", () => {
-    const tagOf = (status: string) => transferOutcome(transfer(status, { fee_charged: undefined }), order).fact._tag
+    const tagOf = (status: string) => unlessFound(transferOutcome(transfer(status, { fee_charged: undefined }), order)).fact._tag
     expect(["pending", "received", "otp", "success"].map(tagOf)).toStrictEqual(["Accepted", "Accepted", "Accepted", "Accepted"])
     expect(["failed", "abandoned", "rejected", "blocked"].map(tagOf)).toStrictEqual(["Refused", "Refused", "Refused", "Refused"])
     expect(["reversed", "delayed"].map(tagOf)).toStrictEqual(["Unknown", "Unknown"])
-    expect(transferOutcome(transfer("otp"), order).alarm).not.toBeNull()
+    expect(unlessFound(transferOutcome(transfer("otp"), order)).alarm).not.toBeNull()
   })
 
   it("is nobody's where the answer names another reference, and unreadable with an amount that is no count", () => {
@@ -108,7 +109,7 @@ describe("a charge's status", () => {
   ] as const
   for (const [status, placed, found, loud] of rows)
     it(`${status} is ${placed._tag}, and asked for ${found._tag}`, () => {
-      const { alarm, fact } = chargeOutcome(verified(status), order)
+      const { alarm, fact } = unlessFound(chargeOutcome(verified(status), order))
       expect(fact).toMatchObject(placed)
       expect(alarm !== null).toBe(loud)
       expect(chargeFound(verified(status), order).fact).toMatchObject(found)
@@ -116,12 +117,12 @@ describe("a charge's status", () => {
 
   it("open_url is a page to visit, and only a page of the web", () => {
     const page = "https://pay.example/1"
-    expect(chargeOutcome(charge("open_url", { url: page }), order).fact).toMatchObject({
+    expect(unlessFound(chargeOutcome(charge("open_url", { url: page }), order)).fact).toMatchObject({
       _tag: "NeedsRedirect",
       redirectUrl: page
     })
     for (const url of ["javascript:alert(1)", "", null])
-      expect(chargeOutcome(charge("open_url", { url }), order).fact).toMatchObject(unread)
+      expect(unlessFound(chargeOutcome(charge("open_url", { url }), order)).fact).toMatchObject(unread)
   })
 
   it("success without its fees, or with an amount that is no whole franc, is not booked, and is loud", () => {
@@ -132,14 +133,14 @@ describe("a charge's status", () => {
 
 describe("a refusal", () => {
   it("of a transfer is told by its code; a short balance by the only text that is documented for it", () => {
-    const kindOf = (response: ProviderResponse) => transferOutcome(response, order).fact
+    const kindOf = (response: ProviderResponse) => unlessFound(transferOutcome(response, order)).fact
     expect(kindOf(refused(400, { code: "invalid_transfer_recipient" }))).toMatchObject({ _tag: "Refused", kind: "party" })
     expect(kindOf(refused(400, { message: "Your balance is not enough to fulfill this request" }))).toMatchObject({
       kind: "pool"
     })
     expect(kindOf(refused(400, { message: "Your balance is not enough, says somebody" }))).toMatchObject({ kind: "other" })
     expect(kindOf(refused(422))).toMatchObject({ _tag: "Refused", kind: "other" })
-    expect(transferOutcome(refused(401), order)).toMatchObject({
+    expect(unlessFound(transferOutcome(refused(401), order))).toMatchObject({
       fact: { _tag: "Refused", kind: "config" },
       alarm: expect.any(String)
     })
@@ -153,18 +154,19 @@ describe("a refusal", () => {
       answered(400, "<html>", "text/html"),
       answered(403, "{}")
     ]) {
-      expect(transferOutcome(response, order).fact._tag).toBe("Unknown")
-      expect(chargeOutcome(response, order).fact._tag).toBe("Unknown")
+      expect(unlessFound(transferOutcome(response, order)).fact._tag).toBe("Unknown")
+      expect(unlessFound(chargeOutcome(response, order)).fact._tag).toBe("Unknown")
     }
   })
 
   it("stands once nothing is found, and gives way to what is found", () => {
     const first = transferOutcome(refused(400), order)
-    expect(confirmedTransfer(first, transferFound(refused(404), order)).fact).toMatchObject({ _tag: "Refused" })
-    expect(confirmedTransfer(first, transferFound(transfer("pending"), order)).fact).toMatchObject({ _tag: "Accepted" })
-    expect(confirmedTransfer(first, transferFound(transfer("success"), order)).fact).toMatchObject({ _tag: "Succeeded" })
-    expect(confirmedTransfer(first, transferFound(transfer("reversed"), order)).fact).toMatchObject({ _tag: "Unknown" })
-    expect(confirmedTransfer(first, transferFound(refused(500), order)).fact).toMatchObject({ _tag: "Unknown" })
+    if (!("confirm" in first)) throw new Error("a 400 is believed at once")
+    expect(first.confirm(transferFound(refused(404), order)).fact).toMatchObject({ _tag: "Refused" })
+    expect(first.confirm(transferFound(transfer("pending"), order)).fact).toMatchObject({ _tag: "Accepted" })
+    expect(first.confirm(transferFound(transfer("success"), order)).fact).toMatchObject({ _tag: "Succeeded" })
+    expect(first.confirm(transferFound(transfer("reversed"), order)).fact).toMatchObject({ _tag: "Unknown" })
+    expect(first.confirm(transferFound(refused(500), order)).fact).toMatchObject({ _tag: "Unknown" })
   })
 
   it("because the reference is used is never believed", () => {
@@ -173,8 +175,11 @@ describe("a refusal", () => {
       "Duplicate Transaction Reference",
       "Duplicate charge request for reference"
     ]
-    expect(texts.map((message) => isDuplicate(refused(400, { message })))).toStrictEqual([true, true, true])
-    expect(confirmedTransfer(duplicate, transferFound(refused(404), order)).fact).toMatchObject({ _tag: "Unknown" })
+    for (const message of texts)
+      expect(unlessFound(transferOutcome(refused(400, { message }), order))).toMatchObject({
+        fact: { _tag: "Unknown" },
+        alarm: expect.any(String)
+      })
   })
 
   it("of a recipient is the party's, and anything else there means that nothing was sent", () => {
@@ -192,32 +197,18 @@ describe("nothing found", () => {
     expect(notFound(refused(400, { code: "transaction_not_found" }))?.fact._tag).toBe("NotFound")
     expect(notFound(refused(400))).toBeUndefined()
     expect(notFound(answered(404, "<html>", "text/html"))).toBeUndefined()
-    expect(chargeLooked(refused(404), order).fact._tag).toBe("NotFound")
+    const first = chargeOutcome(refused(400), order)
+    if (!("confirm" in first)) throw new Error("a 400 is believed at once")
+    expect(chargeLooked(refused(404), order, first).fact._tag).toBe("Refused")
+    expect(chargeLooked(refused(500), order, first).fact._tag).toBe("Unknown")
     expect(chargeFound(answered(404, "nothing", "text/plain"), order).fact._tag).toBe("Unknown")
   })
 
   it("is not what silence says", () => {
-    expect(noAnswer({ _tag: "Lost", reason: "timeout", note: "" }).fact).toMatchObject({ reason: "timeout" })
-    expect(noAnswer({ _tag: "NotSent", note: "ECONNREFUSED" }).fact).toMatchObject({ reason: "unavailable" })
-    expect(noAnswer(answered(504, "")).fact).toMatchObject({ reason: "timeout" })
-    expect(noAnswer(answered(200, "{"))).toMatchObject({ fact: { reason: "bad_response" }, alarm: expect.any(String) })
-  })
-})
-
-describe("hundredths", () => {
-  it("are exact both ways, for a currency without decimals too", () => {
-    expect([toSubunits(12_345n, "GHS"), toSubunits(500n, "XOF")]).toStrictEqual([12_345n, 50_000n])
-    expect(
-      [fromSubunits("12345", "GHS"), fromSubunits("50000", "XOF")].map((one) => Option.getOrThrow(Result.getSuccess(one)))
-    ).toStrictEqual([12_345n, 500n])
-    expect(toSubunits(9_007_199_254_740_991n, "XOF")).toBe(900_719_925_474_099_100n)
-  })
-
-  it("that are none of our units are inexact; a fee is rounded up and a balance down", () => {
-    for (const text of ["50050", "1.5", "-100", "1e4", ""])
-      expect(Option.isNone(Result.getSuccess(fromSubunits(text, "XOF")))).toBe(true)
-    expect(Option.getOrNull(Result.getSuccess(fromSubunitsUp("50001", "XOF")))).toBe(501n)
-    expect(Option.getOrNull(Result.getSuccess(fromSubunitsDown("50099", "XOF")))).toBe(500n)
+    expect(identity.noAnswer({ _tag: "Lost", reason: "timeout", note: "" }).fact).toMatchObject({ reason: "timeout" })
+    expect(identity.noAnswer({ _tag: "NotSent", note: "ECONNREFUSED" }).fact).toMatchObject({ reason: "unavailable" })
+    expect(identity.noAnswer(answered(504, "")).fact).toMatchObject({ reason: "timeout" })
+    expect(identity.noAnswer(answered(200, "{"))).toMatchObject({ fact: { reason: "bad_response" }, alarm: expect.any(String) })
   })
 })
 

@@ -1,35 +1,25 @@
-import { Effect, Option, Redacted, type Scope } from "effect"
-import type { Corridor } from "../../../src/domain/Corridor.ts"
-import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
-import type { Mode, Reference } from "../../../src/domain/Ids.ts"
-import { type MinorUnits, toDecimal } from "../../../src/domain/Money.ts"
-import type { Destination } from "../../../src/domain/Party.ts"
-import { type PayoutFees, payoutFeeOf } from "../../../src/providers/ContractFees.ts"
-import { contractQuote, QUOTE_LIFE_MS, quoteRefused } from "../../../src/providers/Quotes.ts"
-import { alarmLogger, decoded } from "../../../src/providers/Reading.ts"
+import { Effect, type Scope } from "effect"
+import type { Mode } from "../../../src/domain/Ids.ts"
+import { type Connection, connectionTo } from "../../../src/providers/Connection.ts"
+import { movements, type Placed } from "../../../src/providers/Movements.ts"
+import { QUOTE_LIFE_MS } from "../../../src/providers/Quotes.ts"
+import { misroutedTo } from "../../../src/providers/Refusals.ts"
 import { openTransport } from "../../../src/providers/Transport.ts"
 import type {
+  ChargeOrder,
+  PayoutOrder,
   PayoutOutcome,
-  PayoutQuote,
   Provider,
   ProviderGuarantees,
-  QuoteOrder,
-  QuoteRefused,
-  StatusOutcome,
   StatusQuery
 } from "../../../src/services/ports/Provider.ts"
-import { type Client, makeClient, type Reached } from "./Client.ts"
-import { found, type Kind, lineOf, posted, refusedBy, taken } from "./Translate.ts"
+import { openClient, type SixthSettings } from "./Client.ts"
+import { movementBody } from "./Order.ts"
+import { quoteOf } from "./Quote.ts"
+import { identity, type Kind } from "./Refusals.ts"
+import { statement } from "./Statement.ts"
+import { found, posted } from "./Translate.ts"
 import { sixthCallbacks } from "./Webhook.ts"
-import { StatementAnswer } from "./Wire.ts"
-
-export interface SixthSettings extends Reached {
-  readonly webhookSecret: Redacted.Redacted
-  readonly payoutFees: PayoutFees
-}
-
-const NAME = "sixth"
-const heard = alarmLogger(NAME)
 
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
@@ -44,80 +34,54 @@ export const sixth = Effect.fn("sixth")(function* (
   settings: SixthSettings,
   mode: Mode
 ): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const client = makeClient(settings, yield* openTransport(NAME))
-  const payouts = moving(client, "payout", "/transfers")
-  const charges = moving(client, "collection", "/charges")
+  const client = openClient(settings, yield* openTransport(identity.name))
+  const connection = connectionTo(identity, client, settings.timeoutMs)
+  const payouts = movements(connection, "send", {
+    place: (order: PayoutOrder) =>
+      placing(
+        connection,
+        "payout",
+        order.reference,
+        movementBody({ ...order, amount: order.quote.principal, party: order.destination })
+      ),
+    look: looking(connection, "payout")
+  })
+  const charges = movements(connection, "charge", {
+    place: (order: ChargeOrder) =>
+      placing(connection, "collection", order.reference, movementBody({ ...order, party: order.source })),
+    look: looking(connection, "collection")
+  })
   return {
-    name: NAME,
+    name: identity.name,
     mode,
     guarantees,
     callbacks: sixthCallbacks(settings.webhookSecret),
     payouts: {
       quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
-      send: (order) => payouts.make({ ...order, amount: order.quote.principal, party: order.destination }),
-      fetchStatus: payouts.ask
+      send: payouts.place,
+      fetchStatus: payouts.fetchStatus
     },
-    collections: { charge: (order) => charges.make({ ...order, party: order.source }), fetchStatus: charges.ask },
-    statement: statement(client)
+    collections: { charge: charges.place, fetchStatus: charges.fetchStatus },
+    statement: statement(connection)
   }
 })
 
-const networks: Readonly<Record<string, ReadonlyArray<string>>> = { "UG UGX": ["MTN", "AIRTEL"], "KE KES": ["MPESA", "AIRTEL"] }
+const paths = { payout: "/transfers", collection: "/charges" } as const satisfies Record<Kind, string>
 
-const quoteOf = ({ amount, corridor, destinationCurrency }: QuoteOrder, fees: PayoutFees): PayoutQuote | QuoteRefused => {
-  const fee = payoutFeeOf(fees, corridor.currency, corridor.method, amount)
-  if (corridor.method !== "momo" || fee === undefined || destinationCurrency !== corridor.currency)
-    return quoteRefused("no fee is agreed on for it")
-  return contractQuote({ amount, destinationCurrency }, fee)
-}
+/** Transfers and charges are made and looked up alike. */
+const placing = Effect.fnUntraced(function* (
+  { call }: Connection,
+  kind: Kind,
+  reference: PayoutOrder["reference"],
+  body: object | undefined
+): Effect.fn.Return<Placed<PayoutOutcome>> {
+  if (body === undefined) return misroutedTo(identity.title, "The provider does not serve it.", "no such number")
+  return posted(kind, yield* call({ operation: kind, method: "POST", path: paths[kind], body }), reference)
+})
 
-interface Order {
-  readonly reference: Reference
-  readonly corridor: Corridor
-  readonly amount: MinorUnits
-  readonly party: Destination
-}
-
-/** Transfers and charges are made, looked up and asked for alike. */
-const moving = (client: Client, kind: Kind, path: string) => {
-  const look = Effect.fnUntraced(function* (reference: Reference) {
-    return found(kind, yield* client({ operation: "lookup", path: `${path}/${reference}` }), reference)
-  })
-  const make = Effect.fn("sixth.make")(function* ({
-    amount,
-    corridor,
-    party,
-    reference
-  }: Order): Effect.fn.Return<PayoutOutcome> {
-    const { currency } = corridor
-    if (party._tag !== "momo" || networks[`${party.country} ${currency}`]?.includes(party.network) !== true)
-      return yield* heard(refusedBy(kind, "misrouted", null), reference)
-    const body = {
-      client_ref: reference,
-      amount: toDecimal(amount, currency),
-      currency,
-      country: party.country,
-      network: party.network,
-      msisdn: Redacted.value(party.msisdn).replace(/\D/g, "")
-    }
-    const outcome = posted(kind, yield* client({ operation: kind, path, body }), reference)
-    return yield* heard(outcome === "Known" ? taken(yield* look(reference)) : outcome, reference)
-  })
-  const ask = Effect.fn("sixth.ask")(function* ({ reference }: StatusQuery): Effect.fn.Return<StatusOutcome> {
-    return yield* heard(yield* look(reference), reference)
-  })
-  return { make, ask }
-}
-
-const statement = (client: Client): NonNullable<Provider["statement"]> =>
-  Effect.fn("sixth.statement")(function* (day) {
-    const response = yield* client({ operation: "statement", path: `/statement?${new URLSearchParams({ day })}` })
-    const listed = decoded(StatementAnswer, response)
-    if (Option.isNone(listed)) return yield* new ProviderError()
-    const { charges, transfers } = listed.value
-    const lines = [...transfers.map((one) => lineOf("payout", one)), ...charges.map((one) => lineOf("collection", one))]
-    const readable = lines.filter((line) => line !== undefined)
-    if (readable.length === lines.length) return readable
-    yield* Effect.logError("a line of the statement cannot be read", { provider: NAME })
-    return yield* new ProviderError()
-  })
+const looking =
+  ({ client }: Connection, kind: Kind) =>
+  ({ reference }: StatusQuery, until: number) =>
+    Effect.map(client({ operation: "lookup", method: "GET", path: `${paths[kind]}/${reference}` }, until), (response) =>
+      found(kind, response, reference)
+    )

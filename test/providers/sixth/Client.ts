@@ -1,30 +1,20 @@
-import { Effect, Redacted } from "effect"
-import { calling, deadlineAfter } from "../../../src/providers/Client.ts"
-import type { ProviderResponse, Transport } from "../../../src/providers/Transport.ts"
+import { Redacted } from "effect"
+import { type Client, calling } from "../../../src/providers/Client.ts"
+import type { PayoutFees } from "../../../src/providers/ContractFees.ts"
+import type { Transport } from "../../../src/providers/Transport.ts"
 
-export interface Reached {
+/** One account at Tumbuka Pay. */
+export interface SixthSettings {
   /** With the version: `https://api.tumbuka.example/v1`. */
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted
+  readonly webhookSecret: Redacted.Redacted
+  readonly payoutFees: PayoutFees
   /** For one call. */
   readonly timeoutMs: number
 }
 
-export interface Call {
-  readonly operation: string
-  /** From the base URL on, query included. */
-  readonly path: string
-  /** With it the call is a POST that moves money. */
-  readonly body?: object
-}
-
-export type Client = (call: Call) => Effect.Effect<ProviderResponse>
-
-export const makeClient = ({ apiKey, baseUrl, timeoutMs }: Reached, transport: Transport): Client => {
+export const openClient = ({ apiKey, baseUrl }: SixthSettings, transport: Transport): Client => {
   const once = calling(baseUrl, transport)
-  const headers = { "x-api-key": Redacted.value(apiKey) }
-  return (call) =>
-    Effect.flatMap(deadlineAfter(timeoutMs), (until) =>
-      once({ ...call, method: call.body === undefined ? "GET" : "POST" }, until, headers)
-    )
+  return (call, until) => once(call, until, { "x-api-key": Redacted.value(apiKey) })
 }

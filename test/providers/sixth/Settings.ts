@@ -1,7 +1,8 @@
 import { secret } from "../../../src/ConfigRules.ts"
 import { payoutFees } from "../../../src/providers/ContractFees.ts"
 import { knownProvider } from "../../../src/providers/ProviderModule.ts"
-import { type SixthSettings, sixth } from "./Adapter.ts"
+import { sixth } from "./Adapter.ts"
+import type { SixthSettings } from "./Client.ts"
 
 /** `SIXTH_BASE_URL` (with `/v1`), `SIXTH_PAYOUT_FEES`, and for each mode `API_KEY` and `WEBHOOK_SECRET`. */
 export const sixthProvider = knownProvider<SixthSettings>({

@@ -14,9 +14,10 @@ import { givenDatabase, masterKey } from "../../support/TestDatabase.ts"
 import { ContractBench } from "../contract/Fixture.ts"
 import { momo, newReference } from "../contract/Orders.ts"
 import { contract } from "../contract/Suite.ts"
+import type { Kind } from "./Refusals.ts"
 import { sixthProvider } from "./Settings.ts"
 import { simulatedSixth } from "./Simulator.ts"
-import { found, type Kind, posted } from "./Translate.ts"
+import { found, posted } from "./Translate.ts"
 
 contract(simulatedSixth, {
   payouts: [momo("UG", "UGX", "MTN", "+25677200"), momo("KE", "KES", "MPESA", "+25471200")],
@@ -85,20 +86,20 @@ describe("what Tumbuka Pay answers", () => {
       expect(alarm !== null).toBe(isAlarm)
     })
 
-  const calls: ReadonlyArray<readonly [status: number, code: string, answer: object | "Known"]> = [
+  const calls: ReadonlyArray<readonly [status: number, code: string, answer: object | "looked up"]> = [
     [400, "invalid_request", refused("other", "provider_rejected")],
     [401, "unauthorized", refused("config", "provider_rejected")],
     [403, "forbidden", refused("config", "provider_rejected")],
     [422, "declined", refused("other", "provider_rejected")],
     [422, "a_new_one", refused("other", "provider_rejected")],
-    [409, "duplicate_client_ref", "Known"],
+    [409, "duplicate_client_ref", "looked up"],
     [409, "another", unknown],
     [404, "not_found", unknown]
   ]
   for (const [status, code, answer] of calls)
     it(`to a call: ${status} ${code}`, () => {
       const read = posted("payout", error(status, code), reference)
-      expect({ read: read === "Known" ? read : read.fact }).toMatchObject({ read: answer })
+      expect({ read: "confirm" in read ? "looked up" : read.fact }).toMatchObject({ read: answer })
     })
 })
 

@@ -1,0 +1,141 @@
+import { Clock, Effect, Option, type Schema } from "effect"
+import type { ExchangeOrder, PayoutOrder, PayoutOutcome, StatusOutcome, StatusQuery } from "../services/ports/Provider.ts"
+import type { Connection } from "./Connection.ts"
+import { decoded, type NoAnswer, type Reading, type Unknown, unreadable, withoutAlarm } from "./Reading.ts"
+import type { Refused } from "./Refusals.ts"
+import type { ProviderResponse } from "./Transport.ts"
+
+/** What the answer to the call that moves money means, or that only a lookup by our reference can tell. */
+export type Placed<F> = Reading<F> | Unconfirmed<F>
+
+/** `confirm` says what the lookup's answer makes of it. Until then it is no fact. */
+export interface Unconfirmed<F> {
+  readonly confirm: (looked: Reading<StatusOutcome>) => Reading<F>
+}
+
+/** Ours, as far as an answer has to fit it: `currency` is the one of the float that moves. */
+export type Own = Pick<StatusQuery, "reference" | "currency">
+
+export const ownOf = ({ corridor, reference }: Pick<PayoutOrder, "reference" | "corridor">): Own => ({
+  reference,
+  currency: corridor.currency
+})
+
+type Ordered = Pick<PayoutOrder, "reference" | "corridor"> | (Pick<PayoutOrder, "reference"> & ExchangeOrder)
+
+interface Movement<Order, F> {
+  /** The call that moves money, and whatever has to come before it. It is made once: nothing here repeats it. */
+  readonly place: (order: Order) => Effect.Effect<Placed<F>>
+  /** Looks for the transaction by our reference. */
+  readonly look: (order: StatusQuery, until: number) => Effect.Effect<Reading<StatusOutcome>>
+  /** An answer after which the provider advises to look a second time. */
+  readonly isUnsure?: (looked: Reading<StatusOutcome>) => boolean
+}
+
+/** How payouts, collections and exchanges are made and asked for at every provider. A lookup after the call has a deadline of its own. */
+export const movements = <Order extends Ordered, F>(
+  { deadline, logAlarm, name }: Pick<Connection, "deadline" | "logAlarm" | "name">,
+  operation: "send" | "charge" | "exchange",
+  { isUnsure, look, place }: Movement<Order, F>
+) => ({
+  place: Effect.fn(`${name}.${operation}`)(function* (order: Order): Effect.fn.Return<F> {
+    const placed = yield* place(order)
+    if (!("confirm" in placed)) return yield* logAlarm(placed, order.reference)
+    const sentAt = yield* Clock.currentTimeMillis
+    const looked = yield* look(
+      { ...currenciesOf(order), reference: order.reference, providerReference: null, sentAt },
+      yield* deadline
+    )
+    return yield* logAlarm(placed.confirm(looked), order.reference)
+  }),
+  fetchStatus: Effect.fn(`${name}.ask`)(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
+    const until = yield* deadline
+    const looked = yield* look(order, until)
+    return yield* logAlarm(isUnsure?.(looked) === true ? yield* look(order, until) : looked, order.reference)
+  })
+})
+
+const currenciesOf = (order: Ordered) =>
+  "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null } : order
+
+interface Understood<A, F> {
+  /** Where the answer's status refuses it. */
+  readonly refused: Placed<F> | undefined
+  readonly schema: Schema.ConstraintDecoder<A>
+  readonly noAnswer: NoAnswer
+  readonly read: (answer: A) => Placed<F>
+}
+
+/** The answer to a call that moves money: not sent, refused, understood, or no answer that can be believed. */
+export const placedBy = <A, F>(
+  response: ProviderResponse,
+  { noAnswer, read, refused, schema }: Understood<A, F>
+): Placed<F | PayoutOutcome> => {
+  if (response._tag === "NotSent") return notSent(response.note)
+  if (refused !== undefined) return refused
+  const answer = decoded(schema, response)
+  return Option.isNone(answer) ? noAnswer(response) : read(answer.value)
+}
+
+/** Nothing of the call that moves money left the process. */
+export const notSent = (note: string): Reading<PayoutOutcome> => withoutAlarm({ _tag: "NotSent", note })
+
+/**
+ * A refusal is believed once a lookup has found nothing: the same request may have arrived before. `used` stands in for it where the provider
+ * says that it has our reference already. A refusal of our own account is believed at once.
+ */
+export const onceNotFound = (
+  refused: Reading<Refused> | undefined,
+  used?: Reading<Unknown>
+): Placed<PayoutOutcome> | undefined =>
+  refused === undefined || refused.fact.kind === "config"
+    ? refused
+    : {
+        confirm: (looked) => {
+          if (looked.fact._tag === "NotFound") return used ?? refused
+          const { alarm, fact } = asCreateOutcome(looked, "what was refused is there, and came back")
+          return { fact, alarm: alarm ?? refused.alarm }
+        }
+      }
+
+/** Only a text says that our reference is used, and it is read for one thing: such a refusal is never believed, found or not. */
+export const usedAt = (provider: string): Reading<Unknown> => ({
+  fact: { _tag: "Unknown", reason: "bad_response", note: "the reference is used there, and nothing was found by it yet" },
+  alarm: `${provider} has our reference already, and does not find it`
+})
+
+/** What stands there, as the answer to the call that made it; `senseless` is said where there is nothing, or it came back already. */
+export const asCreateOutcome = ({ alarm, fact }: Reading<StatusOutcome>, senseless: string): Reading<PayoutOutcome> => {
+  switch (fact._tag) {
+    case "StillPending":
+      return { fact: acceptedAs(fact), alarm }
+    case "NotFound":
+    case "Returned":
+      return unreadable(senseless, fact._tag)
+    default:
+      return { fact, alarm }
+  }
+}
+
+type Observed = Pick<Extract<PayoutOutcome, { _tag: "Accepted" }>, "observedAmount" | "observedCurrency">
+export const nothingObserved: Observed = { observedAmount: null, observedCurrency: null }
+
+/** The same, where a delivery this fresh does not name its final fee: it is only accepted, and asked for again. */
+export const asAccepted = (reading: Reading<StatusOutcome>, observed: Observed = nothingObserved): Reading<PayoutOutcome> =>
+  reading.fact._tag === "StillPending" || reading.fact._tag === "Succeeded"
+    ? { fact: acceptedAs(reading.fact, observed), alarm: reading.alarm }
+    : asCreateOutcome(reading, "what was only just made is not there, or came back")
+
+export const acceptedAs = (
+  { note, providerReference }: { readonly note: string; readonly providerReference: string | null },
+  { observedAmount, observedCurrency }: Observed = nothingObserved
+): Extract<PayoutOutcome, { _tag: "Accepted" }> => ({
+  _tag: "Accepted",
+  providerReference,
+  observedAmount,
+  observedCurrency,
+  note
+})
+
+/** An address that a payer can be sent to. */
+export const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)

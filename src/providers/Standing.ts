@@ -1,0 +1,97 @@
+import { Result } from "effect"
+import { type Currency, isCurrency } from "../domain/Currency.ts"
+import type { Fact } from "../domain/Fact.ts"
+import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../domain/Money.ts"
+import type { StatusOutcome } from "../services/ports/Provider.ts"
+import { type Reading, unreadable, withoutAlarm } from "./Reading.ts"
+import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
+
+/** What a provider's word for the state of a transaction means. Each provider has a table of its whole vocabulary. */
+export type Standing = "pending" | "successful" | "failed" | "returned"
+
+type Exchanged = Pick<Extract<Fact, { _tag: "Succeeded" }>, "exchanged">
+
+/** `amount` is without `fee`; a currency or a fee that is not named is null. */
+export interface Sum {
+  readonly amount: MinorUnits
+  readonly currency: Currency | null
+  readonly fee: MinorUnits | null
+}
+
+/** One transaction as a provider shows it, in the gateway's terms. */
+export interface Shown {
+  /** Whether every reference that it names is ours. */
+  readonly isOurs: boolean
+  /** The provider's own word. */
+  readonly status: string
+  /** Undefined where the word is not in the table: it is not understood, and never a failure. */
+  readonly standing: Standing | undefined
+  readonly providerReference: string | null
+  readonly note: string
+  /** Undefined where it cannot be read. */
+  readonly sum: (Sum & Exchanged) | undefined
+  /** Why, where it failed. */
+  readonly refusal: ProviderRefusal
+  /** When it came back, where that is said. */
+  readonly returnedAt?: number | null
+}
+
+/** What a provider shows as a fact. Another's transaction, an unknown word and an unreadable amount are alarms and never facts. */
+export const answerBy = ({
+  isOurs,
+  note,
+  providerReference,
+  refusal,
+  returnedAt,
+  standing,
+  status,
+  sum
+}: Shown): Reading<StatusOutcome> => {
+  if (!isOurs) return unreadable("the answer is about another transaction", status)
+  switch (standing) {
+    case undefined:
+      return unreadable("the status has no meaning here", status)
+    case "pending":
+      return withoutAlarm({ _tag: "StillPending", providerReference, note })
+    case "failed":
+      return refusedBy(refusal, providerReference, note)
+    case "successful":
+      return sum === undefined ? unreadableSum(status) : withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, note })
+    case "returned": {
+      if (sum === undefined) return unreadableSum(status)
+      // Whether a fee came back is not said, so none is given back.
+      const { amount, currency, fee: charged } = sum
+      return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at: returnedAt ?? null, note })
+    }
+  }
+}
+
+const unreadableSum = (status: string) => unreadable("the amount, the fee or the currency cannot be read", status)
+
+/** How a wire writes amounts. `up` and `down` take digits that are finer than the currency. */
+export interface AmountFormat {
+  readonly exact: (text: string, currency: Currency) => Result.Result<MinorUnits, "inexact">
+  readonly up: (text: string, currency: Currency) => Result.Result<MinorUnits, "inexact">
+  readonly down: (text: string, currency: Currency) => Result.Result<MinorUnits, "inexact">
+}
+
+export const majorUnits: AmountFormat = { exact: fromDecimal, up: fromDecimalUp, down: fromDecimalDown }
+
+interface WrittenSum {
+  readonly amount?: string | null | undefined
+  readonly currency?: string | null | undefined
+  readonly fee?: string | null | undefined
+}
+
+/** Undefined where a part cannot be read. A fee that is finer than the currency is rounded up, as it was when it was held. */
+export const sumOf = ({ amount, currency, fee }: WrittenSum, format: AmountFormat = majorUnits) => {
+  if (!isCurrency(currency) || amount === null || amount === undefined) return undefined
+  const whole = format.exact(amount, currency)
+  const charged = fee === null || fee === undefined ? Result.succeed(null) : format.up(fee, currency)
+  return Result.isFailure(whole) || Result.isFailure(charged)
+    ? undefined
+    : { amount: whole.success, currency, fee: charged.success }
+}
+
+/** Where a success cannot be booked without the fee that was taken from it. */
+export const withFee = (sum: ReturnType<typeof sumOf>): ReturnType<typeof sumOf> => (sum?.fee === null ? undefined : sum)

@@ -1,0 +1,69 @@
+import { Cache, Data, Duration, Effect, Exit, Option, type Schema } from "effect"
+import { type Call, type Client, calling, timeLeft } from "./Client.ts"
+import { decoded } from "./Reading.ts"
+import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
+
+class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string }> {}
+
+export interface Token {
+  readonly text: string
+  readonly lifeMs: number
+}
+
+/** How a provider gives tokens out and takes them. */
+interface TokenAccount<A> {
+  readonly baseUrl: string
+  readonly request: Omit<ProviderCall, "operation" | "body">
+  readonly schema: Schema.ConstraintDecoder<A>
+  readonly tokenIn: (answer: A) => Token
+  /** Statuses that refuse the gateway's own credentials, and what is logged then. */
+  readonly refusing: ReadonlyArray<number>
+  readonly alarm: string
+  /** Beside the token in each call. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Without a token the call is `NotSent`. After a 401 it is made once more with a new one: a 401 proves that nothing was executed. */
+export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: TokenAccount<A>, transport: Transport) {
+  const once = calling(account.baseUrl, transport)
+  // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
+  const tokens = yield* Cache.makeWith<"token", Token, NoToken>(() => fetchToken(account, transport), {
+    capacity: 1,
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)
+  })
+
+  const attempt = Effect.fnUntraced(function* (call: Call, until: number) {
+    const kept = yield* Cache.getSuccess(tokens, "token")
+    const token = Option.isSome(kept)
+      ? kept.value
+      : yield* Effect.timeoutOrElse(Cache.get(tokens, "token"), {
+          duration: yield* timeLeft(until),
+          orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
+        })
+    const response = yield* once(call, until, { ...account.headers, authorization: `Bearer ${token.text}` })
+    const stale = response._tag === "Answered" && response.status === 401
+    if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
+    return { response, stale }
+  })
+
+  const client: Client = (call, until) =>
+    attempt(call, until).pipe(
+      Effect.flatMap((first) => (first.stale ? attempt(call, until) : Effect.succeed(first))),
+      Effect.map(({ response }) => response),
+      Effect.catchTag("NoToken", ({ note }) => Effect.succeed<ProviderResponse>({ _tag: "NotSent", note }))
+    )
+  return client
+})
+
+const fetchToken = Effect.fnUntraced(function* <A>(
+  { alarm, refusing, request, schema, tokenIn }: TokenAccount<A>,
+  transport: Transport
+) {
+  const response = yield* transport.call({ ...request, operation: "token", body: null })
+  if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}` })
+  const { status } = response
+  if (refusing.includes(status)) yield* Effect.logError(alarm, { status })
+  const answer = decoded(schema, response, (one) => one === 200)
+  if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}` })
+  return tokenIn(answer.value)
+})

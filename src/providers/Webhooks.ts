@@ -1,0 +1,56 @@
+import { createHmac, timingSafeEqual } from "node:crypto"
+import { Option, Redacted, Schema } from "effect"
+import { isReference, type Reference } from "../domain/Ids.ts"
+import type { Callbacks } from "../services/ports/Provider.ts"
+import type { CallbackHint } from "../services/ports/ProviderInbox.ts"
+
+/** Longer than any provider's own. */
+const LONGEST_ID = 64
+
+/** What a verified body points at; `id` is an identifier by which the provider can be asked. */
+interface Named {
+  readonly reference: string | null | undefined
+  readonly id: string | null | undefined
+}
+
+/** Reads what a callback points at. A genuine one of an unknown shape points at nothing; it is kept for a person. */
+export const hintReader = <A>(
+  schema: Schema.ConstraintDecoder<A>,
+  namedIn: (body: A) => Named,
+  ownReference: (text: string) => Reference | null = (text) => (isReference(text) ? text : null)
+): ((body: Uint8Array) => CallbackHint) => {
+  const decode = bodyDecoder(schema)
+  return (body) => {
+    const { id, reference } = Option.match(decode(body), { onNone: () => nothing, onSome: namedIn })
+    return {
+      reference: reference === null || reference === undefined ? null : ownReference(reference),
+      providerReference: id !== null && id !== undefined && id !== "" && id.length <= LONGEST_ID ? id : null
+    }
+  }
+}
+
+const nothing: Named = { reference: null, id: null }
+
+export const bodyDecoder = <A>(schema: Schema.ConstraintDecoder<A>): ((body: Uint8Array) => Option.Option<A>) => {
+  const decode = Schema.decodeUnknownOption(Schema.fromJsonString(schema))
+  return (body) => decode(Buffer.from(body).toString("utf8"))
+}
+
+interface HmacSignature {
+  readonly header: string
+  readonly algorithm: "sha256" | "sha512"
+  readonly secret: Redacted.Redacted
+  readonly hintOf: (body: Uint8Array) => CallbackHint
+}
+
+/** A callback is genuine when its header is the hexadecimal HMAC of its bytes under the secret; under an empty secret none is. */
+export const hmacCallbacks = ({ algorithm, header, hintOf, secret }: HmacSignature): Callbacks => ({
+  verify: ({ body, headers }) => {
+    const given = headers[header] ?? ""
+    if (Redacted.value(secret) === "" || !hexadecimal[algorithm].test(given)) return Option.none()
+    const expected = createHmac(algorithm, Redacted.value(secret)).update(body).digest()
+    return timingSafeEqual(Buffer.from(given, "hex"), expected) ? Option.some(hintOf(body)) : Option.none()
+  }
+})
+
+const hexadecimal = { sha256: /^[0-9a-f]{64}$/i, sha512: /^[0-9a-f]{128}$/i }

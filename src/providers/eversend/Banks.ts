@@ -1,0 +1,35 @@
+import { Cache, Duration, Effect, Exit, Option } from "effect"
+import type { PayoutOrder } from "../../services/ports/Provider.ts"
+import { type Client, deadlineAfter } from "../Client.ts"
+import { decoded } from "../Reading.ts"
+import { BanksAnswer } from "./Wire.ts"
+
+const BANKS_LIFE = Duration.hours(1)
+const MAXIMUM_BANK_LISTS = 32
+/** What a name is worth waiting for. */
+const BANKS_TIMEOUT_MS = 3000
+
+/**
+ * Eversend wants the bank's name beside its code. It is read from Eversend's own list; where that cannot be read, or has no such
+ * code, the code stands for the name, and whether such a bank is paid is Eversend's to say.
+ */
+export const openBankNames = Effect.fnUntraced(function* (client: Client) {
+  const lists = yield* Cache.makeWith<string, ReadonlyMap<string, string>, "unread">(
+    Effect.fnUntraced(function* (country) {
+      const until = yield* deadlineAfter(BANKS_TIMEOUT_MS)
+      const response = yield* client({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` }, until)
+      const answer = decoded(BanksAnswer, response)
+      if (Option.isNone(answer)) return yield* Effect.fail("unread" as const)
+      return new Map(answer.value.data.map(({ code, name }) => [code, name]))
+    }),
+    { capacity: MAXIMUM_BANK_LISTS, timeToLive: (exit) => (Exit.isSuccess(exit) ? BANKS_LIFE : Duration.zero) }
+  )
+  return Effect.fnUntraced(function* ({ destination }: PayoutOrder) {
+    if (destination._tag !== "bank") return ""
+    const { bankCode, country } = destination
+    return yield* Cache.get(lists, country).pipe(
+      Effect.map((names) => names.get(bankCode) ?? bankCode),
+      Effect.catch(() => Effect.succeed(bankCode))
+    )
+  })
+})

@@ -1,0 +1,197 @@
+import { Option } from "effect"
+import type { ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
+import { asAccepted, asCreateOutcome, isPage, notSent, type Own, onceNotFound, type Placed, placedBy } from "../Movements.ts"
+import { decoded, type Reading, unreadable, withoutAlarm } from "../Reading.ts"
+import { undelivered } from "../Refusals.ts"
+import { answerBy, type Standing, sumOf, withFee } from "../Standing.ts"
+import { instantIn } from "../Statements.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import { subunits } from "./Amounts.ts"
+import { chargeFailure, chargeRefusal, identity, notFound, recipientRefusal, transferRefusal, usedReference } from "./Refusals.ts"
+import {
+  ChargeAnswer,
+  RecipientAnswer,
+  type Transaction,
+  TransactionAnswer,
+  type Transfer,
+  TransferAnswer,
+  wireReference
+} from "./Wire.ts"
+
+type Charge = (typeof ChargeAnswer.Type)["data"]
+
+const { noAnswer } = identity
+
+/** The payer's voucher is still missing, and only we could bring it: nothing moves until then. */
+export interface VoucherMissing {
+  readonly _tag: "VoucherMissing"
+  readonly note: string
+}
+
+const REDIRECT = "open_url"
+const VOUCHER = "send_otp"
+
+// Paystack's whole vocabulary for a charge. What is not here is not understood, and never a failure.
+const charges: ReadonlyMap<string, Standing> = new Map([
+  ["pay_offline", "pending"],
+  ["pending", "pending"],
+  ["ongoing", "pending"],
+  ["processing", "pending"],
+  ["queued", "pending"],
+  [REDIRECT, "pending"],
+  [VOUCHER, "pending"],
+  ["send_pin", "failed"],
+  ["send_phone", "failed"],
+  ["send_birthday", "failed"],
+  ["send_address", "failed"],
+  ["success", "successful"],
+  ["failed", "failed"],
+  ["abandoned", "failed"],
+  ["timeout", "failed"],
+  ["reversed", "returned"]
+])
+
+const LOCKED = "otp"
+
+// The same for a transfer.
+const transfers: ReadonlyMap<string, Standing> = new Map([
+  ["pending", "pending"],
+  ["received", "pending"],
+  [LOCKED, "pending"],
+  ["success", "successful"],
+  ["failed", "failed"],
+  ["abandoned", "failed"],
+  ["rejected", "failed"],
+  ["blocked", "failed"],
+  ["reversed", "returned"]
+])
+
+export const chargeStanding = (status: string): Standing | undefined => charges.get(status)
+export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
+
+/** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
+export const recipientIn = (response: ProviderResponse): string | Reading<PayoutOutcome> => {
+  const answer = decoded(RecipientAnswer, response)
+  if (Option.isSome(answer)) return answer.value.data.recipient_code
+  const { alarm, fact } = noAnswer(response)
+  return recipientRefusal(response) ?? { ...notSent(`no recipient: ${fact.note}`), alarm }
+}
+
+/** The answer to POST /transfer, which never names the fee: a delivery at once is asked for. */
+export const transferOutcome = (response: ProviderResponse, own: Own): Placed<PayoutOutcome> =>
+  placedBy(response, {
+    refused: onceNotFound(transferRefusal(response), usedReference(response)),
+    schema: TransferAnswer,
+    noAnswer,
+    read: ({ data }) => asAccepted(transferAnswer(data, own))
+  })
+
+/** The answer to GET /transfer/verify/{reference}. */
+export const transferFound = (response: ProviderResponse, own: Own): Reading<StatusOutcome> => {
+  const answer = decoded(TransferAnswer, response)
+  return Option.isSome(answer) ? transferAnswer(answer.value.data, own) : (notFound(response) ?? noAnswer(response))
+}
+
+const transferAnswer = (wire: typeof Transfer.Type, { reference }: Own): Reading<StatusOutcome> => {
+  const { status } = wire
+  const { alarm, fact } = answerBy({
+    isOurs: wire.reference === wireReference(reference),
+    status,
+    standing: transferStanding(status),
+    providerReference: wire.transfer_code,
+    note: `status ${status}`,
+    sum: transferSum(wire),
+    refusal: undelivered,
+    returnedAt: instantIn(wire.updatedAt ?? wire.updated_at)
+  })
+  const isLocked = fact._tag === "StillPending" && status === LOCKED
+  return {
+    fact,
+    alarm: isLocked ? "Paystack waits for a code before it sends transfers: switch that off in its dashboard" : alarm
+  }
+}
+
+/** A fee that is not named is null: the held one stands. */
+export const transferSum = ({
+  amount,
+  currency,
+  fee_charged: fee
+}: Pick<typeof Transfer.Type, "amount" | "currency" | "fee_charged">) => sumOf({ amount, currency, fee }, subunits)
+
+/** The answer to POST /charge. */
+export const chargeOutcome = (response: ProviderResponse, own: Own): Placed<ChargeOutcome | VoucherMissing> =>
+  placedBy<typeof ChargeAnswer.Type, ChargeOutcome | VoucherMissing>(response, {
+    refused: onceNotFound(chargeRefusal(response), usedReference(response)),
+    schema: ChargeAnswer,
+    noAnswer,
+    read: ({ data }) => chargePlaced(data, own)
+  })
+
+/**
+ * The answer to GET /charge/{reference}, after a charge that was refused: it may be there by an earlier arrival of the same request. Where
+ * nothing is, the refusal stands.
+ */
+export const chargeLooked = (
+  response: ProviderResponse,
+  own: Own,
+  refused: Extract<ReturnType<typeof chargeOutcome>, { readonly confirm: unknown }>
+): Reading<ChargeOutcome | VoucherMissing> => {
+  const absent = notFound(response)
+  if (absent !== undefined) return refused.confirm(absent)
+  const answer = decoded(ChargeAnswer, response)
+  return Option.isNone(answer) ? noAnswer(response) : chargePlaced(answer.value.data, own)
+}
+
+/** The answer to POST /charge/submit_otp. Nothing is charged before the voucher is taken, and a refused one may be followed by another. */
+export const voucherOutcome = (response: ProviderResponse, own: Own): Placed<ChargeOutcome> => {
+  const refused = chargeRefusal(response)
+  return placedBy<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
+    refused: refused === undefined || refused.fact.kind === "config" ? refused : rejectedBy(refused.fact),
+    schema: ChargeAnswer,
+    noAnswer,
+    read: ({ data }) => {
+      const { alarm, fact } = chargePlaced(data, own)
+      return fact._tag === "VoucherMissing" ? rejectedBy(fact) : { fact, alarm }
+    }
+  })
+}
+
+const rejectedBy = ({ note }: { readonly note: string }): Reading<ChargeOutcome> => withoutAlarm({ _tag: "CodeRejected", note })
+
+const chargePlaced = (wire: Charge, own: Own): Reading<ChargeOutcome | VoucherMissing> => {
+  const { status } = wire
+  const outcome = asCreateOutcome(chargeAnswer(wire, own), "a new charge is reversed already")
+  const { fact } = outcome
+  if (fact._tag !== "Accepted") return outcome
+  if (status === VOUCHER) return withoutAlarm({ _tag: "VoucherMissing", note: fact.note })
+  if (status !== REDIRECT) return outcome
+  const redirectUrl = wire.url ?? ""
+  if (!isPage(redirectUrl)) return unreadable("it has to be paid on a page, and the answer names none", status)
+  return withoutAlarm({ ...fact, _tag: "NeedsRedirect", redirectUrl })
+}
+
+/** The answer to GET /transaction/verify/{reference}. */
+export const chargeFound = (response: ProviderResponse, own: Own): Reading<StatusOutcome> => {
+  const answer = decoded(TransactionAnswer, response)
+  return Option.isSome(answer) ? chargeAnswer(answer.value.data, own) : (notFound(response) ?? noAnswer(response))
+}
+
+const chargeAnswer = (wire: Charge | typeof Transaction.Type, { reference }: Own): Reading<StatusOutcome> => {
+  const { id, status } = wire
+  const standing = chargeStanding(status)
+  const sum = chargeSum(wire)
+  return answerBy({
+    isOurs: wire.reference === wireReference(reference),
+    status,
+    standing,
+    providerReference: id ?? null,
+    note: `status ${status}`,
+    // Without its fees a success cannot be booked: the float is credited net of them.
+    sum: standing === "successful" ? withFee(sum) : sum,
+    refusal: chargeFailure(status)
+  })
+}
+
+/** What was paid, and what Paystack keeps of it where it says so. */
+export const chargeSum = ({ amount, currency, fees: fee }: Pick<Charge, "amount" | "currency" | "fees">) =>
+  sumOf({ amount, currency, fee }, subunits)
