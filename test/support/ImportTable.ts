@@ -40,7 +40,11 @@ export const imports: ReadonlyArray<{
   { from: /^services\/settlement\//, files: inServices("settlement", "webhooks"), packages: [core, crypto] },
   {
     from: /^services\/(payouts|collections|exchanges)\//,
-    files: [...inServices("$1", "admission", "routing", "reference", "settlement"), "services/Records.ts"],
+    files: [
+      ...inServices("$1", "admission", "routing", "reference", "settlement"),
+      "services/Records.ts",
+      "services/NewRecord.ts"
+    ],
     packages: [core, crypto]
   },
   { from: /^services\//, files: ["domain/", "runtime/", "services/"], packages: [core, crypto] },

@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { type Corridor, type CorridorKey, corridorKeyOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
-import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import {
@@ -17,7 +16,7 @@ import {
   type CapabilityNotAllowed,
   CorridorUnsupported,
   type ScreeningDenied,
-  TenantFrozen,
+  type TenantFrozen,
   ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -25,13 +24,12 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, masked, type PayerDetails } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
-import { transactionView } from "../../domain/View.ts"
 import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
-import { FloatLedger, type OpenStep } from "../ports/FloatLedger.ts"
+import { newRecord, recordOpener } from "../NewRecord.ts"
+import type { OpenStep } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
-import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Otp } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
@@ -87,9 +85,8 @@ export class Collections extends Context.Service<
     Effect.gen(function* () {
       const admission = yield* Admission
       const routes = yield* Routes
-      const ledger = yield* FloatLedger
+      const openRecord = yield* recordOpener
       const settlement = yield* Settlement
-      const identifiers = yield* Identifiers
       const vault = yield* Vault
       const policy = yield* Policy
       const guard = yield* ChargeGuard
@@ -139,7 +136,6 @@ export class Collections extends Context.Service<
           ? guard.placeWhenFree({ ...number, own: claim.reference }, placed)
           : open(draft, null)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
-        if (opened._tag === "Frozen") return yield* new TenantFrozen({})
         if (opened._tag !== "Opened") return yield* new RequestInProgress({})
         const codeSent = { reference: claim.reference, fact: { _tag: "CodeSent", note: "" }, actor: "request", claim } as const
         if (code !== null) return yield* settlement.apply(codeSent)
@@ -159,36 +155,19 @@ export class Collections extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const { claim, code, corridor, counters, partyHash } = draft
         const window = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
-        const collection = opening(draft, now, code?.expiresAt ?? now + window)
-        const opened = yield* ledger.open({
-          ...(yield* openStep(collection, claim)),
+        const collection = newCollection(draft, now, code?.expiresAt ?? now + window)
+        const { nextAction, status } = collection
+        const opened = yield* openRecord({
+          claim,
+          record: collection,
+          entry: null,
+          // A charge that the payer has to go on with is told of when it is known how.
+          event: status === "pending" || nextAction !== null ? `collection.${status}` : null,
           partyHash,
           counters,
-          beneficiary: null,
-          nextAskAt: code?.expiresAt ?? now + (policy.pollSchedule.open[0] ?? window),
           ...(payer === null ? {} : { payer })
         })
         return { collection, opened }
-      })
-
-      const openStep = Effect.fnUntraced(function* (collection: Collection, claim: Claim) {
-        const { appId, createdAt: at, mode, reference, status } = collection
-        // A charge that the payer has to go on with is told of when it is known how.
-        const event =
-          status === "pending" || collection.nextAction !== null
-            ? encodeEvent(
-                { id: yield* identifiers.reference, appId, mode, type: `collection.${status}` as const, reference, at },
-                transactionView(collection)
-              )
-            : null
-        return {
-          claim,
-          transaction: collection,
-          entry: null,
-          line: { at, actor: "request", fact: "Opened", note: "", status },
-          event,
-          sealedDestination: null
-        } satisfies Partial<OpenStep>
       })
 
       return Collections.of({ create })
@@ -213,19 +192,15 @@ interface Draft {
  * A charge that ends on a page of the provider, needs a code or carries one starts as `requires_action`; every other one is `pending`
  * from the first moment.
  */
-const opening = (
+const newCollection = (
   { caller, claim, code, command, corridor, network, provider }: Draft,
   createdAt: Instant,
   expiresAt: Instant
 ): Collection => ({
+  ...newRecord(caller, claim, createdAt),
   kind: "collection",
   status: code !== null || command.otp !== null || corridor.customerAction === "redirect" ? "requires_action" : "pending",
-  reference: claim.reference,
-  appId: caller.appId,
-  mode: caller.mode,
   provider,
-  providerReference: null,
-  needsReview: false,
   amount: command.amount,
   amountCurrency: command.currency,
   currency: command.currency,
@@ -234,14 +209,7 @@ const opening = (
   network,
   narration: command.narration,
   metadata: command.metadata,
-  version: 1,
-  failure: null,
-  createdAt,
-  updatedAt: createdAt,
-  completedAt: null,
   expiresAt,
-  asked: 0,
-  notFound: 0,
   observedAmount: null,
   observedCurrency: null,
   maskedSource: command.source === null ? null : masked(Redacted.value(command.source.msisdn)),

@@ -10,7 +10,7 @@ import {
   NotFound,
   ProviderCapabilityUnsupported,
   QuoteExpired,
-  TenantFrozen,
+  type TenantFrozen,
   ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import { isReference } from "../../domain/Ids.ts"
@@ -20,10 +20,9 @@ import { type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts
 import { smallestSourceFor } from "../../domain/SourceAmount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"
-import { FloatLedger } from "../ports/FloatLedger.ts"
+import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
-import { Policy } from "../ports/Policy.ts"
 import type { ExchangeQuote, ExchangeOperations as Port } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
@@ -82,10 +81,9 @@ export class Exchanges extends Context.Service<
       const routes = yield* Routes
       const quotes = yield* Quotes
       const transactions = yield* Transactions
-      const ledger = yield* FloatLedger
+      const openRecord = yield* recordOpener
       const settlement = yield* Settlement
       const identifiers = yield* Identifiers
-      const policy = yield* Policy
 
       const quote = Effect.fn("Exchanges.quote")(function* (caller: Caller, query: FxQuery) {
         yield* admission.requireCapability(caller, "fx")
@@ -116,7 +114,7 @@ export class Exchanges extends Context.Service<
         yield* admission.requireUnderTestCeiling(caller, quoted.amount, quoted.currency)
         // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
         if (!(yield* quotes.take(quoted, claim))) return yield* new QuoteExpired({ quote_id: quoted.id })
-        yield* open(opening(caller, command, claim, quoted, now), claim).pipe(
+        yield* open(newExchange({ caller, command, claim, quoted, createdAt: now }), claim).pipe(
           // A lost claim says that somebody else works with the same key, and perhaps with this quote.
           Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
         )
@@ -134,34 +132,20 @@ export class Exchanges extends Context.Service<
       })
 
       const open = Effect.fnUntraced(function* (exchange: Exchange, claim: Claim) {
-        const { amount, createdAt: at, currency, status } = exchange
-        const opened = yield* ledger.open({
-          claim,
-          transaction: exchange,
-          entry: reserve(currency, amount),
-          line: { at, actor: "request", fact: "Opened", note: "", status },
-          // The contract names no event for a pending exchange: its answer tells.
-          event: null,
-          nextAskAt: at + (policy.pollSchedule.open[0] ?? policy.providerTimeoutMs),
-          counters: [],
-          sealedDestination: null,
-          beneficiary: null,
-          partyHash: null
-        })
+        const { amount, currency } = exchange
+        const opened = yield* openRecord({ claim, record: exchange, entry: reserve(currency, amount), event: null })
         switch (opened._tag) {
           case "Opened":
             return
-          case "Frozen":
-            return yield* new TenantFrozen()
           case "ShortFloat":
             return yield* new InsufficientTenantFloat({
               amount_minor: amount,
               estimated_fee_minor: ZERO,
               shortfall_minor: minusOrZero(amount, opened.available)
             })
-          // No window counts an exchange.
+          // No window counts an exchange, and nobody is charged.
           case "OverCap":
-          case "ClaimLost":
+          case "PayerBusy":
             return yield* new RequestInProgress()
         }
       })
@@ -207,15 +191,19 @@ const refusedAmount = new ValidationFailed({
 })
 const refusedQuote = new ValidationFailed({ issues: [{ path: "", message: "the provider refuses to quote this exchange" }] })
 
-const opening = (caller: Caller, command: FxCommand, claim: Claim, quoted: Quote, createdAt: Instant): Exchange => ({
+interface Draft {
+  readonly caller: Caller
+  readonly command: FxCommand
+  readonly claim: Claim
+  readonly quoted: Quote
+  readonly createdAt: Instant
+}
+
+const newExchange = ({ caller, claim, command, createdAt, quoted }: Draft): Exchange => ({
+  ...newRecord(caller, claim, createdAt),
   kind: "exchange",
   status: "pending",
-  reference: claim.reference,
-  appId: caller.appId,
-  mode: caller.mode,
   provider: quoted.provider,
-  providerReference: null,
-  needsReview: false,
   quoteId: quoted.id,
   amount: quoted.amount,
   currency: quoted.currency,
@@ -223,12 +211,5 @@ const opening = (caller: Caller, command: FxCommand, claim: Claim, quoted: Quote
   destinationCurrency: quoted.destinationCurrency,
   rawDestinationAmount: quoted.rawDestinationAmount,
   rate: quoted.rate,
-  metadata: command.metadata,
-  version: 1,
-  failure: null,
-  createdAt,
-  updatedAt: createdAt,
-  completedAt: null,
-  asked: 0,
-  notFound: 0
+  metadata: command.metadata
 })

@@ -1,38 +1,70 @@
+import { Clock, Effect } from "effect"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { CapabilityNotAllowed, CorridorUnsupported, ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import { add, type MinorUnits, minusOrZero } from "../../domain/Money.ts"
+import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import { Admission } from "../admission/Admission.ts"
+import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { PayoutRoute, PayoutTerms, Priced } from "./PayoutPrice.ts"
+import { PayoutPricing } from "./PayoutPricing.ts"
 
 export type PayoutEstimate = ReturnType<typeof estimateView>
+
+export type QuoteRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
 
 /** The currency that a payout's own amount counts: the recipient's for a fixed destination, else the float's. */
 export const amountCurrencyOf = (terms: PayoutTerms) =>
   terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency
 
+/** Estimates what a payout would cost now, and whether the tenant's float covers it. Free; nothing is reserved or sent. */
+export const payoutEstimator = Effect.gen(function* () {
+  const admission = yield* Admission
+  const pricing = yield* PayoutPricing
+  const ledger = yield* FloatLedger
+
+  return Effect.fn("Payouts.quote")(function* (
+    caller: Caller,
+    terms: PayoutTerms
+  ): Effect.fn.Return<PayoutEstimate, QuoteRefusal> {
+    yield* admission.requireCapability(caller, "payouts")
+    const route = yield* pricing.route(caller, terms)
+    const priced = yield* pricing.tryPrice(route, terms)
+    const positions = yield* ledger.positions(caller.appId, caller.mode)
+    const available = positions.find(({ currency }) => currency === terms.currency)?.available ?? ZERO
+    const affordable = priced !== undefined && add(priced.quote.principal, priced.quote.fee) <= available
+    const cheaper = affordable || priced === undefined ? undefined : yield* pricing.cheaper(caller, terms, available)
+    return estimateView({ terms, route, priced, available, cheaper, now: yield* Clock.currentTimeMillis })
+  })
+})
+
+interface Estimate {
+  readonly terms: PayoutTerms
+  readonly route: PayoutRoute
+  readonly priced: Priced | undefined
+  readonly available: MinorUnits
+  readonly cheaper: { readonly method: string; readonly total: MinorUnits } | undefined
+  readonly now: Instant
+}
+
 /** The answer of a quote (contract PAY-29 to PAY-32). The fee's figures are null where the provider will not quote such an amount. */
-export const estimateView = (
-  query: PayoutTerms,
-  { corridor }: PayoutRoute,
-  priced: Priced | undefined,
-  available: MinorUnits,
-  cheaper: { readonly method: string; readonly total: MinorUnits } | undefined,
-  now: Instant
-) => {
+const estimateView = ({ available, cheaper, now, priced, route: { corridor }, terms }: Estimate) => {
   const total = priced === undefined ? null : add(priced.quote.principal, priced.quote.fee)
   return {
-    amount_minor: query.amount,
-    amount_currency: amountCurrencyOf(query),
-    currency: query.currency,
-    destination_currency: query.destinationCurrency,
+    amount_minor: terms.amount,
+    amount_currency: amountCurrencyOf(terms),
+    currency: terms.currency,
+    destination_currency: terms.destinationCurrency,
     fees_minor: priced?.quote.fee ?? null,
     total_amount_minor: total,
     destination_amount_minor: priced?.quote.destinationAmount ?? null,
     rate: priced?.quote.rate ?? null,
-    amount_type: query.amountType,
-    deduct_fee_from_amount: query.deductFeeFromAmount,
+    amount_type: terms.amountType,
+    deduct_fee_from_amount: terms.deductFeeFromAmount,
     minimum_minor: corridor.minimum,
     maximum_minor: corridor.maximum,
     meets_minimum:
-      priced?.reachesMinimum ?? (!query.deductFeeFromAmount && (corridor.minimum === null || query.amount >= corridor.minimum)),
+      priced?.reachesMinimum ?? (!terms.deductFeeFromAmount && (corridor.minimum === null || terms.amount >= corridor.minimum)),
     affordable: total !== null && total <= available,
     available_minor: available,
     shortfall_minor: total === null ? null : minusOrZero(total, available),

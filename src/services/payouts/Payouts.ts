@@ -1,25 +1,16 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { beneficiaryOf } from "../../domain/Beneficiary.ts"
 import { corridorKeyOf } from "../../domain/Corridor.ts"
-import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
-import {
-  type GlobalCeilingReached,
-  type ProviderError,
-  RequestInProgress,
-  type VelocityLimitExceeded
-} from "../../domain/errors/Retriable.ts"
+import { type GlobalCeilingReached, RequestInProgress, type VelocityLimitExceeded } from "../../domain/errors/Retriable.ts"
 import {
   type AmountAboveMaximum,
   AmountBelowMinimum,
   type BankAccountUnresolvable,
-  type CapabilityNotAllowed,
-  type CorridorUnsupported,
   type DestinationBlocked,
   InsufficientTenantFloat,
   type ScreeningDenied,
-  TenantFrozen,
-  type ValidationFailed
+  type TenantFrozen
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
@@ -27,20 +18,17 @@ import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
 import { type Destination, maskedDestination, recipientIdentity } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Payout } from "../../domain/Transaction.ts"
-import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
-import { transactionView } from "../../domain/View.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
-import { FloatLedger } from "../ports/FloatLedger.ts"
+import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
-import { Policy } from "../ports/Policy.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
-import { amountCurrencyOf, estimateView, type PayoutEstimate } from "./PayoutEstimate.ts"
+import { amountCurrencyOf, type PayoutEstimate, payoutEstimator, type QuoteRefusal } from "./PayoutEstimate.ts"
 import type { Offer, PayoutRoute, PayoutTerms, Priced } from "./PayoutPrice.ts"
 import { PayoutPricing } from "./PayoutPricing.ts"
 
@@ -51,10 +39,8 @@ export interface PayoutCommand extends PayoutTerms {
   readonly metadata: string
 }
 
-type RouteRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
-
 export type PayoutRefusal =
-  | RouteRefusal
+  | QuoteRefusal
   | TenantFrozen
   | DestinationBlocked
   | ScreeningDenied
@@ -75,120 +61,103 @@ export class Payouts extends Context.Service<
     /** Quotes, reserves amount and fee, sends, and settles what was answered. Refusals come in the contract's order. */
     readonly create: (caller: Caller, command: PayoutCommand, claim: Claim) => Effect.Effect<LedgerRecord, PayoutRefusal>
     /** Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
-    readonly quote: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, RouteRefusal>
+    readonly quote: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, QuoteRefusal>
   }
 >()("gateway/services/Payouts") {
   static readonly layer = Layer.effect(
     Payouts,
     Effect.gen(function* () {
       const admission = yield* Admission
+      const screening = yield* PartyScreening
+      const velocity = yield* Velocity
       const pricing = yield* PayoutPricing
-      const ledger = yield* FloatLedger
-      const sending = yield* PayoutDispatch
+      const openRecord = yield* recordOpener
+      const dispatch = yield* PayoutDispatch
       const identifiers = yield* Identifiers
       const vault = yield* Vault
-      const policy = yield* Policy
-      const velocity = yield* Velocity
-      const checks = yield* PartyScreening
+      const quote = yield* payoutEstimator
 
       const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
+        const { counters, partyHash, route } = yield* admit(caller, command)
+        const offer = yield* priceWithinBounds(caller, command, route)
+        const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
+        const { currency, destinationCurrency, heldFee, principal, provider } = payout
+        const total = add(principal, heldFee)
+        const counted = yield* velocity.addCeiling(counters, caller, provider, currency, total)
+        const opened = yield* openRecord({
+          claim,
+          record: payout,
+          entry: reserve(currency, total),
+          event: "payout.pending",
+          note: offer.note,
+          counters: counted,
+          partyHash,
+          sealedDestination: yield* vault.sealDestination(command.destination),
+          beneficiary: beneficiaryOf(
+            { id: yield* identifiers.reference, appId: caller.appId, mode: caller.mode },
+            command.destination,
+            destinationCurrency,
+            payout.createdAt
+          )
+        })
+        switch (opened._tag) {
+          case "Opened":
+            return yield* dispatch.send({ payout, command, route, offer, claim })
+          case "OverCap":
+            return yield* velocity.refusal(counted[opened.counter])
+          case "ShortFloat":
+            return yield* shortFloat(caller, command, offer, opened.available)
+          // Only a charge competes for its payer.
+          case "PayerBusy":
+            return yield* new RequestInProgress({})
+        }
+      }, inSpan("Payouts.create"))
+
+      /** Everything that can be refused before a provider is asked. It is found out at the same time; the contract's order says what counts. */
+      const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand) {
         const partyHash = vault.hash("party", recipientIdentity(command.destination))
-        // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
         const found = yield* Effect.all(
           {
-            moves: Effect.exit(admission.requireMoneyCapability(caller, "payouts")),
+            capability: Effect.exit(admission.requireMoneyCapability(caller, "payouts")),
             route: Effect.exit(pricing.route(caller, command)),
-            recipient: Effect.exit(checks.recipient(command.destination)),
+            recipient: Effect.exit(screening.recipient(command.destination)),
             counters: Effect.exit(velocity.check(caller, "payout", partyHash))
           },
           { concurrency: "unbounded" }
         )
-        yield* found.moves
+        yield* found.capability
         const route = yield* found.route
         yield* admission.requireUnderTestCeiling(caller, command.amount, amountCurrencyOf(command))
         yield* found.recipient
         // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
         if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
           yield* requireWithinCorridorBounds(route.corridor, command.amount)
-        const counters = yield* found.counters
+        return { route, partyHash, counters: yield* found.counters }
+      })
 
-        const priced = yield* pricing.price(route, command)
-        if (!priced.reachesMinimum) {
+      /** What is sent has its bounds, too: the quote may make it less or more than what was asked for. */
+      const priceWithinBounds = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, route: PayoutRoute) {
+        const offer = yield* pricing.price(route, command)
+        if (!offer.reachesMinimum)
           return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
-        }
-        yield* requireWithinCorridorBounds(route.corridor, priced.quote.principal)
-        yield* admission.requireUnderTestCeiling(caller, priced.quote.principal, command.currency)
-
-        const total = add(priced.quote.principal, priced.quote.fee)
-        const now = yield* Clock.currentTimeMillis
-        const payout = opening(caller, command, claim, route, priced, now)
-        const counted = yield* velocity.addCeiling(counters, caller, payout.provider, command.currency, total)
-        const opened = yield* open(payout, command.destination, claim, counted, priced.note, partyHash)
-        if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
-        if (opened._tag === "Frozen") return yield* new TenantFrozen({})
-        if (opened._tag === "ClaimLost") return yield* new RequestInProgress({})
-        if (opened._tag === "ShortFloat") return yield* shortFloat(caller, command, priced, opened.available)
-
-        return yield* sending.send({ payout, command, route, offer: priced, claim })
-      }, inSpan("Payouts.create"))
-
-      const open = Effect.fnUntraced(function* (
-        payout: Payout,
-        destination: Destination,
-        claim: Claim,
-        counters: ReadonlyArray<VelocityCounter>,
-        note: string,
-        partyHash: Uint8Array
-      ) {
-        const { appId, createdAt: at, heldFee, mode, principal, reference, status } = payout
-        return yield* ledger.open({
-          claim,
-          transaction: payout,
-          entry: reserve(payout.currency, add(principal, heldFee)),
-          line: { at, actor: "request", fact: "Opened", note, status },
-          event: encodeEvent(
-            { id: yield* identifiers.reference, appId, mode, type: "payout.pending", reference, at },
-            transactionView(payout)
-          ),
-          nextAskAt: at + (policy.pollSchedule.open[0] ?? policy.providerTimeoutMs),
-          sealedDestination: yield* vault.sealDestination(destination),
-          counters,
-          beneficiary: beneficiaryOf(
-            { id: yield* identifiers.reference, appId, mode },
-            destination,
-            payout.destinationCurrency,
-            at
-          ),
-          partyHash
-        })
+        yield* requireWithinCorridorBounds(route.corridor, offer.quote.principal)
+        yield* admission.requireUnderTestCeiling(caller, offer.quote.principal, command.currency)
+        return offer
       })
 
       const shortFloat = Effect.fnUntraced(function* (
         caller: Caller,
         command: PayoutCommand,
-        priced: Priced,
+        { quote }: Priced,
         available: MinorUnits
       ) {
-        const total = add(priced.quote.principal, priced.quote.fee)
         const cheaper = yield* pricing.cheaper(caller, command, available)
         return yield* new InsufficientTenantFloat({
           amount_minor: command.amount,
-          estimated_fee_minor: priced.quote.fee,
-          shortfall_minor: minusOrZero(total, available),
+          estimated_fee_minor: quote.fee,
+          shortfall_minor: minusOrZero(add(quote.principal, quote.fee), available),
           ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total })
         })
-      })
-
-      const quote = Effect.fn("Payouts.quote")(function* (caller: Caller, query: PayoutTerms) {
-        yield* admission.requireCapability(caller, "payouts")
-        const route = yield* pricing.route(caller, query)
-        const priced = yield* pricing.tryPrice(route, query)
-        const positions = yield* ledger.positions(caller.appId, caller.mode)
-        const available = positions.find(({ currency }) => currency === query.currency)?.available ?? ZERO
-        const affordable = priced !== undefined && priced.quote.principal + priced.quote.fee <= available
-        const cheaper = affordable || priced === undefined ? undefined : yield* pricing.cheaper(caller, query, available)
-        const now = yield* Clock.currentTimeMillis
-        return estimateView(query, route, priced, available, cheaper, now)
       })
 
       return Payouts.of({ create, quote })
@@ -196,42 +165,33 @@ export class Payouts extends Context.Service<
   )
 }
 
-const opening = (
-  caller: Caller,
-  command: PayoutCommand,
-  claim: Claim,
-  route: PayoutRoute,
-  { payoutProvider, quote }: Offer,
-  createdAt: Instant
-): Payout => ({
+interface Draft {
+  readonly caller: Caller
+  readonly command: PayoutCommand
+  readonly claim: Claim
+  readonly route: PayoutRoute
+  readonly offer: Offer
+  readonly createdAt: Instant
+}
+
+const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): Payout => ({
+  ...newRecord(caller, claim, createdAt),
   kind: "payout",
   status: "pending",
-  reference: claim.reference,
-  appId: caller.appId,
-  mode: caller.mode,
-  provider: payoutProvider.provider.name,
-  providerReference: null,
-  needsReview: false,
+  provider: offer.payoutProvider.provider.name,
   amount: command.amount,
   amountCurrency: amountCurrencyOf(command),
   currency: command.currency,
-  fees: quote.fee,
+  fees: offer.quote.fee,
   corridor: corridorKeyOf(route.corridor),
   network: route.network,
   narration: command.narration,
   metadata: command.metadata,
-  version: 1,
-  failure: null,
-  createdAt,
-  updatedAt: createdAt,
-  completedAt: null,
   expiresAt: null,
-  asked: 0,
-  notFound: 0,
-  principal: quote.principal,
-  heldFee: quote.fee,
-  destinationAmount: quote.destinationAmount,
-  destinationCurrency: quote.destinationCurrency,
+  principal: offer.quote.principal,
+  heldFee: offer.quote.fee,
+  destinationAmount: offer.quote.destinationAmount,
+  destinationCurrency: offer.quote.destinationCurrency,
   amountType: command.amountType,
   deductFeeFromAmount: command.deductFeeFromAmount,
   maskedDestination: maskedDestination(command.destination),

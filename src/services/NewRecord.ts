@@ -1,0 +1,84 @@
+import { Effect } from "effect"
+import { type EventType, encodeEvent } from "../domain/Event.ts"
+import type { LedgerRecord } from "../domain/Exchange.ts"
+import { RequestInProgress } from "../domain/errors/Retriable.ts"
+import { TenantFrozen } from "../domain/errors/Terminal.ts"
+import type { Instant } from "../domain/Instant.ts"
+import { nextPoll } from "../domain/PollSchedule.ts"
+import type { Caller } from "../domain/Tenant.ts"
+import { recordView } from "../domain/View.ts"
+import { FloatLedger, type Opened, type OpenStep } from "./ports/FloatLedger.ts"
+import type { Claim } from "./ports/Idempotency.ts"
+import { Identifiers } from "./ports/Identifiers.ts"
+import { Policy } from "./ports/Policy.ts"
+
+/** What every new record has in common. Its reference is the claim's: one claim of a key makes one record at most. */
+export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, createdAt: Instant) => ({
+  reference,
+  appId,
+  mode,
+  providerReference: null,
+  needsReview: false,
+  version: 1,
+  failure: null,
+  createdAt,
+  updatedAt: createdAt,
+  completedAt: null,
+  asked: 0,
+  notFound: 0
+})
+
+/** A record that a request begins, and what is committed with it. What is left out has nothing of that kind. */
+export interface Opening
+  extends Pick<OpenStep, "claim" | "entry">,
+    Partial<Pick<OpenStep, "beneficiary" | "counters" | "partyHash" | "payer" | "sealedDestination">> {
+  readonly record: LedgerRecord
+  /** Null where the contract names none for a record that has just begun: its answer tells. */
+  readonly event: EventType | null
+  /** For the history. */
+  readonly note?: string
+}
+
+/** Opened, or what only some records meet: a full window, too little float, another charge of the payer. Nothing was written then. */
+export type OpenResult = Exclude<Opened, { readonly _tag: "Frozen" | "ClaimLost" }>
+
+/**
+ * Opens a record: the commit that every payout, collection and exchange begins with. Record, reservation, counters, key, event and history
+ * are written together or not at all, before any provider is asked to move money. If the process dies after it, the money is reserved and
+ * the poller asks the provider by our reference.
+ *
+ * Refused where the tenant was frozen meanwhile, and as in progress where the claim is not the newest of its key any more: somebody else
+ * works with it.
+ */
+export const recordOpener = Effect.gen(function* () {
+  const ledger = yield* FloatLedger
+  const identifiers = yield* Identifiers
+  const policy = yield* Policy
+
+  return Effect.fnUntraced(function* ({
+    event: type,
+    note = "",
+    record,
+    ...step
+  }: Opening): Effect.fn.Return<OpenResult, TenantFrozen | RequestInProgress> {
+    const { appId, createdAt: at, mode, reference, status } = record
+    const event =
+      type === null
+        ? null
+        : encodeEvent({ id: yield* identifiers.reference, appId, mode, type, reference, at }, recordView(record))
+    const opened = yield* ledger.open({
+      beneficiary: null,
+      counters: [],
+      partyHash: null,
+      sealedDestination: null,
+      ...step,
+      transaction: record,
+      line: { at, actor: "request", fact: "Opened", note, status },
+      event,
+      nextAskAt: nextPoll(record, policy.pollSchedule, at) ?? at
+    })
+    if (opened._tag === "Frozen") return yield* new TenantFrozen({})
+    if (opened._tag === "ClaimLost") return yield* new RequestInProgress({})
+    return opened
+  })
+})
