@@ -7,6 +7,7 @@ import { gateway } from "./commands/Gateway.ts"
 // What holds for the contract, for every link and for the tour: one run for all documents.
 import "./documents/Commands.ts"
 import "./documents/Contract.ts"
+import "./documents/Form.ts"
 import "./documents/Links.ts"
 import "./documents/Settings.ts"
 import "./documents/Testing.ts"
@@ -18,7 +19,10 @@ const guides = ["docs/operations.md", ...readdirSync(join(root, "docs/runbooks")
 
 describe("SECURITY.md", () => {
   const threats = read("SECURITY.md").split("## Threats and controls")[1]?.split("\n## ")[0] ?? ""
-  const controls = threats.split(/\n(?=- \*\*)/).slice(1).map((control) => control.replaceAll(/\s+/g, " "))
+  const controls = threats
+    .split(/\n(?=- \*\*)/)
+    .slice(1)
+    .map((control) => control.replaceAll(/\s+/g, " "))
 
   it("names a test that exists for every control", () => {
     const offences = controls.flatMap((control) => {
