@@ -80,8 +80,8 @@ const set = Command.make(
     )
   },
   Effect.fn(function* ({ country, currency, direction, method, ...changes }) {
-    const asked = auditDetails(changes)
-    if (Object.keys(asked).length === 0) return yield* new WrongUsage({ message: NOTHING_TO_CHANGE })
+    const details = auditDetails(changes)
+    if (Object.keys(details).length === 0) return yield* new WrongUsage({ message: NOTHING_TO_CHANGE })
     const corridors = yield* Corridors
     const key: CorridorKey = { country, currency, direction, method }
     const found = yield* corridors.find(key)
@@ -103,7 +103,7 @@ const set = Command.make(
       return yield* new CommandRefusal({ message: "customer action redirect needs --requires-redirect-url true" })
     }
     const subject = `${country}/${currency}/${direction}/${method}`
-    yield* corridors.put(next, yield* auditEntry("corridor set", subject, asked))
+    yield* corridors.put(next, yield* auditEntry("corridor set", subject, details))
     yield* printResult(routedView(next))
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -168,7 +168,7 @@ const applyChanges = (before: Corridor, changes: Changes) => {
   }
 }
 
-/** What was asked for, as the audit keeps it. */
+/** The changes as the audit row has them. */
 const auditDetails = (changes: Changes): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries<Option.Option<unknown>>({ ...changes }).flatMap(([name, wish]) =>

@@ -78,7 +78,7 @@ export const program = (args: ReadonlyArray<string>): Effect.Effect<number, neve
     Effect.provideService(CliConfig.CliConfig, CliConfig.make({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
   )
 
-/** A server that was told to stop has done what was asked of it, and said so in `process.exitCode`. */
+/** Ends the process. A server that was stopped by a signal has done its job, and has set `process.exitCode` to say so. */
 export const teardown = <A, E>(exit: Exit.Exit<A, E>, exitWith: (code: number) => void): void => {
   // What a slow reader has not taken yet would be lost with the process.
   const end = (code: number) =>
@@ -88,7 +88,7 @@ export const teardown = <A, E>(exit: Exit.Exit<A, E>, exitWith: (code: number) =
   end(Number(code))
 }
 
-/** Standard output carries results only: help that nobody asked for, and what was wrong with the command line, go to standard error. */
+/** Standard output carries results only: usage errors, and the help that comes with them, go to standard error. */
 const presenter: CliOutput.Presenter = {
   present: Effect.fnUntraced(function* (event) {
     if (event._tag === "Version" || (event._tag === "Help" && event.reason === "Requested")) {

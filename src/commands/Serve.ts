@@ -43,7 +43,7 @@ export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySetti
 /** Where a data folder remembers the management port of its gateway; of several the last one that was started. */
 export const managementFile = (dataDir: string): string => join(dataDir, "management.json")
 
-/** A gateway serves payments also where it may write no file: then `status` has to be told the port. */
+/** A gateway that may not write the file serves payments all the same; `status` then needs MANAGEMENT_PORT. */
 const rememberManagementPort = Effect.fnUntraced(function* (dataDir: string, url: string) {
   const file = managementFile(dataDir)
   yield* Effect.andThen(DataFolder.make(dataDir), DataFolder.writeProcess(file, url)).pipe(

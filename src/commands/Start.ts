@@ -57,13 +57,13 @@ function withLoopback(variables: Readonly<Record<string, string | undefined>>) {
   return { ...variables, WEBHOOK_ALLOW_LOOPBACK: variables["WEBHOOK_ALLOW_LOOPBACK"] || "true" }
 }
 
-/** One gateway a data folder: an older one is asked to end, and this process takes its place. */
+/** One gateway a data folder: an older one is stopped, and this process takes its place. */
 const replaceOlderGateway = Effect.fnUntraced(function* (dataDir: string) {
   const file = gatewayFile(dataDir)
   const exchange = Effect.gen(function* () {
     const older = yield* DataFolder.findProcess(file)
     if (Option.isSome(older) && older.value.pid !== process.pid) {
-      yield* Effect.logInfo("an older gateway of this data folder still runs: it is asked to end")
+      yield* Effect.logInfo("an older gateway of this data folder still runs: it is being stopped")
       yield* DataFolder.endProcess(older.value, REPLACE_WITHIN_MS)
     }
     yield* DataFolder.writeProcess(file, "")
@@ -123,7 +123,7 @@ const registerCallbacks = Effect.fnUntraced(function* (
     ).pipe(
       Effect.timeout(REGISTER_WITHIN),
       Effect.mapError(
-        (error) => new CommandRefusal({ message: `the simulator cannot be told where callbacks go: ${error.message}` })
+        (error) => new CommandRefusal({ message: `cannot tell the simulator where to send callbacks: ${error.message}` })
       )
     )
   }

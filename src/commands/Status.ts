@@ -131,12 +131,12 @@ const nodeHere = Effect.fnUntraced(function* ({ dataDir, managementHost, managem
     onNone: () => `http://${reachable(managementHost)}:${managementPort}`,
     onSome: ({ url }) => url
   })
-  const asked = (path: string) =>
+  const fetchText = (path: string) =>
     Effect.tryPromise((signal) =>
       fetch(`${address}${path}`, { signal }).then(async (answer) => ({ ok: answer.ok, text: await answer.text() }))
     ).pipe(Effect.timeout(NODE_TIMEOUT), Effect.option)
-  const ready = yield* asked("/readyz")
-  const page = Option.filter(yield* asked("/metrics"), ({ ok }) => ok)
+  const ready = yield* fetchText("/readyz")
+  const page = Option.filter(yield* fetchText("/metrics"), ({ ok }) => ok)
   return {
     address,
     readyz: Option.match(ready, { onNone: () => UNREACHABLE, onSome: ({ text }) => text.trim() }),

@@ -13,24 +13,24 @@ export interface Family {
 const MS_PER_SECOND = 1000
 const atMost = `Counted up to ${COUNTED_AT_MOST}.`
 
-/** Questions that come sooner see the same picture. */
+/** Scrapes that come sooner see the same status. */
 const KEPT_MS = 500
-/** How long a picture may take; a scrape waits longer than a probe. */
+/** How long reading the status may take; a scrape waits longer than a probe. */
 const TIMEOUT_MS = 5_000
 
-/** How things stand now; null where that did not come. */
+/** The status now; null where the database did not answer in time. */
 export const picture = (read: Effect.Effect<StatusSnapshot, unknown>): Effect.Effect<StatusSnapshot | null> =>
   Effect.map(Effect.exit(Effect.timeout(read, TIMEOUT_MS)), (exit) => (Exit.isSuccess(exit) ? exit.value : null))
 
-/** Pictures for whoever asks: the database is asked at most once in a while, however many ask. */
+/** A status for every scrape: the database is read at most twice a second, however many scrapers there are. */
 export const pictures = (read: Effect.Effect<StatusSnapshot, unknown>): Effect.Effect<Effect.Effect<StatusSnapshot | null>> =>
   Effect.cachedWithTTL(
     picture(read),
-    // What broke is not kept: the next question asks again.
+    // A failure is not cached: the next scrape reads again.
     (exit) => (Exit.isSuccess(exit) && exit.value !== null ? KEPT_MS : 0)
   )
 
-/** How things stand in the database; null when it did not answer, and then nothing else: an old number would be a lie. */
+/** The gauges of a status. Without one only gateway_database_up is there: an old number would be wrong. */
 export const gauges = (seen: StatusSnapshot | null): ReadonlyArray<Family> => [
   {
     name: "gateway_database_up",

@@ -16,11 +16,11 @@ const SHUTDOWN_MS = 1_000
 export interface ManagementOptions {
   readonly host: string
   readonly port: number
-  /** True from the moment at which the process was told to stop. */
+  /** True once the process was told to stop. */
   readonly draining: Effect.Effect<boolean>
   /** A question to the database; what it answers does not matter. */
   readonly database: Effect.Effect<unknown, unknown>
-  /** How things stand; asked by scrapes, at most once in a while however many there are. */
+  /** The state of the database's queues and records; read for scrapes, at most twice a second however many there are. */
   readonly standing: Effect.Effect<StatusSnapshot, unknown>
   /** What may keep this node from serving: each answers why it does, in one line, or null. */
   readonly obstacles: ReadonlyArray<Effect.Effect<string | null, unknown>>
@@ -80,9 +80,9 @@ const answer = (options: ManagementOptions, page: ReturnType<typeof metrics>) =>
 
 const readiness = Effect.fnUntraced(function* ({ database, draining, obstacles }: ManagementOptions) {
   if (yield* draining) return text(503, "draining")
-  const asked = yield* Effect.exit(Effect.timeout(Effect.andThen(database, Effect.all(obstacles)), READY_TIMEOUT_MS))
-  if (Exit.isFailure(asked)) return text(503, "the database does not answer")
-  const reasons = asked.value.filter((reason) => reason !== null)
+  const checked = yield* Effect.exit(Effect.timeout(Effect.andThen(database, Effect.all(obstacles)), READY_TIMEOUT_MS))
+  if (Exit.isFailure(checked)) return text(503, "the database does not answer")
+  const reasons = checked.value.filter((reason) => reason !== null)
   return reasons.length === 0 ? text(200, "ok") : text(503, reasons.join("\n"))
 })
 
@@ -94,7 +94,7 @@ const metrics = Effect.fnUntraced(function* (
   return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8", headers })
 })
 
-/** Nobody keeps a copy of what is asked here, and no browser guesses what it is. */
+/** No cache keeps a copy, and no browser guesses the content type. */
 const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 
 const text = (status: number, body: string) => HttpServerResponse.text(`${body}\n`, { status, headers })

@@ -26,7 +26,7 @@ export interface TelemetryOptions {
 
 const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(traces(options), metrics(options, SHUTDOWN_MS))
 
-/** What is read and not counted, to the same collector: `families` are asked for before each export. */
+/** The gauges, sent to the same collector: `families` are read before each export. */
 const gauges = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> =>
   options.endpoint === undefined ? Layer.empty : Layer.unwrap(Effect.sync(() => gaugesOn(options, families)))
 
@@ -44,7 +44,7 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
   }))
 }
 
-/** A registry of their own: `/metrics` reads the same families where it is asked, and what is no more must not stand there. */
+/** The gauges have a registry of their own. It is emptied before each export, so that no gauge of something gone stays in it. */
 const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> => {
   const registry: typeof Metric.MetricRegistry.Service = new Map()
   const own = Layer.succeed(Metric.MetricRegistry, registry)

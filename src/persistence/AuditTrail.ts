@@ -49,7 +49,7 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
         )
       : append(change, false)
 
-  /** As `write`, for a change of rows that nodes keep in memory (RowCache): they read them anew. */
+  /** As `write`, for a change of rows that nodes keep in memory (RowCache), and now read anew. */
   const writeKept = (entry: AuditEntry): Effect.Effect<void> => append(entry, true)
 
   const inOneCommit =

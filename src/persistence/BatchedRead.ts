@@ -2,7 +2,7 @@ import { Effect, type Scope } from "effect"
 import { AnswerBoundMs } from "./BoundedClient.ts"
 import { makeBatcher } from "./StepBatch.ts"
 
-/** A read by key takes milliseconds: on a connection that says nothing for so long it is given up, and asked again on another. */
+/** A read by key takes milliseconds: after this time without an answer it is given up and run again on another connection. */
 const READ_MS = 4_000
 
 /**

@@ -1,24 +1,24 @@
 import { Clock, Deferred, Effect, Exit, Option, type Scope } from "effect"
 
 /**
- * Every node sees an operator's change within this time: what the database says is believed for so long after it was asked, and not after it
- * answered, which it may do late.
+ * Every node sees an operator's change within this time. It counts from when the query was sent and not from when its result came, which may
+ * be late.
  */
 const FRESH_MS = 1_000
 const QUERY_EVERY_MS = 500
-/** So often a question is asked whose answer comes too late to be believed. */
+/** How often a query is sent whose results come too late to be used. */
 const TRIES_AT_MOST = 3
 
 export interface CachedQuery<A> {
-  /** None where the database has not answered for a second, or failed. */
+  /** None where the database failed, or has not answered for a second. */
   readonly newest: Effect.Effect<Option.Option<A>>
-  /** As `newest`; where there is none, the database is asked for this caller. Dies where it does not answer then either. */
+  /** As `newest`; where there is none, the query is sent again for this caller. Dies where the database does not answer then either. */
   readonly get: Effect.Effect<A>
-  /** What is asked for from now on was not answered before: for a change that this process has made. */
+  /** From now on no earlier result is used. Called after a change that this process has made. */
   readonly forget: Effect.Effect<void>
 }
 
-/** The answer to a question that everybody has and nobody changes often: it is asked twice a second at most, whoever wants to know. */
+/** One query whose result every request needs and nobody changes often: it is sent at most twice a second, however many callers there are. */
 export const cachedQuery = Effect.fnUntraced(function* <A>(
   question: Effect.Effect<A>
 ): Effect.fn.Return<CachedQuery<A>, never, Scope.Scope> {
@@ -29,10 +29,10 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(
   const send = Effect.fnUntraced(function* (sentAt: number) {
     const one: PendingQuery<A> = { sentAt, answer: Deferred.makeUnsafe() }
     pending = one
-    // Nobody who waits for it ends it for the others by going away.
+    // A caller that is interrupted does not end it for the others.
     yield* Effect.forkIn(
       Effect.flatMap(Effect.exit(question), (exit) => {
-        // One that was forgotten, or that a later one has taken the place of, tells only those who wait for it.
+        // A query that was forgotten or replaced has a result only for those who wait for it.
         if (pending === one) {
           pending = null
           if (Exit.isSuccess(exit)) last = { sentAt, answer: exit.value }
@@ -49,7 +49,7 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(
     if (last !== null && now - last.sentAt < QUERY_EVERY_MS) return Option.some(last.answer)
     const one = pending !== null && now - pending.sentAt < QUERY_EVERY_MS ? pending : yield* send(now)
     const answer = Option.flatten(yield* Effect.timeoutOption(Deferred.await(one.answer), one.sentAt + FRESH_MS - now))
-    // A busy process may hear of an answer before it hears that the time is over.
+    // A busy process may see the result before it sees that the time is over.
     return (yield* elapsed) - one.sentAt <= FRESH_MS ? answer : Option.none()
   })
 

@@ -3,7 +3,7 @@ import { type ConnectionOptions, getCACertificates } from "node:tls"
 import { Effect, Option } from "effect"
 import { DatabaseError } from "./DatabaseError.ts"
 
-/** What a `postgres://` address says of the way to its server, with PostgreSQL's own meaning of the words. */
+/** What a `postgres://` address says about the connection to its server, with PostgreSQL's own meaning of the parameters. */
 export interface DatabaseRoute {
   /** Where the driver connects: a parameter names another host than the authority does. A path is a socket of this machine. */
   readonly host: string
@@ -13,22 +13,22 @@ export interface DatabaseRoute {
 }
 
 /**
- * `asked` falls back to plain text where the server has no TLS. `unverified` believes any certificate. `authority` verifies who signed it,
+ * `preferred` falls back to plain text where the server has no TLS. `unverified` believes any certificate. `authority` verifies who signed it,
  * `full` also that it is for this host.
  */
-export type Encryption = "none" | "asked" | "unverified" | "authority" | "full"
+export type Encryption = "none" | "preferred" | "unverified" | "authority" | "full"
 
 const modes: Readonly<Record<string, Encryption>> = {
   disable: "none",
-  allow: "asked",
-  prefer: "asked",
+  allow: "preferred",
+  prefer: "preferred",
   require: "unverified",
   "verify-ca": "authority",
   "verify-full": "full"
 }
 const known: ReadonlyArray<string> = ["sslmode", "sslrootcert"]
 
-/** The way, or why the address is refused: what it asks for must not be passed over in silence. */
+/** What the address says, or why it is refused: a parameter about TLS is never ignored. */
 export const databaseRoute = (text: string): DatabaseRoute | string => {
   const url = new URL(text)
   const last = (name: string): string | undefined => url.searchParams.getAll(name).at(-1) || undefined
@@ -50,10 +50,10 @@ export const databaseRoute = (text: string): DatabaseRoute | string => {
 
 const decodeHost = Option.liftThrowable(decodeURIComponent)
 
-/** Whether nobody on the way can read or be the server. */
+/** Whether nobody in between can read the traffic or pretend to be the server. */
 export const isVerified = ({ encryption }: DatabaseRoute): boolean => encryption === "authority" || encryption === "full"
 
-/** How the driver is to encrypt the way to a server; undefined where the address leaves it to the driver, which then verifies no less. */
+/** How the driver encrypts the connection; undefined where the address leaves it to the driver, which then verifies no less. */
 export const databaseTls = Effect.fnUntraced(function* (
   url: string
 ): Effect.fn.Return<ConnectionOptions | boolean | undefined, DatabaseError> {
@@ -62,7 +62,7 @@ export const databaseTls = Effect.fnUntraced(function* (
   switch (way.encryption) {
     case "none":
       return false
-    case "asked":
+    case "preferred":
       return undefined
     case "unverified":
       return { rejectUnauthorized: false }

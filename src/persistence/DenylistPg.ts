@@ -39,10 +39,10 @@ export const DenylistPg = Layer.effect(
     }
 
     const isListed = yield* makeBatchedRead((questions: ReadonlyArray<Question>) => {
-      const asked = questions.flatMap(({ hashes, kind }, ord) => hashes.map((hash) => ({ ord, kind, hash })))
-      return sql.unsafe(matchStatement, [JSON.stringify(asked)]).pipe(
+      const rows = questions.flatMap(({ hashes, kind }, ord) => hashes.map((hash) => ({ ord, kind, hash })))
+      return sql.unsafe(matchStatement, [JSON.stringify(rows)]).pipe(
         Effect.flatMap(decodeMatches),
-        Effect.map((rows) => new Set(rows.map(({ ord }) => ord))),
+        Effect.map((matches) => new Set(matches.map(({ ord }) => ord))),
         Effect.map((found) => questions.map((_, ord) => found.has(ord)))
       )
     })

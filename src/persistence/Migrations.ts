@@ -76,7 +76,7 @@ export const Migrations = {
     )
 }
 
-/** Who may not change the schema has to be told who may: nothing else can be done from here. */
+/** A role that may not change the schema can do nothing from here but say who has to. */
 const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql<{ may: boolean }>`
     SELECT coalesce(pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(current_schema(), 'CREATE')) AS may

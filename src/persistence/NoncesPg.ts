@@ -51,7 +51,7 @@ export const NoncesPg = Layer.effect(
           Effect.flatMap(decodeSpent),
           Effect.map((rows) => rows.map(({ spent }) => spent))
         ),
-      // Who spent it cannot be told: perhaps this request's own statement, whose answer was lost.
+      // Nobody knows who spent it: perhaps this request's own statement, whose answer was lost.
       recover: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
       laneOf: ({ caller }) => caller.appId,
       isLockTimeout

@@ -7,7 +7,7 @@ import type { Claim } from "../services/ports/Idempotency.ts"
 import { Quotes } from "../services/ports/Quotes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-/** How long an expired quote is still told from one that never was. */
+/** How long an expired quote is kept, so that it is refused as expired and not as unknown. */
 const EXPIRED_KEPT_MS = 86_400_000
 
 const quotes = rowsOf(Schema.Struct({ ...Quote.fields, createdAt: Moment, expiresAt: Moment }))

@@ -4,40 +4,41 @@ import { makeBatchedRead } from "./BatchedRead.ts"
 import { cachedQuery, elapsed, freshResult } from "./CachedQuery.ts"
 import { rowsOf } from "./Rows.ts"
 
-/** What is changed without an entry, by a migration or by hand, is seen within this one. */
+/** A change without an audit row, by a migration or by hand, is seen within this time. */
 const CACHED_MS = 10_000
 
 const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
-/** What is kept of some rows. */
+/** Some rows, cached by key. */
 export interface CachedRows<Value> {
-  /** As it is in the database, or was at most a second ago. A database that does not say so in time is a defect: nothing older is answered. */
+  /** The row as it is in the database, or was at most a second ago. Dies where the database does not answer in time: nothing older is returned. */
   readonly get: (key: string) => Effect.Effect<Value>
 }
 
 export interface CacheOptions<Value, E> {
-  /** One answer a key, in their order; that a row is not there is an answer, too. A failure is a defect, and not kept. */
+  /** One result a key, in the order of the keys; an absent row is a result, too. A failure is a defect and is not cached. */
   readonly read: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Value>, E>
-  /** How many keys are kept; those not asked for the longest make room. */
+  /** How many keys are cached; the least recently used one makes room. */
   readonly atMost: number
-  /** Where anybody may name what is not there: such answers are kept apart, so that they put out no row. */
+  /** Where anybody can ask for rows that do not exist: absent rows are cached apart, so that they push out no row that does. */
   readonly absent?: { readonly is: (value: Value) => boolean; readonly atMost: number }
 }
 
 export interface RowCache {
   readonly keep: <Value, E>(keeping: CacheOptions<Value, E>) => Effect.Effect<CachedRows<Value>, never, Scope.Scope>
-  /** What is asked from now on is read anew: for a change that this process has made. */
+  /** From now on every row is read anew. Called after a change that this process has made. */
   readonly forget: Effect.Effect<void>
 }
 
 /**
- * Keeps rows that only operators change, for as long as none does: each of their changes counts up a number in the same commit
- * (AuditTrail.withKept), which says for all rows together whether anything may be different. What tenants change does not count it up.
+ * Caches rows that only operators change, until one of them changes something: each of their changes counts up a version in its own commit
+ * (AuditTrail.withKept). The version, read at most twice a second, says for all rows together whether any may be different. Changes by
+ * tenants do not count it up.
  */
 export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const look = yield* makeBatchedRead((asked: ReadonlyArray<null>) =>
-      Effect.map(heads(sql`SELECT kept_version AS sequence FROM audit_head`), ([head]) => asked.map(() => head?.sequence ?? 0n))
+    const look = yield* makeBatchedRead((queries: ReadonlyArray<null>) =>
+      Effect.map(heads(sql`SELECT kept_version AS sequence FROM audit_head`), ([head]) => queries.map(() => head?.sequence ?? 0n))
     )
     const { forget, newest } = yield* cachedQuery(look(null))
 
@@ -54,7 +55,7 @@ export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, 
       const ask = yield* makeBatchedRead(read)
       const get = Effect.fnUntraced(function* (key: string) {
         const now = yield* elapsed
-        // Before the row is read: an entry that is written meanwhile makes it too old already.
+        // Read before the row: a change that is committed in between makes the row too old at once.
         const entry = Option.getOrUndefined(yield* newest)
         const known = rows.take(key) ?? absentRows.take(key)
         if (known !== undefined && known.entry === entry && now < known.until) {

@@ -7,7 +7,7 @@ import { rowsOf } from "./Rows.ts"
 
 type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE"
 
-/** What may never be changed or removed by a gateway: what was done, and by whom. */
+/** Tables of which a gateway may never change or remove a row: what was done, and by whom. */
 const evidenceTables = ["audit_log", "audit_head", "journal", "postings", "transaction_history", "float_adjustments"]
 
 const everything: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE", "DELETE"]
@@ -49,7 +49,7 @@ const relations = rowsOf(
 const counted = rowsOf(Schema.Struct({ missing: Schema.Number, hasMore: Schema.Boolean }))
 const protections = rowsOf(Schema.Struct({ role: Schema.String, holds: Schema.Boolean }))
 
-/** Of rows the privileges are asked for by column, too: one column that may be changed is enough to change a row. */
+/** Privileges of single columns count, too: one column that may be changed is enough to change a row. */
 const HELD = `array_remove(ARRAY[
   CASE WHEN has_any_column_privilege($1, c.oid, 'SELECT') THEN 'SELECT' END,
   CASE WHEN has_any_column_privilege($1, c.oid, 'INSERT') THEN 'INSERT' END,
@@ -98,7 +98,7 @@ export const RuntimeRole = {
       yield* sql.withTransaction(grantTo(sql, role))
     }).pipe(DatabaseError.explain(`let ${role} run a gateway`), Effect.withSpan("RuntimeRole.grant")),
 
-  /** What the connection's own role could do to what was done before; asked of the database, whatever the settings are. */
+  /** Whether the connection's own role could change evidence. The database says so, whatever the settings are. */
   protection: (sql: SqlClient.SqlClient): Effect.Effect<AuditProtection> =>
     Effect.flatMap(
       protections(sql`

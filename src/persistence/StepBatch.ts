@@ -17,7 +17,7 @@ const STEPS_WAITING = 4096
 export interface BatchOptions<Step, Result, E> {
   /** Commits all of them, or none; a result a step, in the steps' order. */
   readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
-  /** What a step's result means where an earlier statement may have committed it: looks whether the step is there. */
+  /** What a step's result means where an earlier statement may have committed it already: looks whether the step is there. */
   readonly recover: (step: Step, result: Result) => Effect.Effect<Result, E>
   /** Steps of one lane want the same rows: they are never in two batches at once. */
   readonly laneOf: (step: Step) => string
@@ -179,6 +179,6 @@ export const onOwnConnection =
           )
     )
 
-/** Somebody else held a row for as long as anybody waits for one: nothing was committed. */
+/** Another transaction held a row for longer than the lock timeout: nothing was committed. */
 export const isLockTimeout = (error: { readonly _tag: string } | SqlError.SqlError): boolean =>
   error._tag === "SqlError" && "reason" in error && error.reason._tag === "LockTimeoutError"

@@ -38,22 +38,22 @@ const decodeTransactions = (rows: unknown) =>
   Effect.map(decodeStored(rows), (decoded) =>
     decoded.map(({ record, ...row }): StoredTransaction => ({ transaction: record, ...row }))
   )
-/** One row of a list. What cannot be read holds up no other, and is told loudly. */
+/** One row of a list. A row that cannot be read is logged as an error and left out, so that it holds up no other. */
 const decodeOrSkip =
-  (ofWhat: string) =>
+  (state: string) =>
   ({ reference, ...row }: { readonly reference?: unknown }) =>
     decodeTransactions([row]).pipe(
       Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
       // What it says of the record may be somebody's, and stays out of the log.
       Effect.catchTag("SchemaError", () =>
-        Effect.logError(`a transaction that ${ofWhat} cannot be read, and is left out`).pipe(
+        Effect.logError(`a transaction that ${state} cannot be read, and is left out`).pipe(
           Effect.annotateLogs({ reference: String(reference) }),
           Effect.as(Option.none<StoredTransaction>())
         )
       )
     )
-const decodeReadable = (ofWhat: string, rows: ReadonlyArray<object>) =>
-  Effect.map(Effect.forEach(rows, decodeOrSkip(ofWhat)), (all) => all.flatMap(Option.toArray))
+const decodeReadable = (state: string, rows: ReadonlyArray<object>) =>
+  Effect.map(Effect.forEach(rows, decodeOrSkip(state)), (all) => all.flatMap(Option.toArray))
 const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) => Option.fromUndefinedOr(all[0]))
 
 /** Reads of what was sent and answered, each with the audit row that it leaves. */

@@ -1,4 +1,4 @@
-/** One promise of the ledger: `counted` says how many rows it looks at, `broken` gives (subject, found) of each that breaks it. */
+/** One rule of `ledger verify`: `counted` says how many rows it checks, `broken` gives (subject, found) of each row that breaks it. */
 export interface LedgerRule {
   readonly rule: string
   readonly counted: string
@@ -6,15 +6,15 @@ export interface LedgerRule {
 }
 
 /**
- * Asks for at most so many rows that break it. OFFSET has the rule planned as a whole: a plan for its first rows looks up one after another, and
- * where there are none it looks up everything.
+ * Selects at most so many rows that break a rule. OFFSET makes PostgreSQL plan the rule as a whole: a plan for the first rows would look up
+ * one row after another, and where no row breaks the rule, all of them.
  */
 export const breachesStatement = ({ broken }: LedgerRule, atMost: number): string =>
   `SELECT subject, found FROM (${broken} OFFSET 0) AS breaches ORDER BY 1 LIMIT ${atMost}`
 
 /**
- * With what a rule is asked: whole tables are read from end to end and put together by hashing, never row by row, and in the order in which
- * the rule names them, so that a record is read once and not once for each of its postings.
+ * The planner's settings for a rule. Whole tables are read from end to end and joined by hashing, never row by row, and in the order in which
+ * the rule names them. So a record is read once, and not once for each of its postings.
  */
 export const auditSettings = {
   enable_seqscan: "on",

@@ -6,7 +6,7 @@ import { positionRules } from "./rules/PositionRules.ts"
 import { exchangeRules, historyRules, recordRules } from "./rules/RecordRules.ts"
 import { keptRules, requestRules, windowRules } from "./rules/RequestRules.ts"
 
-/** Every promise, in the order in which they are reported. */
+/** Every rule, in the order in which they are reported. */
 export const ledgerRules: ReadonlyArray<LedgerRule> = [
   ...positionRules,
   ...entryRules,

@@ -34,7 +34,7 @@ export const LedgerVerificationPg = Layer.effect(
     const audit = Effect.fnUntraced(function* (one: LedgerRule) {
       const { rule } = one
       const [row] = yield* counts(sql.unsafe(one.counted))
-      // In a savepoint, so that the other rules are asked all the same.
+      // In a savepoint, so that the other rules still run.
       const found = yield* sql.withTransaction(sql.unsafe(breachesStatement(one, MAX_DIFFERENCES))).pipe(
         Effect.flatMap(decodeBreaches),
         Effect.catchTag("SqlError", (error) =>

@@ -1,6 +1,6 @@
 import { historySince, type LedgerRule } from "../LedgerRule.ts"
 
-/** What tenants are told. */
+/** Every outcome has its event, and every event its delivery. */
 export const eventRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "outcomes_were_told",

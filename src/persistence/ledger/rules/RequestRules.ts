@@ -1,11 +1,11 @@
 import { completeSince, type RetainedRows, retention } from "../../Retention.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
-/** Where each kind of record is asked for. */
+/** The endpoint that makes each kind of record. */
 const endpoints =
   "(VALUES ('payout', 'POST /v1/payouts'), ('collection', 'POST /v1/collections'), ('exchange', 'POST /v1/fx/exchange'))"
 
-/** What was asked for, by its key, and what was answered. */
+/** A request's key leads to its record, and its stored response is the one that was given. */
 export const requestRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "keys_are_linked",
