@@ -106,7 +106,7 @@ const now = async ({ query }: Bench): Promise<number> => {
   return Math.floor(Number(row?.["at"]))
 }
 
-/** As `Limits.prepare` does. */
+/** As `VelocityLimits.prepare` does. */
 const prepare = async ({ query }: Bench, counters: ReadonlyArray<VelocityCounter>): Promise<void> => {
   const rows = counters.map((one) => ({ ...one, startsAt: new Date(one.startsAt).toISOString(), amount: "0", bound: "0" }))
   await query(
