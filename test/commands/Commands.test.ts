@@ -61,7 +61,7 @@ describe("the operators' commands", () => {
     })
   )
 
-  it.effect("say in one line that the database cannot be reached", () =>
+  it.effect("report in one line that the database cannot be reached", () =>
     Effect.gen(function* () {
       const refused = yield* gateway(installedOn("postgres://nobody:pw-secret@127.0.0.1:1/none"), "tenant", "list")
       expect(refused).toMatchObject({ code: 1, output: "" })
@@ -128,7 +128,7 @@ describe("the operators' commands", () => {
     })
   )
 
-  it.effect("change a corridor row, and only what was named", () =>
+  it.effect("change only the named fields of a corridor row", () =>
     Effect.gen(function* () {
       const { result, run } = yield* installation
       const row = ["UG", "UGX", "payout", "momo"]
@@ -152,7 +152,7 @@ describe("the operators' commands", () => {
     })
   )
 
-  it.effect("set where events go, to public addresses unless loopback is allowed", () =>
+  it.effect("set a webhook endpoint, at a public address only unless loopback is allowed", () =>
     Effect.gen(function* () {
       const { result, run, variables } = yield* installation
       yield* result("tenant", "create", "acme")
@@ -168,7 +168,7 @@ describe("the operators' commands", () => {
     })
   )
 
-  it.effect("sign a request as the contract's vectors do", () =>
+  it.effect("sign a request as the contract's signing vectors do", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
         Effect.promise(() => mkdtemp(join(tmpdir(), "payment-gateway-sign-"))),

@@ -59,7 +59,7 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("are all refused at once, each by its name", () =>
+  it.effect("are refused all at once, each by its name", () =>
     Effect.gen(function* () {
       const found = yield* mistakes({
         PORT: "70000",
@@ -107,7 +107,7 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("are refused where a grace or a lease ends before what it has to outlast", () =>
+  it.effect("are refused when a grace or lease is shorter than what it has to outlast", () =>
     Effect.gen(function* () {
       const short =
         "NOT_FOUND_GRACE must be longer than 85s: with this PROVIDER_TIMEOUT_MS a payout may be on its way for so long"
@@ -126,7 +126,7 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("take a rate with its burst, a rate alone, or off", () =>
+  it.effect("accept a rate with a burst, a rate alone, or off", () =>
     Effect.gen(function* () {
       const { rateLimits, trustedProxies } = yield* read({
         RATE_LIMIT_READS: "30/m",
@@ -143,7 +143,7 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("take name servers with a port and without, of both families", () =>
+  it.effect("accept name servers with or without a port, of IPv4 and IPv6", () =>
     Effect.gen(function* () {
       const WEBHOOK_NAME_SERVERS = "10.0.0.53, 10.0.0.54:5353, 2001:db8::53, [2001:db8::54]:5353"
       expect((yield* read({ WEBHOOK_NAME_SERVERS })).webhookNameServers).toEqual(WEBHOOK_NAME_SERVERS.split(", "))
@@ -153,7 +153,7 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("never show a secret, whether it is right or wrong", () =>
+  it.effect("never show a secret, valid or not", () =>
     Effect.gen(function* () {
       const secrets = {
         DATABASE_URL: "not-a-url-pw",
@@ -171,7 +171,7 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("want a master key beside a database, and no simulator unless it is allowed", () =>
+  it.effect("need a master key with a database, and refuse a simulator unless it is allowed", () =>
     Effect.gen(function* () {
       expect(yield* mistakes({ DATABASE_URL })).toEqual(["MASTER_KEY is required together with DATABASE_URL"])
       const simulated = {

@@ -21,7 +21,7 @@ const installation = Effect.map(
 const unchanged = { updated_at: "" }
 
 describe("corridor set", () => {
-  it.effect("asks what is to change, and changes and audits nothing without an answer", () =>
+  it.effect("changes and audits nothing when no change is named", () =>
     Effect.gen(function* () {
       const { result, run } = yield* installation
       const before = yield* result("corridor list")
@@ -36,7 +36,7 @@ describe("corridor set", () => {
     })
   )
 
-  it.effect("closes a corridor with the reason that its tenants read, and opens it again without one", () =>
+  it.effect("closes a corridor with a reason for its tenants, and opens it again without one", () =>
     Effect.gen(function* () {
       const { result, run } = yield* installation
       const closed = yield* result(
@@ -57,7 +57,7 @@ describe("corridor set", () => {
     })
   )
 
-  it.effect("sets what a corridor reaches, pays and asks for, and clears a maximum", () =>
+  it.effect("sets networks, currencies and requirements of a corridor, and clears a maximum", () =>
     Effect.gen(function* () {
       const { result } = yield* installation
       const row = "corridor set UG UGX payout bank"
@@ -86,7 +86,7 @@ describe("corridor set", () => {
     })
   )
 
-  it.effect("keeps a redirect and its URL together", () =>
+  it.effect("keeps the customer action redirect and the required redirect URL together", () =>
     Effect.gen(function* () {
       const { result, run } = yield* installation
       const row = "corridor set KE KES collection momo"
@@ -106,7 +106,7 @@ describe("corridor set", () => {
     })
   )
 
-  it.effect("knows its words, and exits 2 for any other", () =>
+  it.effect("exits 2 for an unknown value", () =>
     Effect.gen(function* () {
       const { run } = yield* installation
       for (const wrong of [

@@ -49,7 +49,7 @@ describe("a database on another machine", () => {
     })
   )
 
-  it.effect("is taken where its certificate is verified, or where it is this machine", () =>
+  it.effect("is accepted when its certificate is verified, or when it is this machine", () =>
     Effect.gen(function* () {
       const safe = [
         "db.example/gateway?sslmode=verify-full",
@@ -69,7 +69,7 @@ describe("a database on another machine", () => {
     })
   )
 
-  it.effect("is refused where its address asks for something that would be passed over in silence", () =>
+  it.effect("is refused when its address has a parameter that would be ignored silently", () =>
     Effect.gen(function* () {
       expect(yield* database("db.example/gateway?sslmode=verify")).toEqual([
         "DATABASE_URL has an sslmode that is none of disable, allow, prefer, require, verify-ca, verify-full"
@@ -81,8 +81,8 @@ describe("a database on another machine", () => {
   )
 })
 
-describe("what is sent to other machines", () => {
-  it.effect("goes to no provider in plain text", () =>
+describe("data for other machines", () => {
+  it.effect("is not sent to a provider in plain text", () =>
     Effect.gen(function* () {
       const at = (EVERSEND_BASE_URL: string) => mistakes({ EVERSEND_BASE_URL, ...account })
       for (const url of ["http://api.example/v1", "http://10.0.0.7/v1", "http://127.0.0.1.example"]) {
@@ -94,7 +94,7 @@ describe("what is sent to other machines", () => {
     })
   )
 
-  it.effect("takes no password to a cache in plain text, unless that is meant", () =>
+  it.effect("is not sent to a cache with a password in plain text, unless a setting allows it", () =>
     Effect.gen(function* () {
       const REDIS_URL = "redis://:pw-very-secret@cache.example:6379"
       expect(yield* mistakes({ REDIS_URL })).toEqual([expect.stringMatching(/^REDIS_URL .*rediss:.*REDIS_INSECURE=true/)])
@@ -106,7 +106,7 @@ describe("what is sent to other machines", () => {
     })
   )
 
-  it.effect("takes no collector's credentials in plain text", () =>
+  it.effect("is not sent to a collector with credentials in plain text", () =>
     Effect.gen(function* () {
       const OTEL_EXPORTER_OTLP_ENDPOINT = "http://collector.example:4318"
       const OTEL_EXPORTER_OTLP_HEADERS = "api-key=very-secret"
@@ -128,7 +128,7 @@ describe("what is sent to other machines", () => {
     })
   )
 
-  it.effect("takes no headers of any signal, and no password in an address, to a collector in plain text", () =>
+  it.effect("is not sent to a collector in plain text with headers of any signal or a password in the address", () =>
     Effect.gen(function* () {
       const OTEL_EXPORTER_OTLP_ENDPOINT = "http://collector.example:4318"
       for (const name of ["TRACES", "METRICS", "LOGS"].map((signal) => `OTEL_EXPORTER_OTLP_${signal}_HEADERS`)) {
@@ -149,7 +149,7 @@ describe("what is sent to other machines", () => {
 })
 
 describe("loopback receivers of webhooks", () => {
-  it.effect("are refused where anything is real", () =>
+  it.effect("are refused beside a real provider or database", () =>
     Effect.gen(function* () {
       const WEBHOOK_ALLOW_LOOPBACK = "true"
       expect(yield* mistakes({ WEBHOOK_ALLOW_LOOPBACK })).toEqual([])
@@ -164,7 +164,7 @@ describe("loopback receivers of webhooks", () => {
 })
 
 describe("the management listener", () => {
-  it.effect("is this machine's alone, whatever HOST says, unless its own setting says otherwise", () =>
+  it.effect("is reachable from this machine only, whatever HOST says, unless its own setting changes that", () =>
     Effect.gen(function* () {
       const host = (variables: Readonly<Record<string, string>>) =>
         Effect.map(Effect.provideService(settings, Environment, variables), ({ managementHost }) => managementHost)

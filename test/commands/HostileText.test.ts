@@ -128,13 +128,13 @@ const leaves = (command: Command.Command.Any, path = ""): ReadonlyArray<string> 
   return children.length === 0 ? [path] : children.flatMap((child) => leaves(child, `${path} ${child.name}`.trim()))
 }
 
-layer(Hostile.layer, { excludeTestServices: true })("what a command prints of a hostile world", (it) => {
-  it.effect("is looked at for every command", () =>
+layer(Hostile.layer, { excludeTestServices: true })("the output of commands with hostile data", (it) => {
+  it.effect("is tested for every command", () =>
     Effect.sync(() => expect([...Object.keys(calls), ...servers].sort()).toEqual([...leaves(commands)].sort()))
   )
 
   for (const [name, lines] of Object.entries(calls)) {
-    it.effect(`breaks no line and steers no terminal: ${name}`, () =>
+    it.effect(`has no broken line and no terminal control: ${name}`, () =>
       Effect.gen(function* () {
         const hostile = yield* Hostile
         for (const line of lines(hostile)) {
@@ -152,7 +152,7 @@ layer(Hostile.layer, { excludeTestServices: true })("what a command prints of a 
     )
   }
 
-  it.effect("still says everything", () =>
+  it.effect("still shows the whole text", () =>
     Effect.gen(function* () {
       const { reference, run } = yield* Hostile
       const { output } = yield* run("transaction", "show", reference, "--json")

@@ -89,7 +89,7 @@ describe("ledger verify", () => {
     })
   )
 
-  it.effect("finds a payout whose money was never reserved, and one whose status is not its record's", () =>
+  it.effect("finds a payout whose money was never reserved, and one whose status column differs from its record", () =>
     Effect.gen(function* () {
       expect(yield* spoilt(...payout("pending"))).toEqual(["entries_match_the_status", "reserved_is_what_is_open"])
       expect(yield* spoilt(...payout("successful"))).toEqual([
@@ -101,7 +101,7 @@ describe("ledger verify", () => {
     })
   )
 
-  it.effect("finds a reservation that differs from the record, and a key of nothing", () =>
+  it.effect("finds a reservation that differs from the record, and a key without a record", () =>
     Effect.gen(function* () {
       const rules = yield* spoilt(
         ...payout("pending"),
@@ -114,7 +114,7 @@ describe("ledger verify", () => {
     })
   )
 
-  it.effect("says that a row cannot be read, and looks at everything else all the same", () =>
+  it.effect("reports a row that cannot be read, and still checks everything else", () =>
     Effect.gen(function* () {
       const rules = yield* spoilt(
         ...payout("pending"),

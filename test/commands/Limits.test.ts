@@ -18,7 +18,7 @@ const installation = Effect.map(
 )
 
 describe("the commands that limit", () => {
-  it.effect("set one of a tenant's limits and list what holds", () =>
+  it.effect("set one of a tenant's limits and list the limits in force", () =>
     Effect.gen(function* () {
       const run = yield* installation
       yield* run("tenant create acme")
@@ -44,7 +44,7 @@ describe("the commands that limit", () => {
     })
   )
 
-  it.effect("set a provider account's ceiling, and refuse a provider that nothing goes through", () =>
+  it.effect("set a provider account's ceiling, and refuse a provider that no corridor uses", () =>
     Effect.gen(function* () {
       const run = yield* installation
       expect((yield* run("ceiling set eversend UGX --amount-minor 5000000")).answer).toStrictEqual({
@@ -56,7 +56,7 @@ describe("the commands that limit", () => {
     })
   )
 
-  it.effect("block destinations and deny names, and show neither again", () =>
+  it.effect("block destinations and deny names, and never show either again", () =>
     Effect.gen(function* () {
       const run = yield* installation
       expect((yield* run("block add +256772123456 --reason fraud")).answer).toMatchObject({

@@ -12,7 +12,7 @@ const { Exit } = await import("effect")
 process.stdout.write("x".repeat(${LENGTH}))
 teardown(Exit.succeed(1), (code) => process.exit(code))`
 
-it("a command that exits 1 has said all of its answer, however slowly it is read", async () => {
+it("a command that exits 1 writes its whole answer, however slowly it is read", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", refusing], { stdio: ["ignore", "pipe", "inherit"] })
   let length = 0
   const code = await new Promise((ended) => {

@@ -77,7 +77,7 @@ describe("tenant freeze, unfreeze, grant and deny", () => {
 })
 
 describe("audit verify", () => {
-  it.effect("says that the chain holds, and exits 1 where it was broken", () =>
+  it.effect("confirms a whole chain, and exits 1 for a broken one", () =>
     story(
       Effect.gen(function* () {
         const { result, run, sql } = yield* installation
@@ -115,7 +115,7 @@ describe("audit verify", () => {
 })
 
 describe("secrets rotate", () => {
-  it.effect("re-wraps what the old key sealed, once, and leaves every secret what it was", () =>
+  it.effect("re-wraps what the old key sealed, once, without changing a secret", () =>
     story(
       Effect.gen(function* () {
         const { result, sql, variables } = yield* installation
@@ -164,7 +164,7 @@ describe("secrets rotate", () => {
     )
   )
 
-  it.effect("knows every column that holds something sealed", () =>
+  it.effect("covers every column with sealed data", () =>
     story(
       Effect.gen(function* () {
         const { result, sql } = yield* installation

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
 import { asText } from "../../src/commands/Output.ts"
 
-describe("a result for people", () => {
-  it("is a member a line, and says where there is nothing", () => {
+describe("the plain output of a result", () => {
+  it("has one line for each member, and marks an empty one", () => {
     expect(asText({ ok: true, differences: [], broken_at: null, total: { amount_minor: 1050n, currency: "KES" } })).toBe(
       [
         "ok           true",
@@ -16,7 +16,7 @@ describe("a result for people", () => {
     expect(asText([])).toBe("none")
   })
 
-  it("is a row a line for a list", () => {
+  it("has one line for each row of a list", () => {
     expect(
       asText([
         { app_id: "acme", capabilities: [] },
@@ -25,7 +25,7 @@ describe("a result for people", () => {
     ).toBe(["app_id  capabilities", "acme    none", "b       fx,payouts"].join("\n"))
   })
 
-  it("is one case below the other where each has a list of its own", () => {
+  it("shows cases one below the other when each has a list of its own", () => {
     expect(
       asText([
         { reference: "R1", history: [{ fact: "Opened" }, { fact: "Unknown" }] },

@@ -7,7 +7,7 @@ const nowhere = { DATA_DIR: "/dev/null/nowhere" }
 const DATABASE_URL = "postgres://gateway:pw-very-secret@127.0.0.1:1/gateway"
 
 describe.each(["start", "demo"])("gateway %s", (command) => {
-  it.effect("is for development: refuses real parts, and names each of them and the command that is meant", () =>
+  it.effect("is for development: it refuses real providers and databases, names each of them, and names the command to use", () =>
     Effect.gen(function* () {
       const refused = (variables: Readonly<Record<string, string>>) =>
         Effect.map(gateway({ ...nowhere, ...variables }, command), ({ code, errors, output }) => [code, errors, output])
@@ -28,7 +28,7 @@ describe.each(["start", "demo"])("gateway %s", (command) => {
   )
 })
 
-it.effect("gateway start goes on beside what is no real part", () =>
+it.effect("gateway start works beside settings that are not of a real provider or database", () =>
   Effect.gen(function* () {
     const parts = { DATABASE_URL: " ", REDIS_URL: "redis://127.0.0.1:1", EVERSEND_BASE_URL: "", PUBLIC_HOSTS: "api.example" }
     expect((yield* gateway({ ...nowhere, ...parts }, "start")).errors).toContain("cannot make the folder /dev/null/nowhere")

@@ -94,7 +94,7 @@ describe("gateway start", () => {
   })
 
   it(
-    "adopts what lived on when the gateway was killed, keeps its tenant, makes way for a newer one, and stops everything when it is told to",
+    "adopts the processes that survived a killed gateway, keeps its tenant, yields to a newer start, and stops everything on request",
     async () => {
       const dataDir = await folder()
       const first = start(dataDir)
@@ -126,7 +126,7 @@ describe("gateway start", () => {
   )
 
   it(
-    "prints commands that work in a folder whose name has spaces and quotes, and is found by status for as long as it lives",
+    "prints commands that work in a folder whose name has spaces and quotes, and is found by status while it runs",
     async () => {
       const dataDir = await folder("payment-gateway-it's a start-")
       const first = start(dataDir)
@@ -153,7 +153,7 @@ describe("gateway start", () => {
   )
 
   it(
-    "refuses a port that is taken in one line, and leaves nothing running",
+    "refuses a port that is in use in one line, and leaves nothing running",
     async () => {
       const dataDir = await folder()
       const taken = createServer().listen(0, "127.0.0.1")

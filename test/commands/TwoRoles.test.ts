@@ -19,7 +19,7 @@ const given = Effect.gen(function* () {
 })
 
 describe("a database with two roles", () => {
-  it.effect("is made by its owner, and worked with by a role that can change nothing of what was done", () =>
+  it.effect("is created by its owner, and used by a role that can change no record of the past", () =>
     Effect.gen(function* () {
       const { migrate, run, url } = yield* given
       const refused = yield* run("tenant", "list")
@@ -45,7 +45,7 @@ describe("a database with two roles", () => {
     })
   )
 
-  it.effect("is told from one whose only role owns everything, which works and says so", () =>
+  it.effect("is distinguished from one whose only role owns everything, which works and is reported", () =>
     Effect.gen(function* () {
       const { url } = yield* given
       const variables = installedOn(url)
@@ -58,7 +58,7 @@ describe("a database with two roles", () => {
     })
   )
 
-  it.effect("is refused where both addresses log in as the owner, or a gateway's role does not log in", () =>
+  it.effect("is refused when both addresses log in as the owner, or when the gateway's role cannot log in", () =>
     Effect.gen(function* () {
       const { migrate, url, variables } = yield* given
       const both = { ...variables, DATABASE_URL: url, MIGRATION_DATABASE_URL: url }
@@ -73,7 +73,7 @@ describe("a database with two roles", () => {
     })
   )
 
-  it.effect("gives new tables to the role with the migration that makes them", () =>
+  it.effect("grants new tables to the role in the migration that creates them", () =>
     Effect.gen(function* () {
       const { migrate, run, url } = yield* given
       yield* migrate(url)

@@ -42,7 +42,7 @@ const givenParked = Effect.fnUntraced(function* (node: Context.Context<SqlClient
 })
 
 describe("the operators' commands for webhooks", () => {
-  it.live("give an endpoint a new address and secret, with the old secret signing on", () =>
+  it.live("give an endpoint a new address and secret, while the old secret still signs", () =>
     Effect.gen(function* () {
       const { node, result } = yield* installation
       yield* result("tenant", "create", "acme")
@@ -60,7 +60,7 @@ describe("the operators' commands for webhooks", () => {
     })
   )
 
-  it.effect("list a tenant's deliveries and send one again, audited", () =>
+  it.effect("list a tenant's deliveries and send one again, with an audit row", () =>
     Effect.gen(function* () {
       const { actions, node, result, run } = yield* installation
       yield* result("tenant", "create", "acme")
@@ -88,7 +88,7 @@ describe("the operators' commands for webhooks", () => {
     })
   )
 
-  it.live("send everything since a moment again, as its tenant could, audited", () =>
+  it.live("send everything since a given time again, as the tenant could, with an audit row", () =>
     Effect.gen(function* () {
       const { actions, node, result, run } = yield* installation
       yield* result("tenant", "create", "acme")
@@ -112,7 +112,7 @@ describe("the operators' commands for webhooks", () => {
     })
   )
 
-  it.effect("list providers' callbacks and have one looked into again, audited", () =>
+  it.effect("list providers' callbacks and process one again, with an audit row", () =>
     Effect.gen(function* () {
       const { actions, node, result, run } = yield* installation
       const inbox = Context.get(node, ProviderInbox)

@@ -29,7 +29,7 @@ const REMOVED = "DELETE FROM audit_log WHERE sequence > 2"
 const RESET = "UPDATE audit_head SET (sequence, hash) = (SELECT sequence, hash FROM audit_log WHERE sequence = 2)"
 
 describe("the audit log", () => {
-  it.effect("holds every row that was appended at once, newest first, and its chain verifies", () =>
+  it.effect("holds every row of concurrent appends, newest first, in a chain that verifies", () =>
     Effect.gen(function* () {
       const { append, log, verify } = yield* given
       expect(yield* verify).toEqual({ rows: 0n, brokenAt: null })
@@ -48,7 +48,7 @@ describe("the audit log", () => {
     })
   )
 
-  it.effect("leaves no row and no gap for a change that was rolled back, and none for a change that changed nothing", () =>
+  it.effect("has no row and no gap for a change that was rolled back or changed nothing", () =>
     Effect.gen(function* () {
       const { append, sql, trail, verify } = yield* given
       yield* append("first")
@@ -59,7 +59,7 @@ describe("the audit log", () => {
     })
   )
 
-  it.effect("is told to the log of the process with each row, once that is committed", () =>
+  it.effect("writes its end to the process log with each row, once that row is committed", () =>
     Effect.gen(function* () {
       const { append, log, sql } = yield* given
       const told: Array<unknown> = []
@@ -83,7 +83,7 @@ describe("the audit log", () => {
     })
   )
 
-  it.effect("refuses to be changed", () =>
+  it.effect("refuses updates and deletes", () =>
     Effect.gen(function* () {
       const { append, sql } = yield* given
       yield* append("first")
@@ -139,7 +139,7 @@ describe("the audit log", () => {
     )
   }
 
-  it.effect("goes on after rows were removed, so that a tenant can be frozen, and stays broken", () =>
+  it.effect("still appends after rows were removed, so that a tenant can be frozen, and stays broken", () =>
     Effect.gen(function* () {
       const { append, log, tamper, verify } = yield* given
       yield* Effect.forEach(EIGHT, append)
@@ -150,7 +150,7 @@ describe("the audit log", () => {
     })
   )
 
-  it.effect("tells a database that was put back to an earlier state by a head that was seen outside it", () =>
+  it.effect("detects a database that was put back to an earlier state, by a head that was seen outside it", () =>
     Effect.gen(function* () {
       const { append, log, sql, tamper, verify } = yield* given
       yield* Effect.forEach(EIGHT.slice(0, 2), append)
@@ -169,7 +169,7 @@ describe("the audit log", () => {
     })
   )
 
-  it.effect("is keyed from the next row on where an older release wrote it, and what that one wrote still holds", () =>
+  it.effect("is keyed from the next row on where an older release wrote it, and the older rows still verify", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const fresh = yield* on(url)
@@ -189,7 +189,7 @@ describe("the audit log", () => {
     })
   )
 
-  it.effect("is not keyed a second time, and no second key is made for hashes that are there", () =>
+  it.effect("is not keyed a second time, and no second key is created for existing hashes", () =>
     Effect.gen(function* () {
       const { append, tamper, url } = yield* given
       yield* append("first")
@@ -200,7 +200,7 @@ describe("the audit log", () => {
     })
   )
 
-  it.effect("is no secret to the release before: it can write no row any more", () =>
+  it.effect("rejects rows of the release before, which has no key", () =>
     Effect.gen(function* () {
       const { sql, verify } = yield* given
       const written = yield* Effect.flip(sql`SELECT append_audit(now(), 'a', 'b', 'c', '{}')`)

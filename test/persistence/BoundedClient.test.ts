@@ -17,8 +17,8 @@ const given = Effect.gen(function* () {
   return { line, sql: Context.get(context, SqlClient.SqlClient) }
 })
 
-describe("a connection that nobody answers on", () => {
-  it.effect("fails what waits on it 18 seconds later and is used no more, while others go on", () =>
+describe("a database connection without answers", () => {
+  it.effect("fails its waiting statements after 18 seconds and is discarded, while others continue", () =>
     Effect.gen(function* () {
       const { line, sql } = yield* given
       const ask = sql`SELECT 1 AS one`
@@ -35,7 +35,7 @@ describe("a connection that nobody answers on", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("ends a transaction, too, which is undone", () =>
+  it.effect("ends a transaction, too, which is rolled back", () =>
     Effect.gen(function* () {
       const { line, sql } = yield* given
       yield* sql`CREATE TABLE kept (n int)`
@@ -58,7 +58,7 @@ describe("a connection that nobody answers on", () => {
   )
 })
 
-it.effect("a ledger that takes longer to read than a request may is read to its end", () =>
+it.effect("ledger verify may read for longer than a request's deadline", () =>
   Effect.gen(function* () {
     const { line, sql } = yield* given
     const audit = yield* Effect.provideService(Layer.build(LedgerVerificationPg), SqlClient.SqlClient, sql)
@@ -71,7 +71,7 @@ it.effect("a ledger that takes longer to read than a request may is read to its 
   }).pipe(Effect.scoped)
 )
 
-it.effect("a migration that takes longer than a request may runs to its end", () =>
+it.effect("a migration may run for longer than a request's deadline", () =>
   Effect.gen(function* () {
     const { line, sql } = yield* given
     const apply = Effect.provideService(Migrations.apply(Migrations.all), SqlClient.SqlClient, sql)
@@ -84,7 +84,7 @@ it.effect("a migration that takes longer than a request may runs to its end", ()
   }).pipe(Effect.scoped)
 )
 
-it.effect("a transaction that failed inside is not taken for committed", () =>
+it.effect("a transaction that failed inside is never reported as committed", () =>
   Effect.gen(function* () {
     const { sql } = yield* given
     const exit = yield* Effect.exit(sql.withTransaction(Effect.ignore(sql`SELECT 1 / 0`)))

@@ -15,7 +15,7 @@ const ugandaBank: CorridorKey = { country: "UG", currency: "UGX", direction: "pa
 const ghanaMomo: CorridorKey = { country: "GH", currency: "GHS", direction: "collection", method: "momo" }
 
 describe("the corridors", () => {
-  it.effect("start with the contract's rows", () =>
+  it.effect("are initially the contract's rows", () =>
     Effect.gen(function* () {
       const corridors = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), Corridors)
       const rows = yield* corridors.list
@@ -105,7 +105,7 @@ describe("the corridors", () => {
     })
   )
 
-  it.effect("can gain a row", () =>
+  it.effect("accept a new row", () =>
     Effect.gen(function* () {
       const corridors = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), Corridors)
       const bank = Option.getOrThrow(yield* corridors.find(ugandaBank))
@@ -114,7 +114,7 @@ describe("the corridors", () => {
     })
   )
 
-  it.effect("are believed for a second after the database was asked, however late it answered", () =>
+  it.effect("are used for one second from the time of the question to the database, however late it answered", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const operator = yield* givenNode(url)

@@ -11,7 +11,7 @@ const empty = Effect.promise(() => freshDatabase())
 const names = Migrations.all.map(({ name }) => name)
 
 describe("the database's schema", () => {
-  it.effect("is made once by nodes that start together", () =>
+  it.effect("is created once by nodes that start together", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       const node = Effect.provide(Database.migrate, on(url))
@@ -21,7 +21,7 @@ describe("the database's schema", () => {
     })
   )
 
-  it.effect("is refused when a newer program made it", () =>
+  it.effect("is refused when a newer program created it", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       yield* Migrations.apply([...Migrations.all, { name: "9999_future", sql: "CREATE TABLE future ()" }]).pipe(
@@ -43,7 +43,7 @@ describe("the database's schema", () => {
     })
   )
 
-  it.effect("is refused when something else lives there, even under the same table's name", () =>
+  it.effect("is refused when it belongs to something else, even with a table of the same name", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE schema_migrations (version text)`).pipe(
@@ -54,7 +54,7 @@ describe("the database's schema", () => {
     })
   )
 
-  it.effect("is left as it was when a migration fails, with the database's words", () =>
+  it.effect("is left unchanged when a migration fails, with the database's message", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       const broken = [{ name: "0001", sql: "CREATE TABLE a (); CREATE TABLE a ();" }]
@@ -68,7 +68,7 @@ describe("the database's schema", () => {
 })
 
 describe("the database's connections", () => {
-  it.effect("are in UTC and bound every wait", () =>
+  it.effect("use UTC and bound every wait", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       const rows = yield* Effect.flatMap(
@@ -82,7 +82,7 @@ describe("the database's connections", () => {
     })
   )
 
-  it.effect("that cannot be made are one clear line without the password", () =>
+  it.effect("that cannot be opened are reported in one line without the password", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Effect.provide(Database.migrate, on("postgres://someone:hunter2@127.0.0.1:1/nowhere")))
       expect(Exit.isFailure(exit)).toBe(true)

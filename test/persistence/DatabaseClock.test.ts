@@ -25,7 +25,7 @@ const givenDatabase = Effect.gen(function* () {
 })
 
 describe("the database's time", () => {
-  it.effect("is the program's, however wrong the machine's clock is, and the difference is told", () =>
+  it.effect("is the program's time, however wrong the machine's clock is, and the difference is shown", () =>
     Effect.gen(function* () {
       const { now, readMicros, right } = yield* givenDatabase
       const time = yield* Effect.provideService(makeDatabaseTime(readMicros), Clock.Clock, offBy(right, 660_000))
@@ -35,7 +35,7 @@ describe("the database's time", () => {
     })
   )
 
-  it.effect("a machine whose clock is set while it runs changes nothing but the difference", () =>
+  it.effect("is not affected when the machine's clock is set: only the difference changes", () =>
     Effect.gen(function* () {
       const { now, readMicros, right } = yield* givenDatabase
       const by = yield* Ref.make(0)
@@ -47,7 +47,7 @@ describe("the database's time", () => {
     })
   )
 
-  it.effect("a machine that was suspended knows at once that it may be later than it seems", () =>
+  it.effect("may be later than it seems on a machine that was suspended, which the machine knows at once", () =>
     Effect.gen(function* () {
       const { readMicros, right } = yield* givenDatabase
       const asleep = yield* Ref.make(0)
@@ -69,7 +69,7 @@ describe("the database's time", () => {
     })
   )
 
-  it.effect("follows a database whose clock was set, forwards and back", () =>
+  it.effect("follows a database whose clock was set forwards or back", () =>
     Effect.gen(function* () {
       const { now, readMicros, state } = yield* givenDatabase
       const time = yield* makeDatabaseTime(readMicros)
@@ -81,7 +81,7 @@ describe("the database's time", () => {
     })
   )
 
-  it.effect("goes on while the database does not answer", () =>
+  it.effect("continues while the database does not answer", () =>
     Effect.gen(function* () {
       const { now, readMicros, state } = yield* givenDatabase
       const time = yield* makeDatabaseTime(readMicros)
@@ -92,7 +92,7 @@ describe("the database's time", () => {
     })
   )
 
-  it.effect("is never ahead of the database, and behind it by no more than one answer took on its way", () =>
+  it.effect("is never ahead of the database, and behind it by at most the time of one answer", () =>
     Effect.gen(function* () {
       const delay = fc.integer({ min: 0, max: 20_000 })
       const readings = fc.array(fc.record({ there: delay, back: delay, pause: delay }), { minLength: 1, maxLength: 12 })

@@ -57,8 +57,8 @@ const placed = async (folder: string, { cert, key }: Certificate): Promise<void>
   }
 }
 
-describe("the way to the database", () => {
-  it.live("is encrypted and verified as its address says, by the authority that it names", () =>
+describe("the connection to the database", () => {
+  it.live("is encrypted and verified as its address says, with the named authority", () =>
     Effect.gen(function* () {
       const { authorities, dialled, show } = yield* server
       const own = `sslrootcert=${authorities}`
@@ -88,7 +88,7 @@ describe("the way to the database", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("says in one line what is wrong with a file of authorities", () =>
+  it.live("reports in one line what is wrong with a file of authorities", () =>
     Effect.gen(function* () {
       const at = (file: string) =>
         Effect.map(

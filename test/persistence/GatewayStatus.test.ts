@@ -42,7 +42,7 @@ const givenPayouts = (sql: SqlClient.SqlClient, { age, count, fact, status }: Pa
   SELECT app_id, reference, ${new Date(NOW)}::timestamptz, 'request', fact, '', 'pending'
   FROM made, unnest(ARRAY['Opened', ${fact}]) fact`
 
-it.live("counts what is open by age and what nobody knows, and reads no more than that, however long the past is", () =>
+it.live("counts open transactions by age and unknown outcomes, and reads no closed ones", () =>
   Effect.gen(function* () {
     const { sql, standing } = yield* given
     yield* givenPayouts(sql, { count: 20_000, status: "successful", age: "2 hours", fact: "Succeeded" })
@@ -70,7 +70,7 @@ it.live("counts what is open by age and what nobody knows, and reads no more tha
   }).pipe(Effect.scoped)
 )
 
-it.live("keeps the newest of each check", () =>
+it.live("keeps the newest result of each check", () =>
   Effect.gen(function* () {
     const { standing } = yield* given
     const verify: IntegrityCheck = { name: "ledger verify", subject: "", at: NOW, differences: 2 }

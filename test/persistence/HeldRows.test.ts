@@ -40,7 +40,7 @@ const whileHeld = <A, E, R>(lock: string, body: Effect.Effect<A, E, R>) =>
     return result
   })
 
-it.live("ended windows are swept round the one that a late give-back holds, which is left for the next round", () =>
+it.live("the removal of ended windows skips a locked one and leaves it for the next round", () =>
   Effect.gen(function* () {
     const node = yield* givenPorts(yield* givenDatabase)
     yield* Effect.gen(function* () {
@@ -54,7 +54,7 @@ it.live("ended windows are swept round the one that a late give-back holds, whic
   }).pipe(Effect.scoped)
 )
 
-it.live("codes of closed charges are forgotten round those that somebody holds, and no more at a time than asked for", () =>
+it.live("the removal of codes of closed charges skips locked ones and keeps to its bound", () =>
   Effect.gen(function* () {
     const node = yield* givenPorts(yield* givenDatabase)
     yield* Effect.gen(function* () {
@@ -69,7 +69,7 @@ it.live("codes of closed charges are forgotten round those that somebody holds, 
   }).pipe(Effect.scoped)
 )
 
-it.live("a purge takes beneficiaries in the order in which payouts do, whatever the order in which they came", () =>
+it.live("a purge locks beneficiaries in the same order as payouts do", () =>
   Effect.gen(function* () {
     const node = yield* givenPorts(yield* givenDatabase)
     yield* Effect.gen(function* () {
@@ -98,7 +98,7 @@ it.live("a purge takes beneficiaries in the order in which payouts do, whatever 
   }).pipe(Effect.scoped)
 )
 
-it.live("one record that cannot be read holds up no other that is due, and is not come back to before its lease ends", () =>
+it.live("a record that cannot be read delays no other due record, and is not claimed again before its lease ends", () =>
   Effect.gen(function* () {
     const { node } = yield* given(100_000n)
     yield* Effect.gen(function* () {

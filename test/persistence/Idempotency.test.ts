@@ -9,7 +9,7 @@ import { givenClaim } from "../support/PaymentRequests.ts"
 const DAY = 24 * 3_600_000
 
 describe("an idempotency key", () => {
-  it.live("is forgotten after its time, a bounded number at once, and never while its transaction is open", () =>
+  it.live("is removed after its retention, a bounded number at once, and never while its transaction is open", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
@@ -35,7 +35,7 @@ describe("an idempotency key", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("has its time from the request on that made its transaction, however old the one was that died with it", () =>
+  it.live("is kept from the request that made its transaction, not from an earlier one that died", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {

@@ -57,7 +57,7 @@ const write = (sql: SqlClient.SqlClient, reference: string, value: Uint8Array) =
     VALUES ('acme', ${reference}, 'live', 'payout', 'pending', false, 'eversend', 1, '{}', ${value}, now())
     ON CONFLICT (app_id, reference) DO UPDATE SET sealed_destination = EXCLUDED.sealed_destination`
 
-it.live("leaves nothing under the old key although it is written to meanwhile, and counts what it wrote itself", () =>
+it.live("leaves nothing under the old key although rows are written meanwhile, and counts its own writes", () =>
   Effect.gen(function* () {
     let written = false
     const { rotate, values } = yield* given((sql, seal) =>
@@ -79,7 +79,7 @@ it.live("leaves nothing under the old key although it is written to meanwhile, a
   }).pipe(Effect.scoped)
 )
 
-it.live("says so when a gateway never stops sealing under the old key", () =>
+it.live("reports a gateway that never stops sealing under the old key", () =>
   Effect.gen(function* () {
     let count = 0
     const { rotate } = yield* given((sql, seal) => Effect.suspend(() => write(sql, `1${count++}`, seal("again"))))

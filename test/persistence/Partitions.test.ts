@@ -124,7 +124,7 @@ const stage = Effect.gen(function* () {
 })
 
 describe("partitions", () => {
-  it.live("are made a month ahead, and a step of any time lands whether or not its month was made", () =>
+  it.live("are created a month ahead, and a step of any time is stored with or without its month", () =>
     Effect.gen(function* () {
       const { audit, opened, partitions, places, standing, sql } = yield* stage
       expect(yield* partitions.prepare(Date.now())).toEqual([])
@@ -162,7 +162,7 @@ describe("partitions", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are made, emptied and dropped without a money step that waits, and give way to whoever holds the table", () =>
+  it.live("are created, emptied and dropped without making money steps wait, and yield to whoever holds the table", () =>
     Effect.gen(function* () {
       const { counted, opened, partitions, sql, told, whileOpen } = yield* stage
       const now = Date.UTC(2091, 4, 3)
@@ -195,7 +195,7 @@ describe("partitions", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that are past lose what arrived and nothing that is due, parked or about it", () =>
+  it.live("that are past lose what was delivered and nothing that is due, parked or related to it", () =>
     Effect.gen(function* () {
       const { audit, counted, deliveries, partitions, ports, sql, told } = yield* stage
       yield* partitions.prepare(Date.UTC(2091, 0, 1))

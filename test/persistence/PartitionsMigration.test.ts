@@ -47,7 +47,7 @@ const refused = [
   "INSERT INTO delivery_attempts (line, app_id, delivery_id, at, duration_ms, excerpt) VALUES (1, 'acme', 'ER1', now(), 1, '')"
 ]
 
-it.live("keeps every row, index, check and number when the tables of a database that was used become partitioned", () =>
+it.live("keeps every row, index, check and number when the tables of a used database become partitioned", () =>
   Effect.gen(function* () {
     const { url } = yield* Effect.promise(() => freshDatabase())
     yield* Effect.gen(function* () {

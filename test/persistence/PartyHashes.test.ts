@@ -52,7 +52,7 @@ const paid = Effect.fnUntraced(function* (key: string) {
 
 describe("the hash of a number", () => {
   it.live(
-    "is after 90 days nowhere but in a beneficiary, be its transaction open or not; that one keeps it until its tenant purges",
+    "is only in a beneficiary after 90 days, whether its transaction is open or not, and there until the tenant purges",
     () =>
       Effect.gen(function* () {
         const { node } = yield* given(50_000n)
@@ -81,7 +81,7 @@ describe("the hash of a number", () => {
       }).pipe(Effect.scoped)
   )
 
-  it.live("goes step by step where a release before left it in the windows of what it had forgotten", () =>
+  it.live("is removed in steps from windows where a release before had left it", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {

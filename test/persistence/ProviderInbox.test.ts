@@ -22,7 +22,7 @@ const givenCallback = (override: Partial<Callback> = {}) =>
   )
 
 describe("the provider's inbox", () => {
-  it.effect("stores the same bytes once, whichever nodes they come to", () =>
+  it.effect("stores the same bytes once, whichever nodes receive them", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
@@ -38,7 +38,7 @@ describe("the provider's inbox", () => {
     })
   )
 
-  it.effect("gives each to one node until its lease runs out", () =>
+  it.effect("gives each callback to one node until its lease ends", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
@@ -61,7 +61,7 @@ describe("the provider's inbox", () => {
     })
   )
 
-  it.effect("forgets what is done, keeps what is parked, and looks again when told", () =>
+  it.effect("removes callbacks that are done, keeps parked ones, and processes one again on request", () =>
     Effect.gen(function* () {
       const inbox = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), ProviderInbox)
       const reference = yield* newReference
@@ -80,7 +80,7 @@ describe("the provider's inbox", () => {
     })
   )
 
-  it.effect("loses what was done long ago, so many at a time, and never what waits", () =>
+  it.effect("removes old callbacks that are done in bounded steps, and never waiting ones", () =>
     Effect.gen(function* () {
       const inbox = Context.get(yield* givenNode(yield* givenDatabase), ProviderInbox)
       const callbacks = yield* Effect.forEach([1, 2, 3, 4, 5], (fill) =>
@@ -100,7 +100,7 @@ describe("the provider's inbox", () => {
     })
   )
 
-  it.effect("looks again into bytes that came long ago, handled or parked, and at most once in a while", () =>
+  it.effect("processes repeated bytes again when the first ones are old, handled or parked, at a bounded rate", () =>
     Effect.gen(function* () {
       const inbox = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), ProviderInbox)
       const first = yield* givenCallback()

@@ -191,7 +191,7 @@ const offences = Effect.fnUntraced(function* (
 })
 
 it.live(
-  "no statement of every day reads a large table from its beginning to its end",
+  "no daily statement reads a large table from end to end",
   () =>
     Effect.gen(function* () {
       const sent: Array<Sent> = []
@@ -215,7 +215,7 @@ it.live(
   30_000
 )
 
-it.live("every unique key of what belongs to a tenant begins with the tenant, but for the reference's own", () =>
+it.live("every unique key of a tenant's table begins with the tenant, except the one of references", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const keys = sql<{ name: string }>`

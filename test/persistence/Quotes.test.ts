@@ -11,7 +11,7 @@ import { NOON } from "../support/SampleTransactions.ts"
 import { newReference } from "../support/TestDatabase.ts"
 
 describe("a quote of an exchange", () => {
-  it.live("is given back by the claim that has it, never by one that overslept", () =>
+  it.live("is released by the claim that holds it, never by one that slept past its lease", () =>
     Effect.gen(function* () {
       const { node } = yield* given(0n)
       yield* Effect.gen(function* () {

@@ -57,7 +57,7 @@ const redis = (left: number) =>
 const logged = (lines: Array<string>) => Logger.layer([Logger.make(({ message }) => void lines.push(JSON.stringify(message)))])
 
 describe("rate limits in memory", () => {
-  it.effect("give a burst, then one for each interval, and never more than the burst", () =>
+  it.effect("allow a burst, then one request for each interval, and never save up more than the burst", () =>
     Effect.gen(function* () {
       expect([yield* take("a"), yield* take("a"), yield* take("a"), yield* take("a")]).toEqual([0, 0, 0, 2])
       expect(yield* take("b")).toBe(0)
@@ -70,7 +70,7 @@ describe("rate limits in memory", () => {
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
-  it.effect("forget the bucket that was used longest ago once there are too many", () =>
+  it.effect("drop the least recently used bucket when there are too many", () =>
     Effect.gen(function* () {
       const counting = countingHere(2)
       const once = { count: 1, windowMs: 60_000, burst: 1 }
@@ -87,7 +87,7 @@ describe("rate limits in memory", () => {
 })
 
 describe("rate limits in Redis", () => {
-  it.live("are shared by the processes, and each counts for itself once Redis is gone", () =>
+  it.live("are shared by all processes, and counted by each process itself when Redis is gone", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const server = yield* redis(3)
@@ -105,7 +105,7 @@ describe("rate limits in Redis", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("do not stop the start when Redis is away", () =>
+  it.live("do not prevent the start when Redis is away", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const server = yield* redis(3)

@@ -54,22 +54,20 @@ const given = Effect.gen(function* () {
   return { asked, change, names, get: get("acme/k1"), looks, reads, sent, state }
 })
 
-describe("rows that are kept until an operator changes something", () => {
-  it.effect(
-    "are not put out by names of rows that are not there, nor by rows asked for once while others are asked for often",
-    () =>
-      Effect.gen(function* () {
-        const { asked, names } = yield* given
-        yield* Effect.forEach(["a", "b", "no 1", "no 2", "no 3", "no 4", "a", "b"], names.get)
-        expect(asked).toEqual(["a", "b", "no 1", "no 2", "no 3", "no 4"])
-        yield* Effect.forEach(["no 4", "no 3", "no 1"], names.get)
-        expect(asked.slice(6)).toEqual(["no 1"])
-        yield* Effect.forEach(["c", "a", "d", "a", "e", "a"], names.get)
-        expect(asked.slice(7)).toEqual(["c", "d", "e"])
-      })
+describe("rows that are cached until an operator changes something", () => {
+  it.effect("are not evicted by names of absent rows, nor by rows that are asked for once", () =>
+    Effect.gen(function* () {
+      const { asked, names } = yield* given
+      yield* Effect.forEach(["a", "b", "no 1", "no 2", "no 3", "no 4", "a", "b"], names.get)
+      expect(asked).toEqual(["a", "b", "no 1", "no 2", "no 3", "no 4"])
+      yield* Effect.forEach(["no 4", "no 3", "no 1"], names.get)
+      expect(asked.slice(6)).toEqual(["no 1"])
+      yield* Effect.forEach(["c", "a", "d", "a", "e", "a"], names.get)
+      expect(asked.slice(7)).toEqual(["c", "d", "e"])
+    })
   )
 
-  it.effect("are believed for a second after the database was asked, however late it answers", () =>
+  it.effect("are used for one second from the time of the question to the database, however late it answers", () =>
     Effect.gen(function* () {
       const { change, get, looks, sent, state } = yield* given
       expect(yield* get).toBe("in force")
@@ -88,7 +86,7 @@ describe("rows that are kept until an operator changes something", () => {
     })
   )
 
-  it.effect("are read anew where the database has not said for a second whether they changed", () =>
+  it.effect("are reloaded when the database has not confirmed them for a second", () =>
     Effect.gen(function* () {
       const { change, get, looks, sent, state } = yield* given
       expect(yield* get).toBe("in force")
@@ -106,7 +104,7 @@ describe("rows that are kept until an operator changes something", () => {
     })
   )
 
-  it.effect("are refused where they cannot be read either", () =>
+  it.effect("are not used when they cannot be reloaded", () =>
     Effect.gen(function* () {
       const { get, looks, sent, state } = yield* given
       expect(yield* get).toBe("in force")
@@ -119,7 +117,7 @@ describe("rows that are kept until an operator changes something", () => {
     })
   )
 
-  it.effect("are read again where reading them took longer than a second, and refused where it always does", () =>
+  it.effect("are read again when reading took longer than a second, and not used when it always does", () =>
     Effect.gen(function* () {
       const { change, get, reads, sent, state } = yield* given
       state.holdsReads = true

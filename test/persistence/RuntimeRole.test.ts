@@ -66,7 +66,7 @@ const forbidden: ReadonlyArray<string> = [
 ]
 
 describe("the role that gateways run as", () => {
-  it.effect("can neither change nor remove audit rows, journal, postings and history, nor become somebody who can", () =>
+  it.effect("can neither change nor remove audit rows, journal, postings and history, nor become a role that can", () =>
     Effect.gen(function* () {
       const { owner, runtime } = yield* given
       // Keyed, as after the first start of a gateway.
@@ -86,7 +86,7 @@ describe("the role that gateways run as", () => {
     })
   )
 
-  it.effect("makes the months that come and retires those that are past", () =>
+  it.effect("creates partitions of coming months and retires past ones", () =>
     Effect.gen(function* () {
       const { owner, runtime } = yield* given
       const partitions = yield* ports(runtime)
@@ -102,7 +102,7 @@ describe("the role that gateways run as", () => {
     })
   )
 
-  it.effect("is refused where it could do more than is granted, and is known for it", () =>
+  it.effect("is refused when it could do more than is granted, and is reported for it", () =>
     Effect.gen(function* () {
       const { owner } = yield* given
       const grant = (role: string) => Effect.flip(Effect.provideService(RuntimeRole.grant(role), SqlClient.SqlClient, owner))
@@ -115,7 +115,7 @@ describe("the role that gateways run as", () => {
     })
   )
 
-  it.effect("is given back what it needs, and no more, whatever was granted meanwhile", () =>
+  it.effect("is granted again what it needs, and loses whatever else was granted", () =>
     Effect.gen(function* () {
       const { owner, runtime } = yield* given
       yield* owner`GRANT UPDATE (actor) ON audit_log TO gateway_runtime`

@@ -7,7 +7,7 @@ import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { appId, given, openStep, position } from "../support/LedgerSteps.ts"
 import { givenClaim } from "../support/PaymentRequests.ts"
 
-it.live("a step that cannot be written down fails alone, and its neighbours are opened", () =>
+it.live("a step that cannot be written fails alone, and the others of its batch are opened", () =>
   Effect.gen(function* () {
     const { node } = yield* given(100_000n)
     yield* Effect.gen(function* () {
@@ -56,25 +56,23 @@ const givenBatches = Effect.gen(function* () {
   return { ended: Ref.get(ended), run }
 })
 
-it.effect(
-  "a row that somebody holds holds up the others of its batch for one lock timeout, and the next batch hardly at all",
-  () =>
-    Effect.gen(function* () {
-      const { ended, run } = yield* givenBatches
-      const batch = yield* Effect.forEach(["held", "a", "b", "c", "d", "e", "f"], run)
-      yield* TestClock.adjust("100 millis")
-      yield* Fiber.join(yield* run("later"))
-      expect(yield* ended).toStrictEqual([["later", 100]])
-      yield* TestClock.adjust(LOCK_TIMEOUT)
-      const inTime = yield* ended
-      expect(inTime.map(([step]) => step).toSorted()).toStrictEqual(["a", "b", "c", "d", "e", "f", "later"])
-      yield* TestClock.adjust(LOCK_TIMEOUT)
-      yield* Effect.forEach(batch, Fiber.join)
-      expect((yield* ended).at(-1)).toStrictEqual(["held", 2 * Duration.toMillis(LOCK_TIMEOUT)])
-    }).pipe(Effect.scoped)
+it.effect("a locked row delays its batch for one lock timeout, and the next batch hardly at all", () =>
+  Effect.gen(function* () {
+    const { ended, run } = yield* givenBatches
+    const batch = yield* Effect.forEach(["held", "a", "b", "c", "d", "e", "f"], run)
+    yield* TestClock.adjust("100 millis")
+    yield* Fiber.join(yield* run("later"))
+    expect(yield* ended).toStrictEqual([["later", 100]])
+    yield* TestClock.adjust(LOCK_TIMEOUT)
+    const inTime = yield* ended
+    expect(inTime.map(([step]) => step).toSorted()).toStrictEqual(["a", "b", "c", "d", "e", "f", "later"])
+    yield* TestClock.adjust(LOCK_TIMEOUT)
+    yield* Effect.forEach(batch, Fiber.join)
+    expect((yield* ended).at(-1)).toStrictEqual(["held", 2 * Duration.toMillis(LOCK_TIMEOUT)])
+  }).pipe(Effect.scoped)
 )
 
-it.effect("however many steps wait for one tenant's row, they hold up the others once, and end after two lock timeouts", () =>
+it.effect("any number of steps for one tenant's locked row delay the others once, and end after two lock timeouts", () =>
   Effect.gen(function* () {
     const { ended, run } = yield* givenBatches
     const held = Array.from({ length: 30 }, (_, at) => `held${at}`)
@@ -87,7 +85,7 @@ it.effect("however many steps wait for one tenant's row, they hold up the others
   }).pipe(Effect.scoped)
 )
 
-it.effect("a read whose connection went silent holds up no other, and is asked again", () =>
+it.effect("a read whose connection hangs delays no other, and is repeated", () =>
   Effect.gen(function* () {
     const statements = yield* Ref.make(0)
     const ask = yield* makeBatchedRead((questions: ReadonlyArray<string>) =>
@@ -105,7 +103,7 @@ it.effect("a read whose connection went silent holds up no other, and is asked a
   }).pipe(Effect.scoped)
 )
 
-it.effect("steps of one tenant are never in two batches at once, and keep their order; others go on beside them", () =>
+it.effect("steps of one tenant are never in two batches at once and keep their order, while others run beside them", () =>
   Effect.gen(function* () {
     const begun = yield* Ref.make<ReadonlyArray<readonly [at: number, steps: ReadonlyArray<string>]>>([])
     const commit = yield* makeBatcher<string, string, never>({
@@ -132,7 +130,7 @@ it.effect("steps of one tenant are never in two batches at once, and keep their 
   }).pipe(Effect.scoped)
 )
 
-it.effect("a batch that ends in a way that nobody foresaw leaves its tenant to the steps that come after it", () =>
+it.effect("a batch that ends unexpectedly does not block the tenant's later steps", () =>
   Effect.gen(function* () {
     const commit = yield* makeBatcher<string, string, string>({
       statement: (steps) => (steps.includes("a1") ? Effect.fail("broken") : Effect.succeed(steps)),

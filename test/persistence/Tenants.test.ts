@@ -20,7 +20,7 @@ const key: NewKey = {
 }
 
 describe("a tenant", () => {
-  it.effect("is made once, with one audit row", () =>
+  it.effect("is created once, with one audit row", () =>
     Effect.gen(function* () {
       const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
       const tenants = Context.get(node, Tenants)
@@ -33,7 +33,7 @@ describe("a tenant", () => {
     })
   )
 
-  it.effect("gets keys that open on every node, and no others do", () =>
+  it.effect("gets keys that work on every node, and no others do", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
@@ -76,7 +76,7 @@ describe("a tenant", () => {
     })
   )
 
-  it.effect("has its keys read anew half a second after an operator changed anything, and after ten seconds anyway", () =>
+  it.effect("has its keys reloaded half a second after an operator's change, and after ten seconds anyway", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const [node, operator] = [yield* givenNode(url), yield* givenNode(url)]
@@ -100,7 +100,7 @@ describe("a tenant", () => {
     })
   )
 
-  it.effect("has its keys kept in memory whatever tenants change, and whatever an operator reads or sends again", () =>
+  it.effect("has its keys kept in memory when tenants change something, or when an operator only reads or sends again", () =>
     Effect.gen(function* () {
       const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
       const sql = Context.get(node, SqlClient.SqlClient)
@@ -133,7 +133,7 @@ describe("a tenant", () => {
 })
 
 describe("a nonce", () => {
-  it.effect("is spent once, whichever node it comes to", () =>
+  it.effect("is accepted once, whichever node receives it", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
@@ -146,7 +146,7 @@ describe("a nonce", () => {
     })
   )
 
-  it.effect("is forgotten after its time, a bounded number at once", () =>
+  it.effect("is removed after it expires, a bounded number at once", () =>
     Effect.gen(function* () {
       const nonces = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), Nonces)
       for (const at of [1_000, 2_000, 3_000, 4_000]) yield* nonces.spend(key.caller, `nonce-${at}`, at)

@@ -8,7 +8,7 @@ import { onlyRecord, records, routedTo } from "../support/RoutedGateway.ts"
 
 const DAY_MS = 86_400_000
 
-it.effect("a day's movements begin with its first millisecond and end before the next day's", () =>
+it.effect("a day's movements are those from its first millisecond to before the next day's first", () =>
   Effect.gen(function* () {
     const { node } = yield* routedTo([fakeProvider("alpha")])
     yield* Effect.gen(function* () {

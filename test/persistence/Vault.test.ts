@@ -21,7 +21,7 @@ it.layer(OneNode)("the vault", (it) => {
     })
   )
 
-  it.effect("seals the same text differently each time and never as it is", () =>
+  it.effect("seals the same text differently each time, and never in plain text", () =>
     Effect.gen(function* () {
       const vault = yield* Vault
       const first = yield* vault.seal("test", text("+256700000001"))
@@ -55,7 +55,7 @@ it.layer(OneNode)("the vault", (it) => {
     { _tag: "wallet", country: "NG", identifier: "tag", value: text("jane") }
   ]
   for (const destination of destinations) {
-    it.effect(`gives a ${destination._tag} destination back whole`, () =>
+    it.effect(`returns a ${destination._tag} destination unchanged`, () =>
       Effect.gen(function* () {
         const vault = yield* Vault
         const opened = yield* vault.openDestination(yield* vault.sealDestination(destination))
@@ -85,7 +85,7 @@ describe("the vault's keys", () => {
     })
   )
 
-  it.effect("do not open under another master key, which is one clear line", () =>
+  it.effect("do not open under another master key, which is reported in one line", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       yield* givenNode(url)

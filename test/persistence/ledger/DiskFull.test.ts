@@ -22,7 +22,7 @@ const onDisk = (disk: { full: boolean }) => (sql: SqlClient.SqlClient) =>
       name === "unsafe" && disk.full ? () => Effect.fail(diskFull) : Reflect.get(target, name, receiver)
   })
 
-it.live("a money step that finds the disk full dies, has moved nothing, and goes through once there is room", () =>
+it.live("a money step that finds the disk full fails without moving anything, and succeeds once there is room", () =>
   Effect.gen(function* () {
     const { node, url } = yield* given(100_000n)
     const disk = { full: true }

@@ -48,7 +48,7 @@ describe("FloatLedger", () => {
     120_000
   )
 
-  it.live("opens a batch as if its steps had come one after another", () =>
+  it.live("opens a batch with the same result as its steps one after another", () =>
     Effect.gen(function* () {
       const { node } = yield* given(1n)
       const sql = yield* SqlClient.SqlClient.pipe(Effect.provideContext(node))
@@ -78,7 +78,7 @@ describe("FloatLedger", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("opens nothing for a claimant that overslept its lease", () =>
+  it.live("opens nothing for a request that slept past its lease", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
@@ -106,7 +106,7 @@ describe("FloatLedger", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("opens what a credit that is committed meanwhile pays for", () =>
+  it.live("opens a payout that a concurrently committed credit covers", () =>
     Effect.gen(function* () {
       const { node, url } = yield* given(100n)
       const other = yield* givenLedger(url)
@@ -137,7 +137,7 @@ describe("FloatLedger", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("settles once however many bring the same news at once, and wipes the destination", () =>
+  it.live("settles once however often the same fact arrives at once, and removes the sealed destination", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
@@ -155,7 +155,7 @@ describe("FloatLedger", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("keeps every position equal to the fold of its postings", () =>
+  it.live("keeps every position equal to the sum of its postings", () =>
     Effect.gen(function* () {
       const { node } = yield* given(500_000n)
       yield* Effect.gen(function* () {
@@ -185,7 +185,7 @@ describe("FloatLedger", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("writes a fact whatever is in the provider's words", () =>
+  it.live("writes a fact whatever characters are in the provider's text", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
@@ -201,7 +201,7 @@ describe("FloatLedger", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("keeps a record that SQL can take apart, whatever characters the provider's words have in them", () =>
+  it.live("keeps a record that SQL can query, whatever characters are in the provider's text", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {

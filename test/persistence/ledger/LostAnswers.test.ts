@@ -29,8 +29,8 @@ const losesOneAnswer =
     })
   }
 
-describe("where the answer to a commit was lost", () => {
-  it.live("a transaction that was opened is known again, and its neighbours are opened", () =>
+describe("a commit whose answer was lost", () => {
+  it.live("is recognised when it opened a transaction, and the others of its batch are opened", () =>
     Effect.gen(function* () {
       const { node, url } = yield* given(50_000n)
       const losing = yield* givenLedger(url, losesOneAnswer(openStatement))
@@ -44,25 +44,23 @@ describe("where the answer to a commit was lost", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "a fact that was applied is known again, and what somebody else decided against the same record is not taken for it",
-    () =>
-      Effect.gen(function* () {
-        const { node, url } = yield* given(50_000n)
-        const losing = yield* givenLedger(url, losesOneAnswer(applyStatement))
-        const claim = yield* Effect.provideContext(givenClaim(appId, "settled"), node)
-        const applied = yield* Effect.gen(function* () {
-          const ledger = yield* FloatLedger
-          yield* ledger.open(openStep(claim, 10_000n))
-          const step = yield* applyStep(claim, succeeded)
-          const own = { ...step, line: { ...step.line, note: "a word with \u0000 in it" } }
-          const others = { ...own, line: { ...own.line, at: step.line.at + 1 } }
-          return [yield* ledger.apply(own), yield* ledger.apply(others)]
-        }).pipe(Effect.provideContext(losing))
-        expect(applied.map(({ _tag }) => _tag)).toStrictEqual(["Applied", "Stale"])
-        const { history } = yield* Effect.provideContext(Transactions, node)
-        expect((yield* history(claim.reference)).map(({ fact }) => fact)).toStrictEqual(["Opened", "Succeeded"])
-        expect(yield* Effect.provideContext(position(appId), node)).toStrictEqual([39_000n, 0n])
-      }).pipe(Effect.scoped)
+  it.live("is recognised when it applied a fact, and not confused with another decision on the same record", () =>
+    Effect.gen(function* () {
+      const { node, url } = yield* given(50_000n)
+      const losing = yield* givenLedger(url, losesOneAnswer(applyStatement))
+      const claim = yield* Effect.provideContext(givenClaim(appId, "settled"), node)
+      const applied = yield* Effect.gen(function* () {
+        const ledger = yield* FloatLedger
+        yield* ledger.open(openStep(claim, 10_000n))
+        const step = yield* applyStep(claim, succeeded)
+        const own = { ...step, line: { ...step.line, note: "a word with \u0000 in it" } }
+        const others = { ...own, line: { ...own.line, at: step.line.at + 1 } }
+        return [yield* ledger.apply(own), yield* ledger.apply(others)]
+      }).pipe(Effect.provideContext(losing))
+      expect(applied.map(({ _tag }) => _tag)).toStrictEqual(["Applied", "Stale"])
+      const { history } = yield* Effect.provideContext(Transactions, node)
+      expect((yield* history(claim.reference)).map(({ fact }) => fact)).toStrictEqual(["Opened", "Succeeded"])
+      expect(yield* Effect.provideContext(position(appId), node)).toStrictEqual([39_000n, 0n])
+    }).pipe(Effect.scoped)
   )
 })

@@ -12,7 +12,7 @@ import { EmbeddedPostgres } from "../../../src/persistence/postgres/EmbeddedPost
 import { removeDataDir } from "../../support/Postgres.ts"
 
 describe("the embedded PostgreSQL", () => {
-  it.live("is made on first use and adopted afterwards", () =>
+  it.live("is created on first use and adopted afterwards", () =>
     Effect.gen(function* () {
       const dataDir = yield* givenDataDir
       const first = yield* EmbeddedPostgres.ensureRunning(dataDir, "off")
@@ -28,7 +28,7 @@ describe("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is started once by callers that come together", () =>
+  it.live("is started once by concurrent callers", () =>
     Effect.gen(function* () {
       const dataDir = yield* givenDataDir
       const all = yield* Effect.all(
@@ -53,7 +53,7 @@ describe("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("does not take another program for its server when a process number was used again", () =>
+  it.live("does not take another program with a reused process id for its server", () =>
     Effect.gen(function* () {
       const dataDir = yield* givenDataDir
       yield* EmbeddedPostgres.ensureRunning(dataDir, "off")
@@ -65,7 +65,7 @@ describe("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("takes over the lock of a process that has gone", () =>
+  it.live("takes over the lock of a process that has ended", () =>
     Effect.gen(function* () {
       const dataDir = yield* givenDataDir
       yield* Effect.promise(() => mkdir(dataDir, { mode: 0o711 }))
@@ -89,7 +89,7 @@ describe("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("stops, and starting it is somebody's decision", () =>
+  it.live("stays stopped until somebody starts it", () =>
     Effect.gen(function* () {
       const dataDir = yield* givenDataDir
       expect(yield* EmbeddedPostgres.running(dataDir)).toEqual(Option.none())
@@ -100,7 +100,7 @@ describe("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("refuses the cluster of another major version in one line", () =>
+  it.live("refuses a cluster of another major version in one line", () =>
     Effect.gen(function* () {
       const dataDir = yield* givenDataDir
       yield* EmbeddedPostgres.ensureRunning(dataDir, "off")
@@ -114,7 +114,7 @@ describe("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("refuses folders that it did not make", () =>
+  it.live("refuses folders that it did not create", () =>
     Effect.gen(function* () {
       const dataDir = yield* givenDataDir
       const cluster = join(dataDir, "postgres")

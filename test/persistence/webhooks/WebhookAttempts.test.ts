@@ -60,7 +60,7 @@ describe("attempts that end together", () => {
     })
   )
 
-  it.effect("say of their endpoint what they would have said one after the other", () =>
+  it.effect("change their endpoint as they would have one after the other", () =>
     Effect.gen(function* () {
       const { endpoints, one, sql } = yield* givenNodes
       const T = 2 * FAILING_MS
@@ -121,7 +121,7 @@ describe("attempts that end together", () => {
     })
   )
 
-  it.effect("are kept both, where the delivery was leased again meanwhile, and end with the success", () =>
+  it.effect("are both kept when the delivery was leased again meanwhile, and end with the success", () =>
     Effect.gen(function* () {
       const { endpoints, one, other, sql } = yield* givenNodes
       yield* put(endpoints, endpoint("acme"))
@@ -151,7 +151,7 @@ describe("attempts that end together", () => {
     })
   )
 
-  it.effect("find their deliveries by the key and not among all that is due, before the tables were ever analysed", () =>
+  it.effect("find their deliveries by key and not among all due ones, before the tables were ever analysed", () =>
     Effect.gen(function* () {
       const { endpoints, sql } = yield* givenNodes
       yield* put(endpoints, endpoint("acme"))

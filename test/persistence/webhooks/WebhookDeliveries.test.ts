@@ -46,34 +46,32 @@ const given = Effect.gen(function* () {
 })
 
 describe("a recovery", () => {
-  it.effect(
-    "goes on step by step, keeps the order of the events, and leaves alone what nobody subscribed to or what still waits",
-    () =>
-      Effect.gen(function* () {
-        const { deliveries, events, log, outbox } = yield* given
-        yield* events(4)
-        yield* events(1, "payout.pending", null, 4)
-        yield* events(1, "webhook.test", null, 5)
-        yield* events(1, "payout.failed", "due", 6)
-        yield* events(2, "payout.failed", "delivered", 7)
-        const step = Effect.fnUntraced(function* (from: { at: number; id: string }, size: number) {
-          const ids = yield* Effect.replicateEffect(newReference, size)
-          return yield* deliveries.recover({ appId: acme, mode: "test", from, until: 1_000, ids, change: auditEntry() })
-        })
-        const first = yield* step({ at: 2, id: "" }, 4)
-        expect(first).toEqual({ made: 3, next: { at: 5, id: idOf(5) } })
-        expect(yield* step(first.next ?? { at: 0, id: "" }, 9)).toEqual({ made: 2, next: null })
-        const claimed = yield* outbox.claimDue(2_000, 20, 20, 1_000)
-        expect(claimed.map(({ eventId }) => Number(eventId))).toEqual([2, 3, 4, 7, 8, 9])
-        expect(yield* log.list(9)).toHaveLength(3)
-        expect(yield* step({ at: 2_000, id: "" }, 9)).toEqual({ made: 0, next: null })
-        expect(yield* log.list(9)).toHaveLength(3)
+  it.effect("runs in steps, keeps the order of events, and skips events without a subscriber or with a waiting delivery", () =>
+    Effect.gen(function* () {
+      const { deliveries, events, log, outbox } = yield* given
+      yield* events(4)
+      yield* events(1, "payout.pending", null, 4)
+      yield* events(1, "webhook.test", null, 5)
+      yield* events(1, "payout.failed", "due", 6)
+      yield* events(2, "payout.failed", "delivered", 7)
+      const step = Effect.fnUntraced(function* (from: { at: number; id: string }, size: number) {
+        const ids = yield* Effect.replicateEffect(newReference, size)
+        return yield* deliveries.recover({ appId: acme, mode: "test", from, until: 1_000, ids, change: auditEntry() })
       })
+      const first = yield* step({ at: 2, id: "" }, 4)
+      expect(first).toEqual({ made: 3, next: { at: 5, id: idOf(5) } })
+      expect(yield* step(first.next ?? { at: 0, id: "" }, 9)).toEqual({ made: 2, next: null })
+      const claimed = yield* outbox.claimDue(2_000, 20, 20, 1_000)
+      expect(claimed.map(({ eventId }) => Number(eventId))).toEqual([2, 3, 4, 7, 8, 9])
+      expect(yield* log.list(9)).toHaveLength(3)
+      expect(yield* step({ at: 2_000, id: "" }, 9)).toEqual({ made: 0, next: null })
+      expect(yield* log.list(9)).toHaveLength(3)
+    })
   )
 })
 
 describe("old events", () => {
-  it.effect("are removed with what arrived, and never under a delivery that is due or parked", () =>
+  it.effect("are removed with their delivered deliveries, and never under one that is due or parked", () =>
     Effect.gen(function* () {
       const { events, ids, node, sql } = yield* given
       yield* events(2)
@@ -99,7 +97,7 @@ describe("old events", () => {
     })
   )
 
-  it.effect("are removed in bounded rounds that go on where the one before ended", () =>
+  it.effect("are removed in bounded rounds, each continuing where the last one ended", () =>
     Effect.gen(function* () {
       const { events, ids, node } = yield* given
       yield* events(1_500, "payout.failed", "parked")
@@ -113,7 +111,7 @@ describe("old events", () => {
 })
 
 describe("a delivery", () => {
-  it.effect("that is asked for again while an attempt is under way is left to it", () =>
+  it.effect("is not sent twice when it is requested again during an attempt", () =>
     Effect.gen(function* () {
       const { deliveries, events, outbox } = yield* given
       yield* events(1, "payout.failed", "due")
@@ -130,7 +128,7 @@ describe("a delivery", () => {
 })
 
 describe("a list of deliveries", () => {
-  it.effect("ends where what endpoints answered would make it large, and goes on after that until all were shown", () =>
+  it.effect("ends a page early when endpoints' answers would make it large, and continues until all were shown", () =>
     Effect.gen(function* () {
       const { deliveries, events, sql } = yield* given
       yield* events(12, "payout.failed", "delivered")
@@ -159,7 +157,7 @@ describe("a list of deliveries", () => {
     })
   )
 
-  it.effect("shows one delivery at least, with the latest of its excerpts where all would make it large", () =>
+  it.effect("shows at least one delivery, with only the latest answers if all would make it large", () =>
     Effect.gen(function* () {
       const { deliveries, events, sql } = yield* given
       yield* events(2, "payout.failed", "delivered")

@@ -101,7 +101,7 @@ describe("an endpoint", () => {
     })
   )
 
-  it.effect("is disabled when nothing but failures came back for 120 h, and not when one attempt was taken in between", () =>
+  it.effect("is disabled after 120 h of failures only, and not when an attempt succeeded in between", () =>
     Effect.gen(function* () {
       const { attempted, endpoints, standing, waiting } = yield* given
       yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())
@@ -123,7 +123,7 @@ describe("an endpoint", () => {
     })
   )
 
-  it.effect("that says it is gone is disabled, unless it has another address by now", () =>
+  it.effect("is disabled when it answers 410, unless it has another address by then", () =>
     Effect.gen(function* () {
       const { attempted, claim, endpoints, outbox, sql, standing, waiting } = yield* given
       yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())

@@ -57,8 +57,8 @@ const rounds = Effect.fnUntraced(function* (flood: number) {
   return seen
 })
 
-describe("fairness", () => {
-  it.effect(`needs as many claims for the others beside a dead endpoint with ${FLOOD} waiting events as without it`, () =>
+describe("fairness between tenants' deliveries", () => {
+  it.effect(`needs no more claims for other tenants beside a dead endpoint with ${FLOOD} waiting events than without it`, () =>
     Effect.gen(function* () {
       const alone = yield* rounds(0)
       const beside = yield* rounds(FLOOD)

@@ -8,7 +8,7 @@ import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenant
 const ids = (deliveries: ReadonlyArray<DueDelivery>) => deliveries.map(({ id }) => id)
 
 describe("the outbox", () => {
-  it.effect("gives the frozen event with its endpoint, oldest first, and nothing of a disabled endpoint or before its time", () =>
+  it.effect("claims events with their stored bytes, oldest first, and none of a disabled endpoint or before they are due", () =>
     Effect.gen(function* () {
       const { endpoints, one, sql } = yield* givenNodes
       yield* put(endpoints, endpoint("acme"))
@@ -32,7 +32,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("gives a delivery to one node, and of one endpoint never more at once than its limit, over all nodes", () =>
+  it.effect("gives a delivery to one node, and never more of one endpoint at once than its limit, over all nodes", () =>
     Effect.gen(function* () {
       const { endpoints, one, other, sql } = yield* givenNodes
       for (const name of ["acme", "bolt"]) yield* put(endpoints, endpoint(name))
@@ -51,7 +51,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("lets nobody wait behind a tenant with 50,000 events", () =>
+  it.effect("makes no tenant wait behind one with 50,000 events", () =>
     Effect.gen(function* () {
       const { endpoints, one, sql } = yield* givenNodes
       for (const name of ["flood", "small", "tiny"]) yield* put(endpoints, endpoint(name))
@@ -63,7 +63,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("tries again when told, keeps every attempt, and ends at delivered or parked", () =>
+  it.effect("attempts again at the given time, keeps every attempt, and ends at delivered or parked", () =>
     Effect.gen(function* () {
       const { endpoints, one, sql } = yield* givenNodes
       yield* put(endpoints, endpoint("acme"))
@@ -92,7 +92,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("opens a secret again once it was rotated, and has both sign until the old one ends", () =>
+  it.effect("returns both secrets after a rotation until the old one ends", () =>
     Effect.gen(function* () {
       const { endpoints, one, sql } = yield* givenNodes
       const { appId, mode } = endpoint("acme")
