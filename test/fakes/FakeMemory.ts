@@ -1,4 +1,4 @@
-import { Context, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { OutboxEvent } from "../../src/domain/Event.ts"
 import type { AppId, Mode, Reference } from "../../src/domain/Ids.ts"
 import type { Instant } from "../../src/domain/Instant.ts"
@@ -54,6 +54,9 @@ export class FakeMemory extends Context.Service<
     events: []
   }))
 }
+
+/** Every record as it is stored, in the order in which they were opened. */
+export const fakeRecords = Effect.map(FakeMemory, ({ rows }) => [...rows.values()].map(({ stored }) => stored))
 
 export const keyName = ({ appId, endpoint, key, mode }: IdempotencyScope): string => `${appId} ${mode} ${endpoint} ${key}`
 export const floatName = (appId: AppId, mode: Mode): string => `${appId} ${mode}`

@@ -10,7 +10,8 @@ const DestinationText = Schema.fromJsonString(Destination)
 const encode = Schema.encodeEffect(DestinationText)
 const decode = Schema.decodeEffect(DestinationText)
 
-const hash = (purpose: string, text: Redacted.Redacted): Uint8Array =>
+/** A keyed hash of a number or a key, as the fake vault makes it. */
+export const fakeHash = (purpose: string, text: Redacted.Redacted): Uint8Array =>
   createHmac("sha256", "a key of the tests")
     .update(`${purpose}|${Redacted.value(text)}`)
     .digest()
@@ -33,7 +34,7 @@ export const fakeVault = fake(Vault, {
       Effect.orDie
     ),
   openDestination: (sealed) => Effect.orDie(decode(open("destination", sealed))),
-  hash
+  hash: fakeHash
 })
 
 const DIGITS = 26

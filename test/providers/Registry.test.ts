@@ -1,25 +1,15 @@
-import { createHmac } from "node:crypto"
 import { expect, it } from "@effect/vitest"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Layer, Option } from "effect"
 import type { Mode } from "../../src/domain/Ids.ts"
 import { eversend } from "../../src/providers/eversend/Adapter.ts"
 import { providerRegistry } from "../../src/providers/Registry.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
-import { Vault } from "../../src/services/ports/Vault.ts"
+import { fakeVault } from "../fakes/FakeVault.ts"
 import { settings } from "./eversend/Orders.ts"
-
-const unused = () => Effect.die(new Error("not asked for here"))
-const vault = Layer.succeed(Vault, {
-  seal: unused,
-  open: unused,
-  sealDestination: unused,
-  openDestination: unused,
-  hash: (purpose, text) => createHmac("sha256", purpose).update(Redacted.value(text)).digest()
-})
 
 const own = settings("http://127.0.0.1:1")
 const registered = (modes: ReadonlyArray<Mode>) =>
-  providerRegistry([{ open: Effect.forEach(modes, (mode) => eversend(own, mode)) }]).pipe(Layer.provide(vault))
+  providerRegistry([{ open: Effect.forEach(modes, (mode) => eversend(own, mode)) }]).pipe(Layer.provide(fakeVault))
 const both = registered(["live", "test"])
 const onlyTest = registered(["test"])
 

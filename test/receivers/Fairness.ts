@@ -13,7 +13,8 @@ import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { EndpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
-import { newSecret, policy, receiver } from "../support/WebhookReceiver.ts"
+import { fakePolicy } from "../fakes/FakePolicy.ts"
+import { newSecret, receiver } from "../support/WebhookReceiver.ts"
 
 // How late other tenants' events are while one tenant has 50,000 events waiting for an endpoint that hangs, or for one that is slow, beside
 // how late they are without it.
@@ -72,7 +73,7 @@ const phase = Effect.fnUntraced(function* (prefix: string) {
 
 const bench = Effect.gen(function* () {
   const dispatcher = Context.get(
-    yield* Layer.build(WebhookDispatcher.layer.pipe(Layer.provide(EndpointConnection), Layer.provide(policy({})))),
+    yield* Layer.build(WebhookDispatcher.layer.pipe(Layer.provide(EndpointConnection), Layer.provide(fakePolicy({})))),
     WebhookDispatcher
   )
   yield* Effect.forkScoped(dispatcher.run)

@@ -8,9 +8,10 @@ import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { endpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
+import { fakePolicy } from "../fakes/FakePolicy.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { auditEntry, givenDatabase, givenNode } from "../support/TestDatabase.ts"
-import { newReference, newSecret, policy } from "../support/WebhookReceiver.ts"
+import { newReference, newSecret } from "../support/WebhookReceiver.ts"
 import { authority } from "./Certificates.ts"
 import { kinds } from "./Kinds.ts"
 import { openReceiver, type Receiver } from "./Receiver.ts"
@@ -31,7 +32,7 @@ const givenGateways = Effect.gen(function* () {
     const delivering = WebhookDispatcher.layer.pipe(
       Layer.provide(endpointConnection(BOUNDS)),
       Layer.provide(Layer.succeed(WebhookOutbox, Context.get(node, WebhookOutbox))),
-      Layer.provide(policy({ webhookScheduleMs: SCHEDULE_MS }))
+      Layer.provide(fakePolicy({ webhookScheduleMs: SCHEDULE_MS }))
     )
     const dispatcher = Context.get(yield* Layer.build(Layer.fresh(delivering)), WebhookDispatcher)
     yield* Effect.forkScoped(dispatcher.run)

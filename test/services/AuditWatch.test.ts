@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Logger, References } from "effect"
+import { Effect, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import { auditWatching } from "../../src/services/AuditWatch.ts"
 import { AuditLog, type CurrentAuditHead } from "../../src/services/ports/AuditLog.ts"
+import { fake } from "../fakes/Fake.ts"
 
 /** What is said when the log ends so at one look after another, a minute between them. */
 const said = (...heads: ReadonlyArray<CurrentAuditHead | "broken">) =>
@@ -24,7 +25,7 @@ const said = (...heads: ReadonlyArray<CurrentAuditHead | "broken">) =>
           .filter((one) => one !== "broken")
           .findLast((one) => one.sequence === sequence)?.hash ?? null
       )
-    yield* Effect.forkScoped(auditWatching).pipe(Effect.provide([Layer.mock(AuditLog, { head, hashAt }), Logger.layer([logger])]))
+    yield* Effect.forkScoped(auditWatching).pipe(Effect.provide([fake(AuditLog, { head, hashAt }), Logger.layer([logger])]))
     yield* TestClock.adjust(`${heads.length - 1} minutes`)
     return lines
   })

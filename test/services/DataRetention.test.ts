@@ -10,6 +10,7 @@ import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
+import { fake } from "../fakes/Fake.ts"
 
 const DAY_MS = 24 * 3_600_000
 const NOW = Date.UTC(2026, 10, 21)
@@ -39,16 +40,16 @@ const given = (
       return rows
     })
   const ports = Layer.mergeAll(
-    Layer.mock(Nonces, { prune: (now, limit) => Effect.andThen(noted("nonces", now, 0), removed("nonces", limit)) }),
-    Layer.mock(Idempotency, { prune: (before) => noted("keys", before, 0) }),
-    Layer.mock(VelocityLimits, {
+    fake(Nonces, { prune: (now, limit) => Effect.andThen(noted("nonces", now, 0), removed("nonces", limit)) }),
+    fake(Idempotency, { prune: (before) => noted("keys", before, 0) }),
+    fake(VelocityLimits, {
       prune: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit))
     }),
-    Layer.mock(PartyHashes, { forget: (before) => noted("hashes of numbers", before, 0) }),
-    Layer.mock(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
-    Layer.mock(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
-    Layer.mock(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
-    Layer.mock(Partitions, {
+    fake(PartyHashes, { forget: (before) => noted("hashes of numbers", before, 0) }),
+    fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
+    fake(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
+    fake(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
+    fake(Partitions, {
       prepare: () => Effect.succeed([]),
       retire: (before) => Effect.flatMap(noted("months of events", before, null), () => Effect.sync(() => retire(++looks)))
     }),

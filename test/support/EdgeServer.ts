@@ -1,33 +1,38 @@
-import { createHmac } from "node:crypto"
 import { Clock, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import type { NotFound } from "../../src/domain/errors/Terminal.ts"
 import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
-import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
+import { AppId } from "../../src/domain/Ids.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import type { RequestPlaces } from "../../src/http/ConcurrencyLimit.ts"
 import type { ConnectionPlaces } from "../../src/http/ConnectionLimit.ts"
 import { Server } from "../../src/http/Server.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
 import { Authentication } from "../../src/services/admission/Authentication.ts"
+import { BeneficiaryBook } from "../../src/services/BeneficiaryBook.ts"
+import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
+import { CodeRequests } from "../../src/services/collections/CodeRequests.ts"
 import { type CollectionCommand, Collections } from "../../src/services/collections/Collections.ts"
+import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
 import { Health } from "../../src/services/Health.ts"
 import { type PayoutCommand, Payouts } from "../../src/services/payouts/Payouts.ts"
 import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../../src/services/ports/Idempotency.ts"
-import { Identifiers } from "../../src/services/ports/Identifiers.ts"
-import { Nonces } from "../../src/services/ports/Nonces.ts"
-import { Policy } from "../../src/services/ports/Policy.ts"
 import type { RawCallback } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import type { RateLimit } from "../../src/services/ports/RateLimits.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
-import { Vault } from "../../src/services/ports/Vault.ts"
 import { Records } from "../../src/services/Records.ts"
+import { Capabilities } from "../../src/services/reference/Capabilities.ts"
+import { Reference as ReferenceReads } from "../../src/services/reference/Reference.ts"
 import { Ingress } from "../../src/services/settlement/Ingress.ts"
+import { Webhooks } from "../../src/services/webhooks/Webhooks.ts"
+import { fake } from "../fakes/Fake.ts"
+import { fakePolicy } from "../fakes/FakePolicy.ts"
+import { fakeNonces } from "../fakes/FakePorts.ts"
+import { fakeHash, fakeIdentifiers, fakeVault } from "../fakes/FakeVault.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
 import { frozen } from "./FrozenClock.ts"
 import { collection, payout } from "./SampleTransactions.ts"
-import { unused, unusedServices } from "./UnusedServices.ts"
 
 /** What the services behind the edge were asked, and how they answer; a test overrides only what it is about. */
 export interface Behind {
@@ -108,107 +113,58 @@ const remembering = (options: EdgeOptions): Behind => {
 
 const services = (behind: Behind) =>
   Layer.mergeAll(
-    unusedServices,
-    Layer.succeed(Payouts, Payouts.of({ create: behind.createPayout, quote: () => unused("quote") })),
-    Layer.succeed(Collections, Collections.of({ create: behind.createCollection })),
-    Layer.succeed(
-      Records,
-      Records.of({
-        transaction: record,
-        readRaw: () => unused("inspect"),
-        exists: (_, reference) => Effect.succeed(reference === payout().reference),
-        list: () => Effect.succeed({ items: [payout()], next: null }),
-        positions: () => Effect.succeed([]),
-        replay: () => Effect.succeed(payout({ status: "successful" }))
-      })
-    ),
-    Layer.succeed(
-      Ingress,
-      Ingress.of({
-        knows: (provider, routeKey) => provider === "eversend" && routeKey === "secret-1",
-        receive: (_, __, callback) => Effect.sync(() => (behind.callbacks.push(callback), "stored" as const)),
-        round: Effect.succeed(0),
-        run: Effect.never
-      })
-    )
+    fake(BeneficiaryBook, {}),
+    fake(Capabilities, {}),
+    fake(ReferenceReads, {}),
+    fake(Exchanges, { find: () => Effect.fail(new NoSuchThing()) }),
+    fake(CodeFlow, {}),
+    fake(CodeRequests, {}),
+    fake(Webhooks, {}),
+    fake(Payouts, { create: behind.createPayout }),
+    fake(Collections, { create: behind.createCollection }),
+    fake(Records, {
+      transaction: record,
+      exists: (_, reference) => Effect.succeed(reference === payout().reference),
+      list: () => Effect.succeed({ items: [payout()], next: null }),
+      positions: () => Effect.succeed([]),
+      replay: () => Effect.succeed(payout({ status: "successful" }))
+    }),
+    fake(Ingress, {
+      knows: (provider, routeKey) => provider === "eversend" && routeKey === "secret-1",
+      receive: (_, __, callback) => Effect.sync(() => (behind.callbacks.push(callback), "stored" as const))
+    })
   )
 
 const record = (_: unknown, reference: string): Effect.Effect<Transaction, NotFound> =>
   reference === payout().reference ? Effect.succeed(payout()) : Effect.fail(new NoSuchThing())
 
-const hash = (purpose: string, text: Redacted.Redacted) =>
-  createHmac("sha256", "test")
-    .update(`${purpose}|${Redacted.value(text)}`)
-    .digest()
-
 const ports = (options: EdgeOptions, behind: Behind) =>
   Layer.mergeAll(
     tenants,
-    Layer.succeed(Nonces, nonces(options.spendNonces ?? true)),
-    Layer.succeed(Vault, vault),
-    Layer.succeed(Policy, policy(options)),
+    fakeNonces({ spends: options.spendNonces ?? true }),
+    fakeVault,
+    policy(options),
     RateLimitsMemory,
-    Layer.succeed(Identifiers, identifiers()),
-    Layer.succeed(Idempotency, idempotency(behind.claims)),
-    Layer.succeed(ProviderRegistry, registry)
+    fakeIdentifiers(),
+    idempotency(behind.claims),
+    registry
   )
 
 const key = {
   caller,
-  apiKeyHash: hash("api_key", Redacted.make(vectors.api_key)),
+  apiKeyHash: fakeHash("api_key", Redacted.make(vectors.api_key)),
   signingSecret: Redacted.make(vectors.signing_secret)
 }
 
-const tenants = Layer.mock(Tenants, {
+const tenants = fake(Tenants, {
   signingKey: (appId, keyId) =>
     Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(key) : Option.none())
 })
 
-const nonces = (spends: boolean) => {
-  const spent = new Set<string>()
-  return Nonces.of({
-    spend: (_, nonce) => Effect.sync(() => !spends || (!spent.has(nonce) && spent.add(nonce).size > 0)),
-    prune: () => Effect.succeed(0)
-  })
-}
+const policy = ({ keptRefusals, leaseMs = 90_000, publicHosts = [] }: EdgeOptions) =>
+  fakePolicy({ publicHosts, idempotencyLeaseMs: leaseMs, keptRefusals: keptRefusals ?? "off" })
 
-const vault = Vault.of({
-  seal: () => unused("seal"),
-  open: () => unused("open"),
-  sealDestination: () => unused("sealDestination"),
-  openDestination: () => unused("openDestination"),
-  hash
-})
-
-const policy = (options: EdgeOptions) =>
-  Policy.of({
-    publicHosts: options.publicHosts ?? [],
-    signatureMaxAgeSeconds: 120,
-    signatureMaxAheadSeconds: 30,
-    nonceKeptSeconds: 180,
-    idempotencyLeaseMs: options.leaseMs ?? 90_000,
-    providerTimeoutMs: 15_000,
-    pollSchedule: { open: [15_000] },
-    collectionExpiryMs: 900_000,
-    redirectExpiryMs: 3_600_000,
-    otpExpiryMs: 600_000,
-    notFoundGraceMs: 600_000,
-    notFoundCount: 3,
-    webhookScheduleMs: [0],
-    webhookAllowLoopback: true,
-    keptRefusals: options.keptRefusals ?? "off",
-    circuit: { failures: 20, openMs: 1_000 },
-    testCeilings: {} as never
-  })
-
-const identifiers = () => {
-  let made = 0
-  const next = Effect.sync(
-    (): Reference => referenceFrom(Uint8Array.from({ length: 26 }, (_, at) => (at < 24 ? 1 : (made++ + at) % 32)))
-  )
-  return Identifiers.of({ reference: next, secret: () => unused("secret") })
-}
-
+/** A test may look at the claims and change them: the edge opens no transactions. */
 const idempotency = (claims: Behind["claims"]) => {
   const set = (claim: Claim, state: Claimed | null) =>
     Effect.sync(() => {
@@ -218,7 +174,7 @@ const idempotency = (claims: Behind["claims"]) => {
       else claims.set(claim.scope.key, { ...kept, state })
       return true
     })
-  return Idempotency.of({
+  return fake(Idempotency, {
     claim: (scope, print) =>
       Effect.sync((): Claimed => {
         const fingerprint = Buffer.from(print).toString("hex")
@@ -230,12 +186,11 @@ const idempotency = (claims: Behind["claims"]) => {
         return kept.fingerprint === fingerprint ? kept.state : { _tag: "Reused" }
       }),
     complete: (claim, response: StoredResponse) => set(claim, { _tag: "Replay", response }),
-    release: (claim) => set(claim, null),
-    prune: () => Effect.succeed(0)
+    release: (claim) => set(claim, null)
   })
 }
 
-const registry = ProviderRegistry.of({
+const registry = Layer.succeed(ProviderRegistry, {
   known: ["eversend", "mtn"],
   find: () => Option.none(),
   byRouteKey: () => Option.none(),

@@ -2,15 +2,12 @@ import { randomBytes } from "node:crypto"
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import { Effect, Layer, Redacted, type Scope } from "effect"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
-import { Policy } from "../../src/services/ports/Policy.ts"
-import {
-  type AttemptOutcome,
-  type DueDelivery,
-  type FinishedAttempt,
-  WebhookOutbox
-} from "../../src/services/ports/WebhookOutbox.ts"
+import type { Policy } from "../../src/services/ports/Policy.ts"
+import type { DueDelivery } from "../../src/services/ports/WebhookOutbox.ts"
 import { endpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
+import { fakePolicy } from "../fakes/FakePolicy.ts"
+import { fakeWebhookOutbox, type SettledAttempt } from "../fakes/FakeWebhooks.ts"
 
 export interface Received {
   readonly path: string
@@ -73,64 +70,17 @@ export const delivery = (
   }
 }
 
-export interface Settled {
-  readonly attempt: FinishedAttempt
-  readonly verdict: AttemptOutcome
-}
-
-/** An outbox that hands out each due delivery once, and remembers what was settled. */
-const outbox = (due: Array<DueDelivery>, settled: Array<Settled>) =>
-  Layer.succeed(WebhookOutbox, {
-    claimDue: (_now, limit) => Effect.sync(() => due.splice(0, limit)),
-    recordAttempt: (attempt, verdict) => Effect.sync(() => void settled.push({ attempt, verdict }))
-  })
-
-export const policy = (given: Partial<Policy["Service"]>) =>
-  Layer.succeed(Policy, {
-    publicHosts: [],
-    signatureMaxAgeSeconds: 120,
-    signatureMaxAheadSeconds: 30,
-    nonceKeptSeconds: 180,
-    idempotencyLeaseMs: 90_000,
-    providerTimeoutMs: 15_000,
-    pollSchedule: { open: [15_000] },
-    collectionExpiryMs: 900_000,
-    redirectExpiryMs: 3_600_000,
-    otpExpiryMs: 600_000,
-    notFoundGraceMs: 600_000,
-    notFoundCount: 3,
-    webhookScheduleMs: [0, 5_000],
-    webhookAllowLoopback: true,
-    keptRefusals: "off",
-    circuit: { failures: 20, openMs: 1_000 },
-    testCeilings: {
-      UGX: 0n,
-      RWF: 0n,
-      XAF: 0n,
-      XOF: 0n,
-      KES: 0n,
-      GHS: 0n,
-      NGN: 0n,
-      TZS: 0n,
-      ZMW: 0n,
-      USD: 0n,
-      EUR: 0n,
-      GBP: 0n
-    } as never,
-    ...given
-  })
-
 /** One round over `due`; answers what was settled. */
 export const dispatched = (
   due: ReadonlyArray<DueDelivery>,
   given: Partial<Policy["Service"]> = {},
   nameServers: ReadonlyArray<string> = []
-): Effect.Effect<ReadonlyArray<Settled>> => {
-  const settled: Array<Settled> = []
+): Effect.Effect<ReadonlyArray<SettledAttempt>> => {
+  const settled: Array<SettledAttempt> = []
   const layer = WebhookDispatcher.layer.pipe(
     Layer.provide(endpointConnection(undefined, nameServers)),
-    Layer.provide(outbox([...due], settled)),
-    Layer.provide(policy(given))
+    Layer.provide(fakeWebhookOutbox(due, settled)),
+    Layer.provide(fakePolicy({ webhookScheduleMs: [0, 5_000], ...given }))
   )
   return Effect.gen(function* () {
     yield* (yield* WebhookDispatcher).round

@@ -8,6 +8,7 @@ import { PayerLocks } from "../../../src/services/ports/PayerLocks.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { fake } from "../../fakes/Fake.ts"
 import { collection, NOON } from "../../support/SampleTransactions.ts"
 
 const MINUTE = 60_000
@@ -44,14 +45,14 @@ const guarded = (world: World, own = payer.own) =>
     const left = yield* Ref.make(overtaken)
     const layer = ChargeGuard.layer.pipe(
       Layer.provide([
-        Layer.mock(PayerLocks, {
+        fake(PayerLocks, {
           charges: () => {
             const placed = [...(followed ? [{ reference: later, at: NOON + 1 }] : []), { reference: earlier.reference, at: NOON }]
             return Effect.succeed({ holder: placed[0]?.reference ?? null, placed })
           }
         }),
-        Layer.mock(Tenants, { repeatSales: () => Effect.succeed(repeats) }),
-        Layer.mock(Transactions, {
+        fake(Tenants, { repeatSales: () => Effect.succeed(repeats) }),
+        fake(Transactions, {
           byReference: (reference) =>
             Effect.map(Ref.get(status), (now) => {
               const completedAt = was === "pending" ? NOON + age : NOON + 2
@@ -60,7 +61,7 @@ const guarded = (world: World, own = payer.own) =>
               return Option.some({ revision: 1n, transaction })
             })
         }),
-        Layer.mock(OutcomePoller, {
+        fake(OutcomePoller, {
           ask: () =>
             Effect.as(
               Effect.andThen(

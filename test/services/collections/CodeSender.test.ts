@@ -5,9 +5,9 @@ import { AppId } from "../../../src/domain/Ids.ts"
 import { CodesPg } from "../../../src/persistence/CodesPg.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { codeSender } from "../../../src/services/collections/CodeSender.ts"
-import { Policy } from "../../../src/services/ports/Policy.ts"
 import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
-import { policy } from "../../fakes/FakePolicy.ts"
+import { fake } from "../../fakes/Fake.ts"
+import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
 
 const source = { _tag: "momo", msisdn: Redacted.make("256772120001"), network: "MTN", country: "UG" } as const
@@ -19,8 +19,8 @@ const given = Effect.gen(function* () {
   const url = yield* givenDatabase
   const ports = Layer.mergeAll(
     CodesPg.pipe(Layer.provide(Database.layer({ url }))),
-    Layer.mock(VelocityLimits, { own: () => Effect.succeed([]) }),
-    Layer.succeed(Policy, policy)
+    fake(VelocityLimits, { own: () => Effect.succeed([]) }),
+    fakePolicy()
   )
   return yield* Effect.provideContext(codeSender, yield* Layer.build(Layer.fresh(ports)))
 })

@@ -2,15 +2,16 @@ import { Effect, Layer, Option } from "effect"
 import { AppId, type Reference } from "../../../src/domain/Ids.ts"
 import { MinorUnits } from "../../../src/domain/Money.ts"
 import type { Payout } from "../../../src/domain/Transaction.ts"
-import { Identifiers } from "../../../src/services/ports/Identifiers.ts"
-import { Policy } from "../../../src/services/ports/Policy.ts"
 import type { Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
-import { type Callback, type CallbackHint, ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
+import type { Callback, CallbackHint } from "../../../src/services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { Ingress } from "../../../src/services/settlement/Ingress.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
-import { policy } from "../../fakes/FakePolicy.ts"
+import { fake } from "../../fakes/Fake.ts"
+import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
+import { fakeProviderInbox } from "../../fakes/FakePorts.ts"
+import { fakeIdentifiers } from "../../fakes/FakeVault.ts"
 import { newReference } from "../../support/WebhookReceiver.ts"
 
 const payout = (given: Partial<Payout> = {}): Payout => ({
@@ -111,7 +112,7 @@ const ports = (world: World) => {
       byRouteKey: (name, key) => (name === "eversend" && key === "route-key" ? Option.some(provider) : Option.none()),
       routeKey: () => "route-key"
     }),
-    Layer.succeed(ProviderInbox, {
+    fakeProviderInbox({
       store: (callback) =>
         Effect.sync(() => {
           world.calls.push("store")
@@ -128,41 +129,26 @@ const ports = (world: World) => {
           return world.due.splice(0, limit)
         }),
       markProcessed: (_id, reference) => Effect.sync(() => void world.done.push(reference)),
-      retryAt: (_id, at) => Effect.sync(() => void world.later.push(at)),
-      list: () => Effect.succeed([]),
-      replay: () => Effect.succeed(Option.none()),
-      close: () => Effect.succeed(Option.none()),
-      prune: () => Effect.succeed(0)
+      retryAt: (_id, at) => Effect.sync(() => void world.later.push(at))
     }),
-    Layer.succeed(Transactions, {
-      find: () => Effect.succeed(Option.none()),
+    fake(Transactions, {
       byReference: (reference) =>
         Effect.sync(() => {
           world.calls.push("find")
           return reference === stored.transaction.reference ? Option.some(stored) : Option.none()
         }),
       byProviderReference: (_provider, _mode, reference) =>
-        Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none()),
-      history: () => Effect.succeed([]),
-      list: () => Effect.succeed({ items: [], next: null }),
-      claimDue: () => Effect.succeed([]),
-      createdBetween: () => Effect.succeed([]),
-      inReview: () => Effect.succeed([]),
-      lastCall: () => Effect.succeedNone,
-      raw: () => Effect.succeed(Option.none()),
-      sealedDestination: () => Effect.succeed(Option.none())
+        Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none())
     }),
-    Layer.succeed(OutcomePoller, {
+    fake(OutcomePoller, {
       ask: ({ transaction }) =>
         Effect.andThen(
           Effect.sync(() => world.asked.push(transaction.reference)),
           world.learns
-        ),
-      round: Effect.succeed(0),
-      run: Effect.never
+        )
     }),
-    Layer.succeed(Policy, { ...policy, providerTimeoutMs: world.providerTimeoutMs }),
-    Layer.succeed(Identifiers, { reference: Effect.sync(newReference), secret: () => Effect.succeed(new Uint8Array(32)) })
+    fakePolicy({ providerTimeoutMs: world.providerTimeoutMs }),
+    fakeIdentifiers()
   )
 }
 

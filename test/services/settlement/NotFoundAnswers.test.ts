@@ -5,19 +5,18 @@ import type { Actor } from "../../../src/domain/Fact.ts"
 import { minor, ZERO } from "../../../src/domain/Money.ts"
 import type { Payout } from "../../../src/domain/Transaction.ts"
 import { Envelope } from "../../../src/http/Envelope.ts"
-import { Codes } from "../../../src/services/ports/Codes.ts"
 import { type ApplyStep, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
-import { Identifiers } from "../../../src/services/ports/Identifiers.ts"
-import { Policy } from "../../../src/services/ports/Policy.ts"
 import type { Provider, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatcher.ts"
-import { policy } from "../../fakes/FakePolicy.ts"
+import { fake } from "../../fakes/Fake.ts"
+import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
+import { fakeCodes } from "../../fakes/FakePorts.ts"
+import { fakeIdentifiers } from "../../fakes/FakeVault.ts"
 import { NOON, payout } from "../../support/SampleTransactions.ts"
-import { newReference } from "../../support/WebhookReceiver.ts"
 
 const HOUR = 3_600_000
 
@@ -49,8 +48,8 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
   const layer = OutcomePoller.layer.pipe(
     Layer.provide(Settlement.layer),
     Layer.provide([
-      Layer.mock(Transactions, { byReference: () => Effect.sync(() => Option.some(stored)) }),
-      Layer.mock(FloatLedger, {
+      fake(Transactions, { byReference: () => Effect.sync(() => Option.some(stored)) }),
+      fake(FloatLedger, {
         apply: (step) =>
           Effect.sync(() => {
             steps.push(step)
@@ -64,11 +63,11 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
         byRouteKey: () => Option.none(),
         routeKey: () => ""
       }),
-      Layer.mock(WebhookDispatcher, { nudge: Effect.void }),
-      Layer.mock(Identifiers, { reference: Effect.sync(newReference) }),
+      fake(WebhookDispatcher, { nudge: Effect.void }),
+      fakeIdentifiers(),
       Envelope.layer,
-      Layer.mock(Codes, {}),
-      Layer.succeed(Policy, policy)
+      fakeCodes(),
+      fakePolicy()
     ])
   )
   const ask = (actor: Actor, about: StoredTransaction = stored) =>

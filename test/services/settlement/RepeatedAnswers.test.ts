@@ -26,17 +26,11 @@ const words = {
   absent: { _tag: "NotFound", note: "" }
 } as const satisfies Record<string, StatusOutcome>
 
-/** A payout, and a provider that answers every question with the word that is set. */
+/** A payout, and a provider that answers every status query as it is told. */
 const given = Effect.gen(function* () {
-  const alpha = fakeProvider("alpha", { sending: "silent" })
-  let word: StatusOutcome = words.pending
-  const provider: typeof alpha.provider = (mode) => {
-    const whole = alpha.provider(mode)
-    const { payouts } = whole
-    return payouts === undefined ? whole : { ...whole, payouts: { ...payouts, fetchStatus: () => Effect.sync(() => word) } }
-  }
-  const { node } = yield* routedTo([{ ...alpha, provider }])
-  const says = (next: StatusOutcome) => Effect.sync(() => void (word = next))
+  const alpha = fakeProvider("alpha", { sending: "silent", status: words.pending })
+  const { node } = yield* routedTo([alpha])
+  const says = (next: StatusOutcome) => Effect.sync(() => void (alpha.script.status = next))
   return { node, says }
 })
 

@@ -3,8 +3,8 @@ import { Effect, Layer } from "effect"
 import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
 import { addressProblem, endpointUrlProblem } from "../../../src/services/webhooks/EndpointAddress.ts"
 import { endpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
+import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { type NameServer, nameServer } from "../../support/NameServer.ts"
-import { policy } from "../../support/WebhookReceiver.ts"
 
 /** Spellings of a host that is this machine, a neighbour, a cloud's metadata or nobody; each as a URL writes it. */
 const hosts = [
@@ -91,7 +91,7 @@ const postedBy =
   ({ address }: NameServer) =>
   (url: string) =>
     Effect.flatMap(WebhookSender, ({ post }) => post({ url, headers: {}, body: "{}" })).pipe(
-      Effect.provide(Layer.provide(endpointConnection(BOUNDS, [address]), policy({ webhookAllowLoopback: false })))
+      Effect.provide(Layer.provide(endpointConnection(BOUNDS, [address]), fakePolicy({ webhookAllowLoopback: false })))
     )
 const REFUSED = /not a public address|a public address|this machine|not a URL|must begin|credentials/
 

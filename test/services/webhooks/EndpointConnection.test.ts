@@ -9,8 +9,9 @@ import {
   EndpointConnection,
   endpointConnection
 } from "../../../src/services/webhooks/EndpointConnection.ts"
+import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { eventually } from "../../support/SignedClient.ts"
-import { policy, receiver } from "../../support/WebhookReceiver.ts"
+import { receiver } from "../../support/WebhookReceiver.ts"
 
 const WHOLE_MS = 400
 
@@ -28,7 +29,7 @@ vi.mock("@effect/platform-node/Undici", async (original) => {
 
 const posted = (url: string, connectMs = WHOLE_MS, wholeMs = WHOLE_MS) =>
   Effect.flatMap(WebhookSender, ({ post }) => post({ url, headers: {}, body: "{}" })).pipe(
-    Effect.provide(Layer.provide(endpointConnection({ nameMs: connectMs, connectMs, wholeMs }), policy({})))
+    Effect.provide(Layer.provide(endpointConnection({ nameMs: connectMs, connectMs, wholeMs }), fakePolicy({})))
   )
 
 /** Takes connections and says nothing. */
@@ -81,7 +82,7 @@ describe("TenantConnection", () => {
         for (const answer of waiting) answer()
       })
       const bounds = { nameMs: 5_000, connectMs: 5_000, wholeMs: 10_000 }
-      const sender = Context.get(yield* Layer.build(Layer.provide(endpointConnection(bounds), policy({}))), WebhookSender)
+      const sender = Context.get(yield* Layer.build(Layer.provide(endpointConnection(bounds), fakePolicy({}))), WebhookSender)
       const send = (to: string) => Effect.map(sender.post({ url: to, headers: {}, body: "{}" }), ({ excerpt }) => excerpt)
       const slow = Effect.forEach(Array(SLOW).fill(url), send, { concurrency: "unbounded" })
       const ending = yield* Effect.forkChild(slow)
@@ -109,7 +110,7 @@ describe("TenantConnection", () => {
   it.effect("lets connecting take 5 s, by http and by https", () =>
     Effect.gen(function* () {
       connecting.length = 0
-      yield* Layer.build(Layer.provide(EndpointConnection, policy({})))
+      yield* Layer.build(Layer.provide(EndpointConnection, fakePolicy({})))
       expect(connecting).toEqual([5_000, 5_000])
     })
   )

@@ -3,9 +3,10 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
 import { endpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
+import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { nameServer } from "../../support/NameServer.ts"
 import { eventually } from "../../support/SignedClient.ts"
-import { policy, receiver } from "../../support/WebhookReceiver.ts"
+import { receiver } from "../../support/WebhookReceiver.ts"
 
 const LONG_MS = 20_000
 const SHORT_MS = 300
@@ -14,7 +15,7 @@ const senderOn = (nameServers: ReadonlyArray<string>, nameMs: number, webhookAll
   Effect.map(
     Layer.build(
       Layer.fresh(endpointConnection({ nameMs, connectMs: LONG_MS, wholeMs: LONG_MS }, nameServers)).pipe(
-        Layer.provide(policy({ webhookAllowLoopback }))
+        Layer.provide(fakePolicy({ webhookAllowLoopback }))
       )
     ),
     (context) => {

@@ -5,8 +5,9 @@ import { Webhook } from "standardwebhooks"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
 import { EndpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatcher.ts"
+import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { nameServer } from "../../support/NameServer.ts"
-import { delivery, dispatched, newSecret, policy, type Received, receiver } from "../../support/WebhookReceiver.ts"
+import { delivery, dispatched, newSecret, type Received, receiver } from "../../support/WebhookReceiver.ts"
 
 const verified = (secret: string, { body, headers }: Received) =>
   new Webhook(secret).verify(body, {
@@ -105,7 +106,7 @@ describe("WebhookDispatcher", () => {
           Effect.sync(() => void wishes.push({ perEndpoint, leaseMs })).pipe(Effect.as([])),
         recordAttempt: () => Effect.void
       })
-      const layer = Layer.provide(WebhookDispatcher.layer, [EndpointConnection, outbox]).pipe(Layer.provide(policy({})))
+      const layer = Layer.provide(WebhookDispatcher.layer, [EndpointConnection, outbox]).pipe(Layer.provide(fakePolicy({})))
       yield* Effect.provide(
         Effect.flatMap(WebhookDispatcher, ({ round }) => round),
         layer
