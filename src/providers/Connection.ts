@@ -1,9 +1,11 @@
-import { Effect, Option, type Schema } from "effect"
+import { Effect, Option, type Schema, type Scope } from "effect"
 import { ProviderError } from "../domain/errors/Retriable.ts"
+import type { Mode } from "../domain/Ids.ts"
+import type { Provider, ProviderGuarantees } from "../services/ports/Provider.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
 import { deadlineAfter } from "./Client.ts"
 import { alarmLogger, decoded, type NoAnswer, type Reading } from "./Reading.ts"
-import type { ProviderResponse } from "./Transport.ts"
+import { openTransport, type ProviderResponse, type Transport } from "./Transport.ts"
 
 /** Who a provider is, and how it says nothing. */
 export interface Identity {
@@ -29,6 +31,19 @@ export interface Connection extends Identity {
   readonly giveUp: (alarm: string | null) => Effect.Effect<never, ProviderError>
   readonly logAlarm: <F>(reading: Reading<F>, reference: string) => Effect.Effect<F>
 }
+
+/** What a provider does over one account; what it cannot do is absent. */
+export type Operations = Omit<Provider, "name" | "mode" | "guarantees">
+
+/** Opens one account in one mode. Its connections close with the scope. */
+export const adapterOf = <Account>(
+  { name }: Identity,
+  guarantees: ProviderGuarantees,
+  operations: (account: Account, transport: Transport) => Effect.Effect<Operations, never, Scope.Scope>
+) =>
+  Effect.fn(name)(function* (account: Account, mode: Mode): Effect.fn.Return<Provider, never, Scope.Scope> {
+    return { name, mode, guarantees, ...(yield* operations(account, yield* openTransport(name))) }
+  })
 
 export const connectionTo = (identity: Identity, client: Client, timeoutMs: number): Connection => {
   const { name: provider, noAnswer } = identity

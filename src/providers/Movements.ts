@@ -58,6 +58,17 @@ export const movements = <Order extends Ordered, F>(
 const currenciesOf = (order: Ordered) =>
   "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null } : order
 
+/** A look that is one question by our reference. */
+export const lookingBy =
+  (
+    { client }: Connection,
+    operation: string,
+    path: (order: StatusQuery) => string,
+    found: (response: ProviderResponse, order: StatusQuery) => Reading<StatusOutcome>
+  ): Movement<never, never>["look"] =>
+  (order, until) =>
+    Effect.map(client({ operation, method: "GET", path: path(order) }, until), (response) => found(response, order))
+
 interface Understood<A, F> {
   /** Where the answer's status refuses it. */
   readonly refused: Placed<F> | undefined

@@ -89,7 +89,7 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
       const baseUrl = baseUrlOf(module, read, mistakes, bounds)
       // Read without an address too, so that every mistake is told at once.
       const reach = { baseUrl: baseUrl ?? "", timeoutMs: bounds.timeoutMs }
-      const accounts = withAccounts((mode) => accountIn(module, mode, reach, read, mistakes))
+      const accounts = withAccounts((mode) => accountIn(module, mode, reach, { read, mistakes }))
       return baseUrl === null ? undefined : accounts
     },
     with: withAccounts,
@@ -134,8 +134,7 @@ const accountIn = <Account>(
   module: ProviderModule<Account>,
   mode: Mode,
   reach: Reach,
-  read: Reader,
-  mistakes: Array<string>
+  { mistakes, read }: { readonly read: Reader; readonly mistakes: Array<string> }
 ): Account | null => {
   const names = module.credentials.map((part) => settingName(module, mode, part))
   const missing = names.filter((name) => !read.has(name))

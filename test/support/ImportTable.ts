@@ -96,6 +96,7 @@ export const imports: ReadonlyArray<{
       "providers/Movements.ts",
       "providers/Quotes.ts",
       "providers/Reading.ts",
+      "providers/ReferenceId.ts",
       "providers/Refusals.ts",
       "providers/Standing.ts",
       "providers/Statements.ts",

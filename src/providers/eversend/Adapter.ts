@@ -1,6 +1,5 @@
 import { Effect, Option, type Scope } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
-import type { Mode } from "../../domain/Ids.ts"
 import type {
   ChargeOrder,
   CollectionOperations,
@@ -8,16 +7,15 @@ import type {
   PayoutOperations,
   PayoutOrder,
   PayoutQuote,
-  Provider,
   ProviderGuarantees,
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { type Connection, connectionTo } from "../Connection.ts"
+import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { movements, ownOf } from "../Movements.ts"
 import { askQuote, quoteRefused } from "../Quotes.ts"
 import { decoded, type Reading, withoutAlarm } from "../Reading.ts"
-import { openTransport } from "../Transport.ts"
+import type { Transport } from "../Transport.ts"
 import { openBankNames } from "./Banks.ts"
 import { type EversendSettings, openClient } from "./Client.ts"
 import { exchangeOutcome, quoteExchange } from "./Exchange.ts"
@@ -40,47 +38,48 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** One account at Eversend. A call takes at most `timeoutMs`, however many requests it needs; the lookup after a refused payout as long again. */
-export const eversend = Effect.fn("eversend")(function* (
-  settings: EversendSettings,
-  mode: Mode
-): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const client = yield* openClient(settings, yield* openTransport(identity.name))
-  const connection = connectionTo(identity, client, settings.timeoutMs)
-  const bankName = yield* openBankNames(client)
-  const { call } = connection
-  const payouts = movements(connection, "send", {
-    place: Effect.fnUntraced(function* (order: PayoutOrder) {
-      const body = payoutBody(order, yield* bankName(order))
-      return payoutOutcome(yield* call({ operation: "payout", method: "POST", path: "/payouts", body }), ownOf(order))
-    }),
-    look: looking(connection, "payout")
+export const eversend = adapterOf(
+  identity,
+  guarantees,
+  Effect.fnUntraced(function* (
+    settings: EversendSettings,
+    transport: Transport
+  ): Effect.fn.Return<Operations, never, Scope.Scope> {
+    const client = yield* openClient(settings, transport)
+    const connection = connectionTo(identity, client, settings.timeoutMs)
+    const bankName = yield* openBankNames(client)
+    const { call } = connection
+    const payouts = movements(connection, "send", {
+      place: Effect.fnUntraced(function* (order: PayoutOrder) {
+        const body = payoutBody(order, yield* bankName(order))
+        return payoutOutcome(yield* call({ operation: "payout", method: "POST", path: "/payouts", body }), ownOf(order))
+      }),
+      look: looking(connection, "payout")
+    })
+    const charges = movements(connection, "charge", {
+      place: Effect.fnUntraced(function* (order: ChargeOrder) {
+        const body = chargeBody(order)
+        return chargeOutcome(yield* call({ operation: "charge", method: "POST", path: "/collections/momo", body }), order)
+      }),
+      look: looking(connection, "collection")
+    })
+    const exchanges = movements(connection, "exchange", {
+      place: Effect.fnUntraced(function* ({ reference, token }: Parameters<ExchangeOperations["execute"]>[0]) {
+        const body = { token, transactionRef: reference }
+        return exchangeOutcome(yield* call({ operation: "exchange", method: "POST", path: "/exchanges", body }))
+      }),
+      look: looking(connection, "exchange")
+    })
+    return {
+      callbacks: eversendCallbacks(settings.webhookSecret),
+      payouts: { quote: quoting(connection), send: payouts.place, fetchStatus: payouts.fetchStatus },
+      collections: { charge: charges.place, sendCode: codeSending(connection), fetchStatus: charges.fetchStatus },
+      reference: referenceData(connection),
+      statement: statement(connection),
+      exchange: { quote: quoteExchange(connection), execute: exchanges.place, fetchStatus: exchanges.fetchStatus }
+    }
   })
-  const charges = movements(connection, "charge", {
-    place: Effect.fnUntraced(function* (order: ChargeOrder) {
-      const body = chargeBody(order)
-      return chargeOutcome(yield* call({ operation: "charge", method: "POST", path: "/collections/momo", body }), order)
-    }),
-    look: looking(connection, "collection")
-  })
-  const exchanges = movements(connection, "exchange", {
-    place: Effect.fnUntraced(function* ({ reference, token }: Parameters<ExchangeOperations["execute"]>[0]) {
-      const body = { token, transactionRef: reference }
-      return exchangeOutcome(yield* call({ operation: "exchange", method: "POST", path: "/exchanges", body }))
-    }),
-    look: looking(connection, "exchange")
-  })
-  return {
-    name: identity.name,
-    mode,
-    guarantees,
-    callbacks: eversendCallbacks(settings.webhookSecret),
-    payouts: { quote: quoting(connection), send: payouts.place, fetchStatus: payouts.fetchStatus },
-    collections: { charge: charges.place, sendCode: codeSending(connection), fetchStatus: charges.fetchStatus },
-    reference: referenceData(connection),
-    statement: statement(connection),
-    exchange: { quote: quoteExchange(connection), execute: exchanges.place, fetchStatus: exchanges.fetchStatus }
-  }
-})
+)
 
 const quoting = (connection: Connection): PayoutOperations["quote"] =>
   Effect.fn("eversend.quote")(function* (order) {

@@ -1,19 +1,10 @@
 import { Effect, type Scope } from "effect"
-import type { Mode } from "../../domain/Ids.ts"
-import type {
-  ChargeOrder,
-  PayoutOrder,
-  Provider,
-  ProviderGuarantees,
-  StatusOutcome,
-  StatusQuery
-} from "../../services/ports/Provider.ts"
+import type { ChargeOrder, PayoutOrder, ProviderGuarantees } from "../../services/ports/Provider.ts"
 import { timeLeft } from "../Client.ts"
-import { type Connection, connectionTo } from "../Connection.ts"
-import { movements, notSent, ownOf } from "../Movements.ts"
-import type { Reading } from "../Reading.ts"
+import { adapterOf, connectionTo, type Operations } from "../Connection.ts"
+import { lookingBy, movements, notSent, ownOf } from "../Movements.ts"
 import { misroutedTo } from "../Refusals.ts"
-import { openTransport, type ProviderResponse } from "../Transport.ts"
+import type { Transport } from "../Transport.ts"
 import { openBranches } from "./Banks.ts"
 import { type FlutterwaveSettings, openClient } from "./Client.ts"
 import { chargeRoute } from "./Networks.ts"
@@ -39,61 +30,53 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer as long again. */
-export const flutterwave = Effect.fn("flutterwave")(function* (
-  settings: FlutterwaveSettings,
-  mode: Mode
-): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const client = openClient(settings, yield* openTransport(identity.name))
-  const connection = connectionTo(identity, client, settings.timeoutMs)
-  const branchOf = yield* openBranches(client)
-  const payouts = movements(connection, "send", {
-    place: Effect.fnUntraced(function* (order: PayoutOrder) {
-      const { corridor, destination, quote } = order
-      const account = accountOf(destination)
-      if (account === undefined || quote.destinationCurrency !== corridor.currency) return noRoute
-      const until = yield* connection.deadline
-      const branch = yield* Effect.option(Effect.timeout(branchOf(order), yield* timeLeft(until)))
-      // Nothing of the transfer itself was sent.
-      if (branch._tag === "None") return notSent("the bank's branches cannot be read")
-      const body = transferBody(order, account, branch.value, settings.sender)
-      return payoutOutcome(
-        yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until),
-        ownOf(order)
-      )
-    }),
-    look: looking(connection, transferPath, transferFound)
+export const flutterwave = adapterOf(
+  identity,
+  guarantees,
+  Effect.fnUntraced(function* (
+    settings: FlutterwaveSettings,
+    transport: Transport
+  ): Effect.fn.Return<Operations, never, Scope.Scope> {
+    const client = openClient(settings, transport)
+    const connection = connectionTo(identity, client, settings.timeoutMs)
+    const branchOf = yield* openBranches(client)
+    const payouts = movements(connection, "send", {
+      place: Effect.fnUntraced(function* (order: PayoutOrder) {
+        const { corridor, destination, quote } = order
+        const account = accountOf(destination)
+        if (account === undefined || quote.destinationCurrency !== corridor.currency) return noRoute
+        const until = yield* connection.deadline
+        const branch = yield* Effect.option(Effect.timeout(branchOf(order), yield* timeLeft(until)))
+        // Nothing of the transfer itself was sent.
+        if (branch._tag === "None") return notSent("the bank's branches cannot be read")
+        const body = transferBody(order, account, branch.value, settings.sender)
+        return payoutOutcome(
+          yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until),
+          ownOf(order)
+        )
+      }),
+      look: lookingBy(connection, "ask", transferPath, transferFound)
+    })
+    const charges = movements(connection, "charge", {
+      place: Effect.fnUntraced(function* (order: ChargeOrder) {
+        const call = chargeCall(order)
+        if (call === undefined) return noRoute
+        return chargeOutcome(yield* connection.call({ operation: "charge", method: "POST", ...call }), order)
+      }),
+      look: lookingBy(connection, "ask", chargePath, chargeFound)
+    })
+    return {
+      callbacks: flutterwaveCallbacks(settings.webhookSecretHash),
+      payouts: { quote: quoting(connection), send: payouts.place, fetchStatus: payouts.fetchStatus },
+      collections: {
+        reachesNetwork: ({ country, network }) => chargeRoute(country, network) !== undefined,
+        charge: charges.place,
+        fetchStatus: charges.fetchStatus
+      },
+      reference: referenceData(connection),
+      statement: statement(connection)
+    }
   })
-  const charges = movements(connection, "charge", {
-    place: Effect.fnUntraced(function* (order: ChargeOrder) {
-      const call = chargeCall(order)
-      if (call === undefined) return noRoute
-      return chargeOutcome(yield* connection.call({ operation: "charge", method: "POST", ...call }), order)
-    }),
-    look: looking(connection, chargePath, chargeFound)
-  })
-  return {
-    name: identity.name,
-    mode,
-    guarantees,
-    callbacks: flutterwaveCallbacks(settings.webhookSecretHash),
-    payouts: { quote: quoting(connection), send: payouts.place, fetchStatus: payouts.fetchStatus },
-    collections: {
-      reachesNetwork: ({ country, network }) => chargeRoute(country, network) !== undefined,
-      charge: charges.place,
-      fetchStatus: charges.fetchStatus
-    },
-    reference: referenceData(connection),
-    statement: statement(connection)
-  }
-})
+)
 
 const noRoute = misroutedTo(identity.title, "The provider does not serve this country, network or recipient.", "no such route")
-
-type Found = (response: ProviderResponse, order: StatusQuery) => Reading<StatusOutcome>
-
-const looking =
-  ({ client }: Connection, path: (reference: string) => string, found: Found) =>
-  (order: StatusQuery, until: number) =>
-    Effect.map(client({ operation: "ask", method: "GET", path: path(order.reference) }, until), (response) =>
-      found(response, order)
-    )

@@ -81,9 +81,10 @@ export const transferBody = (
 
 const senderOf = ({ country, name, phone }: Sender): object => ({ sender: name, sender_country: country, mobile_number: phone })
 
-export const chargePath = (reference: string): string =>
+export const chargePath = ({ reference }: Pick<PayoutOrder, "reference">): string =>
   `/transactions/verify_by_reference?${new URLSearchParams({ tx_ref: reference })}`
-export const transferPath = (reference: string): string => `/transfers?${new URLSearchParams({ reference })}`
+export const transferPath = ({ reference }: Pick<PayoutOrder, "reference">): string =>
+  `/transfers?${new URLSearchParams({ reference })}`
 
 /** As a JSON number, to the digit; a whole amount as an integer, which is all that v3's own reference promises to take. */
 const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(plainDecimal(amount, currency))

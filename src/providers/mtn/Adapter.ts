@@ -1,22 +1,21 @@
 import { Effect, Redacted, type Scope } from "effect"
-import type { Mode } from "../../domain/Ids.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type {
   ChargeOrder,
   PayoutOrder,
   PayoutOutcome,
-  Provider,
   ProviderGuarantees,
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
 import { deadlineAfter } from "../Client.ts"
+import { adapterOf, type Operations } from "../Connection.ts"
 import { feeOf } from "../ContractFees.ts"
 import { movements, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import { alarmLogger, type Reading, unreadable } from "../Reading.ts"
 import { misroutedTo } from "../Refusals.ts"
-import { openTransport } from "../Transport.ts"
+import type { Transport } from "../Transport.ts"
 import { type Branch, type MtnSettings, openClient } from "./Client.ts"
 import { misfit, paymentBody, transferBody } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
@@ -36,56 +35,53 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** Our accounts at MTN. A call takes at most `timeoutMs`, its token included; the question after a repeated reference as long again. */
-export const mtn = Effect.fn("mtn")(function* (
-  settings: MtnSettings,
-  mode: Mode
-): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const transport = yield* openTransport(identity.name)
-  const branches = yield* Effect.forEach(settings.countries, (account) =>
-    Effect.gen(function* () {
-      const { country, currency, environment } = account
-      const collection = yield* openClient(settings, account, "collection", transport)
-      const disbursement = yield* openClient(settings, account, "disbursement", transport)
-      return { country, currency, environment, clients: { collection, disbursement } } satisfies Branch
+export const mtn = adapterOf(
+  identity,
+  guarantees,
+  Effect.fnUntraced(function* (settings: MtnSettings, transport: Transport): Effect.fn.Return<Operations, never, Scope.Scope> {
+    const branches = yield* Effect.forEach(settings.countries, (account) =>
+      Effect.gen(function* () {
+        const { country, currency, environment } = account
+        const collection = yield* openClient(settings, account, "collection", transport)
+        const disbursement = yield* openClient(settings, account, "disbursement", transport)
+        return { country, currency, environment, clients: { collection, disbursement } } satisfies Branch
+      })
+    )
+    const accounts: Accounts = {
+      name: identity.name,
+      logAlarm: alarmLogger(identity.name),
+      deadline: deadlineAfter(settings.timeoutMs),
+      branches,
+      settings
+    }
+    const post = posting(accounts)
+    const payouts = movements(accounts, "send", {
+      place: (order: PayoutOrder) =>
+        order.destination._tag === "momo"
+          ? post("disbursement", order, order.destination, transferBody(order, order.destination))
+          : Effect.succeed(misrouted("another method")),
+      look: looking(accounts, "disbursement")
     })
-  )
-  const accounts: Accounts = {
-    name: identity.name,
-    logAlarm: alarmLogger(identity.name),
-    deadline: deadlineAfter(settings.timeoutMs),
-    branches,
-    settings
-  }
-  const post = posting(accounts)
-  const payouts = movements(accounts, "send", {
-    place: (order: PayoutOrder) =>
-      order.destination._tag === "momo"
-        ? post("disbursement", order, order.destination, transferBody(order, order.destination))
-        : Effect.succeed(misrouted("another method")),
-    look: looking(accounts, "disbursement")
+    const charges = movements(accounts, "charge", {
+      place: (order: ChargeOrder) => post("collection", order, order.source, paymentBody(order)),
+      look: looking(accounts, "collection")
+    })
+    return {
+      callbacks: mtnCallbacks,
+      payouts: {
+        quote: (order) => Effect.succeed(quoteBy(settings, branches, order)),
+        send: payouts.place,
+        fetchStatus: payouts.fetchStatus
+      },
+      collections: {
+        reachesNetwork: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
+        charge: charges.place,
+        fetchStatus: charges.fetchStatus
+      },
+      reference: referenceData(branches, accounts.deadline)
+    }
   })
-  const charges = movements(accounts, "charge", {
-    place: (order: ChargeOrder) => post("collection", order, order.source, paymentBody(order)),
-    look: looking(accounts, "collection")
-  })
-  return {
-    name: identity.name,
-    mode,
-    guarantees,
-    callbacks: mtnCallbacks,
-    payouts: {
-      quote: (order) => Effect.succeed(quoteBy(settings, branches, order)),
-      send: payouts.place,
-      fetchStatus: payouts.fetchStatus
-    },
-    collections: {
-      reachesNetwork: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
-      charge: charges.place,
-      fetchStatus: charges.fetchStatus
-    },
-    reference: referenceData(branches, accounts.deadline)
-  }
-})
+)
 
 /** One branch for each country, in place of the one client that another provider has. */
 interface Accounts extends Pick<Parameters<typeof movements>[0], "name" | "logAlarm" | "deadline"> {

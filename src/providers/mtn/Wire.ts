@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto"
 import { Schema } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
+import { uuidOf } from "../ReferenceId.ts"
 import { Amount, Text } from "../WireNumber.ts"
 
 // MTN's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are major units as strings.
@@ -56,12 +56,5 @@ export const BalanceAnswer = Schema.Struct({ availableBalance: Amount, currency:
 /** The body of a refusal: by MTN with a code, by the API gateway in front of it without one. */
 export const ErrorAnswer = Schema.Union([Schema.Struct({ code: Schema.String }), Schema.Struct({ statusCode: Text })])
 
-/**
- * The X-Reference-Id of a transaction: a UUID of version 4 in form, and always the same one for one reference, so that an outcome can be
- * asked for by whoever knows the reference.
- */
-export const referenceIdOf = (reference: Reference): string => {
-  const hex = createHash("sha256").update(`mtn:${reference}`).digest("hex")
-  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-}
+/** The X-Reference-Id of a transaction. */
+export const referenceIdOf = (reference: Reference): string => uuidOf(`mtn:${reference}`)

@@ -1,18 +1,16 @@
 import { Effect, type Scope } from "effect"
-import type { Mode } from "../../domain/Ids.ts"
 import type {
   ChargeOrder,
   CollectionOperations,
   PayoutOrder,
   PayoutOutcome,
-  Provider,
   ProviderGuarantees
 } from "../../services/ports/Provider.ts"
-import { type Connection, connectionTo } from "../Connection.ts"
+import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { feeOf } from "../ContractFees.ts"
 import { movements, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
-import { openTransport } from "../Transport.ts"
+import type { Transport } from "../Transport.ts"
 import { openCallbackKeys } from "./CallbackKeys.ts"
 import { openClient, type PawapaySettings } from "./Client.ts"
 import { depositBody, networkOf, payoutBody } from "./Order.ts"
@@ -33,38 +31,39 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** One account at pawaPay: mobile money only, in the currency of the network's country. */
-export const pawapay = Effect.fn("pawapay")(function* (
-  settings: PawapaySettings,
-  mode: Mode
-): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const client = openClient(settings, yield* openTransport(identity.name))
-  const connection = connectionTo(identity, client, settings.timeoutMs)
-  const keys = yield* openCallbackKeys(settings.callbackKey, connection)
-  const payouts = movements(connection, "send", {
-    place: (order: PayoutOrder) => initiate(connection, "payout", order, payoutBody(order)),
-    // A payout's fee was held by the contract, and the payment does not say another.
-    look: looking(connection, "payout", () => null),
-    isUnsure
+export const pawapay = adapterOf(
+  identity,
+  guarantees,
+  Effect.fnUntraced(function* (
+    settings: PawapaySettings,
+    transport: Transport
+  ): Effect.fn.Return<Operations, never, Scope.Scope> {
+    const client = openClient(settings, transport)
+    const connection = connectionTo(identity, client, settings.timeoutMs)
+    const keys = yield* openCallbackKeys(settings.callbackKey, connection)
+    const payouts = movements(connection, "send", {
+      place: (order: PayoutOrder) => initiate(connection, "payout", order, payoutBody(order)),
+      // A payout's fee was held by the contract, and the payment does not say another.
+      look: looking(connection, "payout", () => null),
+      isUnsure
+    })
+    const deposits = movements(connection, "charge", {
+      place: (order: ChargeOrder) => initiate(connection, "collection", order, depositBody(order)),
+      look: looking(connection, "collection", (amount) => feeOf(settings.collectionFee, amount)),
+      isUnsure
+    })
+    return {
+      callbacks: pawapayCallbacks(keys),
+      payouts: {
+        quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
+        send: payouts.place,
+        fetchStatus: payouts.fetchStatus
+      },
+      collections: { reachesNetwork, charge: deposits.place, fetchStatus: deposits.fetchStatus },
+      reference: referenceData(connection)
+    }
   })
-  const deposits = movements(connection, "charge", {
-    place: (order: ChargeOrder) => initiate(connection, "collection", order, depositBody(order)),
-    look: looking(connection, "collection", (amount) => feeOf(settings.collectionFee, amount)),
-    isUnsure
-  })
-  return {
-    name: identity.name,
-    mode,
-    guarantees,
-    callbacks: pawapayCallbacks(keys),
-    payouts: {
-      quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
-      send: payouts.place,
-      fetchStatus: payouts.fetchStatus
-    },
-    collections: { reachesNetwork, charge: deposits.place, fetchStatus: deposits.fetchStatus },
-    reference: referenceData(connection)
-  }
-})
+)
 
 const reachesNetwork: Required<CollectionOperations>["reachesNetwork"] = (payer, currency) => {
   const network = networkOf(payer, currency)

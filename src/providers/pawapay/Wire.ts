@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto"
 import { Schema } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
+import { uuidOf } from "../ReferenceId.ts"
 import { Amount, Text } from "../WireNumber.ts"
 
 // pawaPay's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are decimal strings in major
@@ -96,13 +96,5 @@ export const PublicKeysAnswer = Schema.Array(Schema.Struct({ id: Schema.String, 
 // POST /predict-provider
 export const PredictRequest = Schema.Struct({ phoneNumber: Schema.String })
 
-const VARIANT = ["8", "9", "a", "b"]
-
-/** pawaPay wants a UUID v4. It follows from our reference alone, so that whoever knows the one can ask for the other. */
-export const paymentId = (reference: Reference): string => {
-  const hex = createHash("sha256").update(`pawapay/${reference}`).digest("hex")
-  const variant = VARIANT[Number.parseInt(hex.charAt(16), 16) % VARIANT.length]
-  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
-    "-"
-  )
-}
+/** pawaPay wants a UUID v4 of ours. */
+export const paymentId = (reference: Reference): string => uuidOf(`pawapay/${reference}`)

@@ -1,20 +1,9 @@
 import { Effect, type Scope } from "effect"
-import type { Mode } from "../../domain/Ids.ts"
-import type {
-  ChargeOrder,
-  ChargeOutcome,
-  PayoutOrder,
-  PayoutOutcome,
-  Provider,
-  ProviderGuarantees,
-  StatusOutcome,
-  StatusQuery
-} from "../../services/ports/Provider.ts"
-import { type Connection, connectionTo } from "../Connection.ts"
-import { movements, ownOf, type Placed } from "../Movements.ts"
+import type { ChargeOrder, ChargeOutcome, PayoutOrder, PayoutOutcome, ProviderGuarantees } from "../../services/ports/Provider.ts"
+import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
+import { lookingBy, movements, ownOf, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
-import type { Reading } from "../Reading.ts"
-import { openTransport, type ProviderResponse } from "../Transport.ts"
+import type { ProviderResponse, Transport } from "../Transport.ts"
 import { openClient, type PaystackSettings } from "./Client.ts"
 import { chargedParty, recipientBody, resolvingCountries } from "./Networks.ts"
 import { chargeBody, checkChargePath, submitBody, transferBody, verifyChargePath, verifyTransferPath } from "./Order.ts"
@@ -44,39 +33,40 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** One integration at Paystack. A call takes at most `timeoutMs`; the lookup after a refusal, or a voucher, as long again. */
-export const paystack = Effect.fn("paystack")(function* (
-  settings: PaystackSettings,
-  mode: Mode
-): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const client = openClient(settings, yield* openTransport(identity.name))
-  const connection = connectionTo(identity, client, settings.timeoutMs)
-  const payouts = movements(connection, "send", {
-    place: transferring(connection),
-    look: looking(connection, "transfer_verify", verifyTransferPath, transferFound)
+export const paystack = adapterOf(
+  identity,
+  guarantees,
+  Effect.fnUntraced(function* (
+    settings: PaystackSettings,
+    transport: Transport
+  ): Effect.fn.Return<Operations, never, Scope.Scope> {
+    const client = openClient(settings, transport)
+    const connection = connectionTo(identity, client, settings.timeoutMs)
+    const payouts = movements(connection, "send", {
+      place: transferring(connection),
+      look: lookingBy(connection, "transfer_verify", verifyTransferPath, transferFound)
+    })
+    const charges = movements(connection, "charge", {
+      place: charging(connection, settings.emailDomain),
+      look: lookingBy(connection, "transaction_verify", verifyChargePath, chargeFound)
+    })
+    return {
+      callbacks: paystackCallbacks(settings.secretKey),
+      payouts: {
+        quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
+        send: payouts.place,
+        fetchStatus: payouts.fetchStatus
+      },
+      collections: {
+        reachesNetwork: (payer, currency) => chargedParty(payer, currency) !== undefined,
+        charge: charges.place,
+        fetchStatus: charges.fetchStatus
+      },
+      reference: referenceData(connection),
+      statement: statement(connection)
+    }
   })
-  const charges = movements(connection, "charge", {
-    place: charging(connection, settings.emailDomain),
-    look: looking(connection, "transaction_verify", verifyChargePath, chargeFound)
-  })
-  return {
-    name: identity.name,
-    mode,
-    guarantees,
-    callbacks: paystackCallbacks(settings.secretKey),
-    payouts: {
-      quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
-      send: payouts.place,
-      fetchStatus: payouts.fetchStatus
-    },
-    collections: {
-      reachesNetwork: (payer, currency) => chargedParty(payer, currency) !== undefined,
-      charge: charges.place,
-      fetchStatus: charges.fetchStatus
-    },
-    reference: referenceData(connection),
-    statement: statement(connection)
-  }
-})
+)
 
 /** A transfer needs a recipient first, within the same deadline. */
 const transferring = ({ client, deadline }: Connection) =>
@@ -112,10 +102,3 @@ const charging = ({ call }: Connection, emailDomain: string) => {
     return voucherOutcome(yield* call(voucher), ownOf(order))
   })
 }
-
-type Found = (response: ProviderResponse, order: StatusQuery) => Reading<StatusOutcome>
-
-const looking =
-  ({ client }: Connection, operation: string, path: (order: StatusQuery) => string, found: Found) =>
-  (order: StatusQuery, until: number) =>
-    Effect.map(client({ operation, method: "GET", path: path(order) }, until), (response) => found(response, order))

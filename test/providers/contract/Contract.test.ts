@@ -17,7 +17,7 @@ contract(simulatedEversend, {
   charges: [
     momo("UG", "UGX", "MTN", "+25677200"),
     momo("KE", "KES", "MPESA", "+25471200"),
-    momo("GH", "GHS", "MTN", "+23324400", { redirect: true })
+    { ...momo("GH", "GHS", "MTN", "+23324400"), redirect: true }
   ],
   exchange: { currency: "KES", amount: minor(12_345n), destinationCurrency: "UGX" },
   namesFees: { payouts: true },
@@ -57,10 +57,10 @@ contract(simulatedFlutterwave, {
     momo("KE", "KES", "MPESA", "+25470000"),
     momo("CM", "XAF", "ORANGE", "+23769000"),
     momo("TZ", "TZS", "TIGO", "+25570000"),
-    momo("UG", "UGX", "AIRTEL", "+25670000", { redirect: true }),
-    momo("GH", "GHS", "AT", "+23320000", { redirect: true }),
-    momo("RW", "RWF", "MTN", "+25070000", { redirect: true }),
-    momo("ZM", "ZMW", "ZAMTEL", "+26070000", { redirect: true })
+    { ...momo("UG", "UGX", "AIRTEL", "+25670000"), redirect: true },
+    { ...momo("GH", "GHS", "AT", "+23320000"), redirect: true },
+    { ...momo("RW", "RWF", "MTN", "+25070000"), redirect: true },
+    { ...momo("ZM", "ZMW", "ZAMTEL", "+26070000"), redirect: true }
   ],
   namesFees: { payouts: true },
   sentBack: { payouts: "Refused", charges: "Succeeded" },
@@ -79,7 +79,7 @@ contract(simulatedPaystack, {
     momo("GH", "GHS", "MTN", "+23320000"),
     momo("KE", "KES", "MPESA", "+25470000"),
     momo("CI", "XOF", "ORANGE", "+225070000"),
-    momo("CI", "XOF", "WAVE", "+225070000", { redirect: true })
+    { ...momo("CI", "XOF", "WAVE", "+225070000"), redirect: true }
   ],
   namesFees: { payouts: true },
   sentBack: { payouts: "Returned", charges: "Returned" },

@@ -36,16 +36,23 @@ const MOST_REQUESTS = 6
 /** It is the first whose loss still leaves a transaction at the provider. */
 const moneyRequest = Effect.fnUntraced(function* (kind: Kind, way: Way) {
   for (let number = 1; number <= MOST_REQUESTS; number++) {
-    const { ask, line } = yield* sent(kind, way, lostAnswer, number, false)
+    const { ask, line } = yield* sent({ kind, way, fault: lostAnswer, number, isLasting: false })
     if (line.reached() && (yield* ask)._tag !== "NotFound") return number
   }
   return yield* Effect.die(new Error(`no request of a ${kind} leaves a transaction`))
 })
 
+/** Which of an adapter's requests meets the fault, and whether the line stays bad after it. */
+interface FaultyCall extends Pick<Case, "kind" | "way"> {
+  readonly fault: Fault
+  readonly number: number
+  readonly isLasting: boolean
+}
+
 /** One payout or charge by an adapter that has not called before, over a bad line; questions go over a good one. */
-const sent = Effect.fnUntraced(function* (kind: Kind, way: Way, fault: Fault, number: number, lasting: boolean) {
+const sent = Effect.fnUntraced(function* ({ fault, isLasting, kind, number, way }: FaultyCall) {
   const { baseUrl, executions, live, open } = yield* ContractBench
-  const line = yield* openLine(baseUrl, fault, number, lasting)
+  const line = yield* openLine(baseUrl, fault, number, isLasting)
   const adapter = (yield* open(line.baseUrl, fault.end === "silence" ? IMPATIENCE_MS : undefined)).live
   if (kind === "payout") {
     const order = yield* payoutOrder(payoutsOf(live), way, "1234")
@@ -68,7 +75,7 @@ const isTrue = Effect.fnUntraced(function* ({ ask, executions }: Sent, truth: St
 
 /** The request that moves the money met a fault: what is not known is Unknown, and a question finds what is true. */
 const onTheMoney = Effect.fnUntraced(function* ({ kind, money, way }: Case, fault: Fault, lasting: boolean) {
-  const one = yield* sent(kind, way, fault, money, lasting)
+  const one = yield* sent({ kind, way, fault, number: money, isLasting: lasting })
   const isWhole = spoiled.includes(fault) && !one.line.hadBody()
   expect(believable(fault, lasting && !isWhole)).toContain(one.outcome._tag)
   yield* isTrue(one, fault.heard ? "Succeeded" : "NotFound")
@@ -80,7 +87,7 @@ const believable = ({ atOnce, heard }: Fault, stays: boolean): ReadonlyArray<str
 
 /** A request before it met a fault: no money was asked for, or the step could be done without. */
 const before = Effect.fnUntraced(function* ({ kind, way }: Case, fault: Fault, number: number) {
-  const one = yield* sent(kind, way, fault, number, false)
+  const one = yield* sent({ kind, way, fault, number, isLasting: false })
   expect(["NotSent", "Refused", "Accepted", "Succeeded"]).toContain(one.outcome._tag)
   const isSent = one.outcome._tag === "Accepted" || one.outcome._tag === "Succeeded"
   yield* isTrue(one, isSent ? "Succeeded" : "NotFound")

@@ -44,22 +44,19 @@ export interface Abilities {
   readonly webhookAuth: ProviderGuarantees["webhookAuth"]
 }
 
-type Choice = Partial<Pick<Way, "redirect" | "amount">>
-
-const way = (country: string, currency: Currency, method: Way["method"], party: Way["party"], change: Choice): Way => ({
+const way = (country: string, currency: Currency, method: Way["method"], party: Way["party"]): Way => ({
   country,
   currency,
   method,
   redirect: false,
   // Uneven in the smallest unit, where there is one below the whole.
   amount: minor(exponents[currency] === 0 ? 20_000n : 12_345n),
-  party,
-  ...change
+  party
 })
 
 /** `prefix` is written as the gateway hands numbers on, with country and without anything but digits after its plus sign. */
-export const momo = (country: string, currency: Currency, network: string, prefix: string, change: Choice = {}): Way =>
-  way(country, currency, "momo", (ending) => ({ _tag: "momo", msisdn: Redacted.make(prefix + ending), network, country }), change)
+export const momo = (country: string, currency: Currency, network: string, prefix: string): Way =>
+  way(country, currency, "momo", (ending) => ({ _tag: "momo", msisdn: Redacted.make(prefix + ending), network, country }))
 
 export const bank = (country: string, currency: Currency, bankCode: string, prefix: string): Way => {
   const accountName = Redacted.make("Jane Mary Doe")
@@ -71,17 +68,16 @@ export const bank = (country: string, currency: Currency, bankCode: string, pref
     accountName,
     msisdn: null
   })
-  return way(country, currency, "bank", party, {})
+  return way(country, currency, "bank", party)
 }
 
 export const wallet = (country: string, currency: Currency, prefix: string): Way =>
-  way(
+  way(country, currency, "wallet", (ending) => ({
+    _tag: "wallet",
     country,
-    currency,
-    "wallet",
-    (ending) => ({ _tag: "wallet", country, identifier: "tag", value: Redacted.make(prefix + ending) }),
-    {}
-  )
+    identifier: "tag",
+    value: Redacted.make(prefix + ending)
+  }))
 
 export const newReference = (): Reference => referenceFrom(randomBytes(26))
 

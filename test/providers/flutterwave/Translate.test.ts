@@ -144,7 +144,7 @@ describe("what a charge that is asked for says", () => {
 })
 
 describe("what a charge's own answer means", () => {
-  const order = { ...chargeOrder(momo("GH", "GHS", "MTN", "23320000", { redirect: true }), "1234"), reference }
+  const order = { ...chargeOrder({ ...momo("GH", "GHS", "MTN", "23320000"), redirect: true }, "1234"), reference }
   const page = (redirect: unknown) =>
     answered(200, { status: "success", meta: { authorization: { redirect, mode: "redirect" } } })
   const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [

@@ -14,7 +14,7 @@ import { askOrder, bank, chargeOrder, momo, orderOn, payoutOrder, quoteOrder, ty
 const ghana = momo("GH", "GHS", "MTN", "23320000")
 const telecel = momo("GH", "GHS", "TELECEL", "23320000")
 const kenya = momo("KE", "KES", "MPESA", "25470000")
-const wave = momo("CI", "XOF", "WAVE", "225070000", { redirect: true, amount: minor(2_501n) })
+const wave = { ...momo("CI", "XOF", "WAVE", "225070000"), redirect: true, amount: minor(2_501n) }
 const nigeria = bank("NG", "NGN", "058", "001200")
 
 /** What a call to the simulator's own port answers, with the live account's key. */
@@ -197,7 +197,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
   it.effect("the corridor's redirect does not make a page of what is paid on the handset", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
-      const order = chargeOrder(momo("GH", "GHS", "MTN", "23320000", { redirect: true }), "1234")
+      const order = chargeOrder({ ...momo("GH", "GHS", "MTN", "23320000"), redirect: true }, "1234")
       const customerAction: Corridor["customerAction"] = order.corridor.customerAction
       expect(customerAction).toBe("redirect")
       expect(yield* collectionsOf(live).charge(order)).toMatchObject({ _tag: "Accepted", note: "status pay_offline" })

@@ -1,15 +1,13 @@
 import { Effect, type Scope } from "effect"
-import type { Mode } from "../../../src/domain/Ids.ts"
-import { type Connection, connectionTo } from "../../../src/providers/Connection.ts"
+import { adapterOf, type Connection, connectionTo, type Operations } from "../../../src/providers/Connection.ts"
 import { movements, type Placed } from "../../../src/providers/Movements.ts"
 import { QUOTE_LIFE_MS } from "../../../src/providers/Quotes.ts"
 import { misroutedTo } from "../../../src/providers/Refusals.ts"
-import { openTransport } from "../../../src/providers/Transport.ts"
+import type { Transport } from "../../../src/providers/Transport.ts"
 import type {
   ChargeOrder,
   PayoutOrder,
   PayoutOutcome,
-  Provider,
   ProviderGuarantees,
   StatusQuery
 } from "../../../src/services/ports/Provider.ts"
@@ -30,41 +28,39 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** One account at Tumbuka Pay. A call takes at most `timeoutMs`, the lookup after a repeated reference as long again. */
-export const sixth = Effect.fn("sixth")(function* (
-  settings: SixthSettings,
-  mode: Mode
-): Effect.fn.Return<Provider, never, Scope.Scope> {
-  const client = openClient(settings, yield* openTransport(identity.name))
-  const connection = connectionTo(identity, client, settings.timeoutMs)
-  const payouts = movements(connection, "send", {
-    place: (order: PayoutOrder) =>
-      placing(
-        connection,
-        "payout",
-        order.reference,
-        movementBody({ ...order, amount: order.quote.principal, party: order.destination })
-      ),
-    look: looking(connection, "payout")
+export const sixth = adapterOf(
+  identity,
+  guarantees,
+  Effect.fnUntraced(function* (settings: SixthSettings, transport: Transport): Effect.fn.Return<Operations, never, Scope.Scope> {
+    const client = openClient(settings, transport)
+    const connection = connectionTo(identity, client, settings.timeoutMs)
+    const payouts = movements(connection, "send", {
+      place: (order: PayoutOrder) =>
+        placing(
+          connection,
+          "payout",
+          order.reference,
+          movementBody({ ...order, amount: order.quote.principal, party: order.destination })
+        ),
+      look: looking(connection, "payout")
+    })
+    const charges = movements(connection, "charge", {
+      place: (order: ChargeOrder) =>
+        placing(connection, "collection", order.reference, movementBody({ ...order, party: order.source })),
+      look: looking(connection, "collection")
+    })
+    return {
+      callbacks: sixthCallbacks(settings.webhookSecret),
+      payouts: {
+        quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
+        send: payouts.place,
+        fetchStatus: payouts.fetchStatus
+      },
+      collections: { charge: charges.place, fetchStatus: charges.fetchStatus },
+      statement: statement(connection)
+    }
   })
-  const charges = movements(connection, "charge", {
-    place: (order: ChargeOrder) =>
-      placing(connection, "collection", order.reference, movementBody({ ...order, party: order.source })),
-    look: looking(connection, "collection")
-  })
-  return {
-    name: identity.name,
-    mode,
-    guarantees,
-    callbacks: sixthCallbacks(settings.webhookSecret),
-    payouts: {
-      quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
-      send: payouts.place,
-      fetchStatus: payouts.fetchStatus
-    },
-    collections: { charge: charges.place, fetchStatus: charges.fetchStatus },
-    statement: statement(connection)
-  }
-})
+)
 
 const paths = { payout: "/transfers", collection: "/charges" } as const satisfies Record<Kind, string>
 

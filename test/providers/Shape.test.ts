@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+
+const providers = new URL("../../src/providers/", import.meta.url)
+const sixth = new URL("sixth/", import.meta.url)
+
+const always = [
+  "README.md",
+  "Adapter.ts",
+  "Client.ts",
+  "Order.ts",
+  "Quote.ts",
+  "Refusals.ts",
+  "Settings.ts",
+  "Translate.ts",
+  "Webhook.ts",
+  "Wire.ts"
+]
+/** Of these a folder has those that its wire makes necessary. */
+const particular = ["Amounts.ts", "Banks.ts", "CallbackKeys.ts", "Exchange.ts", "Networks.ts", "Reference.ts", "Statement.ts"]
+
+const names = readdirSync(providers, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+const folders = [
+  ...names.map(({ name }) => ({ name, folder: new URL(`${name}/`, providers), beside: particular })),
+  { name: "sixth", folder: sixth, beside: [...particular, "Simulator.ts", "Sixth.test.ts"] }
+]
+
+describe("the folders of the providers", () => {
+  it("are five, and the sixth by which a new one is tried", () => {
+    expect(folders).toHaveLength(6)
+  })
+
+  for (const { beside, folder, name } of folders)
+    it(`${name} has the same files for the same things as every other one`, () => {
+      const files = readdirSync(folder)
+      expect(files).toEqual(expect.arrayContaining(always))
+      expect(files.filter((file) => ![...always, ...beside].includes(file))).toEqual([])
+    })
+
+  it("leave a new provider within 700 lines, its simulator included", () => {
+    const source = readdirSync(sixth).filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    const lines = source.flatMap((file) => readFileSync(new URL(file, sixth), "utf8").trimEnd().split("\n"))
+    expect(lines.length).toBeLessThanOrEqual(700)
+  })
+})
