@@ -189,7 +189,7 @@ const rules: ReadonlyArray<{
   { promise: "knows no package registry", where: /./, except: self, offences: text(/"resolved": "http.*|registry\.npmjs\S*/) }
 ]
 
-describe("the house", () => {
+describe("the architecture", () => {
   const sources = readSources()
 
   for (const { promise, where, except, offences } of rules) {
@@ -207,11 +207,11 @@ describe("the house", () => {
     expect(circle(fileGraph(sources)).join(" -> ")).toBe("")
   })
 
-  it("has no arrow that leads back up to a room above", () => {
+  it("has no import from a lower layer to a higher one", () => {
     expect(circle(roomGraph(fileGraph(sources))).join(" -> ")).toBe("")
   })
 
-  it("finds a circle where there is one", () => {
+  it("detects a circle when there is one", () => {
     const graph = new Map([
       ["a", new Set(["b"])],
       ["b", new Set(["c"])],
@@ -224,7 +224,7 @@ describe("the house", () => {
     expect([...readAtStart(sources)].filter((name) => name.startsWith("src/simulator/")).join("\n")).toBe("")
   })
 
-  it("reads the client of Redis and what speaks to a collector only where they are set, because of their size", () => {
+  it("loads the Redis client and the telemetry exporters only where they are configured, because of their size", () => {
     const large =
       /^(redis|effect\/(persistence|observability|reactivity)|@effect\/(opentelemetry.*|platform-node|sql-pg)|@opentelemetry\/.*)$/
     const read = readAtStart(sources)

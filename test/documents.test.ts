@@ -56,7 +56,7 @@ describe("the operators' guides", () => {
     })
   )
 
-  it("say of every rule of ledger verify what it means and what to do", () => {
+  it("explain every rule of ledger verify: what it means and what to do", () => {
     const runbook = read("docs/runbooks/ledger-difference.md")
     const rows = [...runbook.matchAll(/^\| `(\w+)` \|/gm)].map(([, rule]) => rule)
     expect(rows).toEqual(ledgerRules.map(({ rule }) => rule))

@@ -22,7 +22,7 @@ describe("the lock file", () => {
     expect(unchecked.filter(([path]) => !isForeignTool.test(path)).map(([path]) => path)).toEqual([])
   })
 
-  it("lacks a hash for nothing but the formatter and the linter of other machines, which no gateway installs", () => {
+  it("lacks a hash only for the formatter and the linter of other platforms, which no gateway installs", () => {
     expect(unchecked.filter(([, { dev, optional }]) => dev !== true || optional !== true).map(([path]) => path)).toEqual([])
     const used = [`linux-x64`, `linux-x64-gnu`, `linux-arm64`, `linux-arm64-gnu`]
     expect(unchecked.filter(([path]) => used.some((machine) => path.endsWith(`-${machine}`))).map(([path]) => path)).toEqual([])

@@ -129,12 +129,12 @@ const built = (output: string, ...compiler: ReadonlyArray<string>): ReadonlyArra
 }
 
 describe("the published signing vectors", () => {
-  it("are what the gateway makes of them, at least three hundred", async () => {
+  it("are at least three hundred, and what the gateway computes", async () => {
     expect(await readFile(VECTORS_FILE, "utf8")).toBe(vectorsText())
     expect(vectors().length).toBeGreaterThanOrEqual(300)
   })
 
-  it("say each a different request by a name of its own", () => {
+  it("have a different request and name each", () => {
     expect(new Set(vectors().map(({ name }) => name)).size).toBe(vectors().length)
     expect(new Set(vectors().map((vector) => text({ ...vector, name: "" }))).size).toBe(vectors().length)
   })
@@ -143,7 +143,7 @@ describe("the published signing vectors", () => {
 describe.each(languages.map((language) => [language.name, language] as const))("the signing file for %s", (_, language) => {
   const test = itWith(...language.probe)
 
-  test("makes the signature of every vector", () => {
+  test("computes the signature of every vector", () => {
     const input = vectors().map((vector) => `${text({ ...vector, signature: "" })}\n`)
     const printed = run(language.program(), input.join(""))
     expect(printed.stderr).toBe("")

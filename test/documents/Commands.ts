@@ -130,7 +130,7 @@ describe(PAGE, () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("says of every command, argument and flag what the command line's help says (`-u` writes it again)", () =>
+  it.effect("has every command, argument and flag as the command line's help says (`-u` writes the page again)", () =>
     Effect.gen(function* () {
       const [byHand = ""] = read(PAGE).split(MARKER)
       yield* Effect.promise(async () => expect(byHand + (await Effect.runPromise(written))).toMatchFileSnapshot(file))

@@ -74,7 +74,7 @@ describe("the contract's rules", () => {
     expect(absent).toEqual([])
   })
 
-  it("are there wherever a page, the code or a test names one", () => {
+  it("exist wherever a page, the code or a test names one", () => {
     const known = new Set(rules.map(({ number }) => number))
     const named = new RegExp(`(?<![\\w-])(?:${prefixes})-\\d+(?![\\w-])`, "g")
     const files = [...found("{src,test,bench}/**/*.ts"), ...found("docs/**/*.md"), "README.md", "SECURITY.md", "CONTRIBUTING.md"]
@@ -114,7 +114,7 @@ describe("the contract's examples", () => {
     })
   )
 
-  it("are answers as the interface describes them", () => {
+  it("are responses as the OpenAPI description says", () => {
     const document = interfaceDescription()
     const paths = resolved(document, "#/paths")
     const operations = Object.entries(isTree(paths) ? paths : {})
@@ -133,7 +133,7 @@ describe("the contract's examples", () => {
     expect(strange).toEqual([])
   })
 
-  it("sign every accepted vector as it is signed", () => {
+  it("compute the signature of every accepted vector", () => {
     const [lines = ""] = examples(read("docs/contract/signing.md"), "js")
     const cases = vectors.vectors
       .filter(({ verdict }) => verdict === "accepted")

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { anchorsOf, exists, found, linksOf, pages, prose, read } from "./Pages.ts"
 
 describe("the documents", () => {
-  it("link to files and anchors that there are", () => {
+  it("link to existing files and anchors", () => {
     const links = pages.flatMap(linksOf)
     const broken = links.filter(
       ({ anchor, path }) => !exists(path) || (anchor !== "" && path.endsWith(".md") && !anchorsOf(path).includes(anchor))
@@ -11,14 +11,14 @@ describe("the documents", () => {
     expect(broken).toEqual([])
   })
 
-  it("are reached from the front page", () => {
+  it("can be reached from the front page", () => {
     const reached = new Set(["README.md"])
     // A set's end moves while it grows.
     for (const page of reached) if (page.endsWith(".md")) for (const { path } of linksOf(page)) reached.add(path)
     expect(pages.filter((page) => !reached.has(page))).toEqual([])
   })
 
-  it("name files of ours that there are, and so do comments", () => {
+  it("name existing files, and so do comments", () => {
     const files = found("{src,test,bench,deploy}/**/*.{ts,js,json,yml}").concat(found("*.{ts,json}"))
     const isThere = (name: string): boolean => files.some((file) => file === name || file.endsWith(`/${name}`))
     const mentions = /(?<![\w/.*{}-])[\w-]+(?:\/[\w-]+)*(?:\.test|\.d)?\.ts\b/g

@@ -27,7 +27,7 @@ const sourcesIn = (folder: string) =>
 const failureOf = (exit: Exit.Exit<unknown, unknown>) => (Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "it succeeded")
 
 describe("the fakes", () => {
-  it("are one for each port, with a docstring; ResponseEncoder is pure and needs none", () => {
+  it("exist for every port, with a docstring; ResponseEncoder is pure and needs none", () => {
     const ports = sourcesIn("src/services/ports")
       .flatMap((source) => [...source.matchAll(/^export class (\w+) extends Context\.Service</gm)].map(([, name = ""]) => name))
       .filter((name) => name !== "ResponseEncoder")
@@ -36,7 +36,7 @@ describe("the fakes", () => {
     expect(ports.filter((name) => !new RegExp(`\\*/\\nexport const fake${name} =`).test(fakes))).toEqual([])
   })
 
-  it.effect("fail a test that calls what it does not expect, and say what was called with what", () =>
+  it.effect("fail a test that makes an unexpected call, and name the call and its arguments", () =>
     Effect.gen(function* () {
       const tenants = yield* Tenants
       expect(Option.isNone(yield* tenants.find(appId))).toBe(true)
@@ -56,7 +56,7 @@ describe("the fakes", () => {
 const audit = { at: 0, actor: "operator", action: "tenant pin", subject: "acme", details: {} }
 
 describe("the fake ledger", () => {
-  it.effect("refuses what the float cannot hold, and says what was available", () =>
+  it.effect("refuses a payout beyond the float, and says what was available", () =>
     Effect.gen(function* () {
       expect(yield* pay("one")).toBe("insufficient_tenant_float")
       expect(yield* floatNow).toStrictEqual([10_999n, 0n])
@@ -81,7 +81,7 @@ describe("the fake ledger", () => {
     }).pipe(Effect.provide(fakeGateway()))
   )
 
-  it.effect("debits nobody twice for the same external id, and nobody who does not exist", () =>
+  it.effect("debits once for the same external id, and refuses an unknown tenant", () =>
     Effect.gen(function* () {
       const { adjust } = yield* FloatLedger
       const amount = minor(1_000n)
@@ -119,7 +119,7 @@ describe("a gateway on fakes", () => {
     }).pipe(Effect.provide(fakeGateway({ providers: [provider] })))
   })
 
-  it.effect("settles what the provider was silent about once its status is asked for", () => {
+  it.effect("settles a payout without an answer once its status is asked for", () => {
     const provider = fakeProvider("acme-pay", { sending: "silent" })
     return Effect.gen(function* () {
       expect(yield* charge("one")).toBe("provider_timeout")
@@ -142,7 +142,7 @@ describe("a gateway on fakes", () => {
     )
   )
 
-  it.effect("gives a failed payout's count back to its windows", () =>
+  it.effect("takes a failed payout out of the counts of its windows", () =>
     Effect.gen(function* () {
       expect(yield* pay("one")).toBe("payout_rejected_by_provider")
       expect([...new Set((yield* FakeMemory).windows.values())]).toStrictEqual([0n])

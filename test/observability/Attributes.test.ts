@@ -81,12 +81,12 @@ const offences = (sources: ReadonlyArray<Source>) =>
 describe("the list of attributes", () => {
   const sources = readSources().filter(({ path }) => path.startsWith("src/"))
 
-  it("holds every name under which src annotates a log line or a span, so that an operator sees the value", () => {
+  it("has every name under which src annotates a log line or a span, so that an operator sees the value", () => {
     expect(sources.flatMap((source) => namesLeaving(source, sources)).length).toBeGreaterThan(50)
     expect(offences(sources)).toEqual([])
   })
 
-  it("misses none that is not listed, however it is written down", () => {
+  it("detects an unlisted name, however the annotation is written", () => {
     const text = `
 const names = { colour: 1 }
 const kept = (one: number) => ({ reference: one, ...(one > 1 ? { size: one } : {}) })

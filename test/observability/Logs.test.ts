@@ -40,14 +40,14 @@ describe("Logs", () => {
     })
   )
 
-  it.effect("says nothing below its level", () =>
+  it.effect("writes nothing below its level", () =>
     Effect.gen(function* () {
       expect(yield* logged("json", Effect.andThen(Effect.logDebug("no"), Effect.logTrace("no")))).toEqual([])
     })
   )
 
   for (const format of ["json", "pretty"] as const) {
-    it.effect(`prints no secret, whatever it hangs on (${format})`, () =>
+    it.effect(`prints no secret, wherever it is attached (${format})`, () =>
       Effect.gen(function* () {
         const secret = Redacted.make("hidden-secret")
         const program = Effect.gen(function* () {
@@ -69,7 +69,7 @@ describe("Logs", () => {
 
   const hostile = "\u001b]0;paid\u0007\nforged\u202e\u200b\u2028\u009b31m"
   for (const format of ["json", "pretty"] as const) {
-    it.effect(`lets no text steer the terminal or forge a line (${format})`, () =>
+    it.effect(`lets no text control the terminal or forge a line (${format})`, () =>
       Effect.gen(function* () {
         yield* Effect.logInfo("said", hostile, Cause.die(new Error(hostile))).pipe(
           Effect.annotateLogs(annotations({ provider: hostile })),

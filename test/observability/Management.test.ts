@@ -68,8 +68,8 @@ const picture: StatusSnapshot = {
   connections: { idle: 3 }
 }
 
-describe("Management", () => {
-  it.live("keeps its answers from being kept or guessed", () =>
+describe("the management port", () => {
+  it.live("sends responses that are not cached and whose type is not guessed", () =>
     Effect.gen(function* () {
       const { headersOf } = yield* management
       for (const path of ["/livez", "/readyz", "/metrics", "/nowhere"]) {
@@ -79,7 +79,7 @@ describe("Management", () => {
     })
   )
 
-  it.live("a node that cannot serve is not ready, and says why", () =>
+  it.live("is not ready while it cannot serve, and says why", () =>
     Effect.gen(function* () {
       const { get, obstacle } = yield* management
       yield* Ref.set(obstacle, Effect.succeed("the clock of this machine is 660.0 s ahead of the database's"))
@@ -116,7 +116,7 @@ describe("Management", () => {
     })
   )
 
-  it.live("shows what was counted and what is open, on a page that Prometheus can read", () =>
+  it.live("shows counters and open work on a page that Prometheus can read", () =>
     Effect.gen(function* () {
       const { get } = yield* management
       yield* asked
@@ -143,7 +143,7 @@ describe("Management", () => {
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
-  it.live("asks the database once for scrapes that come together, and shows no old number when it does not answer", () =>
+  it.live("asks the database once for concurrent scrapes, and shows no old number when it does not answer", () =>
     Effect.gen(function* () {
       const { get, looks, standing } = yield* management
       yield* Effect.all([get("/metrics"), get("/metrics"), get("/metrics")], { concurrency: "unbounded" })
@@ -158,7 +158,7 @@ describe("Management", () => {
     })
   )
 
-  it.live("names the setting when its port is taken", () =>
+  it.live("names the setting when its port is in use", () =>
     Effect.gen(function* () {
       const { options } = yield* management
       const exit = yield* Effect.exit(Effect.scoped(Layer.build(Management.layer(options))))

@@ -63,7 +63,7 @@ describe("Telemetry", () => {
     })
   )
 
-  it.live("sends what was counted, too", () =>
+  it.live("sends counters, too", () =>
     Effect.gen(function* () {
       const { endpoint, exports } = yield* collector
       const counter = Metric.counter("gateway_counted_total", { description: "Counted here.", incremental: true })
@@ -94,7 +94,7 @@ describe("Telemetry", () => {
     })
   )
 
-  it.live("does not keep the process when the collector is gone", () =>
+  it.live("does not delay the end of the process when the collector is gone", () =>
     Effect.gen(function* () {
       const { endpoint } = yield* Effect.scoped(collector)
       yield* program.pipe(Effect.provide(Telemetry.layer({ ...options, endpoint })))

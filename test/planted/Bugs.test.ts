@@ -5,7 +5,7 @@ import { bugs } from "./Bugs.ts"
 
 const ROOT = resolve(import.meta.dirname, "..", "..")
 
-it("every mistake of the list can still be made: what it replaces is there, once", () => {
+it("every mistake of the list can still be planted: the text that it replaces occurs once", () => {
   const places = bugs.flatMap(({ edits, name }) =>
     edits.map(({ file, text }) => [name, file, readFileSync(join(ROOT, file), "utf8").split(text).length - 1] as const)
   )

@@ -80,7 +80,7 @@ const givenEvents = (sql: SqlClient.SqlClient, appId: AppId) => {
 
 describe("receivers that fail", () => {
   it.live(
-    `of ${kinds.length} kinds lose no event once they work, and get the same bytes each time`,
+    `in ${kinds.length} ways get every event once they work, with the same bytes each time`,
     () =>
       Effect.gen(function* () {
         yield* trusting(authority)

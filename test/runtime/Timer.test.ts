@@ -3,8 +3,8 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { makeTimer, timeoutWith } from "../../src/runtime/Timer.ts"
 
-describe("an alarm", () => {
-  it.effect("rings once, at its time, unless it was put off", () =>
+describe("a timer", () => {
+  it.effect("fires once, at its time, unless it was postponed", () =>
     Effect.gen(function* () {
       const alarm = yield* makeTimer
       const rung: Array<string> = []
@@ -31,7 +31,7 @@ describe("an alarm", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("ends what is late, and lets what is in time be", () =>
+  it.effect("ends work that is late, and does not disturb work that is in time", () =>
     Effect.gen(function* () {
       const inTime = timeoutWith(yield* makeTimer)
       const late = () => Effect.succeed("late")

@@ -6,7 +6,7 @@ import { makeWorker } from "../../src/runtime/Worker.ts"
 const options = { name: "test", slots: 4, idleMs: 250 }
 
 describe("Worker", () => {
-  it.effect("lets a slow item hold up nobody else", () =>
+  it.effect("delays no other item when one is slow", () =>
     Effect.gen(function* () {
       const due = ["slow"]
       const done: Array<string> = []
@@ -33,7 +33,7 @@ describe("Worker", () => {
     })
   )
 
-  it.effect("goes on after a claim or an item that broke", () =>
+  it.effect("continues after a claim or an item that failed", () =>
     Effect.gen(function* () {
       let claims = 0
       const done = yield* Deferred.make<string>()
@@ -53,7 +53,7 @@ describe("Worker", () => {
     })
   )
 
-  it.effect("looks again by itself when nobody nudges", () =>
+  it.effect("claims again by itself without a nudge", () =>
     Effect.gen(function* () {
       let claims = 0
       const worker = yield* makeWorker<string>({
@@ -83,7 +83,7 @@ describe("Worker", () => {
     })
   )
 
-  it.effect("claims for many places at once, or some time after the first became free; a nudge waits for neither", () =>
+  it.effect("claims when many places are free, or some time after the first became free; a nudge waits for neither", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       const ends = yield* Queue.unbounded<void>()

@@ -33,7 +33,7 @@ const said = (...heads: ReadonlyArray<CurrentAuditHead | "broken">) =>
 const head = (sequence: bigint, hash: string, authentic = true): CurrentAuditHead => ({ sequence, hash, authentic })
 
 describe("the end of the audit log", () => {
-  it.effect("is told to the log of the process at the start and when it changed, for a copy outside the database", () =>
+  it.effect("is written to the process log at the start and after each change, as a copy outside the database", () =>
     Effect.gen(function* () {
       const lines = yield* said(head(4n, "aa"), head(4n, "aa"), head(6n, "bb"))
       expect(lines).toEqual([
@@ -43,7 +43,7 @@ describe("the end of the audit log", () => {
     })
   )
 
-  it.effect("is an error where rows that were seen are gone or others, and the error names what was seen", () =>
+  it.effect("is logged as an error when rows that were seen are missing or different, naming what was seen", () =>
     Effect.gen(function* () {
       const gone = "rows of the audit log are gone that this process has seen: run gateway audit verify with this head"
       const lines = yield* said(head(6n, "bb"), head(4n, "aa"), head(6n, "cc"), "broken", head(6n, "bb"), head(7n, "dd"))
@@ -57,7 +57,7 @@ describe("the end of the audit log", () => {
     })
   )
 
-  it.effect("is an error where a row that was seen is another, however many rows came since, and stays one", () =>
+  it.effect("is logged as an error as long as a row that was seen differs, however many rows followed", () =>
     Effect.gen(function* () {
       const other = "a row of the audit log is not the one that this process has seen: run gateway audit verify with this head"
       const lines = yield* said(head(6n, "bb"), head(4n, "aa"), head(6n, "cc"), head(9n, "ee"), head(12n, "ff"))
@@ -68,7 +68,7 @@ describe("the end of the audit log", () => {
     })
   )
 
-  it.effect("is an error where no gateway wrote it", () =>
+  it.effect("is logged as an error when no gateway wrote it", () =>
     Effect.gen(function* () {
       const [first] = yield* said(head(6n, "bb", false))
       expect(first).toEqual([

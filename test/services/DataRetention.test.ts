@@ -59,8 +59,8 @@ const given = (
   return { run, swept, steps, left, lines, looks: () => looks }
 }
 
-describe("the sweeper", () => {
-  it.effect("keeps each thing for as many days as is promised, and no longer", () =>
+describe("data retention", () => {
+  it.effect("keeps every kind of row for the promised number of days, and no longer", () =>
     Effect.gen(function* () {
       const { lines, run, swept } = given()
       yield* run
@@ -79,7 +79,7 @@ describe("the sweeper", () => {
     })
   )
 
-  it.effect("removes small step by small step while there is more, each kind in its turn", () =>
+  it.effect("removes rows in small steps while there are more, each kind in turn", () =>
     Effect.gen(function* () {
       const { left, run, steps } = given(() => [], { nonces: 2_500, windows: 3_000 })
       yield* run
@@ -97,7 +97,7 @@ describe("the sweeper", () => {
     })
   )
 
-  it.effect("pauses after each full step, and ends a round that would never end", () =>
+  it.effect("pauses after each full step, and bounds the length of a round", () =>
     Effect.gen(function* () {
       const { left, looks, run, steps } = given(() => [], { nonces: 1_000_000, windows: 0 })
       yield* run
@@ -110,7 +110,7 @@ describe("the sweeper", () => {
     })
   )
 
-  it.effect("tells once what cannot be retired, and again when it is something else", () =>
+  it.effect("logs once what cannot be retired, and again when that changes", () =>
     Effect.gen(function* () {
       const crowded = (partition: string) => ({ partition, outcome: "crowded" }) as const
       const { lines, looks, run } = given((look) => [crowded(look < 3 ? "events_202601" : "events_202602")])

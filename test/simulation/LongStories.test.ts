@@ -7,12 +7,12 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
   const { holds, play } = givenGround()
 
   for (const first of [100_001, 100_011, 100_021, 100_031])
-    it(`loses, doubles and invents no cent from seed ${first} on`, () => holds(first, 10, 28), WITHIN_MS)
+    it(`lose, double and invent no money from seed ${first} on`, () => holds(first, 10, 28), WITHIN_MS)
 
   // A process stood still for half an hour, and then the next provider charged a number that was charged again meanwhile.
-  it("loses, doubles and invents no cent in the stories that once went wrong", () => holds(20_098, 1, 24), WITHIN_MS)
+  it("lose, double and invent no money in stories that once found a defect", () => holds(20_098, 1, 24), WITHIN_MS)
 
-  it("plays the same story again for the same seed", async () => {
+  it("play the same story again for the same seed", async () => {
     const { story } = await play(7, 20)
     expect((await play(7, 20)).story).toBe(story)
   })

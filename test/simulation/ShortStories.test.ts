@@ -7,5 +7,5 @@ describe("two gateways in short stories of lost answers, crashes and repeated re
   const { holds } = givenGround()
 
   for (const first of [1, 23, 45, 67, 89, 111, 133, 155, 177, 199, 221, 243])
-    it(`loses, doubles and invents no cent from seed ${first} on`, () => holds(first, 22, 7), WITHIN_MS)
+    it(`lose, double and invent no money from seed ${first} on`, () => holds(first, 22, 7), WITHIN_MS)
 })

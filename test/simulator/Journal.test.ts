@@ -5,7 +5,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { openJournal } from "../../src/simulator/Journal.ts"
 
-it.live("closes a journal that an older program left open to others, and keeps what is in it", () =>
+it.live("restricts a journal file that an older program left readable by others, and keeps its content", () =>
   Effect.gen(function* () {
     const folder = yield* Effect.acquireRelease(
       Effect.promise(() => mkdtemp(join(tmpdir(), "payment-gateway-journal-"))),

@@ -17,7 +17,7 @@ describe("the simulated providers", () => {
   })
 
   for (const { name } of names)
-    it(`${name} has the same files for the same things as every other one`, () => {
+    it(`${name} has the same files as every other one`, () => {
       const files = readdirSync(new URL(`${name}/`, folder))
       const shared = files.filter((file) => !particular.includes(file))
       expect(movements.map((forms) => [...always, ...forms].sort())).toContainEqual(shared.sort())

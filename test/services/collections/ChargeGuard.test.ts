@@ -113,6 +113,6 @@ for (const [promise, world, expected, questions] of stories) {
   )
 }
 
-it.effect("never stands in the way of the charge itself", () =>
+it.effect("never refuses a charge because of itself", () =>
   Effect.map(guarded({}, earlier.reference), ({ asked, ended }) => expect([ended, asked]).toStrictEqual([free, 0]))
 )

@@ -58,7 +58,7 @@ story(
   ["provider_error", "sent", "provider_error", "rate_limited"]
 )
 
-it.effect("a sending that was cut off may have arrived, and is one of them", () =>
+it.effect("an interrupted sending may have arrived, and counts as sent", () =>
   Effect.gen(function* () {
     const send = yield* given
     const begun = yield* Deferred.make<void>()

@@ -15,7 +15,7 @@ const standingStill =
   (step, effect) =>
     step === "open" ? Effect.tap(effect, () => TestClock.adjust(duration)) : effect
 
-it.effect("a payout that was recorded too long ago is not sent any more, and its float is returned", () =>
+it.effect("a payout that was recorded too long ago is not sent, and its float is returned", () =>
   Effect.gen(function* () {
     const alpha = fakeProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
@@ -28,7 +28,7 @@ it.effect("a payout that was recorded too long ago is not sent any more, and its
   }).pipe(Effect.scoped)
 )
 
-it.effect("one that was recorded a moment ago is", () =>
+it.effect("a payout that was recorded a moment ago is sent", () =>
   Effect.gen(function* () {
     const alpha = fakeProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("29 seconds"))
@@ -39,7 +39,7 @@ it.effect("one that was recorded a moment ago is", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("nor is a charge that was recorded too long ago", () =>
+it.effect("a charge that was recorded too long ago is not sent", () =>
   Effect.gen(function* () {
     const alpha = fakeProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
@@ -51,7 +51,7 @@ it.effect("nor is a charge that was recorded too long ago", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("nor is one that carries its payer's code", () =>
+it.effect("a charge with its payer's code that was recorded too long ago is not sent", () =>
   Effect.gen(function* () {
     const alpha = fakeProvider("alpha")
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
@@ -65,7 +65,7 @@ it.effect("nor is one that carries its payer's code", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("and what was late goes to no other provider", () =>
+it.effect("a payout that came too late goes to no other provider", () =>
   Effect.gen(function* () {
     const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
     const { node } = yield* routedTo([alpha, beta], standingStill("31 seconds"))
@@ -78,7 +78,7 @@ it.effect("and what was late goes to no other provider", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("nor is what was moved to the next provider too long ago sent there", () =>
+it.effect("a payout that was moved to the next provider too long ago is not sent there", () =>
   Effect.gen(function* () {
     const [alpha, beta] = [fakeProvider("alpha", { sending: "never sent" }), fakeProvider("beta")]
     const stoodStill: Interference = (step, effect) =>

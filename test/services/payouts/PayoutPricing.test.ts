@@ -7,7 +7,7 @@ import { fakeProvider } from "../../fakes/FakeProvider.ts"
 import { FLOAT, floatNow, pay } from "../../support/PaymentRequests.ts"
 
 it.effect(
-  "a fee that makes the total more than can be counted refuses the payout for good, and nothing is reserved or sent",
+  "a fee that makes the total exceed the largest amount refuses the payout as terminal, and nothing is reserved or sent",
   () => {
     const greedy = fakeProvider("greedy", { fee: LARGEST_AMOUNT - 9_999n })
     return Effect.gen(function* () {

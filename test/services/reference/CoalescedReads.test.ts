@@ -15,7 +15,7 @@ const slowRead = Effect.gen(function* () {
 })
 
 describe("identical reads", () => {
-  it.effect("that wait together share one call, and the next one asks again", () =>
+  it.effect("that wait together share one call, and the next one calls again", () =>
     Effect.gen(function* () {
       const shared = yield* coalescedReads<string, "broken">()
       const { answer, made, read } = yield* slowRead
@@ -28,7 +28,7 @@ describe("identical reads", () => {
     })
   )
 
-  it.effect("are told apart by what is asked", () =>
+  it.effect("are distinguished by what is asked", () =>
     Effect.gen(function* () {
       const shared = yield* coalescedReads<string, "broken">()
       const { answer, made, read } = yield* slowRead
@@ -41,7 +41,7 @@ describe("identical reads", () => {
     })
   )
 
-  it.effect("share a failure too, which is not remembered", () =>
+  it.effect("share a failure, too, which is not kept", () =>
     Effect.gen(function* () {
       const shared = yield* coalescedReads<string, "broken">()
       const { answer, made, read } = yield* slowRead
@@ -53,7 +53,7 @@ describe("identical reads", () => {
     })
   )
 
-  it.effect("go on for the others when one who waits leaves", () =>
+  it.effect("continue for the others when one caller leaves", () =>
     Effect.gen(function* () {
       const shared = yield* coalescedReads<string, "broken">()
       const { answer, made, read } = yield* slowRead

@@ -8,21 +8,19 @@ import { callback, ingress, newWorld } from "./IngressFixture.ts"
 const FLOOD = 2_000
 
 describe("Ingress", () => {
-  it.effect(
-    "answers not_found for a path that is nobody's and unauthorized for a signature that does not verify, and stores neither",
-    () =>
-      Effect.gen(function* () {
-        const world = newWorld()
-        const { receive } = yield* ingress(world)
-        const hint = { reference: world.transaction.reference }
-        expect((yield* Effect.flip(receive("eversend", "guess", callback(hint))))._tag).toBe("not_found")
-        expect((yield* Effect.flip(receive("other", "route-key", callback(hint))))._tag).toBe("not_found")
-        expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
-        expect(world.stored.size).toBe(0)
-      })
+  it.effect("answers not_found for an unknown path and unauthorized for a wrong signature, and stores neither", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive } = yield* ingress(world)
+      const hint = { reference: world.transaction.reference }
+      expect((yield* Effect.flip(receive("eversend", "guess", callback(hint))))._tag).toBe("not_found")
+      expect((yield* Effect.flip(receive("other", "route-key", callback(hint))))._tag).toBe("not_found")
+      expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
+      expect(world.stored.size).toBe(0)
+    })
   )
 
-  it.effect("keeps a callback from other nodes for longer than its provider may take to answer", () =>
+  it.effect("leases a callback for longer than its provider may take to answer", () =>
     Effect.gen(function* () {
       const world = { ...newWorld(), providerTimeoutMs: 100_000 }
       const { receive, round } = yield* ingress(world)
@@ -32,7 +30,7 @@ describe("Ingress", () => {
     })
   )
 
-  it.effect("spends one check of its signature on each forged callback of a flood, and counts it", () =>
+  it.effect("checks the signature of each forged callback in a flood once, and counts it", () =>
     Effect.gen(function* () {
       const world = newWorld()
       const { receive, round } = yield* ingress(world)
@@ -50,7 +48,7 @@ describe("Ingress", () => {
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
-  it.effect("looks at a callback once more after the provider's keys were got anew, and only where it did not verify", () =>
+  it.effect("verifies a callback once more after reloading the provider's keys, only when it failed", () =>
     Effect.gen(function* () {
       const world = newWorld()
       let renewed = 0
@@ -68,7 +66,7 @@ describe("Ingress", () => {
     })
   )
 
-  it.effect("asks the provider about the transaction that a callback names, and believes nothing else of it", () =>
+  it.effect("asks the provider about the transaction that a callback names, and believes nothing else in it", () =>
     Effect.gen(function* () {
       const world = newWorld()
       const { receive, round } = yield* ingress(world)
@@ -79,7 +77,7 @@ describe("Ingress", () => {
     })
   )
 
-  it.effect("looks into a callback at once while it runs", () =>
+  it.effect("processes a callback at once while it runs", () =>
     Effect.gen(function* () {
       const world = newWorld()
       const asked = yield* Deferred.make<boolean>()
@@ -93,7 +91,7 @@ describe("Ingress", () => {
     })
   )
 
-  it.effect("answers the same bytes again as stored, and asks once", () =>
+  it.effect("accepts the same bytes again, and asks once", () =>
     Effect.gen(function* () {
       const world = newWorld()
       const { receive, round } = yield* ingress(world)
@@ -118,20 +116,22 @@ describe("Ingress", () => {
     })
   )
 
-  it.effect("looks again ever later when nothing was learnt, also when asking broke, and parks in the end", () =>
-    Effect.gen(function* () {
-      const world = newWorld()
-      const { receive, round } = yield* ingress(world)
-      yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
-      const [waiting] = world.due
-      for (const [turn, age] of [0, ...LOOK_AGES_MS].entries()) {
-        yield* TestClock.setTime(age)
-        world.learns = turn % 2 === 0 ? Effect.succeed(false) : Effect.die(new Error("broken"))
-        yield* round
-        if (waiting !== undefined) world.due.push(waiting)
-      }
-      expect(world.later).toEqual([...LOOK_AGES_MS, null])
-      expect(world.done).toEqual([])
-    })
+  it.effect(
+    "processes a callback again at growing intervals when nothing was learnt or asking failed, and parks it in the end",
+    () =>
+      Effect.gen(function* () {
+        const world = newWorld()
+        const { receive, round } = yield* ingress(world)
+        yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
+        const [waiting] = world.due
+        for (const [turn, age] of [0, ...LOOK_AGES_MS].entries()) {
+          yield* TestClock.setTime(age)
+          world.learns = turn % 2 === 0 ? Effect.succeed(false) : Effect.die(new Error("broken"))
+          yield* round
+          if (waiting !== undefined) world.due.push(waiting)
+        }
+        expect(world.later).toEqual([...LOOK_AGES_MS, null])
+        expect(world.done).toEqual([])
+      })
   )
 })

@@ -9,7 +9,7 @@ import { charge, FLOAT, floatNow } from "../../support/PaymentRequests.ts"
 const heard = { providerReference: "late", note: "" }
 
 it.effect(
-  "a callback about a failed charge that the provider still calls pending is looked into again, until the money is found",
+  "a callback about a failed charge that the provider still calls pending is processed again until the money is found",
   () => {
     const provider = fakeProvider("alpha", { sending: "refused", status: { _tag: "StillPending", ...heard } })
     return Effect.gen(function* () {

@@ -80,7 +80,7 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
 }
 
 describe("a payout that the provider does not find", () => {
-  it.effect("was never sent once the schedule's own questions say so often enough, and not because anybody else asked", () => {
+  it.effect("counts as never sent after enough scheduled questions, and not because of any other question", () => {
     const { ask, layer, now } = given({ _tag: "NotFound", note: "" })
     return Effect.gen(function* () {
       yield* TestClock.setTime(NOON + HOUR)
@@ -96,10 +96,10 @@ describe("a payout that the provider does not find", () => {
   })
 })
 
-describe("one question", () => {
+describe("one status question", () => {
   const notFound = { _tag: "NotFound", note: "" } as const
 
-  it.effect("counts once where the answer to its commit was lost and it is decided again", () => {
+  it.effect("counts once when the answer to its commit was lost and it is decided again", () => {
     const { ask, layer, now } = given(notFound, { losing: 1 })
     return Effect.gen(function* () {
       yield* TestClock.setTime(NOON + HOUR)
@@ -110,7 +110,7 @@ describe("one question", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("counts once where several nodes put it", () => {
+  it.effect("counts once when several nodes ask it", () => {
     const { ask, layer, now, read } = given(notFound)
     return Effect.gen(function* () {
       yield* TestClock.setTime(NOON + HOUR)
@@ -120,7 +120,7 @@ describe("one question", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("proves nothing of what the record has become since it was put", () => {
+  it.effect("proves nothing about a record that has changed since it was asked", () => {
     const { ask, layer, moved, now, read } = given(notFound)
     return Effect.gen(function* () {
       yield* TestClock.setTime(NOON + HOUR)
@@ -134,7 +134,7 @@ describe("one question", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("proves nothing where it was put within the grace, however long its answer was under way", () => {
+  it.effect("proves nothing when it was asked within the grace, however late its answer came", () => {
     const { ask, layer, moved, now } = given(notFound, { takesMs: 5_000 })
     return Effect.gen(function* () {
       yield* TestClock.setTime(NOON + policy.notFoundGraceMs - 1)
@@ -147,8 +147,8 @@ describe("one question", () => {
   })
 })
 
-describe("a payout that is first heard of as returned", () => {
-  it.effect("was delivered before, shows the fee that the delivery cost, and gets its principal back", () => {
+describe("a payout whose first answer is that it was returned", () => {
+  it.effect("counts as delivered before, shows the fee of the delivery, and gets its principal back", () => {
     const { ask, layer, now, steps } = given({
       _tag: "Returned",
       amount: minor(10_000n),

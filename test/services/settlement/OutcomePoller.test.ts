@@ -40,8 +40,8 @@ const day = Effect.gen(function* () {
   }
 })
 
-describe("a payout that nobody knows the outcome of", () => {
-  it.effect("is asked for to the end of the schedule and then waits for a person, with its float reserved", () =>
+describe("a payout of unknown outcome", () => {
+  it.effect("is asked about until the end of the schedule and then waits for a person, with its float reserved", () =>
     Effect.gen(function* () {
       const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
       const node = yield* givenServices(yield* givenDatabase, simulator.eversendBaseUrl)
@@ -57,7 +57,7 @@ describe("a payout that nobody knows the outcome of", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("waits for a person also when its provider is not there any more", () =>
+  it.effect("waits for a person also when its provider is no longer configured", () =>
     Effect.gen(function* () {
       const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
       const node = yield* givenServices(yield* givenDatabase, simulator.eversendBaseUrl)

@@ -49,7 +49,7 @@ const hours = Effect.fnUntraced(function* (count: number) {
   }
 })
 
-it.effect("a resolved review stays resolved while the provider repeats itself, and opens again for what is new", () =>
+it.effect("a resolved review stays resolved while the provider repeats itself, and reopens for a new contradiction", () =>
   Effect.gen(function* () {
     const { node, says } = yield* given
     yield* Effect.gen(function* () {
@@ -77,7 +77,7 @@ it.effect("a resolved review stays resolved while the provider repeats itself, a
   }).pipe(Effect.scoped)
 )
 
-it.effect("a payout that was given back as never sent goes to a person once the provider has it under way", () =>
+it.effect("a payout that was returned as never sent goes to review when the provider reports it as under way", () =>
   Effect.gen(function* () {
     const { node, says } = yield* given
     yield* Effect.gen(function* () {
@@ -116,57 +116,53 @@ const givenBack = Effect.gen(function* () {
   return { hears, node, opened }
 })
 
-it.effect(
-  "a success that came after the case was opened opens it again when it is said again, until a person ruled on that",
-  () =>
-    Effect.gen(function* () {
-      const { hears, node, opened } = yield* givenBack
-      yield* Effect.gen(function* () {
-        const reference = yield* opened
-        yield* hears(words.paid)
-        yield* resolved(reference, "failed")
-        yield* hears(words.pending)
-        expect(yield* standing).toStrictEqual(["failed", false])
-        yield* hears(words.paid)
-        expect(yield* standing).toStrictEqual(["failed", true])
-        yield* resolved(reference, "failed")
-        for (const word of [words.paid, words.pending]) yield* hears(word)
-        expect(yield* standing).toStrictEqual(["failed", false])
-      }).pipe(Effect.provideContext(node))
-    }).pipe(Effect.scoped)
+it.effect("a success that came after the case was opened reopens it when it is repeated, until a person has ruled on it", () =>
+  Effect.gen(function* () {
+    const { hears, node, opened } = yield* givenBack
+    yield* Effect.gen(function* () {
+      const reference = yield* opened
+      yield* hears(words.paid)
+      yield* resolved(reference, "failed")
+      yield* hears(words.pending)
+      expect(yield* standing).toStrictEqual(["failed", false])
+      yield* hears(words.paid)
+      expect(yield* standing).toStrictEqual(["failed", true])
+      yield* resolved(reference, "failed")
+      for (const word of [words.paid, words.pending]) yield* hears(word)
+      expect(yield* standing).toStrictEqual(["failed", false])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
 )
 
-it.effect(
-  "a ruling knows nothing of what came while it was made, and is not made on another case than the one it was asked for",
-  () =>
-    Effect.gen(function* () {
-      const { hears, node, opened } = yield* givenBack
-      yield* Effect.gen(function* () {
-        const reference = yield* opened
-        const ledger = yield* FloatLedger
-        /** The ruling's first commit comes after this. */
-        const after = <A, E, R>(news: Effect.Effect<A, E, R>) =>
-          Effect.gen(function* () {
-            const context = yield* Effect.context<R>()
-            let isFirst = true
-            const first = Effect.suspend(() => {
-              if (!isFirst) return Effect.void
-              isFirst = false
-              return Effect.asVoid(Effect.provideContext(Effect.orDie(news), context))
-            })
-            return Layer.succeed(FloatLedger, {
-              ...ledger,
-              resolve: (...step) => Effect.andThen(first, ledger.resolve(...step))
-            })
+it.effect("a ruling does not include answers that came while it was made, and applies only to the case it was made for", () =>
+  Effect.gen(function* () {
+    const { hears, node, opened } = yield* givenBack
+    yield* Effect.gen(function* () {
+      const reference = yield* opened
+      const ledger = yield* FloatLedger
+      /** The ruling's first commit comes after this. */
+      const after = <A, E, R>(news: Effect.Effect<A, E, R>) =>
+        Effect.gen(function* () {
+          const context = yield* Effect.context<R>()
+          let isFirst = true
+          const first = Effect.suspend(() => {
+            if (!isFirst) return Effect.void
+            isFirst = false
+            return Effect.asVoid(Effect.provideContext(Effect.orDie(news), context))
           })
-        yield* resolved(reference, "failed").pipe(Effect.provide(yield* after(hears(words.paid))))
-        expect(yield* standing).toStrictEqual(["failed", false])
-        yield* hears(words.paid)
-        expect(yield* standing).toStrictEqual(["failed", true])
-        const another = Effect.andThen(resolved(reference, "failed"), hears({ ...words.paid, amount: minor(4_000n) }))
-        const refused = yield* Effect.flip(resolved(reference, "failed").pipe(Effect.provide(yield* after(another))))
-        expect(refused.message).toMatch(/^the provider said something of \S+ since: it is at revision \d+ now/)
-        expect(yield* standing).toStrictEqual(["failed", true])
-      }).pipe(Effect.provideContext(node))
-    }).pipe(Effect.scoped)
+          return Layer.succeed(FloatLedger, {
+            ...ledger,
+            resolve: (...step) => Effect.andThen(first, ledger.resolve(...step))
+          })
+        })
+      yield* resolved(reference, "failed").pipe(Effect.provide(yield* after(hears(words.paid))))
+      expect(yield* standing).toStrictEqual(["failed", false])
+      yield* hears(words.paid)
+      expect(yield* standing).toStrictEqual(["failed", true])
+      const another = Effect.andThen(resolved(reference, "failed"), hears({ ...words.paid, amount: minor(4_000n) }))
+      const refused = yield* Effect.flip(resolved(reference, "failed").pipe(Effect.provide(yield* after(another))))
+      expect(refused.message).toMatch(/^the provider said something of \S+ since: it is at revision \d+ now/)
+      expect(yield* standing).toStrictEqual(["failed", true])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
 )

@@ -95,8 +95,8 @@ const postedBy =
     )
 const REFUSED = /not a public address|a public address|this machine|not a URL|must begin|credentials/
 
-describe("the guard of the addresses that tenants choose", () => {
-  it.live(`refuses ${hosts.length + urls.length} spellings when they are dialled, and never looks one up`, () =>
+describe("the address check of tenants' endpoints", () => {
+  it.live(`refuses ${hosts.length + urls.length} spellings of private addresses when they are dialled, without a look-up`, () =>
     Effect.gen(function* () {
       const names = yield* nameServer(() => ["93.184.215.14"])
       const post = postedBy(names)
@@ -108,7 +108,7 @@ describe("the guard of the addresses that tenants choose", () => {
     })
   )
 
-  it.live("refuses a name that resolves to such an address, at whichever dial it does", () =>
+  it.live("refuses a name that resolves to such an address, at any dial", () =>
     Effect.gen(function* () {
       /** What a name resolves to, one list a lookup; the last one stays. */
       const answers = new Map<string, Array<ReadonlyArray<string>>>()
@@ -160,7 +160,7 @@ describe("the guard of the addresses that tenants choose", () => {
     })
   )
 
-  it("takes public addresses, also next to reserved ones", () => {
+  it("accepts public addresses, also next to reserved ones", () => {
     for (const address of publics) {
       const host = address.includes(":") ? `[${address}]` : address
       expect([address, endpointUrlProblem(`https://${host}/`, false), addressProblem(address, "https:", false)]).toEqual([

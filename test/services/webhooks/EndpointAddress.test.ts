@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { addressProblem, endpointUrlProblem } from "../../../src/services/webhooks/EndpointAddress.ts"
 
 describe("endpointUrlProblem", () => {
-  it("takes https with a public name or address", () => {
+  it("accepts https with a public name or address", () => {
     for (const url of ["https://example.com/hooks?x=1", "https://93.184.215.14:8443/", "https://[2606:2800:21f:cb07::1]/"]) {
       expect(endpointUrlProblem(url, false)).toBe(undefined)
     }
@@ -65,7 +65,7 @@ describe("endpointUrlProblem", () => {
 })
 
 describe("addressProblem", () => {
-  it("takes what a lookup can answer and is no address for a problem", () => {
+  it("finds a problem in an answer of a look-up that is not an address", () => {
     expect(addressProblem("fe80::1%eth0", "https:", true)).toBeTypeOf("string")
     expect(addressProblem("", "https:", true)).toBeTypeOf("string")
     expect(addressProblem("::ffff:127.0.0.1", "http:", true)).toBe(undefined)

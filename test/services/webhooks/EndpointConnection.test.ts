@@ -49,7 +49,7 @@ const mute = Effect.acquireRelease(
 )
 
 describe("TenantConnection", () => {
-  it.live("believes a status that was said in time, whatever becomes of the rest of the answer", () =>
+  it.live("accepts a status that came in time, whatever becomes of the rest of the answer", () =>
     Effect.gen(function* () {
       const { received, url } = yield* receiver(
         (response) => void response.writeHead(202, { "retry-after": "7" }).write("so far")
@@ -61,7 +61,7 @@ describe("TenantConnection", () => {
     })
   )
 
-  it.live("takes nothing that comes before the answer for the answer", () =>
+  it.live("ignores interim responses before the final one", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver((response) => {
         response.writeProcessing()
@@ -72,7 +72,7 @@ describe("TenantConnection", () => {
     })
   )
 
-  it.live("lets no endpoint wait for the slow ones of its host", () =>
+  it.live("lets no endpoint wait for slow ones on the same host", () =>
     Effect.gen(function* () {
       const SLOW = 4 * CONNECTIONS_PER_ENDPOINT
       const waiting: Array<() => void> = []
@@ -93,21 +93,21 @@ describe("TenantConnection", () => {
     })
   )
 
-  it.live("says that an endpoint was too slow when it said no status", () =>
+  it.live("reports that an endpoint was too slow when it sent no status", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver(() => {})
       expect(yield* posted(url)).toEqual({ status: null, excerpt: `no answer within ${WHOLE_MS} ms`, retryAfter: null })
     })
   )
 
-  it.live("gives up an endpoint that does not finish connecting long before the whole attempt's end", () =>
+  it.live("gives up an endpoint that does not finish connecting, long before the end of the attempt", () =>
     Effect.gen(function* () {
       const { url } = yield* mute
       expect(yield* posted(url, 100, 20_000)).toMatchObject({ status: null, excerpt: expect.stringMatching(/^Connect Timeout/) })
     })
   )
 
-  it.effect("lets connecting take 5 s, by http and by https", () =>
+  it.effect("allows 5 s for connecting, by http and by https", () =>
     Effect.gen(function* () {
       connecting.length = 0
       yield* Layer.build(Layer.provide(EndpointConnection, fakePolicy({})))

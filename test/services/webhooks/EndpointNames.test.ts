@@ -26,8 +26,8 @@ const senderOn = (nameServers: ReadonlyArray<string>, nameMs: number, webhookAll
 
 const silent = () => null
 
-describe("the names that tenants choose", () => {
-  it.live("end by themselves where nobody answers for them, and say so", () =>
+describe("the host names of tenants' endpoints", () => {
+  it.live("time out with a message when no name server answers", () =>
     Effect.gen(function* () {
       const { address, asked } = yield* nameServer(silent)
       const post = yield* senderOn([address], SHORT_MS)
@@ -40,7 +40,7 @@ describe("the names that tenants choose", () => {
     })
   )
 
-  it.live("are asked for once, however many deliveries wait for one", () =>
+  it.live("are resolved once, however many deliveries wait for one", () =>
     Effect.gen(function* () {
       const { address, asked } = yield* nameServer(silent)
       const post = yield* senderOn([address], SHORT_MS)
@@ -51,7 +51,7 @@ describe("the names that tenants choose", () => {
     })
   )
 
-  it.live("wait for no other name", () =>
+  it.live("do not wait for one another", () =>
     Effect.gen(function* () {
       const { address, asked } = yield* nameServer((name) => (name.startsWith("dead") ? null : []))
       const post = yield* senderOn([address], LONG_MS)
@@ -67,7 +67,7 @@ describe("the names that tenants choose", () => {
     })
   )
 
-  it.live("are given up with the process, whose end waits for none of them", () =>
+  it.live("do not delay the end of the process", () =>
     Effect.gen(function* () {
       const { address, asked } = yield* nameServer(silent)
       const answer = yield* Effect.scoped(
@@ -85,7 +85,7 @@ describe("the names that tenants choose", () => {
     })
   )
 
-  it.live("are dialled at the addresses that they have, after each was looked at", () =>
+  it.live("are dialled at their addresses, each of which is checked", () =>
     Effect.gen(function* () {
       const dialled = yield* dials
       const { address } = yield* nameServer((name) => (name === "both.example" ? ["93.184.215.14", "10.0.0.1"] : ["127.0.0.1"]))
@@ -99,7 +99,7 @@ describe("the names that tenants choose", () => {
     })
   )
 
-  it.live("can be this machine's own in development, without anybody being asked", () =>
+  it.live("can be this machine's own in development, without a name server", () =>
     Effect.gen(function* () {
       const { address, asked } = yield* nameServer(silent)
       const { received, url } = yield* receiver((response) => response.writeHead(204).end())

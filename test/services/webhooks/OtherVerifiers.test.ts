@@ -75,7 +75,7 @@ describe("a delivery", () => {
     expect(languages.filter(isHere)).toEqual(here)
   })
 
-  it.live("is taken by the receiver that docs/webhooks.md shows, and a forged one is refused by it", () =>
+  it.live("is accepted by the receiver that docs/webhooks.md shows, which refuses a forged one", () =>
     Effect.gen(function* () {
       const secret = newSecret()
       const { lines, url } = yield* shownReceiver(secret)

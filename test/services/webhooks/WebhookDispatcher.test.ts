@@ -17,7 +17,7 @@ const verified = (secret: string, { body, headers }: Received) =>
   })
 
 describe("WebhookDispatcher", () => {
-  it.live("delivers the frozen bytes so that an independent implementation of Standard Webhooks verifies them", () =>
+  it.live("delivers the stored bytes so that an independent implementation of Standard Webhooks verifies them", () =>
     Effect.gen(function* () {
       const { received, url } = yield* receiver((response) => response.writeHead(204).end())
       const secret = newSecret()
@@ -34,7 +34,7 @@ describe("WebhookDispatcher", () => {
     })
   )
 
-  it.live("tells a tenant nothing about our traces", () =>
+  it.live("sends a tenant no trace headers", () =>
     Effect.gen(function* () {
       const { received, url } = yield* receiver((response) => response.end())
       yield* dispatched([delivery(url, newSecret())]).pipe(Effect.withSpan("a request of ours"))
@@ -75,7 +75,7 @@ describe("WebhookDispatcher", () => {
     })
   )
 
-  it.effect("takes every 2xx for taken, and nothing else", () =>
+  it.effect("treats every 2xx as delivered, and nothing else", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver((response, { path }) => response.writeHead(Number(path.slice(1))).end())
       const statuses = [200, 201, 202, 206, 226, 299, 300, 304, 400, 404, 409, 425, 429, 500, 599]
@@ -85,7 +85,7 @@ describe("WebhookDispatcher", () => {
     })
   )
 
-  it.effect("signs the moment of the attempt, and scatters what failed together by a fifth of the delay", () =>
+  it.effect("signs the time of the attempt, and spreads retries by a fifth of the delay", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(7_000_999)
       const { received, url } = yield* receiver((response) => response.writeHead(500).end())
@@ -98,7 +98,7 @@ describe("WebhookDispatcher", () => {
     })
   )
 
-  it.effect("wants at most 8 deliveries at once for one endpoint, under a lease longer than an attempt", () =>
+  it.effect("claims at most 8 deliveries at once for one endpoint, with a lease longer than an attempt", () =>
     Effect.gen(function* () {
       const wishes: Array<{ readonly perEndpoint: number; readonly leaseMs: number }> = []
       const outbox = Layer.succeed(WebhookOutbox, {
@@ -115,7 +115,7 @@ describe("WebhookDispatcher", () => {
     })
   )
 
-  it.effect("comes back when the endpoint asks for it, at most twice as late as planned", () =>
+  it.effect("follows Retry-After up to twice the planned delay", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver((response) => response.writeHead(503, { "retry-after": "86400" }).end("busy"))
       const now = yield* Clock.currentTimeMillis
@@ -125,7 +125,7 @@ describe("WebhookDispatcher", () => {
     })
   )
 
-  it.effect("parks what was refused to the end of the schedule", () =>
+  it.effect("parks a delivery that was refused until the end of the schedule", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver((response) => response.writeHead(500).end())
       const [settled] = yield* dispatched([delivery(url, newSecret(), { attempts: 1 })])
@@ -163,7 +163,7 @@ describe("WebhookDispatcher", () => {
     })
   )
 
-  it.effect("does not reach this machine where that is not allowed, however its address is written", () =>
+  it.effect("does not reach this machine where that is not allowed, however the address is written", () =>
     Effect.gen(function* () {
       const { received, url } = yield* receiver((response) => response.end())
       const { port } = new URL(url)

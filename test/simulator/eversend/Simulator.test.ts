@@ -132,7 +132,7 @@ describe.each(kinds)("the endings of a $kind", ({ kind, send }) => {
   })
 })
 
-describe("what payouts and collections end in differently", () => {
+describe("endings that differ between payouts and collections", () => {
   it("refuses a payout in the answer, and answers a refused collection as failed", async () => {
     const running = await start()
     expect((await payout(running, "0001", "P1")).status).toBe(400)

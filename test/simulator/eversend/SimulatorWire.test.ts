@@ -6,8 +6,8 @@ import { collection, decode, eventually, makeBench, newDataDir, payout, person, 
 
 const { receive, start } = makeBench(afterEach)
 
-describe("strictness", () => {
-  it("wants genuine credentials and tokens", async () => {
+describe("the strictness of the simulator", () => {
+  it("requires valid credentials and tokens", async () => {
     const running = await start()
     await expect(running.token("simulator", "wrong")).rejects.toThrow()
     expect((await running.call("GET", "/wallets", undefined, { authorization: "Bearer x.y.z" })).status).toBe(401)
@@ -16,7 +16,7 @@ describe("strictness", () => {
     expect((await running.call("GET", "/transactions/BP1")).status).toBe(404)
   })
 
-  it("spends a quotation once", async () => {
+  it("accepts a quotation once", async () => {
     const running = await start()
     const { quotation: quoted, token } = await quotation(running)
     expect(quoted).toMatchObject({ sourceAmount: "20000", totalFees: "1000", totalAmount: "21000.00" })
@@ -86,8 +86,8 @@ describe("strictness", () => {
   })
 })
 
-describe("what else it serves", () => {
-  it("sends a payer in Ghana to a page, and plays the ending once the page was visited", async () => {
+describe("the other endpoints of the simulator", () => {
+  it("sends a payer in Ghana to a page, and plays the ending after the visit", async () => {
     const running = await start()
     const change = { phone: "+233200001234", country: "GH", currency: "GHS", amount: 60.5 }
     expect((await collection(running, "1234", "G0", change)).status).toBe(400)
@@ -131,7 +131,7 @@ describe("what else it serves", () => {
     expect((await resolve("0012030017")).status).toBe(503)
   })
 
-  it("exchanges once, and plays the ending that was chosen for the next", async () => {
+  it("exchanges once, with the ending that was chosen for the next exchange", async () => {
     const running = await start()
     const quote = async () => {
       const { text } = await running.call("POST", "/exchanges/quotation", { from: "UGX", to: "USD", amount: 10001 })
@@ -159,8 +159,8 @@ describe("what else it serves", () => {
   })
 })
 
-describe("the control port and the account", () => {
-  it("refuses connections while it is down, and comes back on its port", async () => {
+describe("the control port and the account of the simulator", () => {
+  it("refuses connections while it is down, and comes back on the same port", async () => {
     const running = await start()
     await running.control("POST", "/down", { provider: "eversend", down: true })
     const refused = await running.call("GET", "/wallets").catch((error: Error) => error.cause)
@@ -173,7 +173,7 @@ describe("the control port and the account", () => {
     })
   })
 
-  it("remembers what it executed and does what is due after a restart, also behind a torn line", async () => {
+  it("remembers what it executed and does what is due after a restart, also after a torn line in its journal", async () => {
     const dataDir = newDataDir()
     const first = await start({ dataDir, delayMs: 1500 })
     const receiver = await receive(first)

@@ -11,7 +11,7 @@ const REQUEST = "/requesttopay"
 
 layer(MtnBench.layer(), { excludeTestServices: true })("MTN as its wire shows it", (it) => {
   describe("a movement", () => {
-    it.effect("is taken with 202 and an empty body, and then is what its status says", () =>
+    it.effect("is accepted with 202 and an empty body, and then has the status that is asked for", () =>
       Effect.gen(function* () {
         const { call, executions } = yield* MtnBench
         const id = randomUUID()
@@ -36,7 +36,7 @@ layer(MtnBench.layer(), { excludeTestServices: true })("MTN as its wire shows it
       })
     )
 
-    it.effect("is made once by one X-Reference-Id, however many come together", () =>
+    it.effect("is made once for one X-Reference-Id, however many requests come at once", () =>
       Effect.gen(function* () {
         const { call, executions } = yield* MtnBench
         const headers = { "x-reference-id": randomUUID() }
@@ -48,7 +48,7 @@ layer(MtnBench.layer(), { excludeTestServices: true })("MTN as its wire shows it
       })
     )
 
-    it.effect("fails after it was taken for want of money or of an account", () =>
+    it.effect("fails after acceptance for lack of money or of an account", () =>
       Effect.gen(function* () {
         const { about, call } = yield* MtnBench
         const cases = [
@@ -67,7 +67,7 @@ layer(MtnBench.layer(), { excludeTestServices: true })("MTN as its wire shows it
       })
     )
 
-    it.effect("that the account is too small for fails, and takes nothing", () =>
+    it.effect("beyond the account's balance fails, and takes nothing", () =>
       Effect.gen(function* () {
         const { call } = yield* MtnBench
         const id = randomUUID()
@@ -79,7 +79,7 @@ layer(MtnBench.layer(), { excludeTestServices: true })("MTN as its wire shows it
       })
     )
 
-    it.effect("is told of once, unsigned, by POST or PUT, whatever it is answered", () =>
+    it.effect("sends one unsigned callback, by POST or PUT, whatever the answer to it", () =>
       Effect.gen(function* () {
         const { about, call } = yield* MtnBench
         yield* call("POST", TRANSFER, { body: movement("disbursement", "order-4") })
@@ -120,7 +120,7 @@ layer(MtnBench.layer(), { excludeTestServices: true })("MTN as its wire shows it
       )
     }
 
-    it.effect("by the API gateway: another product's key or token, and no such path", () =>
+    it.effect("by the API gateway for another product's key or token, and for an unknown path", () =>
       Effect.gen(function* () {
         const { call } = yield* MtnBench
         const foreign = { "ocp-apim-subscription-key": "collection-key" }
@@ -131,7 +131,7 @@ layer(MtnBench.layer(), { excludeTestServices: true })("MTN as its wire shows it
     )
   })
 
-  it.effect("has a wallet for each product, which payouts and collections move apart", () =>
+  it.effect("has a wallet for each product, which payouts and collections change separately", () =>
     Effect.gen(function* () {
       const { call } = yield* MtnBench
       const read = { product: "collection" } as const
@@ -157,7 +157,7 @@ layer(MtnBench.layer(), { excludeTestServices: true })("MTN as its wire shows it
     })
   )
 
-  it.effect("tells the adapter both wallets of each country, and the countries", () =>
+  it.effect("answers the adapter with both wallets of each country, and the countries", () =>
     Effect.gen(function* () {
       const { baseUrl, control } = yield* MtnBench
       const { reference } = yield* open(baseUrl)

@@ -42,7 +42,7 @@ const refusal = (failureCode: string, status = 200) => ({
 })
 
 layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("pawaPay's simulator", (it) => {
-  it.effect("ignores an identifier that it has seen, and executes it once", () =>
+  it.effect("ignores a repeated identifier, and executes it once", () =>
     Effect.gen(function* () {
       const { executions } = yield* ContractBench
       const reference = newReference()
@@ -55,7 +55,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
     })
   )
 
-  it.effect("takes metadata as a list and shows it as one object", () =>
+  it.effect("accepts metadata as a list and returns it as one object", () =>
     Effect.gen(function* () {
       const id = paymentId(newReference())
       yield* deposit({ metadata: [{ orderId: "ORD-1" }, { customer: "c", isPII: true }], customerMessage: "Invoice 12" }, id)
@@ -76,7 +76,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
     })
   )
 
-  it.effect("says that it has no payment with HTTP 200, also of another kind and of another account's", () =>
+  it.effect("answers HTTP 200 for an unknown payment, also for another kind and another account's", () =>
     Effect.gen(function* () {
       const id = paymentId(newReference())
       const none = { status: 200, json: { status: "NOT_FOUND" } }
@@ -88,7 +88,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
     })
   )
 
-  it.effect("lets nobody in without a token of its own", () =>
+  it.effect("refuses every request without its own token", () =>
     Effect.gen(function* () {
       expect(yield* call("GET", "/wallet-balances", undefined, null)).toMatchObject(refusal("NO_AUTHENTICATION", 401))
       expect(yield* call("POST", "/payouts", {}, "Bearer guess")).toMatchObject(refusal("AUTHENTICATION_ERROR", 403))
@@ -96,7 +96,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
     })
   )
 
-  it.effect("refuses what it cannot read with HTTP 400, and what it will not do with HTTP 200", () =>
+  it.effect("refuses an unreadable request with HTTP 400, and a rejected one with HTTP 200", () =>
     Effect.gen(function* () {
       expect(yield* call("POST", "/deposits", "{")).toMatchObject(refusal("INVALID_INPUT", 400))
       expect(yield* deposit({ amount: 20_000 })).toMatchObject(refusal("INVALID_INPUT", 400))
@@ -110,7 +110,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
     })
   )
 
-  it.effect("takes the decimals and the amounts that the network takes, and names no identifier beside a refused amount", () =>
+  it.effect("accepts the decimals and amounts of the network, and returns no identifier with a refused amount", () =>
     Effect.gen(function* () {
       const kenya = { currency: "KES", ...numbered("MPESA_KEN", "254703456789") }
       const tigo = { currency: "TZS", ...numbered("TIGO_TZA", "255713456789") }
@@ -178,7 +178,7 @@ layer(ContractBench.layer(simulatedPawapay), { excludeTestServices: true })("paw
     })
   )
 
-  it.effect("answers a question badly when it is told to", () =>
+  it.effect("answers a status question badly when it is told to", () =>
     Effect.gen(function* () {
       const { control, live } = yield* ContractBench
       const order = payoutOrder()
