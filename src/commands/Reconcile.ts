@@ -31,9 +31,9 @@ export const reconcile = Command.make(
     const now = yield* Clock.currentTimeMillis
     const wanted = Option.getOrElse(day, () => iso(now).slice(0, DAY_LENGTH))
     const start = Option.getOrElse(startOf(wanted), () => now)
-    const { of } = yield* Reconciliation
+    const { reconcile } = yield* Reconciliation
     const { recordCheck } = yield* GatewayStatus
-    const report = yield* of(provider, start, wanted)
+    const report = yield* reconcile(provider, start, wanted)
     yield* recordCheck({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
     yield* printResult(report)
     if (!report.ok)

@@ -21,10 +21,10 @@ const CallbacksRequest = Schema.Struct({
   client_id: Schema.optionalKey(Schema.String)
 })
 
-type Route = (request: WireRequest) => Effect.Effect<WireResponse>
+type ControlEndpoint = (request: WireRequest) => Effect.Effect<WireResponse>
 
 /** The `/__simulator` addresses (contract SIM-3, SIM-4). */
-export const controlRoutes = (options: Options): Route => {
+export const controlRoutes = (options: Options): ControlEndpoint => {
   const routes = routesOf(options)
   return (request) => {
     const route = routes[`${request.method} ${request.path}`]
@@ -32,11 +32,11 @@ export const controlRoutes = (options: Options): Route => {
   }
 }
 
-const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Record<string, Route>> => {
+const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Record<string, ControlEndpoint>> => {
   const withServer = <A extends { readonly provider: string }>(
     schema: Schema.ConstraintDecoder<A>,
     use: (server: ProviderServer, wish: A) => Effect.Effect<WireResponse>
-  ): Route => {
+  ): ControlEndpoint => {
     const decode = Schema.decodeUnknownResult(Schema.fromJsonString(schema))
     return ({ body }) => {
       const wish = decode(body)

@@ -12,7 +12,7 @@ export interface SimulatedWire<M extends Merchant> {
   readonly mount: string
   readonly accounts: ReadonlyArray<Merchant>
   readonly errors: ErrorResponses
-  readonly routes: Routes<MerchantCall<M>>
+  readonly routes: WireEndpoints<MerchantCall<M>>
   /** Who calls. `line` is the method and the path below the mount, empty where it is not below it. */
   readonly authenticate: (request: WireRequest, line: string, now: number) => Effect.Effect<M, Stop>
   readonly unknownAddress: Stop
@@ -23,7 +23,7 @@ export interface SimulatedWire<M extends Merchant> {
   readonly sign?: SimulatedProvider["sign"]
 }
 
-interface Route<Call> {
+interface WireEndpoint<Call> {
   readonly endpoint: (call: Call, parameter: string) => Effect.Effect<WireResponse, Stop>
   /** The name by which the control port chooses the ending of the next call; absent where a number in the call does. */
   readonly operation?: string
@@ -32,7 +32,7 @@ interface Route<Call> {
 }
 
 /** By method and path below the mount, as a pattern: `*` is one segment. The first that fits counts, and its first group is the parameter. */
-export type Routes<Call> = Readonly<Record<string, Route<Call>>>
+export type WireEndpoints<Call> = Readonly<Record<string, WireEndpoint<Call>>>
 
 /** The page of the provider that a payer is sent to. Visiting it pays, once. */
 interface PayerPage {
@@ -88,7 +88,11 @@ export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): Simul
   }
 }
 
-const callEndpoint = Effect.fnUntraced(function* <Call extends MerchantCall>(route: Route<Call>, call: Call, parameter: string) {
+const callEndpoint = Effect.fnUntraced(function* <Call extends MerchantCall>(
+  route: WireEndpoint<Call>,
+  call: Call,
+  parameter: string
+) {
   const { endpoint, operation, playsItself = false } = route
   if (operation === undefined || playsItself) return yield* endpoint(call, parameter)
   const play = playOf("payout", call.context.chosen(operation))

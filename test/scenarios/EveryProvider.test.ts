@@ -85,7 +85,7 @@ layer(everyProvider, { excludeTestServices: true })("a provider that is down", (
       const day = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(now))
       const reconciliation = yield* App.reconciliation(gateway.settings).pipe(Layer.build)
       for (const provider of providers)
-        expect(yield* Context.get(reconciliation, Reconciliation).of(provider, Date.parse(day), day)).toMatchObject({
+        expect(yield* Context.get(reconciliation, Reconciliation).reconcile(provider, Date.parse(day), day)).toMatchObject({
           ok: true,
           provider,
           differences: []

@@ -124,7 +124,7 @@ export class ChargeDispatch extends Context.Service<
       const firstReady = (chargers: ReadonlyArray<Charger>) =>
         Effect.option(
           firstToSucceed(chargers, ({ part: port, provider }, index) =>
-            Effect.as(routes.ready(provider, "charge"), {
+            Effect.as(routes.requireReady(provider, "charge"), {
               provider: provider.name,
               fee: null,
               offer: { port, others: chargers.slice(index + 1) }

@@ -59,7 +59,7 @@ export class ChargeGuard extends Context.Service<
       const tenants = yield* Tenants
 
       // Requests that find the same earlier charge at the same time wait for one question.
-      const asks = yield* Cache.makeWith<Reference, boolean>(
+      const polls = yield* Cache.makeWith<Reference, boolean>(
         Effect.fnUntraced(function* (reference) {
           const stored = yield* transactions.byReference(reference)
           return Option.isSome(stored) ? yield* poller.ask(stored.value, "request") : false
@@ -74,11 +74,11 @@ export class ChargeGuard extends Context.Service<
         )
 
       /** Answers the earlier charge if it stands in the way, as it is after the provider was asked. */
-      const inTheWay = Effect.fnUntraced(function* (reference: Reference, isOtherSale: (earlier: LedgerRecord) => boolean) {
+      const blockingCharge = Effect.fnUntraced(function* (reference: Reference, isOtherSale: (earlier: LedgerRecord) => boolean) {
         const earlier = yield* read(reference)
         if (Option.isNone(earlier) || isOtherSale(earlier.value)) return Option.none()
         if (isTerminal(earlier.value)) return Option.filter(earlier, ({ status }) => status === "successful")
-        yield* Cache.get(asks, reference)
+        yield* Cache.get(polls, reference)
         return Option.filter(yield* read(reference), ({ status }) => status !== "failed" && status !== "expired")
       })
 
@@ -93,7 +93,7 @@ export class ChargeGuard extends Context.Service<
           const charges = yield* locks.charges(appId, mode, partyHash)
           for (const { at, reference } of charges.placed) {
             if (reference === own || at <= since - LOOK_BACK_MS) continue
-            const earlier = yield* inTheWay(reference, isOtherSale)
+            const earlier = yield* blockingCharge(reference, isOtherSale)
             if (Option.isSome(earlier)) return yield* duplicateOf(earlier.value)
           }
           const placed = yield* place({ holder: charges.holder })

@@ -80,7 +80,7 @@ export class CodeFlow extends Context.Service<
     CodeFlow,
     Effect.gen(function* () {
       const admission = yield* Admission
-      const checks = yield* PartyScreening
+      const screening = yield* PartyScreening
       const records = yield* Records
       const transactions = yield* Transactions
       const registry = yield* ProviderRegistry
@@ -88,7 +88,7 @@ export class CodeFlow extends Context.Service<
       const poller = yield* OutcomePoller
       const settlement = yield* Settlement
       const guard = yield* ChargeGuard
-      const charging = yield* ChargeDispatch
+      const dispatch = yield* ChargeDispatch
       const codes = yield* Codes
       const vault = yield* Vault
       const policy = yield* Policy
@@ -119,7 +119,7 @@ export class CodeFlow extends Context.Service<
       const chargerOf = Effect.fnUntraced(function* ({ mode, provider: name }: Collection) {
         const provider = Option.getOrUndefined(registry.find(name, mode))
         if (provider?.collections === undefined) return yield* new ProviderError({})
-        yield* routes.ready(provider, "charge")
+        yield* routes.requireReady(provider, "charge")
         return provider.collections
       })
 
@@ -134,7 +134,7 @@ export class CodeFlow extends Context.Service<
         const corridor = yield* admission.corridor(collection.corridor)
         const given = yield* sourceOf(collection, command)
         const network = yield* requireNetwork(corridor, given.country, given.network, "source.network")
-        yield* checks.payer(given, null)
+        yield* screening.payer(given, null)
         const source = { ...given, network }
         const { partyHash } = yield* payerOf(collection, source)
         if (collection.status !== "requires_action") return collection
@@ -142,7 +142,7 @@ export class CodeFlow extends Context.Service<
         if (action === null) return yield* new RequestInProgress({ reference: collection.reference })
         if (action._tag !== "otp") return yield* invalid("authorization", "this collection does not wait for a code")
         const at = yield* Clock.currentTimeMillis
-        if (at >= action.expiresAt) return yield* expired(caller, collection)
+        if (at >= action.expiresAt) return yield* answerExpired(caller, collection)
         const port = yield* chargerOf(collection)
 
         const { otp } = command
@@ -154,7 +154,7 @@ export class CodeFlow extends Context.Service<
           partyHash,
           claim,
           at,
-          codeHash: charging.codeHash(reference, otp),
+          codeHash: dispatch.codeHash(reference, otp),
           leaseMs: policy.idempotencyLeaseMs,
           wrongAtMost: WRONG_CODES_AT_MOST
         }
@@ -171,10 +171,10 @@ export class CodeFlow extends Context.Service<
         switch (attempted._tag) {
           case "Leased": {
             const payment = { collection, corridor, source, partyHash, otp, redirectUrl: null, payer: null, claim }
-            return yield* charging.place(port, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
+            return yield* dispatch.place(port, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
           }
           case "Expired":
-            return yield* expired(caller, collection)
+            return yield* answerExpired(caller, collection)
           case "Frozen":
             return yield* new TenantFrozen({})
           case "KnownWrong":
@@ -182,20 +182,20 @@ export class CodeFlow extends Context.Service<
           case "Spent":
             return yield* new RateLimited({ scope: "code", retry_after_seconds: Math.ceil((action.expiresAt - at) / 1000) })
           case "Unheard":
-            return yield* unheard(collection, at)
+            return yield* applyUnheard(collection, at)
           case "Busy":
           case "Moved":
-            return yield* moved(caller, collection)
+            return yield* answerMoved(caller, collection)
         }
       })
 
-      const moved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
+      const answerMoved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const now = yield* current(caller, collection)
         return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
       })
 
       /** Somebody died while a code was on its way: the charge may have been placed, and is asked for from now on. */
-      const unheard = ({ reference }: Collection, at: number) =>
+      const applyUnheard = ({ reference }: Collection, at: number) =>
         settlement.apply({
           reference,
           fact: {
@@ -206,7 +206,7 @@ export class CodeFlow extends Context.Service<
           actor: "request"
         })
 
-      const expired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
+      const answerExpired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const stored = yield* transactions.byReference(collection.reference)
         if (Option.isSome(stored)) yield* poller.ask(stored.value, "request")
         return yield* current(caller, collection)

@@ -55,7 +55,7 @@ export class CodeRequests extends Context.Service<
     CodeRequests,
     Effect.gen(function* () {
       const admission = yield* Admission
-      const checks = yield* PartyScreening
+      const screening = yield* PartyScreening
       const corridors = yield* Corridors
       const routes = yield* Routes
       const sendCode = yield* codeSender
@@ -81,9 +81,9 @@ export class CodeRequests extends Context.Service<
             issues: [{ path: "source.country", message: "must be the request's own country" }]
           })
         const network = yield* requireNetwork(corridor, country, source.network, "source.network")
-        yield* checks.payer(source, null)
-        const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
-        const [first] = chargersFor(able, { ...source, network }, corridor.currency)
+        yield* screening.payer(source, null)
+        const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
+        const [first] = chargersFor(providers, { ...source, network }, corridor.currency)
         if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
         const port = first.part
         if (port.sendCode === undefined)

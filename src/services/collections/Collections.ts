@@ -76,7 +76,12 @@ export type ChargeRefusal =
 export class Collections extends Context.Service<
   Collections,
   {
-    /** Records the charge, then places it, then settles what was answered. Refusals come in the contract's order. */
+    /**
+     * Admits, commits the record while no other charge of the number stands in the way, places the charge, and applies what was answered.
+     * Where the corridor demands a code and none came, a code is sent first, and the record waits for it as `requires_action`. A refusal
+     * before the commit leaves nothing behind but the code; refusals come in the contract's order. After it a `FinalError` is the outcome,
+     * and an `UnknownOutcomeError` leaves the collection open for the poller.
+     */
     readonly create: (caller: Caller, command: CollectionCommand, claim: Claim) => Effect.Effect<LedgerRecord, ChargeRefusal>
   }
 >()("gateway/services/Collections") {
@@ -90,9 +95,9 @@ export class Collections extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const guard = yield* ChargeGuard
-      const charging = yield* ChargeDispatch
+      const dispatch = yield* ChargeDispatch
       const velocity = yield* Velocity
-      const checks = yield* PartyScreening
+      const screening = yield* PartyScreening
       const sendCode = yield* codeSender
 
       const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
@@ -100,23 +105,23 @@ export class Collections extends Context.Service<
         const key: CorridorKey = { country, currency, direction: "collection", method }
         yield* admission.requireMoneyCapability(caller, "collections")
         const corridor = yield* admission.corridor(key)
-        const able = yield* routes.along(caller, corridor, ({ collections }) => collections)
-        if (source === null || able.length === 0) return yield* new CorridorUnsupported(key)
+        const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
+        if (source === null || providers.length === 0) return yield* new CorridorUnsupported(key)
         if (source.country !== country)
           return yield* new ValidationFailed({
             issues: [{ path: "source.country", message: "must be the charge's own country" }]
           })
         const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
-        const chargers = chargersFor(able, { ...source, network }, command.currency)
+        const chargers = chargersFor(providers, { ...source, network }, command.currency)
         // A code that the payer has belongs to the provider that is asked for codes: the first.
-        const [first, ...others] = command.otp === null ? yield* byReadiness(chargers) : chargers
+        const [first, ...others] = command.otp === null ? yield* preferReady(chargers) : chargers
         if (first === undefined) return yield* new CorridorUnsupported(key)
         yield* requireRedirectUrl(corridor, command.redirectUrl)
         yield* admission.requireUnderTestCeiling(caller, command.amount, command.currency)
         const partyHash = vault.hash("party", source.msisdn)
         // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
         const [allowed, counted] = yield* Effect.all(
-          [Effect.exit(checks.payer(source, command.payer)), Effect.exit(velocity.check(caller, "collection", partyHash))],
+          [Effect.exit(screening.payer(source, command.payer)), Effect.exit(velocity.check(caller, "collection", partyHash))],
           { concurrency: "unbounded" }
         )
         yield* allowed
@@ -127,13 +132,13 @@ export class Collections extends Context.Service<
         const code =
           corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, number, source) : null
         const draft = { caller, command, claim, corridor, provider: first.provider.name, network, code, partyHash, counters }
-        const placed = (payer: LastCharge) =>
+        const openIfFree = (payer: LastCharge) =>
           // Nothing is recorded while nobody would take it.
-          Effect.andThen(routes.ready(first.provider, "charge"), open(draft, payer)).pipe(
+          Effect.andThen(routes.requireReady(first.provider, "charge"), open(draft, payer)).pipe(
             Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
           )
         const { collection, opened } = yield* code === null
-          ? guard.placeWhenFree({ ...number, own: claim.reference }, placed)
+          ? guard.placeWhenFree({ ...number, own: claim.reference }, openIfFree)
           : open(draft, null)
         if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
         if (opened._tag !== "Opened") return yield* new RequestInProgress({})
@@ -142,12 +147,12 @@ export class Collections extends Context.Service<
 
         const { otp, payer, redirectUrl } = command
         const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, collection, claim }
-        return yield* charging.place(first.part, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
+        return yield* dispatch.place(first.part, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
       })
 
       /** One that is held back is passed over, unless there is no other. */
-      const byReadiness = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
-        const ready = yield* Effect.filter(chargers, ({ provider }) => Effect.isSuccess(routes.ready(provider, "charge")))
+      const preferReady = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
+        const ready = yield* Effect.filter(chargers, ({ provider }) => Effect.isSuccess(routes.requireReady(provider, "charge")))
         return ready.length > 0 ? ready : chargers
       })
 

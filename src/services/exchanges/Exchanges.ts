@@ -67,7 +67,11 @@ export class Exchanges extends Context.Service<
   {
     /** Free; moves nothing and reserves nothing. By destination it is the smallest source that reaches it. */
     readonly quote: (caller: Caller, query: FxQuery) => Effect.Effect<Quote, QuoteRefusal>
-    /** Reserves the source, executes the quote, and books what the exchange brought. Refusals come in the contract's order. */
+    /**
+     * Takes the quote, reserves the source with the record in one commit, executes the quote, and books what the exchange brought. Where the
+     * commit refuses, the quote is given back. Refusals come in the contract's order. An exchange has one provider and never fails over: an
+     * `UnknownOutcomeError` leaves it `pending` with the source reserved, for the poller to ask about.
+     */
     readonly create: (caller: Caller, command: FxCommand, claim: Claim) => Effect.Effect<LedgerRecord, FxRefusal>
     /** The tenant's own exchange; what is foreign, of the other mode, of another kind or absent is one and the same NotFound. */
     readonly find: (caller: Caller, reference: string) => Effect.Effect<Exchange, NotFound>
@@ -87,7 +91,7 @@ export class Exchanges extends Context.Service<
 
       const quote = Effect.fn("Exchanges.quote")(function* (caller: Caller, query: FxQuery) {
         yield* admission.requireCapability(caller, "fx")
-        const traders = yield* routes.anywhere(caller, ({ exchange }) => exchange)
+        const traders = yield* routes.withoutCorridor(caller, ({ exchange }) => exchange)
         if (traders.length === 0) return yield* unsupported
         const { priced, provider } = yield* firstToSucceed(traders, ({ part, provider: { name } }) =>
           Effect.map(price(part, query), (quoted) => ({ priced: quoted, provider: name }))

@@ -82,7 +82,7 @@ export class PayoutDispatch extends Context.Service<
         // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
         const ceiling = yield* limits.ceiling(name, payout.currency)
         if (Option.isSome(ceiling)) return yield* new ProviderError()
-        const quote = yield* pricing.again(route, payoutProvider, command, payout.principal)
+        const quote = yield* pricing.requote(route, payoutProvider, command, payout.principal)
         if (!isCovered(payout, quote)) return yield* new ProviderError()
         return { provider: name, fee: quote.fee, offer: { payoutProvider, quote, others } }
       })

@@ -33,7 +33,7 @@ export const payoutEstimator = Effect.gen(function* () {
     const positions = yield* ledger.positions(caller.appId, caller.mode)
     const available = positions.find(({ currency }) => currency === terms.currency)?.available ?? ZERO
     const affordable = priced !== undefined && add(priced.quote.principal, priced.quote.fee) <= available
-    const cheaper = affordable || priced === undefined ? undefined : yield* pricing.cheaper(caller, terms, available)
+    const cheaper = affordable || priced === undefined ? undefined : yield* pricing.cheaperMethod(caller, terms, available)
     return estimateView({ terms, route, priced, available, cheaper, now: yield* Clock.currentTimeMillis })
   })
 })

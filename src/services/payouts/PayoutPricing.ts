@@ -36,7 +36,7 @@ export class PayoutPricing extends Context.Service<
       terms: PayoutTerms & { readonly destination: Destination }
     ) => Effect.Effect<Offer, ProviderError | ValidationFailed | BankAccountUnresolvable>
     /** The price of another payoutProvider for a payout that was priced before, where `principal` is what is to be sent. */
-    readonly again: (
+    readonly requote: (
       route: PayoutRoute,
       payoutProvider: PayoutProvider,
       terms: PayoutTerms & { readonly destination: Destination },
@@ -45,7 +45,7 @@ export class PayoutPricing extends Context.Service<
     /** Undefined where the provider will not quote such an amount. */
     readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<Priced | undefined, ProviderError>
     /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
-    readonly cheaper: (
+    readonly cheaperMethod: (
       caller: Caller,
       terms: PayoutTerms,
       available: MinorUnits
@@ -68,7 +68,7 @@ export class PayoutPricing extends Context.Service<
         const reached =
           destination === null || (destination.country === terms.country && terms.destinationCurrency === terms.currency)
             ? corridor
-            : yield* reach(terms, destination)
+            : yield* destinationCorridor(terms, destination)
         const network =
           destination?._tag === "momo"
             ? yield* requireNetwork(reached, destination.country, destination.network, "destination.network")
@@ -78,7 +78,7 @@ export class PayoutPricing extends Context.Service<
             issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
           })
         }
-        const providers = yield* routes.along(caller, corridor, payoutsOf)
+        const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
         if (providers.length === 0) return yield* new CorridorUnsupported(key)
         return {
           corridor,
@@ -89,7 +89,7 @@ export class PayoutPricing extends Context.Service<
       }, inSpan("PayoutPricing.route"))
 
       /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
-      const reach = (terms: PayoutTerms, destination: Destination) =>
+      const destinationCorridor = (terms: PayoutTerms, destination: Destination) =>
         admission.corridor({
           country: destination.country,
           currency: terms.destinationCurrency,
@@ -98,16 +98,16 @@ export class PayoutPricing extends Context.Service<
         })
 
       const price = Effect.fnUntraced(function* (where: PayoutRoute, terms: PayoutTerms & { readonly destination: Destination }) {
-        const offered = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
+        const offerFrom = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
           const { provider } = payoutProvider
-          yield* routes.ready(provider, "send")
+          yield* routes.requireReady(provider, "send")
           const isOwn = provider === bankCodesOf(where.providers.map((one) => one.provider))
           const note = isOwn ? yield* accounts.confirmHolder(provider, terms.destination) : ""
           if (!isOwn) yield* accounts.requireSameHolder(provider, terms.destination)
           const priced = yield* priceOf(where, payoutProvider, terms)
           return { ...priced, payoutProvider, others: where.providers.slice(index + 1), note } satisfies Offer
         })
-        return yield* firstToSucceed(where.providers, offered, goesToNextProvider).pipe(
+        return yield* firstToSucceed(where.providers, offerFrom, goesToNextProvider).pipe(
           // A definite refusal to quote: asking again would not change it.
           Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
         )
@@ -115,7 +115,7 @@ export class PayoutPricing extends Context.Service<
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: PayoutRoute, terms: PayoutTerms) {
         const ask = (payoutProvider: PayoutProvider) =>
-          Effect.andThen(routes.ready(payoutProvider.provider, "send"), priceOf(where, payoutProvider, terms))
+          Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), priceOf(where, payoutProvider, terms))
         const priced = yield* firstToSucceed(where.providers, ask, goesToNextProvider).pipe(
           Effect.catchTag("QuoteRefused", () => Effect.succeed(undefined))
         )
@@ -123,18 +123,22 @@ export class PayoutPricing extends Context.Service<
         return priced !== undefined && priced.quote.principal === ZERO ? undefined : priced
       })
 
-      const again = Effect.fn("PayoutPricing.again")(function* (
+      const requote = Effect.fn("PayoutPricing.requote")(function* (
         where: PayoutRoute,
         payoutProvider: PayoutProvider,
         terms: PayoutTerms & { readonly destination: Destination },
         principal: MinorUnits
       ) {
-        yield* routes.ready(payoutProvider.provider, "send")
+        yield* routes.requireReady(payoutProvider.provider, "send")
         yield* accounts.requireSameHolder(payoutProvider.provider, terms.destination)
         return yield* quoteFor(where, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
       })
 
-      const cheaper = Effect.fn("PayoutPricing.cheaper")(function* (caller: Caller, terms: PayoutTerms, available: MinorUnits) {
+      const cheaperMethod = Effect.fn("PayoutPricing.cheaperMethod")(function* (
+        caller: Caller,
+        terms: PayoutTerms,
+        available: MinorUnits
+      ) {
         if (terms.deductFeeFromAmount || terms.destinationCurrency !== terms.currency) return undefined
         const rows = yield* corridors.list
         const others = rows.filter(
@@ -154,7 +158,7 @@ export class PayoutPricing extends Context.Service<
       })
 
       const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
-        const providers = yield* routes.along(caller, corridor, payoutsOf)
+        const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
         const where = { corridor, providers, destination: null, network: null }
         const quoted = yield* Effect.option(
           firstToSucceed(
@@ -168,7 +172,7 @@ export class PayoutPricing extends Context.Service<
         )
       })
 
-      return PayoutPricing.of({ route, price, again, tryPrice, cheaper })
+      return PayoutPricing.of({ route, price, requote, tryPrice, cheaperMethod })
     })
   )
 }

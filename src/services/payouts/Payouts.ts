@@ -58,9 +58,13 @@ export type PayoutRefusal =
 export class Payouts extends Context.Service<
   Payouts,
   {
-    /** Quotes, reserves amount and fee, sends, and settles what was answered. Refusals come in the contract's order. */
+    /**
+     * Admits, prices, reserves amount and fee with the record in one commit, sends, and applies what was answered. A refusal before that
+     * commit leaves nothing behind; refusals come in the contract's order. After it a `FinalError` is the outcome, stored as the request's
+     * answer, and an `UnknownOutcomeError` leaves the payout `pending` with its float reserved, for the poller to ask about.
+     */
     readonly create: (caller: Caller, command: PayoutCommand, claim: Claim) => Effect.Effect<LedgerRecord, PayoutRefusal>
-    /** Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
+    /** Estimates the cost. Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
     readonly quote: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, QuoteRefusal>
   }
 >()("gateway/services/Payouts") {
@@ -151,7 +155,7 @@ export class Payouts extends Context.Service<
         { quote }: Priced,
         available: MinorUnits
       ) {
-        const cheaper = yield* pricing.cheaper(caller, command, available)
+        const cheaper = yield* pricing.cheaperMethod(caller, command, available)
         return yield* new InsufficientTenantFloat({
           amount_minor: command.amount,
           estimated_fee_minor: quote.fee,

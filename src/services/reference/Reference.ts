@@ -78,7 +78,7 @@ export class Reference extends Context.Service<
 
       const served = Effect.fn("Reference.corridors")(function* (caller: Caller) {
         return yield* Effect.forEach(yield* corridors.list, (row) =>
-          Effect.all({ provider: routes.named(caller, row), availability: routes.availability(caller, row) }).pipe(
+          Effect.all({ provider: routes.firstProviderName(caller, row), availability: routes.availability(caller, row) }).pipe(
             Effect.map((seen): ServedCorridor => ({ ...row, ...seen }))
           )
         )
@@ -88,7 +88,7 @@ export class Reference extends Context.Service<
         yield* admission.requireCapability(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
-        const readers = yield* routes.along(caller, row, ({ payouts: pays, reference }) => pays && reference?.banks)
+        const readers = yield* routes.forCorridor(caller, row, ({ payouts: pays, reference }) => pays && reference?.banks)
         const found = yield* firstToSucceed(firstAlone(yield* some(readers, "reference_data")), ({ part: read, provider }) =>
           sharedBanks(`${nameOf(provider)}:${country}`, read(country))
         )
@@ -99,7 +99,7 @@ export class Reference extends Context.Service<
         yield* admission.requireCapability(caller, "bank_resolution")
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
-        const readers = yield* routes.along(caller, row, (provider) => resolverOf(provider, account.country))
+        const readers = yield* routes.forCorridor(caller, row, (provider) => resolverOf(provider, account.country))
         return yield* firstToSucceed(firstAlone(yield* some(readers, "bank_resolution")), ({ part: read, provider }) =>
           accounts.holder(provider, read, account)
         )
@@ -108,7 +108,7 @@ export class Reference extends Context.Service<
       const countries = Effect.fn("Reference.countries")(function* (caller: Caller) {
         yield* admission.requireCapability(caller, "reference_data")
         const rows = yield* payouts
-        const readers = yield* routes.through(caller, rows, ({ reference }) => reference?.countries)
+        const readers = yield* routes.forCorridors(caller, rows, ({ reference }) => reference?.countries)
         const told = yield* everyone(yield* some(readers, "reference_data"), ({ part: read, provider }) =>
           sharedCountries(nameOf(provider), read)
         )
@@ -117,7 +117,7 @@ export class Reference extends Context.Service<
 
       const balances = Effect.fn("Reference.balances")(function* (caller: Caller) {
         yield* admission.requireCapability(caller, "balances")
-        const readers = yield* routes.through(caller, yield* corridors.list, ({ reference }) => reference?.balances)
+        const readers = yield* routes.forCorridors(caller, yield* corridors.list, ({ reference }) => reference?.balances)
         const wallets = yield* everyone(
           yield* some(readers, "balances"),
           Effect.fnUntraced(function* ({ part: read, provider }) {

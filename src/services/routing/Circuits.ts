@@ -9,7 +9,7 @@ import { Policy } from "../ports/Policy.ts"
 export type Operation = "quote" | "send" | "charge" | "exchange" | "reads"
 
 /** One operation of one account. */
-export interface Line {
+export interface CircuitKey {
   readonly provider: string
   readonly mode: Mode
   readonly operation: Operation
@@ -22,7 +22,7 @@ export interface Line {
 export type CallVerdict = "answered" | "failed" | "unreachable"
 
 /** How a call through a circuit is judged, and what stands in its place while the circuit is open. */
-export interface Through<A, E> {
+export interface CircuitCall<A, E> {
   readonly call: Effect.Effect<A, E>
   readonly verdict: (exit: Exit.Exit<A, E>) => CallVerdict
   readonly instead: Effect.Effect<A, E>
@@ -43,8 +43,8 @@ export class Circuits extends Context.Service<
   Circuits,
   {
     /** A call begun now, for the tenant whose request this is, would be held back. */
-    readonly isOpen: (line: Line) => Effect.Effect<boolean>
-    readonly through: <A, E>(line: Line, wish: Through<A, E>) => Effect.Effect<A, E>
+    readonly isOpen: (line: CircuitKey) => Effect.Effect<boolean>
+    readonly through: <A, E>(line: CircuitKey, wish: CircuitCall<A, E>) => Effect.Effect<A, E>
   }
 >()("gateway/services/Circuits") {
   static readonly layer = Layer.effect(
@@ -53,7 +53,7 @@ export class Circuits extends Context.Service<
       const { circuit: policy } = yield* Policy
       const all = yield* Ref.make<ReadonlyMap<string, LineCircuits>>(new Map())
 
-      const changed = <A>(line: Line, change: (circuits: LineCircuits) => readonly [A, LineCircuits]) =>
+      const changed = <A>(line: CircuitKey, change: (circuits: LineCircuits) => readonly [A, LineCircuits]) =>
         Ref.modify(all, (lines) => {
           const before = lines.get(nameOf(line)) ?? noCircuits
           const [answer, after] = change(before)
@@ -61,7 +61,7 @@ export class Circuits extends Context.Service<
           return [result, before === after ? lines : new Map([...lines, [nameOf(line), after]])]
         })
 
-      const begin = Effect.fnUntraced(function* (line: Line, tenant: AppId | null) {
+      const begin = Effect.fnUntraced(function* (line: CircuitKey, tenant: AppId | null) {
         const now = yield* Clock.currentTimeMillis
         const { answer } = yield* changed(line, (circuits) => {
           const own = ownOf(circuits, tenant)
@@ -79,7 +79,7 @@ export class Circuits extends Context.Service<
       })
 
       const end = Effect.fnUntraced(function* (
-        line: Line,
+        line: CircuitKey,
         tenant: AppId | null,
         begun: Begun,
         verdict: CallVerdict | "abandoned"
@@ -101,7 +101,7 @@ export class Circuits extends Context.Service<
         if (isHeldBack(before) !== isHeldBack(after)) yield* showGauge(line, isHeldBack(after))
       })
 
-      const through = <A, E>(line: Line, { call, instead, verdict }: Through<A, E>): Effect.Effect<A, E> =>
+      const through = <A, E>(line: CircuitKey, { call, instead, verdict }: CircuitCall<A, E>): Effect.Effect<A, E> =>
         Effect.uninterruptibleMask((restore) =>
           Effect.gen(function* () {
             const tenant = yield* ActingTenant
@@ -115,7 +115,7 @@ export class Circuits extends Context.Service<
           })
         )
 
-      const isOpen = Effect.fnUntraced(function* (line: Line) {
+      const isOpen = Effect.fnUntraced(function* (line: CircuitKey) {
         const circuits = (yield* Ref.get(all)).get(nameOf(line)) ?? noCircuits
         const now = yield* Clock.currentTimeMillis
         const own = ownOf(circuits, yield* ActingTenant)
@@ -160,13 +160,13 @@ const forgetOld = (circuits: LineCircuits, now: Instant): LineCircuits => {
 const isHeldBack = ({ shared, tenants }: LineCircuits): boolean =>
   [shared, ...tenants.values()].some(({ _tag }) => _tag !== "Closed")
 
-const nameOf = ({ mode, operation, provider }: Line): string => `${provider}:${mode}:${operation}`
+const nameOf = ({ mode, operation, provider }: CircuitKey): string => `${provider}:${mode}:${operation}`
 
-const showGauge = ({ mode, operation, provider }: Line, isOpen: boolean) =>
+const showGauge = ({ mode, operation, provider }: CircuitKey, isOpen: boolean) =>
   Metric.update(Metric.withAttributes(openCircuits, { provider, mode, operation }), isOpen ? 1 : 0)
 
 const logChange = (
-  { mode, operation, provider }: Line,
+  { mode, operation, provider }: CircuitKey,
   tenant: AppId | null,
   before: CircuitBreaker.Circuit,
   after: CircuitBreaker.Circuit

@@ -21,23 +21,23 @@ export class Routes extends Context.Service<
   Routes,
   {
     /** Those that are tried for a corridor, in order; empty where none has an account and the part: such a route does not exist. */
-    readonly along: <Part>(
+    readonly forCorridor: <Part>(
       caller: Caller,
       row: Corridor,
       part: PartOf<Part>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
     /** Those that any of the rows leads to, each once. */
-    readonly through: <Part>(
+    readonly forCorridors: <Part>(
       caller: Caller,
       rows: ReadonlyArray<Corridor>,
       part: PartOf<Part>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
     /** All that have the part, its own first: for what no corridor leads to. */
-    readonly anywhere: <Part>(caller: Caller, part: PartOf<Part>) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
+    readonly withoutCorridor: <Part>(caller: Caller, part: PartOf<Part>) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
     /** Fails where a call would be held back: the next one is asked then. */
-    readonly ready: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
+    readonly requireReady: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
     /** The first provider that the tenant routes to; the row's first where none is able. */
-    readonly named: (caller: Caller, row: Corridor) => Effect.Effect<string>
+    readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
     /** The worse of what an operator wrote and what the circuits say of those that are tried; advice. */
     readonly availability: (caller: Caller, row: Corridor) => Effect.Effect<Corridor["availability"]>
   }
@@ -57,32 +57,32 @@ export class Routes extends Context.Service<
           return provider === undefined || found === undefined ? [] : [{ provider, part: found }]
         }
 
-      const along = Effect.fnUntraced(function* <Part>(caller: Caller, row: Corridor, part: PartOf<Part>) {
+      const forCorridor = Effect.fnUntraced(function* <Part>(caller: Caller, row: Corridor, part: PartOf<Part>) {
         const pin = yield* tenants.pinned(caller.appId)
         const find = able(caller, part)
         return failoverOrder(row, pin, (name) => find(name).length > 0).flatMap(find)
       })
 
-      const through = Effect.fnUntraced(function* <Part>(caller: Caller, rows: ReadonlyArray<Corridor>, part: PartOf<Part>) {
+      const forCorridors = Effect.fnUntraced(function* <Part>(caller: Caller, rows: ReadonlyArray<Corridor>, part: PartOf<Part>) {
         return routedProviders(rows, yield* tenants.pinned(caller.appId)).flatMap(able(caller, part))
       })
 
-      const anywhere = Effect.fnUntraced(function* <Part>(caller: Caller, part: PartOf<Part>) {
+      const withoutCorridor = Effect.fnUntraced(function* <Part>(caller: Caller, part: PartOf<Part>) {
         return pinnedFirst(registry.known, yield* tenants.pinned(caller.appId)).flatMap(able(caller, part))
       })
 
-      const ready = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {
+      const requireReady = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {
         if (yield* circuits.isOpen({ provider: name, mode, operation })) return yield* new ProviderError()
       })
 
-      const named = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
-        const [first] = yield* along(caller, row, (provider) => moverOf(provider, row))
+      const firstProviderName = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+        const [first] = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
         return first?.provider.name ?? routedProviders([row], yield* tenants.pinned(caller.appId))[0] ?? ""
       })
 
       const availability = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
         const needed = row.direction === "payout" ? (["quote", "send"] as const) : (["charge"] as const)
-        const tried = yield* along(caller, row, (provider) => moverOf(provider, row))
+        const tried = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
         const open = yield* Effect.filter(tried, ({ provider: { mode, name } }) =>
           Effect.map(
             Effect.forEach(needed, (operation) => circuits.isOpen({ provider: name, mode, operation })),
@@ -92,13 +92,13 @@ export class Routes extends Context.Service<
         return worse(row.availability, availabilityOf(tried.length, open.length))
       })
 
-      return Routes.of({ along, through, anywhere, ready, named, availability })
+      return Routes.of({ forCorridor, forCorridors, withoutCorridor, requireReady, firstProviderName, availability })
     })
   )
 }
 
 /** What moves the money of a row. */
-export const moverOf = (provider: Provider, { direction }: Pick<Corridor, "direction">) =>
+export const operationsFor = (provider: Provider, { direction }: Pick<Corridor, "direction">) =>
   direction === "payout" ? provider.payouts : provider.collections
 
 const isProviderError = (error: { readonly _tag: string }): error is ProviderError => error._tag === "provider_error"

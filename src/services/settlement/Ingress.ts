@@ -66,7 +66,7 @@ export class Ingress extends Context.Service<
       /** The spans in which callbacks came in here, until they are first looked into. What another node looks into has no such link. */
       const arrivals = new Map<Reference, string>()
 
-      const arrived = Effect.fnUntraced(function* (id: Reference) {
+      const rememberArrival = Effect.fnUntraced(function* (id: Reference) {
         const traceparent = yield* currentTraceparent
         const [oldest] = arrivals.keys()
         if (oldest !== undefined && arrivals.size >= ARRIVALS_KEPT) arrivals.delete(oldest)
@@ -119,7 +119,7 @@ export class Ingress extends Context.Service<
       const receive = Effect.fn("Ingress.receive")(function* (provider: string, routeKey: string, callback: RawCallback) {
         const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
         if (account === undefined) return yield* new NotFound()
-        const hint = Option.getOrUndefined(yield* verified(account.callbacks, callback))
+        const hint = Option.getOrUndefined(yield* verify(account.callbacks, callback))
         if (hint === undefined) {
           yield* Metric.update(Metric.withAttributes(forged, { provider: account.name }), 1)
           return yield* new Unauthorized()
@@ -130,7 +130,7 @@ export class Ingress extends Context.Service<
         const id = yield* identifiers.reference
         const isNew = yield* inbox.store({ id, provider: name, mode, receivedAt, digest, hint })
         yield* Effect.annotateCurrentSpan({ provider: name, mode, duplicate: !isNew, ...(isNew ? { callback_id: id } : {}) })
-        if (isNew) yield* Effect.andThen(arrived(id), worker.nudge)
+        if (isNew) yield* Effect.andThen(rememberArrival(id), worker.nudge)
         return "stored" as const
       })
 
@@ -141,7 +141,7 @@ export class Ingress extends Context.Service<
   )
 }
 
-const verified = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Option.Option<CallbackHint>> =>
+const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Option.Option<CallbackHint>> =>
   Effect.suspend(() => {
     const hint = callbacks.verify(callback)
     return Option.isSome(hint) || callbacks.refreshKeys === undefined

@@ -65,7 +65,7 @@ export class OutcomePoller extends Context.Service<
           yield* settlement.applyAnswer(question, reference, unknown)
           return false
         }
-        const ended = yield* withoutAsking(transaction, actor)
+        const ended = yield* closeWithoutAsking(transaction, actor)
         if (Option.isSome(ended)) return ended.value
         const answer = yield* answerOf(provider.value, transaction)
         // The first that is heard of it is that it came back: it was delivered before.
@@ -80,7 +80,7 @@ export class OutcomePoller extends Context.Service<
       })
 
       /** Once the window of its code passed, what became of its codes says whether there is anything to ask for. */
-      const withoutAsking = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
+      const closeWithoutAsking = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
         const now = yield* Clock.currentTimeMillis
         if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
         const { reference } = record

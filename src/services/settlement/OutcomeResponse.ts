@@ -20,14 +20,15 @@ export const outcomeResponse = <R extends LedgerRecord>(
 ): Result.Result<R, FinalError | UnknownOutcomeError> => {
   const { reference } = transaction
   if (fact?._tag === "NotSent") return Result.fail(new ProviderUnavailable({ reference }))
-  if (transaction.status === "failed" || transaction.status === "expired") return Result.fail(refused(transaction, fact))
+  if (transaction.status === "failed" || transaction.status === "expired") return Result.fail(refusalFor(transaction, fact))
   if (transaction.status === "requires_action" && fact?._tag === "WrongCode")
     return Result.fail(new OtpIncorrect({ reference, attempts_remaining: fact.attemptsRemaining }))
-  if (transaction.status !== "successful" && fact?._tag === "Unknown") return Result.fail(unknown(transaction, fact.reason))
+  if (transaction.status !== "successful" && fact?._tag === "Unknown")
+    return Result.fail(unknownOutcome(transaction, fact.reason))
   return Result.succeed(transaction)
 }
 
-const refused = (transaction: LedgerRecord, fact: Fact | null): FinalError => {
+const refusalFor = (transaction: LedgerRecord, fact: Fact | null): FinalError => {
   const { reference } = transaction
   if (fact?._tag === "Refused" && fact.kind === "pool") return new InsufficientWalletFloat({ reference })
   const failure_code = transaction.failure?.code ?? "unknown"
@@ -37,7 +38,7 @@ const refused = (transaction: LedgerRecord, fact: Fact | null): FinalError => {
     : new PayoutRejectedByProvider({ reference, failure_code })
 }
 
-const unknown = ({ reference }: LedgerRecord, reason: "timeout" | "unavailable" | "bad_response"): UnknownOutcomeError => {
+const unknownOutcome = ({ reference }: LedgerRecord, reason: "timeout" | "unavailable" | "bad_response"): UnknownOutcomeError => {
   switch (reason) {
     case "timeout":
       return new ProviderTimeout({ reference })

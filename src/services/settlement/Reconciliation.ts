@@ -41,7 +41,7 @@ export class Reconciliation extends Context.Service<
   Reconciliation,
   {
     /** `start` is the day's first moment. Refused where the provider is unknown or has no account here, or its statement cannot be read. */
-    readonly of: (provider: string, start: Instant, day: string) => Effect.Effect<ReconciliationReport, NotReconciled>
+    readonly reconcile: (provider: string, start: Instant, day: string) => Effect.Effect<ReconciliationReport, NotReconciled>
   }
 >()("gateway/services/Reconciliation") {
   static readonly layer = Layer.effect(
@@ -51,7 +51,7 @@ export class Reconciliation extends Context.Service<
       const transactions = yield* Transactions
 
       /** Ours that were begun on that day, page by page. */
-      const begun = Effect.fnUntraced(function* (provider: Provider, start: Instant) {
+      const begunOn = Effect.fnUntraced(function* (provider: Provider, start: Instant) {
         const all: Array<LedgerRecord> = []
         let after: LedgerRecord | null = null
         for (;;) {
@@ -96,7 +96,7 @@ export class Reconciliation extends Context.Service<
           // What failed there moved nothing, whoever tried it.
           else if (line.status !== "failed") found.push(missingHere(line))
         }
-        for (const { lines: told, record } of about.values()) found.push(...comparedWith(record, told))
+        for (const entry of about.values()) found.push(...compareLines(entry.record, entry.lines))
         // Days have edges, and an account may be slow to list: what is not in the statement is asked for before it is said to be missing.
         const unlisted = ours.filter(({ reference }) => !about.has(reference))
         return [...found, ...(yield* byQuestions(provider, unlisted))]
@@ -115,7 +115,7 @@ export class Reconciliation extends Context.Service<
 
       const inMode = Effect.fnUntraced(function* (provider: Provider, start: Instant, day: string) {
         const { mode, statement } = provider
-        const ours = yield* begun(provider, start)
+        const ours = yield* begunOn(provider, start)
         const lines =
           statement === undefined
             ? []
@@ -134,7 +134,7 @@ export class Reconciliation extends Context.Service<
         }
       })
 
-      const of = Effect.fn("Reconciliation.of")(function* (name: string, start: Instant, day: string) {
+      const reconcile = Effect.fn("Reconciliation.reconcile")(function* (name: string, start: Instant, day: string) {
         if (!registry.known.includes(name))
           return yield* new NotReconciled({ message: `there is no provider ${name}: it is one of ${registry.known.join(", ")}` })
         const accounts = modes.flatMap((mode) => Option.toArray(registry.find(name, mode)))
@@ -154,13 +154,13 @@ export class Reconciliation extends Context.Service<
         }
       })
 
-      return Reconciliation.of({ of })
+      return Reconciliation.of({ reconcile })
     })
   )
 }
 
 /** Several movements for one record of ours are one difference: money moved more than once, whatever each of them says. */
-const comparedWith = (record: LedgerRecord, [first, ...more]: ReadonlyArray<StatementLine>): ReadonlyArray<Difference> => {
+const compareLines = (record: LedgerRecord, [first, ...more]: ReadonlyArray<StatementLine>): ReadonlyArray<Difference> => {
   if (first === undefined) return []
   const moved = [first, ...more].filter(({ status }) => status !== "failed")
   if (moved.length > 1)

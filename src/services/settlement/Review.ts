@@ -71,7 +71,7 @@ export class Review extends Context.Service<
 
       const stepOf = Effect.fnUntraced(function* ({ revision, transaction }: StoredTransaction, resolution: Resolution) {
         const at = yield* Clock.currentTimeMillis
-        const ruling = ruled(transaction, resolution, at)
+        const ruling = rulingOn(transaction, resolution, at)
         if (typeof ruling === "string") return yield* new NotResolved({ message: ruling })
         const { entry, event: type, next } = ruling
         const { appId, mode, reference, status } = next
@@ -101,16 +101,16 @@ export class Review extends Context.Service<
         audit: AuditEntry,
         seen: bigint | null = null
       ) {
-        let asked: LedgerRecord | null = null
+        let lastSeen: LedgerRecord | null = null
         for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
           const stored = yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* new NotResolved({ message: `there is no transaction ${reference}` })
           if (!stored.value.transaction.needsReview)
             return yield* new NotResolved({ message: `no review of ${reference} is open` })
           const { revision, transaction } = stored.value
-          if ((seen !== null && revision !== seen) || (asked !== null && !isSameCase(asked, transaction)))
+          if ((seen !== null && revision !== seen) || (lastSeen !== null && !isSameCase(lastSeen, transaction)))
             return yield* new NotResolved({ message: saidSince(reference, revision) })
-          asked = transaction
+          lastSeen = transaction
           const step = yield* stepOf(stored.value, resolution)
           const result = yield* ledger.resolve(step, audit)
           if (result._tag === "Corrected")
@@ -138,7 +138,7 @@ const openedWith = ({ ruling, saidAtOpening }: LedgerRecord): string => JSON.str
 
 const noCall: RawCall = { rawRequest: null, rawResponse: null }
 
-const ruled = (record: LedgerRecord, resolution: Resolution, at: Instant): Ruling<LedgerRecord> => {
+const rulingOn = (record: LedgerRecord, resolution: Resolution, at: Instant): Ruling<LedgerRecord> => {
   if (resolution.outcome === "failed" && (resolution.amount !== null || resolution.fee !== null))
     return "what failed moved nothing: amount and fee go with the outcome successful"
   switch (record.kind) {

@@ -2,7 +2,7 @@ import { Effect, Option, Redacted, Schema } from "effect"
 import { eversendProvider } from "../../providers/eversend/Settings.ts"
 import { hmacHeader, ownerOf, signedCallback } from "../Callbacks.ts"
 import type { WireRequest } from "../SimulatedProvider.ts"
-import { bearerOf, type Routes, simulatedWire } from "../SimulatedWire.ts"
+import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator } from "../SimulatorModule.ts"
 import { issueToken, peekToken, readToken, type TokenKind } from "../Tokens.ts"
 import { collectionFees, createCollection, sendCode } from "./Collections.ts"
@@ -37,7 +37,7 @@ const token = ({ merchant, now }: Call) =>
     plain({ status: 200, token: issueToken(bearerToken, merchant.clientSecret, { clientId: merchant.clientId }, now) })
   )
 
-const routes: Routes<Call> = {
+const routes: WireEndpoints<Call> = {
   [TOKEN_LINE]: { operation: "token", endpoint: token },
   "POST /collections/fees": { operation: "collection_fees", endpoint: collectionFees },
   "POST /collections/otp": { operation: "otp", endpoint: sendCode },

@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import { flutterwaveProvider } from "../../providers/flutterwave/Settings.ts"
 import { ownerOf, signedCallback } from "../Callbacks.ts"
-import { bearerOf, bySecret, type Routes, simulatedWire } from "../SimulatedWire.ts"
+import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createCharge } from "./Collections.ts"
 import { createTransfer, transferFee } from "./Payouts.ts"
@@ -25,7 +25,7 @@ export const simulatedFlutterwave = knownSimulator({
   simulator: (accounts) => flutterwaveSimulator(accounts.map((account) => ({ ...account, clientId: nameOf(account.secretKey) })))
 })
 
-const routes: Routes<Call> = {
+const routes: WireEndpoints<Call> = {
   "POST /charges": { endpoint: createCharge },
   "GET /transactions/verify_by_reference": { operation: "verify", endpoint: verifyByReference },
   "GET /transactions/(\\d+)/verify": { operation: "verify", endpoint: verify },

@@ -6,7 +6,7 @@ import { mtnProvider } from "../../providers/mtn/Settings.ts"
 import { type Product, products } from "../../providers/mtn/Wire.ts"
 import { simulatedCollectionFee, simulatedPayoutFees } from "../Fees.ts"
 import type { WireRequest } from "../SimulatedProvider.ts"
-import { bearerOf, type Routes, simulatedWire } from "../SimulatedWire.ts"
+import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator } from "../SimulatorModule.ts"
 import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
 import { createPayment } from "./Payments.ts"
@@ -59,7 +59,7 @@ const token = ({ merchant: { country, product }, now }: Call) => {
   return Effect.succeed(json(200, { access_token, token_type: "access_token", expires_in: TOKEN_LIFE_SECONDS }))
 }
 
-const routesOf = (product: Product): Routes<Call> => {
+const routesOf = (product: Product): WireEndpoints<Call> => {
   const payment = `/${product}/v1_0/${products[product]}`
   return {
     [tokenLine(product)]: { operation: "token", endpoint: token },

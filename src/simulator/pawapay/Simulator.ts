@@ -2,7 +2,7 @@ import { Effect, Redacted } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import { pawapayProvider } from "../../providers/pawapay/Settings.ts"
 import { simulatedCollectionFee, simulatedPayoutFees } from "../Fees.ts"
-import { bearerOf, bySecret, type Routes, simulatedWire } from "../SimulatedWire.ts"
+import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createDeposit, createPayout } from "./Payments.ts"
 import { activeConf, availability, balances, predict } from "./Reference.ts"
@@ -26,7 +26,7 @@ export const simulatedPawapay = knownSimulator({
   simulator: (accounts) => pawapaySimulator(accounts.map(({ apiToken }) => ({ clientId: nameOf(apiToken), apiToken })))
 })
 
-const routes: Routes<Call> = {
+const routes: WireEndpoints<Call> = {
   "POST /deposits": { endpoint: createDeposit },
   "POST /payouts": { endpoint: createPayout },
   "GET /deposits/*": { operation: "deposit_status", endpoint: paymentStatus("collection") },

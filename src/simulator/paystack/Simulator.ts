@@ -4,7 +4,7 @@ import { paystackProvider } from "../../providers/paystack/Settings.ts"
 import { hmacHeader, ownerOf, signedCallback } from "../Callbacks.ts"
 import { simulatedPayoutFees } from "../Fees.ts"
 import { page } from "../Responses.ts"
-import { bearerOf, bySecret, type Routes, simulatedWire } from "../SimulatedWire.ts"
+import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { checkCharge, createCharge, submitOtp } from "./Collections.ts"
 import { createRecipient, createTransfer } from "./Payouts.ts"
@@ -27,7 +27,7 @@ export const simulatedPaystack = knownSimulator({
   simulator: (accounts) => paystackSimulator(accounts.map(({ secretKey }) => ({ clientId: nameOf(secretKey), secretKey })))
 })
 
-const routes: Routes<Call> = {
+const routes: WireEndpoints<Call> = {
   "POST /charge": { endpoint: createCharge },
   "POST /charge/submit_otp": { endpoint: submitOtp },
   "GET /charge/*": { operation: "charge_check", endpoint: checkCharge },

@@ -10,7 +10,7 @@ import type { SimulatedTransaction } from "../../../src/simulator/Facts.ts"
 import { collectionFee, payoutFee, simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
 import { decimalOr, decodedOr, type ErrorResponses, exactBody, response, Stop } from "../../../src/simulator/Responses.ts"
 import type { WireResponse } from "../../../src/simulator/SimulatedProvider.ts"
-import { bySecret, type Routes, simulatedWire } from "../../../src/simulator/SimulatedWire.ts"
+import { bySecret, simulatedWire, type WireEndpoints } from "../../../src/simulator/SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../../../src/simulator/SimulatorModule.ts"
 import { sixthProvider } from "./Settings.ts"
 import { type Movement, MovementRequest } from "./Wire.ts"
@@ -111,7 +111,7 @@ const movement = (transaction: SimulatedTransaction, says: PlannedCallback["says
   updated_at: iso(transaction.updatedAt)
 })
 
-const routes: Routes<Call> = {
+const routes: WireEndpoints<Call> = {
   "POST /transfers": { endpoint: createMovement("payout") },
   "GET /transfers/*": { operation: "lookup", endpoint: findMovement("payout") },
   "POST /charges": { endpoint: createMovement("collection") },
