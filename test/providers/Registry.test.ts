@@ -15,7 +15,7 @@ const onlyTest = registered(["test"])
 
 const modeOf = Option.map((provider: { readonly mode: Mode }) => provider.mode)
 
-it.effect("finds a provider by name and mode, and by the secret part of its callback's path", () =>
+it.effect("finds a provider by name and mode, and by the secret part of its callback path", () =>
   Effect.gen(function* () {
     const registry = yield* ProviderRegistry
     const [live, test] = [registry.routeKey("eversend", "live"), registry.routeKey("eversend", "test")]
@@ -31,7 +31,7 @@ it.effect("finds a provider by name and mode, and by the secret part of its call
   }).pipe(Effect.provide(both))
 )
 
-it.effect("knows what it has no credentials for, and does not find it", () =>
+it.effect("knows providers without credentials, and does not find them", () =>
   Effect.gen(function* () {
     const registry = yield* ProviderRegistry
     expect(registry.known).toContain("eversend")

@@ -38,7 +38,7 @@ const listening = (connected: (socket: Socket) => void) =>
       })
   )
 
-describe("what provably never left", () => {
+describe("a call that provably never left", () => {
   const cases: ReadonlyArray<readonly [string, string, string]> = [
     ["a host that does not exist", "http://no-such-host.invalid/", "ENOTFOUND"],
     ["a port that refuses", "http://127.0.0.1:1/", "ECONNREFUSED"],
@@ -52,14 +52,14 @@ describe("what provably never left", () => {
     )
   }
 
-  it.effect("a server that cannot speak TLS", () =>
+  it.effect("is one to a server that cannot speak TLS", () =>
     Effect.gen(function* () {
       const { port } = yield* listening((socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))
       expect(yield* (yield* transport).call(call(`https://127.0.0.1:${port}/`))).toMatchObject({ _tag: "NotSent" })
     })
   )
 
-  it.effect("a call whose time runs out while TLS is not yet agreed", () =>
+  it.effect("is one that times out before TLS is established", () =>
     Effect.gen(function* () {
       const connected = yield* Deferred.make<void>()
       const { port } = yield* listening(() => Deferred.doneUnsafe(connected, Effect.void))
@@ -70,7 +70,7 @@ describe("what provably never left", () => {
     })
   )
 
-  it.effect("a call without any time", () =>
+  it.effect("is one without any time left", () =>
     Effect.gen(function* () {
       const server = yield* stub({ "POST /": [answer(200, {})] })
       expect(yield* (yield* transport).call(call(server.baseUrl, { timeoutMs: 0 }))).toMatchObject({ _tag: "NotSent" })
@@ -79,8 +79,8 @@ describe("what provably never left", () => {
   )
 })
 
-describe("what may have arrived is lost", () => {
-  it.effect("on a connection that was used before and is reset now", () =>
+describe("a call that may have arrived is lost", () => {
+  it.effect("when it uses an earlier connection that is reset now", () =>
     Effect.gen(function* () {
       const ports = new Set<number | undefined>()
       const server = yield* stub({
@@ -104,7 +104,7 @@ describe("what may have arrived is lost", () => {
     })
   )
 
-  it.effect("whether the method repeats safely or not, it is not repeated", () =>
+  it.effect("and not repeated, whether the method is safe to repeat or not", () =>
     Effect.gen(function* () {
       const server = yield* stub({ "GET /": [reset] })
       expect(yield* (yield* transport).call(call(server.baseUrl, { method: "GET", body: null }))).toMatchObject({
@@ -114,7 +114,7 @@ describe("what may have arrived is lost", () => {
     })
   )
 
-  it.effect("when the time runs out after it was written", () =>
+  it.effect("when it times out after it was written", () =>
     Effect.gen(function* () {
       const server = yield* stub({ "POST /": [silence] })
       const fiber = yield* Effect.forkChild((yield* transport).call(call(server.baseUrl)))
@@ -124,7 +124,7 @@ describe("what may have arrived is lost", () => {
     })
   )
 
-  it.effect("when the answer dribbles in for ever", () =>
+  it.effect("when the answer never ends", () =>
     Effect.gen(function* () {
       const server = yield* stub({ "POST /": [(response) => void response.writeHead(200).write("{")] })
       const fiber = yield* Effect.forkChild((yield* transport).call(call(server.baseUrl)))
@@ -135,7 +135,7 @@ describe("what may have arrived is lost", () => {
   )
 })
 
-it.effect("a redirection is an answer, and is not followed", () =>
+it.effect("except for a redirect, which is an answer and is not followed", () =>
   Effect.gen(function* () {
     const server = yield* stub({ "POST /": [(response) => response.writeHead(308, { location: "/other" }).end()] })
     expect(yield* (yield* transport).call(call(server.baseUrl))).toMatchObject({ _tag: "Answered", status: 308 })

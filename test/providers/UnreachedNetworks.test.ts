@@ -11,7 +11,7 @@ const airtelUganda = quoteOrder(momo("UG", "UGX", "AIRTEL", "25670000"), "1234")
 const airtelKenya = quoteOrder(momo("KE", "KES", "AIRTEL", "25470000"), "1234")
 const moov = quoteOrder(momo("CI", "XOF", "MOOV", "22507000"), "1234")
 
-describe("a payout to a network that a provider does not reach is not priced by it, which leaves it to the next", () => {
+describe("a provider does not price a payout to a network that it does not reach, so that the next one is asked", () => {
   const cases = [
     ["MTN", quoteBy({ payoutFees: simulatedPayoutFees }, [marketOf("UG")], airtelUganda)],
     ["pawaPay", quoteOf(moov, simulatedPayoutFees)],
@@ -22,7 +22,7 @@ describe("a payout to a network that a provider does not reach is not priced by 
       expect(quoted).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
     })
 
-  it("but a wallet is nobody else's to pay", () => {
+  it("but it refuses a wallet as terminal, because no other provider can pay it", () => {
     const destination = { _tag: "wallet", country: "UG", identifier: "email", value: Redacted.make("jane@example.org") } as const
     expect(unquotable({ ...quoteOrder(wallet("UG", "UGX", "25670000"), "1234"), destination })).toMatchObject({
       _tag: "QuoteRefused",

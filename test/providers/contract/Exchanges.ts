@@ -21,7 +21,7 @@ const rows = [
 /** Between the wallets of one account: exchanges carry no number, so that their ending is chosen beforehand, one after another. */
 export const exchanges = (it: Vitest.MethodsNonLive<ContractBench>, { exchange: order }: Abilities) => {
   if (order === undefined) return
-  it.effect("an exchange is executed once by its quote or never, and a question finds which", () =>
+  it.effect("an exchange is executed once by its quote or never, and a status question says which", () =>
     Effect.gen(function* () {
       const { control, executions, impatient, live, name } = yield* ContractBench
       for (const { answers, ending, executed, later } of rows) {

@@ -67,23 +67,25 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
   for (const { kind, way } of kinds) {
     if (way === undefined) continue
 
-    it.effect(`a ${kind} made twice by one reference is executed as often as was promised, and never refused for the first`, () =>
-      Effect.gen(function* () {
-        const { executions, live } = yield* ContractBench
-        const own = yield* movement(kind, way, "1234")
-        const first = yield* own.make
-        yield* eventually(own.askBy(live), ({ _tag }) => _tag === "Succeeded")
-        const second = yield* own.make
-        expect(["Accepted", "Succeeded"]).toContain(first._tag)
-        if (live.guarantees.clientReference === "none") return
-        expect(second._tag).not.toBe("Refused")
-        expect(second._tag).not.toBe("NotSent")
-        expect(yield* own.askBy(live)).toMatchObject({ _tag: "Succeeded" })
-        expect(yield* executions(own.reference)).toHaveLength(1)
-      })
+    it.effect(
+      `a ${kind} sent twice with one reference is executed as often as declared, and never refused because of the first`,
+      () =>
+        Effect.gen(function* () {
+          const { executions, live } = yield* ContractBench
+          const own = yield* movement(kind, way, "1234")
+          const first = yield* own.make
+          yield* eventually(own.askBy(live), ({ _tag }) => _tag === "Succeeded")
+          const second = yield* own.make
+          expect(["Accepted", "Succeeded"]).toContain(first._tag)
+          if (live.guarantees.clientReference === "none") return
+          expect(second._tag).not.toBe("Refused")
+          expect(second._tag).not.toBe("NotSent")
+          expect(yield* own.askBy(live)).toMatchObject({ _tag: "Succeeded" })
+          expect(yield* executions(own.reference)).toHaveLength(1)
+        })
     )
 
-    it.effect(`a ${kind} is found by our reference alone, whatever identifier is believed, and as nothing but what it is`, () =>
+    it.effect(`a ${kind} is found by our reference alone, whatever provider reference is stored, and only as its own kind`, () =>
       Effect.gen(function* () {
         const { live, test } = yield* ContractBench
         const own = yield* movement(kind, way, "0010")
@@ -99,7 +101,7 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
     )
 
     it.effect(
-      `a callback of a ${kind} is a hint each time it comes, and none once a byte is altered or a header is missing`,
+      `a callback of a ${kind} is a hint each time it comes, and refused when a byte is altered or a header is missing`,
       () =>
         Effect.gen(function* () {
           const { callbacks, live, test } = yield* ContractBench
@@ -119,7 +121,7 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
     )
   }
 
-  it.effect("bytes that are no callback are no reason to fail", () =>
+  it.effect("bytes that are not a callback cause no error", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       for (const text of ["", "hello", "null", "[]", "{}", '{"data":null}', "\u0000\ufffd", "[".repeat(100_000)]) {

@@ -59,7 +59,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
     )
   }
 
-  it.effect("a code that it texts is what a charge goes by, where it texts any", () =>
+  it.effect("a charge needs the code that the provider texts, where it texts any", () =>
     Effect.gen(function* () {
       const { executions, live } = yield* ContractBench
       const [way] = abilities.charges
@@ -81,7 +81,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
     })
   )
 
-  it.effect("what it tells of banks, holders, countries and wallets has the port's shape", () =>
+  it.effect("banks, holders, countries and wallets have the shape of the port", () =>
     Effect.gen(function* () {
       const { reference } = (yield* ContractBench).live
       const account = abilities.payouts.find(({ method }) => method === "bank")
@@ -110,7 +110,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
     })
   )
 
-  it.effect("its statement lists what was paid out and collected today, to the unit, where it has one", () =>
+  it.effect("its statement, where it has one, lists today's payouts and collections to the unit", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       if (live.statement === undefined) return
@@ -138,7 +138,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
     })
   )
 
-  it.effect("refusing connections, it is told nothing and tells nothing", () =>
+  it.effect("when it refuses connections, nothing is sent and no read succeeds", () =>
     Effect.gen(function* () {
       const { control, executions, live, name } = yield* openBench(known)
       const [paid] = abilities.payouts

@@ -25,7 +25,7 @@ const quoted = Effect.fnUntraced(function* (payouts: PayoutOperations, change: P
 const accepted = { _tag: "Accepted", observedAmount: 20_000n, observedCurrency: "UGX" }
 
 describe("quotes", () => {
-  it.live("within one currency, across two by source and by destination, and to the digit", () =>
+  it.live("are exact within one currency, and across two by source and by destination", () =>
     Effect.gen(function* () {
       const { payouts } = yield* opened
       expect(yield* payouts.quote(quoteOrder())).toMatchObject({
@@ -44,7 +44,7 @@ describe("quotes", () => {
     })
   )
 
-  it.live("what Eversend does not quote is refused, and a wallet without its owner is not even asked for", () =>
+  it.live("are refused for what Eversend does not quote, and not requested for a wallet without its owner", () =>
     Effect.gen(function* () {
       const { payouts } = yield* opened
       expect(yield* payouts.quote(quoteOrder({ amount: minor(499n) }))).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
@@ -58,7 +58,7 @@ describe("quotes", () => {
   )
 })
 
-describe("recipients whom only Eversend knows so", () => {
+describe("recipients that Eversend addresses in its own way", () => {
   const ways: ReadonlyArray<readonly [string, "momo" | "bank" | "wallet", Destination]> = [
     ["a bank account of one word", "bank", bank("1234", "ACME")],
     [

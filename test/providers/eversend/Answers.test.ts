@@ -40,7 +40,7 @@ describe("a charge", () => {
     )
   }
 
-  it.effect("sends the amount as a JSON number, to the digit", () =>
+  it.effect("sends the amount as an exact JSON number", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [CHARGE]: [said({ redirectUrl: page })] })
       yield* collectionsOf(yield* open(server.baseUrl)).charge(order)
@@ -50,7 +50,7 @@ describe("a charge", () => {
   )
 })
 
-describe("asking", () => {
+describe("a status question", () => {
   const { reference } = payoutOrder()
   const asked = Effect.fnUntraced(function* (
     behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>,
@@ -61,7 +61,7 @@ describe("asking", () => {
   })
   const full = Array.from({ length: 100 }, (_, index) => transaction(`OTHER${index}`))
 
-  it.effect("reads one transaction as a list of one and as itself", () =>
+  it.effect("reads one transaction as a list of one and as an object", () =>
     Effect.gen(function* () {
       const plain = { code: 200, data: transaction(reference, { status: "successful" }) }
       for (const said of [listAnswer(transaction(reference, { status: "successful" })), plain]) {
@@ -71,7 +71,7 @@ describe("asking", () => {
     })
   )
 
-  it.effect("does not believe an identifier whose transaction is another's", () =>
+  it.effect("does not believe a provider reference whose transaction has another reference of ours", () =>
     Effect.gen(function* () {
       const { answer: told } = yield* asked(
         {
@@ -84,7 +84,7 @@ describe("asking", () => {
     })
   )
 
-  it.effect("goes on to the page that has it", () =>
+  it.effect("continues to the page that has the transaction", () =>
     Effect.gen(function* () {
       const pages = [answer(200, listAnswer(...full)), answer(200, listAnswer(transaction(reference)))]
       const { answer: told, server } = yield* asked({ [SEARCH]: pages })
@@ -93,7 +93,7 @@ describe("asking", () => {
     })
   )
 
-  it.effect("does not take an endless list for not found", () =>
+  it.effect("does not take an endless list as not found", () =>
     Effect.gen(function* () {
       const { answer: told, server } = yield* asked({ [SEARCH]: [answer(200, listAnswer(...full))] })
       expect(told).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
@@ -101,7 +101,7 @@ describe("asking", () => {
     })
   )
 
-  it.effect("reads what came back", () =>
+  it.effect("reads a returned amount", () =>
     Effect.gen(function* () {
       const back = transaction(reference, { status: "successful", isRefunded: true, updatedAt: "2026-11-20T10:00:00.000Z" })
       const { answer: told } = yield* asked({ [SEARCH]: [answer(200, listAnswer(back))] })
@@ -109,7 +109,7 @@ describe("asking", () => {
     })
   )
 
-  it.effect("learns nothing from a silent provider", () =>
+  it.effect("learns nothing when the provider does not answer", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [SEARCH]: [silence] })
       const fiber = yield* Effect.forkChild(payoutsOf(yield* open(server.baseUrl)).fetchStatus(askOrder(reference)))
@@ -146,7 +146,7 @@ describe("a quotation", () => {
     return yield* payoutsOf(yield* open(server.baseUrl)).quote(quoteOrder())
   })
 
-  it.effect("holds a fee finer than the currency rounded up", () =>
+  it.effect("reserves a fee finer than the currency rounded up", () =>
     Effect.gen(function* () {
       expect(yield* quoting(quotation({}))).toMatchObject({ principal: 20_000n, fee: 1000n, rate: null, token: "t" })
     })

@@ -39,7 +39,7 @@ describe("sending a code", () => {
     return { server, code: yield* Effect.exit(sendCode(source)) }
   })
 
-  it.effect("answers Eversend's handle of it", () =>
+  it.effect("answers Eversend's own reference of the code", () =>
     Effect.gen(function* () {
       const { code, server } = yield* sent(answer(200, { code: 200, data: { pinId: "VE1" }, success: true }))
       expect(code).toMatchObject({ _tag: "Success", value: { pinId: "VE1" } })
@@ -47,7 +47,7 @@ describe("sending a code", () => {
     })
   )
 
-  it.effect("a refusal texted nothing", () =>
+  it.effect("did not send a text after a refusal", () =>
     Effect.map(sent(answer(400, {})), ({ code }) => expect(JSON.stringify(code)).toContain("provider_error"))
   )
 
@@ -56,7 +56,7 @@ describe("sending a code", () => {
     ["an answer without a handle", answer(200, { code: 200, data: {} })],
     ["no answer", reset]
   ] as const)
-    it.effect(`after ${name} nobody knows whether it was texted`, () =>
+    it.effect(`may have sent a text after ${name}`, () =>
       Effect.map(sent(behaviour), ({ code }) => expect(code).toMatchObject({ _tag: "Success", value: "unknown" }))
     )
 })

@@ -21,12 +21,12 @@ const exchange = `{"code":201,"data":{"source":{"currency":"UGX","amount":100,"b
   "destination":{"currency":"KES","amount":3.1,"balance":{"before":"1783.82","after":"1783.82"}}},"success":true}`
 
 describe("Eversend's exchanges", () => {
-  it("asks by the source in major units, to the digit", () => {
+  it("asks by the source amount in exact major units", () => {
     const body = exchangeQuotationBody({ currency: "KES", amount: minor(10_050n), destinationCurrency: "UGX" })
     expect(json(body)).toBe('{"from":"KES","to":"UGX","amount":100.50}')
   })
 
-  it("floors what is quoted to its currency and keeps every digit that was sent", () => {
+  it("rounds the quoted amount down to its currency, and keeps every digit that was sent", () => {
     expect(exchangeQuoteOf(answered(quotation), order, 1_000)).toStrictEqual({
       ...order,
       destinationAmount: 2n,
@@ -42,17 +42,17 @@ describe("Eversend's exchanges", () => {
     ["another destination", quotation.replace('"destCurrency":"USD"', '"destCurrency":"EUR"')],
     ["another amount", quotation.replace('"baseAmount":100', '"baseAmount":101')],
     ["a destination that is no amount", quotation.replace("0.025828573078999998", "-1")]
-  ])("does not take a quotation with %s", (_, body) => {
+  ])("does not accept a quotation with %s", (_, body) => {
     expect(exchangeQuoteOf(answered(body), order, 0)).toMatchObject({ _tag: "NoQuote", alarm: expect.any(String) })
   })
 
-  it("tells a refusal to quote from one that cannot be had now", () => {
+  it("distinguishes a refused quotation from one that is not available now", () => {
     expect(exchangeQuoteOf(answered("{}", 400), order, 0)).toMatchObject({ _tag: "QuoteRefused" })
     expect(exchangeQuoteOf(answered("{}", 503), order, 0)).toMatchObject({ _tag: "NoQuote", alarm: null })
     expect(exchangeQuoteOf({ _tag: "NotSent", note: "refused" }, order, 0)).toMatchObject({ _tag: "NoQuote", alarm: null })
   })
 
-  it("says what the exchange took and what it brought", () => {
+  it("reports the amounts that the exchange sold and bought", () => {
     expect(exchangeOutcome(answered(exchange))).toStrictEqual({
       fact: {
         _tag: "Succeeded",

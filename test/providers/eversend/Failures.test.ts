@@ -85,7 +85,7 @@ describe("a payout whose answer cannot be believed is unknown, and is sent once"
     )
   }
 
-  it.effect("no answer within the time", () =>
+  it.effect("after no answer in time", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [PAY]: [silence] })
       const fiber = yield* Effect.forkChild(payoutsOf(yield* open(server.baseUrl)).send(order))
@@ -96,11 +96,11 @@ describe("a payout whose answer cannot be believed is unknown, and is sent once"
   )
 })
 
-describe("what an answer says is what is told", () => {
+describe("the answer to a payout", () => {
   const order = payoutOrder()
   const { reference } = order
 
-  it.effect("pending, with numbers or strings, whatever else is in it", () =>
+  it.effect("is accepted when it says pending, with numbers or strings, whatever else is in it", () =>
     Effect.gen(function* () {
       const said = payoutAnswer(reference, { amount: 20000, fees: 0, beneficiary: { id: 272 } })
       expect((yield* sent({ [PAY]: [answer(200, said, "application/json; charset=utf-8")] }, order)).outcome).toMatchObject({
@@ -112,7 +112,7 @@ describe("what an answer says is what is told", () => {
     })
   )
 
-  it.effect("successful at once is only accepted: the fee of a payment that fresh is not final", () =>
+  it.effect("is only accepted when it says successful, because the fee of so new a payment is not final", () =>
     Effect.gen(function* () {
       const said = payoutAnswer(reference, { status: "successful", amount: "20000.00", fees: "999.0000001" })
       const { outcome } = yield* sent({ [PAY]: [answer(200, said)] }, order)
@@ -120,7 +120,7 @@ describe("what an answer says is what is told", () => {
     })
   )
 
-  it.effect("failed, without a lookup", () =>
+  it.effect("is refused when it says failed, without a look-up", () =>
     Effect.gen(function* () {
       const { outcome, server } = yield* sent({ [PAY]: [answer(200, payoutAnswer(reference, { status: "failed" }))] }, order)
       expect(outcome).toMatchObject({ _tag: "Refused", providerReference: "BP1", kind: "other" })

@@ -27,7 +27,7 @@ const before = Effect.fnUntraced(function* (behaviours: Readonly<Record<string, 
 })
 
 describe("Eversend's reference data", () => {
-  it.effect("keeps the active banks, and has none where Eversend knows no such country", () =>
+  it.effect("has the active banks, and none for a country that Eversend does not know", () =>
     Effect.gen(function* () {
       const { reference } = yield* before({
         [BANKS]: [
@@ -42,7 +42,7 @@ describe("Eversend's reference data", () => {
     })
   )
 
-  it.effect("resolves a name by the published body", () =>
+  it.effect("resolves a name with the documented body", () =>
     Effect.gen(function* () {
       const { reference, server } = yield* before({
         [RESOLVE]: [data({ bank_code: "14", account_number: "0012033048", account_name: "JOHN DOE" })]
@@ -57,7 +57,7 @@ describe("Eversend's reference data", () => {
   )
 
   for (const status of [400, 404, 422])
-    it.effect(`takes ${status} for an account that does not exist`, () =>
+    it.effect(`treats ${status} as an account that does not exist`, () =>
       Effect.gen(function* () {
         const { reference } = yield* before({ [RESOLVE]: [answer(status, { message: "no such account" })] })
         expect(yield* reference.resolve(account)).toBe("unresolvable")
@@ -75,7 +75,7 @@ describe("Eversend's reference data", () => {
     ["a blank name", data({ bank_code: "14", account_number: "1", account_name: " " })],
     ["a reset connection", reset]
   ] as const)
-    it.effect(`takes ${why} for no answer at all`, () =>
+    it.effect(`treats ${why} as no answer`, () =>
       Effect.gen(function* () {
         const { reference } = yield* before({
           [BANKS]: [behaviour],
@@ -103,7 +103,7 @@ describe("Eversend's reference data", () => {
     })
   )
 
-  it.effect("counts each wallet in its own minor units, and only what could be paid out", () =>
+  it.effect("counts each wallet in its own minor units, and only the amount that could be paid out", () =>
     Effect.gen(function* () {
       const wallets = [
         { currency: "UGX", amount: 123, enabled: true },

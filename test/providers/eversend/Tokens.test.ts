@@ -16,7 +16,7 @@ const count = (seen: ReadonlyArray<Seen>, beginning: string): number =>
 const tokenOf = (token: string) => answer(200, { status: 200, token })
 
 describe("tokens", () => {
-  it.effect("one is fetched for many calls at once, and again after twenty minutes", () =>
+  it.effect("are fetched once for many concurrent calls, and again after twenty minutes", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [SEARCH]: [answer(200, listAnswer())] })
       const { fetchStatus } = payoutsOf(yield* open(server.baseUrl))
@@ -35,7 +35,7 @@ describe("tokens", () => {
     })
   )
 
-  it.effect("one that expires on the way is replaced, and the payout is made once more, because a 401 executes nothing", () =>
+  it.effect("are replaced when one expires under way, and the payout is sent once more, because a 401 executes nothing", () =>
     Effect.gen(function* () {
       const order = payoutOrder()
       const server = yield* stub({
@@ -57,7 +57,7 @@ describe("tokens", () => {
     })
   )
 
-  it.effect("a payout refused with a new token as well is our own configuration, and is not tried a third time", () =>
+  it.effect("that are refused although they are new mean our own configuration, and the payout is not tried a third time", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [PAY]: [answer(401, {})] })
       expect(yield* payoutsOf(yield* open(server.baseUrl)).send(payoutOrder())).toMatchObject({ _tag: "Refused", kind: "config" })
@@ -74,7 +74,7 @@ describe("tokens", () => {
     ["cut off", bytes("HTTP/1.1 200 OK\r\n")]
   ]
   for (const [name, behaviour] of failing) {
-    it.effect(`where none is to be had (${name}), no money call is made`, () =>
+    it.effect(`that cannot be fetched (${name}) prevent every money call`, () =>
       Effect.gen(function* () {
         const server = yield* stub({ [TOKEN]: [behaviour] })
         const provider = yield* open(server.baseUrl)
@@ -90,7 +90,7 @@ describe("tokens", () => {
     )
   }
 
-  it.effect("where none comes in time, no money call is made, and the next one tries again", () =>
+  it.effect("that do not come in time prevent the money call, and the next call tries again", () =>
     Effect.gen(function* () {
       const order = payoutOrder()
       const server = yield* stub({ [TOKEN]: [silence, tokenOf("late")], [PAY]: [answer(200, payoutAnswer(order.reference))] })
@@ -103,7 +103,7 @@ describe("tokens", () => {
     })
   )
 
-  it.effect("the origin is sent where one is set", () =>
+  it.effect("are requested with the configured origin", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [SEARCH]: [answer(200, listAnswer())] })
       const { fetchStatus } = payoutsOf(yield* open(server.baseUrl, { origin: "https://pay.example" }))

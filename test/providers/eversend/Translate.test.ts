@@ -19,8 +19,8 @@ const anyAmount = fc.bigInt({ min: 1n, max: LARGEST_AMOUNT }).map(minor)
 const answered = (body: string): ProviderResponse => ({ _tag: "Answered", status: 200, contentType: "application/json", body })
 const amountIn = (body: string): string | undefined => /"amount":([0-9.]+)[,}]/.exec(body)?.[1]
 
-describe("amounts keep every digit", () => {
-  it("from an order to the wire and back, as a number and as a string", () => {
+describe("amounts", () => {
+  it("keep every digit from an order to the wire and back, as a number and as a string", () => {
     const order = payoutOrder()
     fc.assert(
       fc.property(anyCurrency, anyAmount, fc.boolean(), (currency, amount, isText) => {
@@ -36,7 +36,7 @@ describe("amounts keep every digit", () => {
     )
   })
 
-  it("and what is finer than the currency is never booked as an amount", () => {
+  it("are never booked when they are finer than the currency", () => {
     const order = payoutOrder()
     fc.assert(
       fc.property(anyCurrency, anyAmount, fc.integer({ min: 1, max: 9 }), (currency, amount, digit) => {
@@ -50,7 +50,7 @@ describe("amounts keep every digit", () => {
     )
   })
 
-  it("an identifier that could not be stored is no answer", () => {
+  it("are part of an answer only if its identifier can be stored", () => {
     const order = payoutOrder()
     const said = json(payoutAnswer(order.reference, { transactionId: "BP1\u0000" }))
     expect(unlessFound(payoutOutcome(answered(said), { reference: order.reference, currency: "UGX" })).fact).toMatchObject({
@@ -59,7 +59,7 @@ describe("amounts keep every digit", () => {
     })
   })
 
-  it("an address in an answer is a page to pay on only where the corridor has one, and never the tenant's own", () => {
+  it("come with a payment page only where the corridor has one, and never the tenant's own address", () => {
     const shop = "https://shop.example/back"
     const read = (customerAction: "redirect" | "handset_pin", redirectUrl: string) => {
       const order = chargeOrder("1234", {
@@ -73,7 +73,7 @@ describe("amounts keep every digit", () => {
     expect(read("handset_pin", shop)).toBe("Accepted")
   })
 
-  it("a status that is not Eversend's is unknown, whatever it is", () => {
+  it("come with an unknown outcome when the status is not one of Eversend's", () => {
     const order = payoutOrder()
     fc.assert(
       fc.property(fc.string(), (status) => {
@@ -87,10 +87,10 @@ describe("amounts keep every digit", () => {
   })
 })
 
-describe("what is sent", () => {
+describe("the body that is sent", () => {
   const { reference } = payoutOrder()
 
-  it("a payout to a phone names nobody", () => {
+  it("of a payout to a phone contains no name", () => {
     expect(payoutBody(payoutOrder({ reference, destination: momo("1234") }), "")).toEqual({
       token: "a-quotation-token",
       transactionRef: reference,
@@ -101,7 +101,7 @@ describe("what is sent", () => {
     })
   })
 
-  it("a payout to a bank account names its holder", () => {
+  it("of a payout to a bank account contains the holder's name", () => {
     expect(payoutBody(payoutOrder({ reference, destination: bank("1234") }), "Centenary Bank")).toEqual({
       token: "a-quotation-token",
       transactionRef: reference,
@@ -115,7 +115,7 @@ describe("what is sent", () => {
     })
   })
 
-  it("a quote by destination counts the destination's currency", () => {
+  it("of a quote by destination has the amount in the destination's currency", () => {
     const order = quoteOrder({
       amount: minor(12_345n),
       amountType: "DESTINATION",
@@ -127,7 +127,7 @@ describe("what is sent", () => {
     )
   })
 
-  it("a charge tells about the payer only what is known", () => {
+  it("of a charge contains only known data of the payer", () => {
     const order = chargeOrder("1234", { reference })
     expect(Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))(json(chargeBody(order)))).toEqual({
       phone: "+256700001234",

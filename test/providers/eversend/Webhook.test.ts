@@ -49,10 +49,10 @@ describe("a genuine callback points at its transaction", () => {
     it(name, () => expect(verified(body, sign(body))).toEqual(Option.some(hint)))
   }
 
-  it("with a signature in capitals", () => expect(Option.isSome(verified(text, sign(text).toUpperCase()))).toBe(true))
+  it("also with a signature in capitals", () => expect(Option.isSome(verified(text, sign(text).toUpperCase()))).toBe(true))
 })
 
-describe("a forged callback is none", () => {
+describe("a forged callback is refused", () => {
   const signature = sign(text)
   const forgeries: ReadonlyArray<readonly [string, string, string | undefined]> = [
     ["without a signature", text, undefined],
@@ -69,7 +69,7 @@ describe("a forged callback is none", () => {
     it(name, () => expect(verified(body, given)).toEqual(Option.none()))
   }
 
-  it("where no secret, or an empty one, is set", () => {
+  it("when no secret, or an empty one, is set", () => {
     expect(verified(text, sign(text, ""), null)).toEqual(Option.none())
     expect(verified(text, sign(text, ""), "")).toEqual(Option.none())
   })

@@ -21,7 +21,7 @@ const send = Effect.fnUntraced(function* (payouts: PayoutOperations, way: Way) {
 })
 
 layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
-  it.effect("adopts the first transfer when the same reference is refused a second time", () =>
+  it.effect("adopts the first transfer when the repeated reference is refused", () =>
     Effect.gen(function* () {
       const { executions, live } = yield* ContractBench
       const { order, outcome } = yield* send(payoutsOf(live), uganda)
@@ -33,7 +33,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
     })
   )
 
-  it.effect("pays a bank by its first branch, sends nothing while the branches cannot be read, and reads them once", () =>
+  it.effect("pays a bank through its first branch, sends nothing while the branches cannot be read, and reads them once", () =>
     Effect.gen(function* () {
       const { baseUrl, control, executions, open } = yield* ContractBench
       const payouts = payoutsOf((yield* open(baseUrl)).live)
@@ -49,7 +49,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
     })
   )
 
-  it.effect("keeps what was sent and answered without the persons in it", () =>
+  it.effect("stores what was sent and answered without personal data", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const names = {
@@ -69,7 +69,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
     })
   )
 
-  it.effect("refuses what it has no word for before anything is sent", () =>
+  it.effect("refuses what Flutterwave does not support before anything is sent", () =>
     Effect.gen(function* () {
       const { executions, live } = yield* ContractBench
       const order = chargeOrder(momo("BF", "XOF", "MOOV", "22670000"), "1234")
@@ -78,7 +78,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
     })
   )
 
-  it.effect("refused by its key, it says so and nothing is executed", () =>
+  it.effect("reports a refused key, and executes nothing", () =>
     Effect.gen(function* () {
       const { baseUrl, executions, live } = yield* ContractBench
       const mistakes: Array<string> = []
@@ -111,7 +111,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
     })
   )
 
-  it.effect("is asked for the holders of Nigerian accounts only: elsewhere a payout goes without", () =>
+  it.effect("resolves holders of Nigerian accounts only; other payouts are sent without it", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const accounts = yield* BankAccounts
@@ -124,7 +124,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
     })
   )
 
-  it.effect("reads its accounts from the environment, and tells every mistake", () =>
+  it.effect("reads its accounts from the environment, and names every mistake", () =>
     Effect.gen(function* () {
       const mistakes: Array<string> = []
       expect(configured({}, mistakes)).toBeUndefined()
@@ -142,7 +142,7 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
     })
   )
 
-  it.effect("believes a callback by its secret alone, and points at whatever it names", () =>
+  it.effect("accepts a callback by its secret, as a hint at the transaction that it names", () =>
     Effect.gen(function* () {
       const { live, test } = yield* ContractBench
       const reference = newReference()

@@ -15,7 +15,7 @@ const answered = (status: number, body: unknown): ProviderResponse => ({
 })
 const error = { status: "error", message: "a text", data: null }
 
-describe("orders become bodies", () => {
+describe("the body of an order", () => {
   const source = (country: string, network: string): MomoParty => ({
     _tag: "momo",
     msisdn: Redacted.make("+256 700 001234"),
@@ -24,7 +24,7 @@ describe("orders become bodies", () => {
   })
   const uganda = chargeOrder(momo("UG", "UGX", "MTN", "25670000"), "1234")
 
-  it("each network by Flutterwave's own word, and none that it does not know", () => {
+  it("names each network by Flutterwave's name, and refuses others", () => {
     const networks = (country: string, ...ours: ReadonlyArray<string>) =>
       ours.map((network) => {
         const call = chargeCall({ ...uganda, source: source(country, network) })
@@ -51,7 +51,7 @@ describe("orders become bodies", () => {
     expect([...banks("BF", "MOOV"), ...banks("KE", "AIRTEL")]).toStrictEqual([undefined, undefined])
   })
 
-  it("amounts are JSON numbers to the last digit, and whole ones are integers", () => {
+  it("has amounts as exact JSON numbers, and whole ones as integers", () => {
     const amountOf = (units: bigint, currency: "KES" | "UGX") => {
       const { amount, currency: unit } = chargeCall({
         ...uganda,
@@ -66,7 +66,7 @@ describe("orders become bodies", () => {
     expect(amountOf(500n, "UGX")).toBe("500 UGX")
   })
 
-  it("a payer without an address has one that reaches nobody, and the number has no plus sign", () => {
+  it("gives a payer without an e-mail address a reserved one, and the number no plus sign", () => {
     expect(chargeCall({ ...uganda, source: source("UG", "MTN") })?.body).toMatchObject({
       tx_ref: uganda.reference,
       phone_number: "256700001234",
@@ -74,7 +74,7 @@ describe("orders become bodies", () => {
     })
   })
 
-  it("a transfer in Kenya says who sends, where that is known", () => {
+  it("names the sender of a transfer in Kenya where it is known", () => {
     const kenya = momo("KE", "KES", "MPESA", "25470000")
     const quote = {
       principal: minor(12_345n),
@@ -102,11 +102,11 @@ describe("orders become bodies", () => {
   })
 })
 
-describe("a quote is a fee that was asked for", () => {
+describe("a quote has the fee that was asked for", () => {
   const order = quoteOrder(bank("NG", "NGN", "044", "069000"), "1234")
   const fees = (...data: ReadonlyArray<object>) => answered(200, { status: "success", data })
 
-  it("finer than the currency it is rounded up, for the hold as for the booking", () => {
+  it("rounded up when it is finer than the currency, for the reservation as for the booking", () => {
     expect(feePath(order)).toBe("/transfers/fee?amount=123.45&currency=NGN&type=account")
     expect(quoteOf(fees({ currency: "NGN", fee_type: "value", fee: 26.875 }), order)).toMatchObject({
       fee: 2688n,
@@ -116,7 +116,7 @@ describe("a quote is a fee that was asked for", () => {
     expect(quoteOf(fees({ currency: "NGN", fee_type: "percentage", fee: 1 }), order)).toMatchObject({ fee: 124n })
   })
 
-  it("in another currency, of another kind, or more than one, it is none", () => {
+  it("and is none when the fee is in another currency, of another kind, or more than one", () => {
     const none = { _tag: "NoQuote", alarm: expect.any(String) }
     expect(quoteOf(fees({ currency: "USD", fee_type: "value", fee: 1 }), order)).toMatchObject(none)
     expect(quoteOf(fees({ currency: "NGN", fee_type: "tiered", fee: 1 }), order)).toMatchObject(none)
@@ -127,7 +127,7 @@ describe("a quote is a fee that was asked for", () => {
     expect(quoteOf(answered(503, error), order)).toStrictEqual({ _tag: "NoQuote", alarm: null })
   })
 
-  it("is refused before anything is asked across currencies, and where nothing is paid", () => {
+  it("and is refused without a call across currencies, and where Flutterwave does not pay", () => {
     const across = unquotable({ ...order, destinationCurrency: "KES", destinationCountry: "KE" })
     expect(across).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
     expect(unquotable(quoteOrder(momo("BF", "XOF", "MOOV", "22670000"), "1234"))).toMatchObject({ kind: "other" })

@@ -11,7 +11,7 @@ import { answer, stub } from "../ProviderStub.ts"
 const uganda = momo("UG", "UGX", "MTN", "25670000")
 
 describe("a refusal of Flutterwave's", () => {
-  it.effect("because our reference is used is never believed, although nothing is found by it", () =>
+  it.effect("because our reference was used is never believed, although nothing is found by it", () =>
     Effect.gen(function* () {
       const server = yield* stub({
         "POST /transfers": [answer(400, { status: "error", message: "Payout with this ref already exists", data: null })],
@@ -44,10 +44,10 @@ describe("a refusal of Flutterwave's", () => {
   )
 })
 
-describe("what a charge at Flutterwave leaves", () => {
+describe("the fee of a charge at Flutterwave", () => {
   const charge = { id: "1", amount: "2500", currency: "NGN", status: "successful", amount_settled: "0.00" }
 
-  it("is not nothing: while nothing is settled, the fee is what is named as one, or not known", () => {
+  it("is the named fee, or unknown, as long as nothing is settled", () => {
     expect(chargeSum({ ...charge, app_fee: "35" })).toStrictEqual({ amount: 250_000n, currency: "NGN", fee: 3_500n })
     expect(chargeSum(charge)).toStrictEqual({ amount: 250_000n, currency: "NGN", fee: null })
   })

@@ -54,7 +54,7 @@ const uganda = momo("UG", "UGX", "MTN", "25670000")
 const payer = { amount: 1500, email: "o@example.com", fullname: "O O" }
 
 layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
-  it.effect("charges by M-Pesa what the adapter then finds, and verifies it by reference and identifier", () =>
+  it.effect("makes a charge by M-Pesa that the adapter finds, and verifies it by reference and identifier", () =>
     Effect.gen(function* () {
       const { executions, live } = yield* ContractBench
       const { MobileMoney, Transaction } = yield* Sdk
@@ -76,7 +76,7 @@ layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
     })
   )
 
-  it.effect("gets a page and no identifier in Uganda, Ghana, Rwanda and Zambia, and nothing is found before the visit", () =>
+  it.effect("gets a page and no identifier in Uganda, Ghana, Rwanda and Zambia, and finds nothing before the visit", () =>
     Effect.gen(function* () {
       const { MobileMoney, Transaction } = yield* Sdk
       const places = [
@@ -101,7 +101,7 @@ layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
     })
   )
 
-  it.effect("charges in Cameroon, Ivory Coast and Tanzania with a prompt", () =>
+  it.effect("charges by prompt in Cameroon, Ivory Coast and Tanzania", () =>
     Effect.gen(function* () {
       const { MobileMoney, Transaction } = yield* Sdk
       const places = [
@@ -117,7 +117,7 @@ layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
     })
   )
 
-  it.effect("transfers once by one reference, and the adapter finds it", () =>
+  it.effect("transfers once for one reference, and the adapter finds the transfer", () =>
     Effect.gen(function* () {
       const { executions, live } = yield* ContractBench
       const { Transfer } = yield* Sdk
@@ -153,7 +153,7 @@ layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
     })
   )
 
-  it.effect("is told later that a transfer to a phone named nobody", () =>
+  it.effect("gets the failure of a transfer to a phone without a name later", () =>
     Effect.gen(function* () {
       const { Transfer } = yield* Sdk
       const reference = newReference()
@@ -190,7 +190,7 @@ layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
     })
   )
 
-  it.effect("sees what the adapter sent and charged", () =>
+  it.effect("reads the payouts and charges of the adapter", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const { Transaction, Transfer } = yield* Sdk

@@ -70,7 +70,7 @@ const sent = {
   at: Date.parse("2026-01-31T00:00:00.000Z")
 }
 
-it.live("a statement is the day's own, in currencies that are ours", () =>
+it.live("a statement has only the lines of its day, in the gateway's currencies", () =>
   Effect.gen(function* () {
     const foreign = charge({ currency: "ZAR" })
     const before = charge({ created_at: "2026-01-30T23:59:59.000Z" })
@@ -79,14 +79,14 @@ it.live("a statement is the day's own, in currencies that are ours", () =>
   })
 )
 
-it.live("a charge that is not paid names no fee that was taken", () =>
+it.live("an unpaid charge has no fee in the statement", () =>
   Effect.gen(function* () {
     const pending = charge({ status: "pending", app_fee: null, amount_settled: null })
     expect(yield* listing(pending)).toStrictEqual([{ ...own, status: "pending", fee: null }, sent])
   })
 )
 
-it.live("a statement with a line that cannot be read is none", () =>
+it.live("a statement with an unreadable line is refused as a whole", () =>
   Effect.gen(function* () {
     for (const change of [{ status: "abandoned" }, { amount: 10.001 }, { created_at: "yesterday" }])
       expect(yield* Effect.flip(listing(charge(change)))).toStrictEqual(new ProviderError())

@@ -40,7 +40,7 @@ const charge = (change: object = {}) => ({
 const verified = (change: object = {}) =>
   answered(200, { status: "success", message: "Transaction fetched successfully", data: charge(change) })
 
-describe("what a transfer's own answer means", () => {
+describe("the answer to a transfer", () => {
   const accepted = { _tag: "Accepted", providerReference: "396432", observedAmount: 550_000n, observedCurrency: "NGN" }
   const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [
     ["NEW", taken(), accepted, false],
@@ -69,7 +69,7 @@ describe("what a transfer's own answer means", () => {
     })
 })
 
-describe("what a transfer that is asked for says", () => {
+describe("the status of a transfer", () => {
   const failed = (complete_message: string) => listed(transfer({ status: "FAILED", complete_message }))
   const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [
     ["nothing by our reference", listed(), { _tag: "NotFound" }, false],
@@ -118,7 +118,7 @@ describe("what a transfer that is asked for says", () => {
     })
 })
 
-describe("what a charge that is asked for says", () => {
+describe("the status of a charge", () => {
   const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [
     ["successful, with the tax on the fee", verified(), { _tag: "Succeeded", amount: 250_000n, fee: 3763n }, false],
     ["without what was settled", verified({ amount_settled: null }), { _tag: "Succeeded", fee: 3500n }, false],
@@ -143,7 +143,7 @@ describe("what a charge that is asked for says", () => {
     })
 })
 
-describe("what a charge's own answer means", () => {
+describe("the answer to a charge", () => {
   const order = { ...chargeOrder({ ...momo("GH", "GHS", "MTN", "23320000"), redirect: true }, "1234"), reference }
   const page = (redirect: unknown) =>
     answered(200, { status: "success", meta: { authorization: { redirect, mode: "redirect" } } })

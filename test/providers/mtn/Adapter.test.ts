@@ -28,8 +28,8 @@ const wire = (behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>) =>
     ...behaviours
   })
 
-describe("a movement on the wire", () => {
-  it.effect("names the product's key, its token, the country, the reference and where to call back", () =>
+describe("a payout or charge on the wire", () => {
+  it.effect("has the product's key, its token, the country, the reference and the callback address", () =>
     Effect.gen(function* () {
       const server = yield* wire({})
       const callbackUrl = Redacted.make("https://pay.example/webhooks/mtn/secret")
@@ -57,7 +57,7 @@ describe("a movement on the wire", () => {
     })
   )
 
-  it.effect("is kept for operators without the number in it", () =>
+  it.effect("is stored for operators without the number in it", () =>
     Effect.gen(function* () {
       const refused = answer(400, { code: "BAD_REQUEST", message: "256700001234 is none" })
       const server = yield* wire({ [TRANSFER]: [refused] })
@@ -68,7 +68,7 @@ describe("a movement on the wire", () => {
     })
   )
 
-  it.effect("goes to its own country's host", () =>
+  it.effect("goes to the host of its country", () =>
     Effect.gen(function* () {
       const [here, there] = [yield* wire({}), yield* wire({})]
       const provider = yield* open(here.baseUrl, { countries: [accountIn("UG", here.baseUrl), accountIn("GH", there.baseUrl)] })
@@ -77,7 +77,7 @@ describe("a movement on the wire", () => {
     })
   )
 
-  it.effect("is refused before a byte leaves where there is no account, or on another network", () =>
+  it.effect("is refused before anything is sent where there is no account, or on another network", () =>
     Effect.gen(function* () {
       const server = yield* wire({})
       const provider = yield* open(server.baseUrl)
@@ -93,7 +93,7 @@ describe("a movement on the wire", () => {
   )
 })
 
-describe("a movement whose answer cannot be believed is unknown, and is sent once", () => {
+describe("a payout or charge whose answer cannot be believed is unknown, and is sent once", () => {
   const cases: ReadonlyArray<readonly [string, Behaviour, "timeout" | "unavailable" | "bad_response"]> = [
     ["a reset", reset, "unavailable"],
     ["half an answer", halfAnswer, "unavailable"],
@@ -136,7 +136,7 @@ describe("a token", () => {
     )
   }
 
-  it.effect("is used until a minute before its end, and for its own product only", () =>
+  it.effect("is used until a minute before it expires, and for its own product only", () =>
     Effect.gen(function* () {
       const server = yield* wire({ [PAY_TOKEN]: [token("one", 120), token("two", "120")] })
       const payouts = payoutsOf(yield* open(server.baseUrl))
@@ -152,7 +152,7 @@ describe("a token", () => {
     })
   )
 
-  it.effect("that is taken no more is got anew, once", () =>
+  it.effect("that is no longer accepted is fetched again, once", () =>
     Effect.gen(function* () {
       const refused = answer(401, { statusCode: 401 })
       const server = yield* wire({ [PAY_TOKEN]: [token("old"), token("new")], [TRANSFER]: [refused, taken, refused] })
@@ -166,7 +166,7 @@ describe("a token", () => {
   )
 })
 
-describe("a reference that MTN has already", () => {
+describe("a reference that MTN already has", () => {
   const known = answer(409, { code: "RESOURCE_ALREADY_EXIST", message: "Duplicated reference id." })
   const cases = [
     ["PENDING", "Accepted"],
@@ -174,7 +174,7 @@ describe("a reference that MTN has already", () => {
     ["FAILED", "Refused"]
   ] as const
   for (const [status, tag] of cases) {
-    it.effect(`is what its status says: ${status} is ${tag}`, () =>
+    it.effect(`has the outcome of its status: ${status} is ${tag}`, () =>
       Effect.gen(function* () {
         const order = payout()
         const path = `GET /disbursement/v1_0/transfer/${referenceIdOf(order.reference)}`
@@ -186,7 +186,7 @@ describe("a reference that MTN has already", () => {
     )
   }
 
-  it.effect("is unknown where its status cannot be had", () =>
+  it.effect("is unknown when its status cannot be read", () =>
     Effect.gen(function* () {
       const server = yield* wire({ [REQUEST]: [known], "GET /collection/v1_0": [answer(503, {})] })
       const outcome = yield* collectionsOf(yield* open(server.baseUrl)).charge(charge())
@@ -195,8 +195,8 @@ describe("a reference that MTN has already", () => {
   )
 })
 
-describe("what an operator hears", () => {
-  it.effect("a status that has no meaning is never a failure, and loud", () =>
+describe("the alarms for operators", () => {
+  it.effect("include an unknown status, which is never a failure", () =>
     Effect.gen(function* () {
       const reference = newReference()
       const server = yield* wire({ "GET /collection/v1_0": [answer(200, statusOf(reference, { status: "ON_HOLD" }))] })
@@ -207,7 +207,7 @@ describe("what an operator hears", () => {
     })
   )
 
-  it.effect("a currency in which there is no account any more", () =>
+  it.effect("include a currency without an account", () =>
     Effect.gen(function* () {
       const server = yield* wire({})
       const { fetchStatus } = payoutsOf(yield* open(server.baseUrl))
@@ -217,7 +217,7 @@ describe("what an operator hears", () => {
     })
   )
 
-  it.effect("nothing that names a person", () =>
+  it.effect("contain no personal data", () =>
     Effect.gen(function* () {
       const refused = answer(400, { code: "BAD_REQUEST", message: "256700001234 Jane Doe" })
       const server = yield* wire({ [TRANSFER]: [refused] })
@@ -229,7 +229,7 @@ describe("what an operator hears", () => {
   )
 })
 
-it.effect("nobody at the address: not sent", () =>
+it.effect("say that nothing was sent when nobody answers at the address", () =>
   Effect.gen(function* () {
     const provider = yield* open("http://127.0.0.1:1")
     expect(yield* payoutsOf(provider).send(payout())).toMatchObject({ _tag: "NotSent" })

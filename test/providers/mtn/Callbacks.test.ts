@@ -27,7 +27,7 @@ const callBack = ({ context, url }: Gateway, method: "POST" | "PUT", body: strin
   })
 
 layer(Stack.layer(unasked, { beside: [simulator] }), { excludeTestServices: true })("with corridors that lead to MTN", (it) => {
-  it.effect("a payout and a charge are settled by unsigned callbacks, one by POST and one by PUT, because MTN is asked", () =>
+  it.effect("a payout and a charge are settled after unsigned callbacks, by POST or PUT, because MTN is asked", () =>
     Effect.gen(function* () {
       const { gateway, simulator: running } = yield* routed
       const tenant = yield* tenantOn(gateway)
@@ -42,7 +42,7 @@ layer(Stack.layer(unasked, { beside: [simulator] }), { excludeTestServices: true
     })
   )
 
-  it.effect("whoever knows the secret address moves nothing, and without it nobody is heard", () =>
+  it.effect("a callback to the secret address moves nothing by itself, and one to another address is refused", () =>
     Effect.gen(function* () {
       const { gateway, simulator: running } = yield* routed
       const tenant = yield* tenantOn(gateway)

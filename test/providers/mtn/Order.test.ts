@@ -10,8 +10,8 @@ import { charge, ghana, payout, settings, statusOf, uganda } from "./Orders.ts"
 
 const reference = newReference()
 
-describe("orders", () => {
-  it("are major units as text, the reference as externalId, and a note without apostrophes", () => {
+describe("the body of an order", () => {
+  it("has major units as text, the reference as externalId, and a note without apostrophes", () => {
     const narration = `It's Jane’s ${"x".repeat(200)}`
     expect(paymentBody(charge({ reference, narration }, ghana))).toStrictEqual({
       amount: "123.45",
@@ -33,7 +33,7 @@ describe("orders", () => {
     })
   })
 
-  it("fit one country, its currency, and MTN's own network", () => {
+  it("is for one country, its currency, and MTN's own network", () => {
     const market = marketOf("UG")
     const corridor = corridorOf(uganda, "payout")
     const party = payerOf(uganda, "1234")
@@ -44,7 +44,7 @@ describe("orders", () => {
     expect(misfit(market, corridor, { ...party, network: "AIRTEL" })).toBe("another network")
   })
 
-  it("find their country again by the currency alone", () => {
+  it("has a currency that determines its country", () => {
     const currencies = marketCountries.map((country) => marketOf(country).currency)
     expect(new Set(currencies).size).toBe(currencies.length)
     expect(currencies.every((currency) => currency in exponents)).toBe(true)
@@ -54,7 +54,7 @@ describe("orders", () => {
 describe("a quote", () => {
   const markets = [marketOf("UG"), marketOf("GH")]
   const contract = settings("")
-  it("is the contract's fee, and the amount as it is", () => {
+  it("has the fee of the contract, and the unchanged amount", () => {
     const order = quoteOrder(ghana, "1234")
     const quote = {
       principal: 12_345n,
@@ -95,11 +95,14 @@ describe("a callback is a hint, whoever sent it", () => {
       hint(reference)
     )
   })
-  it("without one it points at nothing, and is kept for a person", () => {
+  it("without a reference it points at nothing, and is stored for a person", () => {
     expect(verified(JSON.stringify(statusOf("order-7")))).toEqual(hint(null))
     expect(verified('{"status":"SUCCESSFUL"}')).toEqual(hint(null))
   })
-  it.each(["", "hello", "[]", "{}", '{"externalId":"x"}', '{"status":5}', '{"status":"A","amount":{}}'])("%j is none", (body) => {
-    expect(verified(body)).toEqual(Option.none())
-  })
+  it.each(["", "hello", "[]", "{}", '{"externalId":"x"}', '{"status":5}', '{"status":"A","amount":{}}'])(
+    "%j is not a callback",
+    (body) => {
+      expect(verified(body)).toEqual(Option.none())
+    }
+  )
 })

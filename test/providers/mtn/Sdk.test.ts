@@ -58,7 +58,7 @@ const ordered = (externalId: string) => ({
 const tried = <A>(promise: () => Promise<A>) => Effect.tryPromise({ try: promise, catch: (error) => error })
 
 layer(Layer.provideMerge(offline, MtnBench.layer(sandbox(""))), { excludeTestServices: true })("the SDK mtn-momo", (it) => {
-  it.effect("charges, reads the status, and finds nothing at first by an unknown id", () =>
+  it.effect("charges and reads the status, and finds nothing for an unknown id", () =>
     Effect.gen(function* () {
       const { collections, executions } = yield* sdk
       const id = yield* tried(() => collections.requestToPay({ ...ordered("sdk-1"), payer: party("1234") }))
@@ -72,7 +72,7 @@ layer(Layer.provideMerge(offline, MtnBench.layer(sandbox(""))), { excludeTestSer
     })
   )
 
-  it.effect("hears why a payer did not pay", () =>
+  it.effect("gets the reason why a payer did not pay", () =>
     Effect.gen(function* () {
       const { collections } = yield* sdk
       const failures = [
@@ -90,7 +90,7 @@ layer(Layer.provideMerge(offline, MtnBench.layer(sandbox(""))), { excludeTestSer
     })
   )
 
-  it.effect("pays by our X-Reference-Id what the adapter then finds, and neither can pay it again", () =>
+  it.effect("makes a payout by our X-Reference-Id that the adapter finds, and neither can repeat it", () =>
     Effect.gen(function* () {
       const { baseUrl, disbursements, executions } = yield* sdk
       const order = payout({}, uganda)
@@ -107,7 +107,7 @@ layer(Layer.provideMerge(offline, MtnBench.layer(sandbox(""))), { excludeTestSer
     })
   )
 
-  it.effect("reads what the adapter sent and charged", () =>
+  it.effect("reads the payouts and charges of the adapter", () =>
     Effect.gen(function* () {
       const { baseUrl, collections, disbursements } = yield* sdk
       const provider = yield* open(baseUrl, sandbox(baseUrl))
@@ -129,7 +129,7 @@ layer(Layer.provideMerge(offline, MtnBench.layer(sandbox(""))), { excludeTestSer
     })
   )
 
-  it.effect("reads the same balances as the adapter, and whether an account is there", () =>
+  it.effect("reads the same balances as the adapter, and whether an account exists", () =>
     Effect.gen(function* () {
       const { baseUrl, collections, disbursements } = yield* sdk
       const { reference } = yield* open(baseUrl, sandbox(baseUrl))
@@ -149,7 +149,7 @@ layer(Layer.provideMerge(offline, MtnBench.layer(sandbox(""))), { excludeTestSer
     })
   )
 
-  it.effect("is turned away with another product's subscription", () =>
+  it.effect("is refused with another product's subscription", () =>
     Effect.gen(function* () {
       const { stranger } = yield* sdk
       expect(yield* Effect.flip(tried(() => stranger.getBalance()))).toBeInstanceOf(Error)

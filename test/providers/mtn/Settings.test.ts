@@ -29,7 +29,7 @@ describe("the settings of MTN", () => {
     expect(read(live)).toStrictEqual({ mistakes: [], users: [["live", "user-ug"]] })
   })
 
-  it("are none where nothing is set", () => {
+  it("are empty when nothing is set", () => {
     expect(read({})).toStrictEqual({ mistakes: [], users: [] })
   })
 
@@ -65,7 +65,7 @@ describe("the settings of MTN", () => {
     ["a host without TLS", { MTN_LIVE_HOSTS: "GH:http://momo.example" }, /^MTN_LIVE_HOSTS must be/],
     ["a callback address without TLS", { MTN_LIVE_CALLBACK_URL: "http://pay.example/secret-1" }, /^MTN_LIVE_CALLBACK_URL must be/]
   ]
-  it.each(mistakes)("say what is wrong with %s, and no secret", (_, change, message) => {
+  it.each(mistakes)("name the mistake in %s, and show no secret", (_, change, message) => {
     const { mistakes: told } = read({ ...live, ...change })
     expect(told).toHaveLength(1)
     expect(told[0]).toMatch(message)

@@ -24,7 +24,7 @@ const error = (code: string) => ({ code, message: "no" })
 const asked = (product: Product, change: object = {}) => found(product, answered(200, statusOf(reference, change)), own)
 
 describe("the X-Reference-Id", () => {
-  it("is a UUID of version 4, and the same one for the same reference", () => {
+  it("is a UUID of version 4, the same for the same reference", () => {
     expect(referenceIdOf(Reference.make("AAA688MG9KT6BQ76F4NM4BJRH5"))).toBe("4e7585f2-be74-4714-b62a-6466b98edf52")
     for (let made = 0; made < 200; made++) {
       const one = newReference()
@@ -35,7 +35,7 @@ describe("the X-Reference-Id", () => {
   })
 })
 
-describe("the answer to a movement's POST", () => {
+describe("the answer to the POST of a payout or charge", () => {
   const accepted = { _tag: "Accepted", providerReference: id, observedAmount: null, observedCurrency: null, note: "HTTP 202" }
   const refused = (kind: string) => ({ _tag: "Refused", providerReference: null, kind, failure: { code: "provider_rejected" } })
   const unknown = (reason: string) => ({ _tag: "Unknown", reason })
@@ -87,15 +87,15 @@ describe("the answer to a movement's POST", () => {
   })
 })
 
-describe("a movement's status", () => {
-  it.each(["PENDING", "ONGOING", "DELAYED"])("%s goes on", (status) => {
+describe("the status of a payout or charge", () => {
+  it.each(["PENDING", "ONGOING", "DELAYED"])("%s is still open", (status) => {
     const going = { fact: { _tag: "StillPending", providerReference: id }, alarm: null }
     expect(asked("collection", { status })).toMatchObject(going)
     // Whatever its status: a failure that goes on is none.
     expect(asked("disbursement", { status: "FAILED", reason: status })).toMatchObject(going)
   })
 
-  it("SUCCESSFUL names the amount, and the contract the fee", () => {
+  it("SUCCESSFUL has the amount, and the fee of the contract", () => {
     expect(asked("collection").fact).toStrictEqual({
       _tag: "Succeeded",
       providerReference: id,
@@ -120,7 +120,7 @@ describe("a movement's status", () => {
     ["no currency", { currency: null }],
     ["no status", { status: undefined }]
   ]
-  it.each(unread)("%s is unknown, and loud", (_, change) => {
+  it.each(unread)("%s is unknown, with an alarm", (_, change) => {
     expect(asked("collection", change)).toMatchObject({
       fact: { _tag: "Unknown", reason: "bad_response" },
       alarm: expect.any(String)
@@ -182,7 +182,7 @@ describe("a failure's reason, as a string and as an object", () => {
     expect(asked("collection", { status: "EXPIRED" }).fact).toMatchObject({ failure: { code: "timed_out" } })
   })
 
-  it("one that is not known is a failure all the same, is told to the operator and not kept", () => {
+  it("an unknown reason is still a failure; it is reported to the operator and not stored", () => {
     for (const reason of ["GALACTIC_EVENT", "toString", "Jane Doe has no account"]) {
       expect(asked("disbursement", { status: "FAILED", reason })).toMatchObject({
         fact: { _tag: "Refused", kind: "other", failure: { code: "unknown" } },

@@ -11,8 +11,8 @@ const keys = { "GET /public-key/http": [answer(200, [])] }
 const moneyCalls = (lines: ReadonlyArray<{ readonly line: string }>) =>
   lines.map(({ line }) => line).filter((line) => line !== "GET /public-key/http")
 
-describe("the calls", () => {
-  it.live("send the token, the body and nothing more, once", () =>
+describe("calls to pawaPay", () => {
+  it.live("send the token and the body, and nothing more, once", () =>
     Effect.gen(function* () {
       const order = payoutOrder()
       const accepted = { payoutId: paymentId(order.reference), status: "ACCEPTED" }
@@ -32,7 +32,7 @@ describe("the calls", () => {
     })
   )
 
-  it.live("are not made for what pawaPay could not do", () =>
+  it.live("are not made for what pawaPay does not support", () =>
     Effect.gen(function* () {
       const { baseUrl, seen } = yield* stub(keys)
       const { collections, payouts } = yield* open(baseUrl)
@@ -45,7 +45,7 @@ describe("the calls", () => {
     })
   )
 
-  it.live("of a payment that was there before are followed by a look at once, which decides", () =>
+  it.live("that meet an existing payment are followed at once by a status question, which decides", () =>
     Effect.gen(function* () {
       const order = chargeOrder()
       const depositId = paymentId(order.reference)
@@ -62,7 +62,7 @@ describe("the calls", () => {
   )
 })
 
-describe("a question", () => {
+describe("a status question", () => {
   const asked = Effect.fnUntraced(function* (data: object, then: object = data) {
     const reference = newReference()
     const found = (one: object) => answer(200, { status: "FOUND", data: { payoutId: paymentId(reference), ...one } })
@@ -73,7 +73,7 @@ describe("a question", () => {
   })
   const completed = { status: "COMPLETED", amount: "100", currency: "UGX" }
 
-  it.live("is asked once more where a payment failed for an unknown error, and the second answer counts", () =>
+  it.live("is repeated once when a payment failed for an unknown error, and the second answer counts", () =>
     Effect.gen(function* () {
       const failed = { status: "FAILED", failureReason: { failureCode: "UNKNOWN_ERROR" } }
       expect(yield* asked(failed, completed)).toMatchObject({ fact: { _tag: "Succeeded" }, calls: 2 })
@@ -82,7 +82,7 @@ describe("a question", () => {
     })
   )
 
-  it.live("that is answered with a new status is unknown, loudly, and no number is in the log", () =>
+  it.live("that is answered with a new status is unknown, with an alarm and without a number in the log", () =>
     Effect.gen(function* () {
       const recipient = { type: "MMO", accountDetails: { provider: "MTN_MOMO_UGA", phoneNumber: "256770001234" } }
       const { errors, fact } = yield* asked({ ...completed, status: "REVERSED", recipient })
@@ -94,7 +94,7 @@ describe("a question", () => {
   )
 })
 
-describe("the free reads", () => {
+describe("reads of reference data", () => {
   const read = (path: string, body: unknown, status = 200) =>
     Effect.gen(function* () {
       const { baseUrl } = yield* stub({ ...keys, [path]: [answer(status, body)] })
@@ -103,7 +103,7 @@ describe("the free reads", () => {
       return { balances: reference.balances, countries: reference.countries }
     })
 
-  it.live("add up the wallets of a currency, and leave out currencies that are not the gateway's", () =>
+  it.live("add up the wallets of a currency, and leave out currencies that the gateway does not have", () =>
     Effect.gen(function* () {
       const wallet = (country: string, currency: string, balance: string) => ({ country, currency, balance, provider: "" })
       const { balances } = yield* read("GET /wallet-balances", {
@@ -121,7 +121,7 @@ describe("the free reads", () => {
     })
   )
 
-  it.live("name the countries in which payouts are open, in either of the two forms of the configuration", () =>
+  it.live("list the countries in which payouts are open, in both forms of the configuration", () =>
     Effect.gen(function* () {
       const country = (iso3: string, operationTypes: unknown) => ({
         country: iso3,
@@ -144,7 +144,7 @@ describe("the free reads", () => {
     })
   )
 
-  it.live("that fail say nothing about what was asked", () =>
+  it.live("that fail are no answer about what was asked", () =>
     Effect.gen(function* () {
       const { balances, countries } = yield* read("GET /wallet-balances", {
         balances: [{ country: "ZMB", balance: "-", currency: "ZMW" }]
@@ -159,7 +159,7 @@ describe("the keys for callbacks", () => {
   const pem = () =>
     generateKeyPairSync("ec", { namedCurve: "prime256v1" }).publicKey.export({ type: "spki", format: "pem" }).toString()
 
-  it.live("are read at the start with the account's token, and however many callbacks fail, soon after only once", () =>
+  it.live("are read at the start with the account's token, and at most once soon after, however many callbacks fail", () =>
     Effect.gen(function* () {
       const { arrived, baseUrl, seen } = yield* stub({ "GET /public-key/http": [answer(200, [{ id: "K:1", key: pem() }])] })
       const { provider } = yield* open(baseUrl)
@@ -173,7 +173,7 @@ describe("the keys for callbacks", () => {
     })
   )
 
-  it.live("are not asked for where one is set", () =>
+  it.live("are not read when one is configured", () =>
     Effect.gen(function* () {
       const { baseUrl, seen } = yield* stub({})
       const callbackKey = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).publicKey

@@ -9,8 +9,8 @@ import type { QuoteOrder } from "../../../src/services/ports/Provider.ts"
 import { simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
 import { chargeOf, chargeOrder, corridor, party, payoutOf, payoutOrder } from "./Orders.ts"
 
-describe("a payout's body", () => {
-  it("names the network by pawaPay's word for it, and the payment by an identifier of ours and our reference", () => {
+describe("the body of a payout", () => {
+  it("has pawaPay's name of the network, our identifier of the payment and our reference", () => {
     const order = payoutOrder({ narration: "Salary — March/2026, part 2" })
     expect(payoutBody(order)).toEqual({
       payoutId: paymentId(order.reference),
@@ -22,7 +22,7 @@ describe("a payout's body", () => {
     })
   })
 
-  it("has no message where too little of the narration can be shown", () => {
+  it("has no message when too little of the narration can be shown", () => {
     for (const narration of [null, "", "abc", "日本語", "…!?"])
       expect(payoutBody(payoutOrder({ narration }))).not.toHaveProperty("customerMessage")
   })
@@ -71,10 +71,10 @@ describe("a payout's body", () => {
   })
 })
 
-describe("what pawaPay could not do is refused before it is asked", () => {
+describe("a payment that pawaPay does not support is refused without a call", () => {
   const config = { fact: { _tag: "Refused", kind: "config" }, alarm: expect.any(String) }
 
-  it("a network, a country or a currency that it does not serve, and every way but mobile money", () => {
+  it("for its network, country or currency, and for every method but mobile money", () => {
     expect(payoutBody(payoutOf("KE", "KES", "AIRTEL", 1000n))).toMatchObject(config)
     expect(payoutBody(payoutOf("NG", "NGN", "MTN", 1000n))).toMatchObject(config)
     expect(payoutBody(payoutOf("UG", "KES", "MTN", 1000n))).toMatchObject(config)
@@ -84,7 +84,7 @@ describe("what pawaPay could not do is refused before it is asked", () => {
     expect(payoutBody(payoutOrder({ destination: tag }))).toMatchObject(config)
   })
 
-  it("decimals where the network takes whole amounts: Kenya's deposits, Tigo's and Halotel's payments", () => {
+  it("for decimals where the network takes whole amounts: Kenya's deposits, Tigo's and Halotel's payments", () => {
     const inexact = { fact: { _tag: "Refused", kind: "other", failure: { code: "provider_rejected" } }, alarm: null }
     expect(depositBody(chargeOf("KE", "KES", "MPESA", 1050n))).toMatchObject(inexact)
     expect(depositBody(chargeOf("KE", "KES", "MPESA", 1000n))).toMatchObject({ amount: "10" })
@@ -97,7 +97,7 @@ describe("what pawaPay could not do is refused before it is asked", () => {
     expect(depositBody(chargeOf("TZ", "TZS", "AIRTEL", 10_001n))).toMatchObject({ amount: "100.01" })
   })
 
-  it("a deposit of Orange's in Burkina Faso without the payer's own code, which goes along where there is one", () => {
+  it("for a deposit by Orange in Burkina Faso without the payer's own code, which is sent where there is one", () => {
     const order = chargeOf("BF", "XOF", "ORANGE", 1000n)
     expect(depositBody(order)).toMatchObject(config)
     const otp = { pinId: "", pin: Redacted.make("123456") }
@@ -117,7 +117,7 @@ describe("a quote", () => {
     ...change
   })
 
-  it("is the amount itself and the contract's fee, whichever side is fixed", () => {
+  it("is the unchanged amount and the contract's fee, whichever side is fixed", () => {
     for (const amountType of ["SOURCE", "DESTINATION"] as const)
       expect(quoteOf(order({ amountType }), simulatedPayoutFees)).toEqual({
         principal: 1_000_000n,
@@ -138,7 +138,7 @@ describe("a quote", () => {
     expect(quoteOf(order({ corridor: bank, destinationCurrency: "KES" }), simulatedPayoutFees)).toMatchObject(other)
   })
 
-  it("is refused for its amount where the recipient's network takes whole amounts", () => {
+  it("is refused for decimals where the recipient's network takes whole amounts", () => {
     const tigo = { destination: party("TZ", "TIGO", "255713456789") }
     expect(quoteOf(order({ ...tigo, amount: minor(1_000_001n) }), simulatedPayoutFees)).toMatchObject({ kind: "amount" })
     expect(quoteOf(order(tigo), simulatedPayoutFees)).toMatchObject({ principal: 1_000_000n })

@@ -57,7 +57,7 @@ const got = <A extends { readonly success: boolean; readonly data?: unknown }>(p
 layer(Layer.provideMerge(offline, ContractBench.layer(simulatedPawapay)), { excludeTestServices: true })(
   "the SDK pawapay-sdk",
   (it) => {
-    it.effect("charges, reads the status until it is completed, and is told of a duplicate; the adapter sees the same", () =>
+    it.effect("charges, reads the status until it is completed, and gets a duplicate refused; the adapter sees the same", () =>
       Effect.gen(function* () {
         const { client, executions, here, live } = yield* sdk
         const reference = newReference()
@@ -90,7 +90,7 @@ layer(Layer.provideMerge(offline, ContractBench.layer(simulatedPawapay)), { excl
       })
     )
 
-    it.effect("pays out, and reads what the adapter paid out", () =>
+    it.effect("pays out, and reads the payouts of the adapter", () =>
       Effect.gen(function* () {
         const { client, executions, here, live } = yield* sdk
         const reference = newReference()
@@ -108,7 +108,7 @@ layer(Layer.provideMerge(offline, ContractBench.layer(simulatedPawapay)), { excl
       })
     )
 
-    it.effect("hears refusals as pawaPay makes them: HTTP 200 for business, 4xx for the caller", () =>
+    it.effect("gets refusals as pawaPay makes them: HTTP 200 for a rejected payment, 4xx for a wrong request", () =>
       Effect.gen(function* () {
         const { client, here, stranger } = yield* sdk
         const refused = { status: "REJECTED", failureReason: { failureCode: "PAWAPAY_WALLET_OUT_OF_FUNDS" } }

@@ -36,7 +36,7 @@ describe("pawaPay's settings", () => {
     })
   )
 
-  it.effect("are all told at once when they are wrong, without a secret", () =>
+  it.effect("name all mistakes at once, without a secret", () =>
     Effect.gen(function* () {
       const { PAWAPAY_BASE_URL, PAWAPAY_LIVE_API_TOKEN } = account
       expect(yield* mistakes({ PAWAPAY_BASE_URL, PAWAPAY_LIVE_API_TOKEN })).toEqual([

@@ -39,7 +39,7 @@ describe("our identifier at pawaPay", () => {
 describe("the answer to a payout or a deposit", () => {
   const accepted = { _tag: "Accepted", providerReference: id, observedAmount: null, observedCurrency: null, note: "ACCEPTED" }
 
-  it("is accepted, or was there before", () => {
+  it("is accepted, or is a duplicate", () => {
     expect(start(answered(200, { payoutId: id, status: "ACCEPTED", created: "2026-11-20T11:17:01Z" }))).toEqual({
       fact: accepted,
       alarm: null
@@ -109,7 +109,7 @@ describe("the answer to a payout or a deposit", () => {
     ["no time", { _tag: "Lost", reason: "timeout", note: "x" }, "timeout", false]
   ]
   for (const [name, response, reason, isLoud] of unknown) {
-    it(`${name}: unknown, ${isLoud ? "loudly" : "quietly"}`, () => {
+    it(`${name}: unknown, ${isLoud ? "with an alarm" : "without an alarm"}`, () => {
       const { alarm, fact } = start(response)
       expect(fact).toMatchObject({ _tag: "Unknown", reason })
       expect(alarm !== null).toBe(isLoud)
@@ -166,11 +166,11 @@ describe("the status of a payment", () => {
       expect(isUnsure(reading)).toBe(failureCode === "UNKNOWN_ERROR")
     })
 
-  it("failed without a reason is failed all the same", () => {
+  it("failed without a reason is still failed", () => {
     expect(status({ status: "FAILED" }).fact).toMatchObject({ _tag: "Refused", failure: { code: "unknown" } })
   })
 
-  it("not found, which pawaPay says with HTTP 200; an HTTP 404 says nothing", () => {
+  it("not found is said with HTTP 200; an HTTP 404 says nothing", () => {
     expect(look({ status: "NOT_FOUND" })).toEqual({ fact: { _tag: "NotFound", note: "NOT_FOUND" }, alarm: null })
     expect(look({ failureReason: { failureCode: "NOT_FOUND" } }, 404).fact).toMatchObject({ _tag: "Unknown" })
   })
@@ -185,7 +185,7 @@ describe("the status of a payment", () => {
     ["an unknown currency", { currency: "MWK" }]
   ]
   for (const [name, change] of senseless)
-    it(`${name}: unknown, loudly`, () => {
+    it(`${name}: unknown, with an alarm`, () => {
       const { alarm, fact } = status(change)
       expect(fact).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
       expect(alarm).not.toBeNull()
@@ -196,7 +196,7 @@ describe("the status of a payment", () => {
       expect(look(body)).toMatchObject({ fact: { _tag: "Unknown" }, alarm: expect.any(String) })
   })
 
-  it("of a payment that was there before decides, and without one it is under way", () => {
+  it("of an existing payment decides; without one the payment is under way", () => {
     const before = (body: object, code = 200) => "confirm" in repeated && repeated.confirm(look(body, code)).fact
     const underWay = { _tag: "Accepted", providerReference: id, note: "DUPLICATE_IGNORED" }
     expect(before({ status: "FOUND", data: payment({}) })).toMatchObject({ _tag: "Succeeded", amount: 12_300n })

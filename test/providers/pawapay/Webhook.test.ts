@@ -75,7 +75,7 @@ describe("a genuine callback points at its payment", () => {
   ]
   for (const [name, callback] of genuine) it(name, () => expect(verified(callback)).toEqual(hint))
 
-  it("by its identifier alone, and at nothing where its shape is unknown", () => {
+  it("by its identifier alone, and at nothing when its shape is unknown", () => {
     const depositId = paymentId(newReference())
     expect(verified(signed({ body: JSON.stringify({ depositId, status: "FAILED" }) }))).toEqual({
       reference: null,
@@ -87,7 +87,7 @@ describe("a genuine callback points at its payment", () => {
       expect(verified(signed({ body }))).toEqual({ reference: null, providerReference: null })
   })
 
-  it("under a key of the settings, whatever its name", () => {
+  it("signed with a key of the settings, whatever its name", () => {
     const pem = pair.publicKey.export({ type: "spki", format: "pem" }).toString()
     const inner = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64")
     for (const written of [pem, inner, pem.replaceAll("\n", "\\n")]) {
@@ -140,11 +140,11 @@ describe("a callback is refused", () => {
     it(`whose signature leaves out ${name}`, () =>
       expect(verified(signed({ covered: base.filter((one) => one !== name) }))).toBeNull())
 
-  it("while no key is known", () => expect(pawapayCallbacks({ current: () => [] }).verify(genuine)).toStrictEqual(Option.none()))
+  it("while there is no key", () => expect(pawapayCallbacks({ current: () => [] }).verify(genuine)).toStrictEqual(Option.none()))
 })
 
 describe("a key", () => {
-  it("is on P-256 and nothing else", () => {
+  it("is on P-256 only", () => {
     const other = generateKeyPairSync("ec", { namedCurve: "secp384r1" })
       .publicKey.export({ type: "spki", format: "pem" })
       .toString()

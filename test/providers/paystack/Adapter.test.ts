@@ -44,7 +44,7 @@ const moved = Effect.fnUntraced(function* (reference: ChargeOrder["reference"]) 
 })
 
 layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Paystack:", (it) => {
-  it.effect("a charge that asks for a voucher and has none is refused, with a word on what to do, and moves nothing", () =>
+  it.effect("refuses a charge without the voucher that it needs, says what to do, and moves nothing", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const order = chargeOrder(telecel, "1234")
@@ -61,7 +61,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("a voucher goes after the charge; a wrong one charges nothing, and another may follow by the same reference", () =>
+  it.effect("sends a voucher after the charge; a wrong one charges nothing, and another may follow with the same reference", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const wrong = coded(telecel, "1234", "000000")
@@ -81,7 +81,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("a voucher whose answer is lost may have charged: Unknown, and found later", () =>
+  it.effect("answers Unknown when the answer to a voucher is lost, and finds the charge later", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const order = coded(telecel, "0005", "123456")
@@ -91,7 +91,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("a page to visit is a redirect; its visit pays francs that have no hundredths, exactly", () =>
+  it.effect("answers a payment page as a redirect, and charges francs, which have no hundredths, exactly", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const order = chargeOrder(wave, "1234")
@@ -111,7 +111,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("the same reference is never executed twice, and the second answer is the first one's truth", () =>
+  it.effect("never executes a reference twice, and answers the second time with the state of the first", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const order = yield* payoutOrder(payoutsOf(live), kenya, "1234")
@@ -126,7 +126,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("a payout names its recipient as the country's people do, and the sum in hundredths", () =>
+  it.effect("sends the recipient in the country's format, and the amount in hundredths", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const order = { ...(yield* payoutOrder(payoutsOf(live), ghana, "1234")), narration: "rent" }
@@ -141,7 +141,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("is quoted by the contract without a call; across currencies, elsewhere and to its own wallets it is not", () =>
+  it.effect("quotes by the contract without a call, and not across currencies, in other countries or to wallets", () =>
     Effect.gen(function* () {
       const payouts = payoutsOf((yield* ContractBench).live)
       const terms = { principal: 12_345n, destinationAmount: 12_345n, rate: null, token: "" }
@@ -163,7 +163,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("a network without a code here is refused before anything is sent", () =>
+  it.effect("refuses a network without a code at Paystack before anything is sent", () =>
     Effect.gen(function* () {
       const { live, open } = yield* ContractBench
       const nowhere = yield* open("http://127.0.0.1:9")
@@ -178,7 +178,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("a payer who gave no e-mail address stands under a reserved one without the number", () =>
+  it.effect("gives a payer without an e-mail address a reserved one, which does not contain the number", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const emailOf = Effect.fnUntraced(function* (order: ChargeOrder) {
@@ -194,7 +194,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("the corridor's redirect does not make a page of what is paid on the handset", () =>
+  it.effect("does not turn a charge on the handset into a page because the corridor has redirects", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const order = chargeOrder({ ...momo("GH", "GHS", "MTN", "23320000"), redirect: true }, "1234")
@@ -204,7 +204,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("a key that Paystack does not know is our own fault for a charge, and sends nothing of a payout", () =>
+  it.effect("reports an unknown key as our own configuration for a charge, and sends no payout", () =>
     Effect.gen(function* () {
       const { baseUrl, live } = yield* ContractBench
       const stranger = yield* paystack(
@@ -226,7 +226,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
   )
 })
 
-it.effect("a charge whose voucher never came is abandoned there, and takes none any more", () =>
+it.effect("finds a charge without a voucher abandoned at Paystack, where it accepts no voucher any more", () =>
   Effect.gen(function* () {
     const collections = collectionsOf((yield* openBench(simulatedPaystack)).live)
     const order = coded(telecel, "1234", "000000")

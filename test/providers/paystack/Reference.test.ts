@@ -35,7 +35,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("resolves holders in Nigeria and Ghana, and says where there is no such account", () =>
+  it.effect("resolves holders in Nigeria and Ghana, and answers none for an unknown account", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const { resolve } = readsOf(live)
@@ -49,7 +49,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("names the countries that it pays, and its balances in whole minor units", () =>
+  it.effect("lists the countries that it pays, and its balances in whole minor units", () =>
     Effect.gen(function* () {
       const { balances, countries } = readsOf((yield* ContractBench).test)
       expect(yield* countries).toStrictEqual([
@@ -62,7 +62,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
     })
   )
 
-  it.effect("lists a day's charges and transfers with our references, each as it ended", () =>
+  it.effect("lists a day's charges and transfers with our references and their outcomes", () =>
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const francs = momo("CI", "XOF", "MTN", "225070000")
@@ -124,7 +124,7 @@ const opened = (baseUrl: string) =>
   )
 
 describe("Paystack's lists", () => {
-  it.effect("are read to their end, page after page, and what is of another day or a foreign currency is left out", () =>
+  it.effect("are read to their end, page after page, without lines of another day or a foreign currency", () =>
     Effect.gen(function* () {
       const full = Array.from({ length: 100 }, (_, index) => charge(index + 1))
       const rest = [charge(101), charge(102, { created_at: "2026-02-01T00:00:00.000Z" }), charge(103, { currency: "ZAR" })]
@@ -141,7 +141,7 @@ describe("Paystack's lists", () => {
     })
   )
 
-  it.effect("with a line that cannot be read are no statement at all", () =>
+  it.effect("with an unreadable line are refused as a whole", () =>
     Effect.gen(function* () {
       for (const change of [{ amount: 1.5 }, { status: "sleeping" }, { created_at: "yesterday" }]) {
         const server = yield* stub({ "GET /transaction?": [page([charge(1, change)])], "GET /transfer?": [page([])] })
@@ -151,7 +151,7 @@ describe("Paystack's lists", () => {
     })
   )
 
-  it.effect("of banks go on by their cursor", () =>
+  it.effect("of banks are read on by their cursor", () =>
     Effect.gen(function* () {
       const bank = (code: string) => ({
         name: code,

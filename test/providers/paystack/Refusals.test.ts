@@ -48,8 +48,8 @@ const before = Effect.fnUntraced(function* (behaviours: Readonly<Record<string, 
   return { payouts: payoutsOf(provider), collections: collectionsOf(provider), calls }
 })
 
-describe("a refusal of Paystack's", () => {
-  it.effect("of a transfer stands once nothing is found by our reference", () =>
+describe("a refusal by Paystack", () => {
+  it.effect("of a transfer is believed once nothing is found by our reference", () =>
     Effect.gen(function* () {
       const { calls, payouts } = yield* before({
         "POST /transferrecipient": [recipient],
@@ -61,7 +61,7 @@ describe("a refusal of Paystack's", () => {
     })
   )
 
-  it.effect("is not believed while the question after it is not answered", () =>
+  it.effect("is not believed while the status question after it is not answered", () =>
     Effect.gen(function* () {
       const { collections, payouts } = yield* before({
         "POST /transferrecipient": [recipient],
@@ -75,7 +75,7 @@ describe("a refusal of Paystack's", () => {
     })
   )
 
-  it.effect("because our reference is used is never believed, although nothing is found by it", () =>
+  it.effect("because our reference was used is never believed, although nothing is found by it", () =>
     Effect.gen(function* () {
       for (const error of taken) {
         const { collections, payouts } = yield* before({
@@ -92,7 +92,7 @@ describe("a refusal of Paystack's", () => {
     })
   )
 
-  it.effect("of a charge gives way to the charge that is there", () =>
+  it.effect("of a charge is replaced by the charge that is found", () =>
     Effect.gen(function* () {
       const order = chargeOrder(telecel, "1234")
       const reference = order.reference.toLowerCase()
@@ -105,7 +105,7 @@ describe("a refusal of Paystack's", () => {
     })
   )
 
-  it.effect("of a recipient sends nothing more", () =>
+  it.effect("of a recipient ends the payout without sending it", () =>
     Effect.gen(function* () {
       const { calls, payouts } = yield* before({ "POST /transferrecipient": [refused(400), refused(429)] })
       expect(yield* payouts.send(orderOn(quote, nigeria, "1234"))).toMatchObject({ _tag: "Refused", kind: "party" })
@@ -114,7 +114,7 @@ describe("a refusal of Paystack's", () => {
     })
   )
 
-  it.effect("of a voucher charges nothing; one that never left, and one that was lost, are told apart", () =>
+  it.effect("of a voucher charges nothing, and differs from a voucher that never left and from one whose answer was lost", () =>
     Effect.gen(function* () {
       const order = chargeOrder(telecel, "1234", { pinId: "voucher", pin: Redacted.make("918273") })
       const reference = order.reference.toLowerCase()
@@ -134,8 +134,8 @@ describe("a refusal of Paystack's", () => {
   )
 })
 
-describe("what is kept of a call to Paystack", () => {
-  it.effect("shows no number, no name, no address and no voucher", () =>
+describe("the stored call to Paystack", () => {
+  it.effect("has no number, name, address or voucher", () =>
     Effect.gen(function* () {
       const order = chargeOrder(telecel, "1234", { pinId: "voucher", pin: Redacted.make("918273") })
       const reference = order.reference.toLowerCase()

@@ -74,7 +74,7 @@ const charge = (provider: string, phone: string, reference: string) =>
 layer(Layer.provideMerge(redirected, ContractBench.layer(simulatedPaystack)), { excludeTestServices: true })(
   "Paystack's SDK",
   (it) => {
-    it.effect("charges a phone and reads the outcome, which the adapter reads as well", () =>
+    it.effect("charges a phone and reads the same outcome as the adapter", () =>
       Effect.gen(function* () {
         const { live } = yield* ContractBench
         const reference = newReference()
@@ -104,7 +104,7 @@ layer(Layer.provideMerge(redirected, ContractBench.layer(simulatedPaystack)), { 
       })
     )
 
-    it.effect("is asked for a voucher by Telecel, and submits it", () =>
+    it.effect("submits the voucher that Telecel asks for", () =>
       Effect.gen(function* () {
         const reference = "voucher-of-the-sdk"
         const submit = (otp: string) => call("charge", "submitOtp", { otp, reference })
@@ -115,7 +115,7 @@ layer(Layer.provideMerge(redirected, ContractBench.layer(simulatedPaystack)), { 
       })
     )
 
-    it.effect("is refused a reference that was used, a charge that is not there, and a key that is not known", () =>
+    it.effect("is refused for a used reference, an unknown charge and an unknown key", () =>
       Effect.gen(function* () {
         const reference = "used-once-by-the-sdk"
         expect(statusOf(yield* charge("mtn", "0200000010", reference))).toBe("pay_offline")
@@ -134,7 +134,7 @@ layer(Layer.provideMerge(redirected, ContractBench.layer(simulatedPaystack)), { 
       })
     )
 
-    it.effect("makes a recipient and pays it, which the adapter reads as well", () =>
+    it.effect("creates a recipient and pays it, and the adapter reads the payout", () =>
       Effect.gen(function* () {
         const { executions, live } = yield* ContractBench
         const reference = newReference()
@@ -165,7 +165,7 @@ layer(Layer.provideMerge(redirected, ContractBench.layer(simulatedPaystack)), { 
       })
     )
 
-    it.effect("verifies what the adapter sent and charged", () =>
+    it.effect("verifies the payouts and charges of the adapter", () =>
       Effect.gen(function* () {
         const { live } = yield* ContractBench
         const payout = yield* payoutOrder(payoutsOf(live), nigeria, "1234")

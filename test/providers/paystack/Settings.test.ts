@@ -27,9 +27,9 @@ const whole = {
 }
 
 describe("Paystack's settings", () => {
-  it("are nothing where nothing is set", () => expect(read({})).toStrictEqual({ accounts: undefined, mistakes: [] }))
+  it("are empty when nothing is set", () => expect(read({})).toStrictEqual({ accounts: undefined, mistakes: [] }))
 
-  it.effect("open an account for each mode that has a key, with the contract's fees", () =>
+  it.effect("open an account for each mode with a key, with the contract's fees", () =>
     Effect.gen(function* () {
       const { accounts, mistakes } = read({ ...whole, PAYSTACK_EMAIL_DOMAIN: "payers.shop.example" })
       expect(mistakes).toStrictEqual([])
@@ -42,7 +42,7 @@ describe("Paystack's settings", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("give the simulator a name for an account that does not tell its key, and is another one for another key", () => {
+  it("give the simulator an account name that does not reveal the key, and differs for another key", () => {
     const both = read({ ...whole, PAYSTACK_TEST_SECRET_KEY: "sk_test_1" }).accounts
     const nameIn = (mode: Mode) => (both === undefined ? "" : simulatedPaystack.accountName(both, mode))
     const [live, test] = [nameIn("live"), nameIn("test")]
@@ -51,7 +51,7 @@ describe("Paystack's settings", () => {
     expect(live).not.toBe(test)
   })
 
-  it("that are missing or wrong are all named at once, and no secret with them", () => {
+  it("that are missing or wrong are named all at once, without a secret", () => {
     const { PAYSTACK_PAYOUT_FEES: _, ...unpriced } = whole
     expect(read(unpriced).mistakes).toStrictEqual(["PAYSTACK_PAYOUT_FEES is required together with PAYSTACK_BASE_URL"])
     const { PAYSTACK_BASE_URL: __, ...nowhere } = whole
@@ -75,7 +75,7 @@ const verified = (body: string, signature: string | undefined, secret = SECRET) 
     body: Buffer.from(body)
   })
 
-describe("a genuine callback of Paystack's points at", () => {
+describe("a genuine callback of Paystack points at", () => {
   const bodies: ReadonlyArray<readonly [string, object, object]> = [
     [
       "a charge, by our reference and its number",
@@ -91,13 +91,13 @@ describe("a genuine callback of Paystack's points at", () => {
     ["nothing, in capitals", { data: { reference } }, { reference: null, providerReference: null }],
     ["nothing, of an unknown shape", [1, 2], { reference: null, providerReference: null }]
   ]
-  it("a transfer, over the bytes that came", () =>
+  it("a transfer, with a signature over the bytes that came", () =>
     expect(verified(text, sign(text).toUpperCase())).toEqual(Option.some({ reference, providerReference: "TRF_1" })))
   for (const [name, body, hint] of bodies)
     it(name, () => expect(verified(JSON.stringify(body), sign(JSON.stringify(body)))).toEqual(Option.some(hint)))
 })
 
-describe("a forged callback of Paystack's is none", () => {
+describe("a forged callback of Paystack is refused", () => {
   const signature = sign(text)
   const forgeries: ReadonlyArray<readonly [string, string, string | undefined]> = [
     ["without a signature", text, undefined],
@@ -109,5 +109,5 @@ describe("a forged callback of Paystack's is none", () => {
   ]
   for (const [name, body, given] of forgeries) it(name, () => expect(verified(body, given)).toEqual(Option.none()))
 
-  it("under a key that is empty", () => expect(verified(text, sign(text, ""), "")).toEqual(Option.none()))
+  it("under an empty key", () => expect(verified(text, sign(text, ""), "")).toEqual(Option.none()))
 })

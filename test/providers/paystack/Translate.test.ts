@@ -37,7 +37,7 @@ const verified = (status: string, change: object = {}) =>
 
 const sum = { amount: 12345n, currency: "GHS" }
 
-describe("a transfer's status", () => {
+describe("the status of a transfer", () => {
   const rows = [
     ["pending", { _tag: "StillPending", providerReference: "TRF_1" }, false],
     ["received", { _tag: "StillPending", providerReference: "TRF_1" }, false],
@@ -57,7 +57,7 @@ describe("a transfer's status", () => {
       expect(reading.alarm !== null).toBe(loud)
     })
 
-  it("is taken from the transfer's own answer, whose success is asked for because it names no fee", () => {
+  it("is that of the transfer's own answer; a success is asked for again, because the answer names no fee", () => {
     const tagOf = (status: string) => unlessFound(transferOutcome(transfer(status, { fee_charged: undefined }), order)).fact._tag
     expect(["pending", "received", "otp", "success"].map(tagOf)).toStrictEqual(["Accepted", "Accepted", "Accepted", "Accepted"])
     expect(["failed", "abandoned", "rejected", "blocked"].map(tagOf)).toStrictEqual(["Refused", "Refused", "Refused", "Refused"])
@@ -65,7 +65,7 @@ describe("a transfer's status", () => {
     expect(unlessFound(transferOutcome(transfer("otp"), order)).alarm).not.toBeNull()
   })
 
-  it("is nobody's where the answer names another reference, and unreadable with an amount that is no count", () => {
+  it("is ignored when the answer names another reference, and unreadable with an amount that is not a whole number", () => {
     for (const change of [{ reference: "other" }, { amount: 123.45 }, { amount: -1 }, { currency: "ZAR" }, { fee_charged: "x" }])
       expect(transferFound(transfer("success", change), order)).toMatchObject({
         fact: { _tag: "Unknown", reason: "bad_response" },
@@ -73,7 +73,7 @@ describe("a transfer's status", () => {
       })
   })
 
-  it("leaves the held fee standing where none is named", () => {
+  it("keeps the reserved fee when it names none", () => {
     expect(transferFound(transfer("success", { fee_charged: null }), order).fact).toMatchObject({
       _tag: "Succeeded",
       fee: null
@@ -81,7 +81,7 @@ describe("a transfer's status", () => {
   })
 })
 
-describe("a charge's status", () => {
+describe("the status of a charge", () => {
   const unread = { _tag: "Unknown", reason: "bad_response" }
   const rows = [
     ["pay_offline", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
@@ -108,14 +108,14 @@ describe("a charge's status", () => {
     ["sleeping", unread, unread, true]
   ] as const
   for (const [status, placed, found, loud] of rows)
-    it(`${status} is ${placed._tag}, and asked for ${found._tag}`, () => {
+    it(`${status} is ${placed._tag} in the answer, and ${found._tag} when asked for`, () => {
       const { alarm, fact } = unlessFound(chargeOutcome(verified(status), order))
       expect(fact).toMatchObject(placed)
       expect(alarm !== null).toBe(loud)
       expect(chargeFound(verified(status), order).fact).toMatchObject(found)
     })
 
-  it("open_url is a page to visit, and only a page of the web", () => {
+  it("open_url is a payment page, and only a web address", () => {
     const page = "https://pay.example/1"
     expect(unlessFound(chargeOutcome(charge("open_url", { url: page }), order)).fact).toMatchObject({
       _tag: "NeedsRedirect",
@@ -125,14 +125,14 @@ describe("a charge's status", () => {
       expect(unlessFound(chargeOutcome(charge("open_url", { url }), order)).fact).toMatchObject(unread)
   })
 
-  it("success without its fees, or with an amount that is no whole franc, is not booked, and is loud", () => {
+  it("success without fees, or with an amount that is not a whole franc, is not booked, and raises an alarm", () => {
     for (const change of [{ fees: null }, { currency: "XOF", amount: 50_050 }, { amount: "12.5" }])
       expect(chargeFound(verified("success", change), order)).toMatchObject({ fact: unread, alarm: expect.any(String) })
   })
 })
 
 describe("a refusal", () => {
-  it("of a transfer is told by its code; a short balance by the only text that is documented for it", () => {
+  it("of a transfer is recognised by its code, and a short balance by its only documented text", () => {
     const kindOf = (response: ProviderResponse) => unlessFound(transferOutcome(response, order)).fact
     expect(kindOf(refused(400, { code: "invalid_transfer_recipient" }))).toMatchObject({ _tag: "Refused", kind: "party" })
     expect(kindOf(refused(400, { message: "Your balance is not enough to fulfill this request" }))).toMatchObject({
@@ -146,7 +146,7 @@ describe("a refusal", () => {
     })
   })
 
-  it("is none under 429 and 5xx, and none where something else than Paystack says it", () => {
+  it("is not one with 429 or 5xx, nor when it does not come from Paystack", () => {
     for (const response of [
       refused(429),
       refused(500),
@@ -159,7 +159,7 @@ describe("a refusal", () => {
     }
   })
 
-  it("stands once nothing is found, and gives way to what is found", () => {
+  it("is believed once nothing is found, and replaced by what is found", () => {
     const first = transferOutcome(refused(400), order)
     if (!("confirm" in first)) throw new Error("a 400 is believed at once")
     expect(first.confirm(transferFound(refused(404), order)).fact).toMatchObject({ _tag: "Refused" })
@@ -169,7 +169,7 @@ describe("a refusal", () => {
     expect(first.confirm(transferFound(refused(500), order)).fact).toMatchObject({ _tag: "Unknown" })
   })
 
-  it("because the reference is used is never believed", () => {
+  it("because the reference was used is never believed", () => {
     const texts = [
       "Please provide a unique reference. Reference already exists on a transfer",
       "Duplicate Transaction Reference",
@@ -182,7 +182,7 @@ describe("a refusal", () => {
       })
   })
 
-  it("of a recipient is the party's, and anything else there means that nothing was sent", () => {
+  it("of a recipient is the recipient's fault, and any other there means that nothing was sent", () => {
     expect(recipientIn(said({ recipient_code: "RCP_1" }))).toBe("RCP_1")
     for (const status of [400, 404, 422])
       expect(recipientIn(refused(status))).toMatchObject({ fact: { _tag: "Refused", kind: "party" } })
@@ -191,8 +191,8 @@ describe("a refusal", () => {
   })
 })
 
-describe("nothing found", () => {
-  it("is Paystack's own word, and no page under the same status", () => {
+describe("a not-found answer", () => {
+  it("is believed in Paystack's own format, and not as another page with the same status", () => {
     expect(notFound(refused(404))?.fact._tag).toBe("NotFound")
     expect(notFound(refused(400, { code: "transaction_not_found" }))?.fact._tag).toBe("NotFound")
     expect(notFound(refused(400))).toBeUndefined()
@@ -204,7 +204,7 @@ describe("nothing found", () => {
     expect(chargeFound(answered(404, "nothing", "text/plain"), order).fact._tag).toBe("Unknown")
   })
 
-  it("is not what silence says", () => {
+  it("is not the same as no answer", () => {
     expect(identity.noAnswer({ _tag: "Lost", reason: "timeout", note: "" }).fact).toMatchObject({ reason: "timeout" })
     expect(identity.noAnswer({ _tag: "NotSent", note: "ECONNREFUSED" }).fact).toMatchObject({ reason: "unavailable" })
     expect(identity.noAnswer(answered(504, "")).fact).toMatchObject({ reason: "timeout" })
@@ -212,8 +212,8 @@ describe("nothing found", () => {
   })
 })
 
-describe("a number", () => {
-  it("is written as each country's charges and recipients want it, with and without the plus sign that the gateway puts", () => {
+describe("a phone number", () => {
+  it("is written as each country's charges and recipients require, with or without a plus sign", () => {
     const momo = (country: string, network: string, number: string) =>
       ({ _tag: "momo", country, network, msisdn: Redacted.make(number) }) as const
     for (const plus of ["", "+"]) {
@@ -232,7 +232,7 @@ describe("a number", () => {
 })
 
 describe("our reference", () => {
-  it("goes in small letters and comes back as it was; another's is not ours", () => {
+  it("is sent in small letters and read back unchanged; another's reference is not ours", () => {
     expect(own).toMatch(/^[a-z0-9]{26}$/)
     expect(ownReference(own)).toBe(reference)
     expect([ownReference(reference), ownReference("acv_9ee55786"), ownReference("")]).toStrictEqual([null, null, null])

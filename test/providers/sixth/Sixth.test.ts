@@ -50,7 +50,7 @@ const movement = (change: object = {}) => ({
 const failed = (failure: string | null) => answered(200, movement({ status: "failed", failure }))
 const error = (status: number, code: string) => answered(status, { error: { code } })
 
-describe("what Tumbuka Pay answers", () => {
+describe("the answers of Tumbuka Pay", () => {
   const refused = (kind: string, code: string) => ({ _tag: "Refused", kind, failure: { code } })
   const unknown = { _tag: "Unknown", reason: "bad_response" }
   const sum = { amount: 12_345n, currency: "KES" }
@@ -104,7 +104,7 @@ describe("what Tumbuka Pay answers", () => {
 })
 
 describe("Tumbuka Pay's settings", () => {
-  it("are told all at once when they are wrong, without a secret", () => {
+  it("name all mistakes at once, without a secret", () => {
     const mistakes: Array<string> = []
     const variables = { SIXTH_LIVE_API_KEY: "secret", SIXTH_PAYOUT_FEES: "much" }
     sixthProvider.configured(reader(variables, mistakes), mistakes, {
@@ -148,7 +148,7 @@ const gatewayBefore = Effect.fnUntraced(function* (baseUrl: string) {
 })
 
 layer(ContractBench.layer(simulatedSixth), { excludeTestServices: true })("a gateway with an account there", (it) => {
-  it.effect("sends a payout and a charge to it, and settles them by its callbacks", () =>
+  it.effect("sends a payout and a charge to it, and settles them after its callbacks", () =>
     Effect.gen(function* () {
       const { baseUrl, control, executions } = yield* ContractBench
       const gateway = yield* gatewayBefore(baseUrl)
