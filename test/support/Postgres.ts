@@ -14,7 +14,8 @@ type Coordinates = Omit<EmbeddedDatabase, "password" | "startedByUs"> & { readon
 
 declare module "vitest" {
   export interface ProvidedContext {
-    postgres: Coordinates
+    /** The data folder of the run's server. */
+    postgres: string
   }
 }
 
@@ -26,18 +27,24 @@ export interface FreshDatabase extends Coordinates {
 const PREFIX = "payment-gateway-test-"
 const TEMPLATE = "gateway_template"
 
-/** Made or found: this process need not ask again. */
+/** Found or started, and made or found: this process need not ask again. */
+let server: Promise<Coordinates> | undefined
 let template: Promise<void> | undefined
 
-/** vitest's globalSetup: one real PostgreSQL for the run. */
+/** vitest's globalSetup: one real PostgreSQL for the run, which the first test that needs it starts. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeLeftovers()
   const dataDir = join(tmpdir(), `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`)
-  const { password, startedByUs: _, ...rest } = await Effect.runPromise(EmbeddedPostgres.ensureRunning(dataDir, "off"))
-  const server = { ...rest, password: Redacted.value(password) }
-  await spared(server)
-  project.provide("postgres", server)
+  project.provide("postgres", dataDir)
   return () => removeDataDir(dataDir)
+}
+
+/** Whichever process comes first starts it, and the others wait for that. */
+const running = async (dataDir: string): Promise<Coordinates> => {
+  const { password, startedByUs, ...rest } = await Effect.runPromise(EmbeddedPostgres.ensureRunning(dataDir, "off"))
+  const found = { ...rest, password: Redacted.value(password) }
+  if (startedByUs) await spared(found)
+  return found
 }
 
 /** No row lives long enough to be cleaned up after, and a checkpoint saves nothing that is kept; the key of the password is for nobody. */
@@ -59,12 +66,12 @@ const spared = (server: Coordinates): Promise<void> =>
  * every caller of a run passes the same migrations.
  */
 export const freshDatabase = async (migrate?: (url: string) => Promise<void>): Promise<FreshDatabase> => {
-  const server = inject("postgres")
-  if (migrate !== undefined) await (template ??= ensureTemplate(server, migrate))
+  const found = await (server ??= running(inject("postgres")))
+  if (migrate !== undefined) await (template ??= ensureTemplate(found, migrate))
   const database = `test_${randomBytes(8).toString("hex")}`
   // Copied as files, which costs half of what it does page by page through the log.
-  await run(server, `CREATE DATABASE ${database} ${migrate === undefined ? "" : `TEMPLATE ${TEMPLATE}`} STRATEGY file_copy`)
-  return { ...server, database, url: urlOf(server, database) }
+  await run(found, `CREATE DATABASE ${database} ${migrate === undefined ? "" : `TEMPLATE ${TEMPLATE}`} STRATEGY file_copy`)
+  return { ...found, database, url: urlOf(found, database) }
 }
 
 /** Stops the server of a test's data folder and removes what it wrote, wherever the cluster had to be put. */
