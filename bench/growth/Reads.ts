@@ -69,8 +69,10 @@ const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, n
       Effect.all([byReference(reference), byProviderReference("eversend", "live", `P${reference}`), history(reference)])
     ),
   "list beneficiaries": () => Effect.flatMap(Beneficiaries, ({ list }) => list(appId, "live", 20, null)),
-  "list deliveries": () => Effect.flatMap(WebhookDeliveries, ({ list }) => list(appId, "live", null, 20, null)),
-  "list parked deliveries": () => Effect.flatMap(WebhookDeliveries, ({ list }) => list(appId, "live", "parked", 20, null)),
+  "list deliveries": () =>
+    Effect.flatMap(WebhookDeliveries, ({ list }) => list({ appId, mode: "live", status: null, limit: 20, after: null })),
+  "list parked deliveries": () =>
+    Effect.flatMap(WebhookDeliveries, ({ list }) => list({ appId, mode: "live", status: "parked", limit: 20, after: null })),
   "due transactions": () => Effect.flatMap(Transactions, ({ claimDue }) => claimDue(now, 100, DAY_MS)),
   "due deliveries": () => Effect.flatMap(WebhookOutbox, ({ claimDue }) => claimDue(now, 64, 8, DAY_MS)),
   "due callbacks": () => Effect.flatMap(ProviderInbox, ({ claimDue }) => claimDue(now, 100, DAY_MS)),

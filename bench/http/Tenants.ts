@@ -75,5 +75,5 @@ const receiveAt = Effect.fnUntraced(function* (appId: AppId, url: string) {
   const secret = webhookSecretFrom(yield* (yield* Identifiers).secret(SECRET_BYTES))
   const entry = yield* auditEntry("webhook endpoint", appId, { url })
   const wish = { appId, mode: "live", url, events: defaultSubscription, enabled: true } as const
-  yield* endpoints.put(wish, Redacted.make(secret), null, entry.at, entry)
+  yield* endpoints.put({ ...wish, secret: Redacted.make(secret), rotatesUntil: null, at: entry.at, change: entry })
 })

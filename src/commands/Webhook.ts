@@ -51,7 +51,7 @@ const deliveries = Command.make(
     const outgoing = yield* WebhookDeliveries
     const tenants = yield* Tenants
     if (Option.isNone(yield* tenants.find(appId))) return yield* noTenant(appId)
-    const { items } = yield* outgoing.list(appId, mode, Option.getOrNull(status), SHOWN, null)
+    const { items } = yield* outgoing.list({ appId, mode, status: Option.getOrNull(status), limit: SHOWN, after: null })
     yield* printResult(items.map(deliveryView))
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -111,9 +111,19 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
   const events = Option.match(standing, { onNone: () => defaultSubscription, onSome: (found) => found.events })
   const secret = webhookSecretFrom(yield* identifiers.secret(SECRET_BYTES))
   const at = yield* Clock.currentTimeMillis
-  const wish = { appId, mode, url, events, enabled: true }
-  const entry = yield* auditEntry("webhook endpoint", appId, { mode, url })
-  yield* endpoints.put(wish, Redacted.make(secret), at + ROTATION_MS, at, entry)
+  const change = yield* auditEntry("webhook endpoint", appId, { mode, url })
+  const put = {
+    appId,
+    mode,
+    url,
+    events,
+    enabled: true,
+    secret: Redacted.make(secret),
+    rotatesUntil: at + ROTATION_MS,
+    at,
+    change
+  }
+  yield* endpoints.put(put)
   return { url, secret }
 })
 
@@ -125,7 +135,7 @@ const redeliverById = Effect.fn("redeliverById")(function* (id: string) {
   const { appId, mode } = owner.value
   yield* enabledEndpoint(appId, mode)
   const entry = yield* auditEntry("webhook redeliver", appId, { mode, delivery: id })
-  if (!(yield* outgoing.redeliver(appId, mode, id, entry.at, entry))) return yield* unknown
+  if (!(yield* outgoing.redeliver({ appId, mode, id, at: entry.at, change: entry }))) return yield* unknown
   return yield* Effect.flatMap(outgoing.find(appId, mode, id), (found) =>
     Option.isNone(found) ? unknown : Effect.succeed(found.value)
   )

@@ -101,15 +101,17 @@ export const velocityCounter = (
   }
 }
 
-/** A provider account's ceiling for a UTC day: `amount` in minor units of `currency`, fees included. */
-export const ceilingCounter = (
-  provider: string,
-  mode: Mode,
-  currency: string,
-  amount: bigint,
-  bound: bigint,
-  at: Instant
-): VelocityCounter => ({
+/** What one payout takes of a provider account's ceiling, in minor units of its currency, fees included. */
+export interface CeilingUse {
+  readonly provider: string
+  readonly mode: Mode
+  readonly currency: string
+  readonly amount: bigint
+  /** The ceiling of the whole UTC day. */
+  readonly bound: bigint
+}
+
+export const ceilingCounter = ({ amount, bound, currency, mode, provider }: CeilingUse, at: Instant): VelocityCounter => ({
   appId: "",
   mode,
   name: `ceiling:${provider}:${currency}`,

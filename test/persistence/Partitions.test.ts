@@ -223,8 +223,16 @@ describe("partitions", () => {
       expect(yield* sql`SELECT id FROM events ORDER BY id COLLATE "C"`).toEqual(
         ["PARKED1", "PARKED2", "again1", "young1", "young2", "due1", "due2"].map((name) => ({ id: idOf(name) })).sort(byId)
       )
-      expect(yield* deliveries.redeliver(acme, "live", Reference.make(idOf("PARKED1")), february, auditEntry())).toBe(true)
-      expect(yield* deliveries.redeliver(acme, "live", Reference.make(idOf("AWAY1")), february, auditEntry())).toBe(false)
+      const redelivered = (name: string) =>
+        deliveries.redeliver({
+          appId: acme,
+          mode: "live",
+          id: Reference.make(idOf(name)),
+          at: february,
+          change: auditEntry()
+        })
+      expect(yield* redelivered("PARKED1")).toBe(true)
+      expect(yield* redelivered("AWAY1")).toBe(false)
       expect((yield* audit.verify).differences.filter(({ rule }) => rule === "outcomes_were_told")).toEqual([])
       // What stayed goes when it has arrived, and the empty month with it.
       yield* sql`UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL WHERE created_at < '2091-02-20'`

@@ -140,7 +140,7 @@ const hot = {
         limit: 20,
         from: { createdAt: NOON + 1, id: reference }
       })
-    yield* (yield* WebhookDeliveries).list(appId, "live", null, 20, null)
+    yield* (yield* WebhookDeliveries).list({ appId, mode: "live", status: null, limit: 20, after: null })
   }),
   "due transactions": Effect.flatMap(Transactions, ({ claimDue }) => claimDue(NOON, 100, 1_000)),
   "due deliveries": Effect.flatMap(WebhookOutbox, ({ claimDue, recordAttempt }) =>
@@ -199,7 +199,13 @@ it.live(
       yield* Effect.gen(function* () {
         yield* givenTenantWith(appId, 100_000n)
         const wish = { appId, mode: "live", url: "https://acme.example/", events: ["payout.pending"], enabled: true } as const
-        yield* (yield* WebhookEndpoints).put(wish, Redacted.make("whsec_acme"), null, NOON, auditEntry())
+        yield* (yield* WebhookEndpoints).put({
+          ...wish,
+          secret: Redacted.make("whsec_acme"),
+          rotatesUntil: null,
+          at: NOON,
+          change: auditEntry()
+        })
         const byName = new Map<string, ReadonlyArray<Sent>>()
         for (const [name, happening] of Object.entries(hot)) {
           sent.length = 0

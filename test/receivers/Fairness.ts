@@ -39,7 +39,7 @@ const audit = { at: 0, actor: "bench", action: "bench", subject: "bench", detail
 const endpoint = (name: string, url: string) =>
   Effect.flatMap(WebhookEndpoints, (endpoints) => {
     const wish = { appId: AppId.make(name), mode: "live", url, events: ["payout.successful"], enabled: true } as const
-    return endpoints.put(wish, Redacted.make(newSecret()), null, 0, audit)
+    return endpoints.put({ ...wish, secret: Redacted.make(newSecret()), rotatesUntil: null, at: 0, change: audit })
   })
 
 /** `count` events of each tenant, due now. */

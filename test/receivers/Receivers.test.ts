@@ -91,7 +91,7 @@ describe("receivers that fail", () => {
           const secret = newSecret()
           learn(secret)
           const wish = { appId: appIdOf(index), mode: "live", url, events: ["payout.successful"], enabled: true } as const
-          return endpoints.put(wish, Redacted.make(secret), null, 0, auditEntry())
+          return endpoints.put({ ...wish, secret: Redacted.make(secret), rotatesUntil: null, at: 0, change: auditEntry() })
         }
         const owed = yield* Effect.forEach(kinds, (_, index) => givenEvents(sql, appIdOf(index)))
         yield* Effect.forEach(receivers, put)
@@ -101,13 +101,17 @@ describe("receivers that fail", () => {
         yield* Effect.forEach(receivers, ({ heal }) => Effect.promise(heal))
         // What each tenant can do by itself: enable what was disabled, and ask again for what was parked.
         const gone = receivers.findIndex(({ kind }) => kind.name === "answers 410")
-        yield* endpoints.put(
-          { appId: appIdOf(gone), mode: "live", url: receivers[gone]?.url ?? "", events: ["payout.successful"], enabled: true },
-          Redacted.make("unused"),
-          null,
-          yield* Clock.currentTimeMillis,
-          auditEntry()
-        )
+        yield* endpoints.put({
+          appId: appIdOf(gone),
+          mode: "live",
+          url: receivers[gone]?.url ?? "",
+          events: ["payout.successful"],
+          enabled: true,
+          secret: Redacted.make("unused"),
+          rotatesUntil: null,
+          at: yield* Clock.currentTimeMillis,
+          change: auditEntry()
+        })
         yield* eventually(Effect.andThen(redelivered(node), waiting(sql)), (count) => count === 0)
 
         const last = (index: number) =>
@@ -147,7 +151,13 @@ const redelivered = Effect.fnUntraced(function* (node: Context.Context<SqlClient
   const parked = yield* Context.get(node, SqlClient.SqlClient)<{ app_id: string; id: string }>`
     SELECT app_id, id FROM deliveries WHERE status = 'parked'`
   for (const { app_id, id } of parked)
-    yield* Context.get(node, WebhookDeliveries).redeliver(AppId.make(app_id), "live", Reference.make(id), 1, auditEntry())
+    yield* Context.get(node, WebhookDeliveries).redeliver({
+      appId: AppId.make(app_id),
+      mode: "live",
+      id: Reference.make(id),
+      at: 1,
+      change: auditEntry()
+    })
 })
 
 const longest = (sql: SqlClient.SqlClient) =>

@@ -34,7 +34,7 @@ export const insertFixtures = Effect.fnUntraced(function* (ports: Ready) {
     yield* Context.get(ports, FloatLedger).adjust({ ...money, at: START, entry: credit("UGX", amount), audit: auditEntry() })
     const secret = Redacted.make(`whsec_${Buffer.alloc(32, 1).toString("base64")}`)
     const wish = { appId, mode, url: `https://${appId}.example/`, events: everyEvent, enabled: true } as const
-    yield* Context.get(ports, WebhookEndpoints).put(wish, secret, null, START, auditEntry())
+    yield* Context.get(ports, WebhookEndpoints).put({ ...wish, secret, rotatesUntil: null, at: START, change: auditEntry() })
   }
   for (const limit of [
     { direction: "payout", window: "hour" },

@@ -166,13 +166,17 @@ export const webhooksOf = Effect.fnUntraced(function* (
   const received: Array<Received> = []
   const hook = yield* receiver((response, one) => response.writeHead(answer(received.push(one))).end())
   const secret = `whsec_${randomBytes(32).toString("base64")}`
-  yield* Context.get(gateway.context, WebhookEndpoints).put(
-    { appId: tenant.appId, mode: tenant.mode, url: hook.url, events, enabled: true },
-    Redacted.make(secret),
-    null,
-    yield* Clock.currentTimeMillis,
-    auditEntry()
-  )
+  yield* Context.get(gateway.context, WebhookEndpoints).put({
+    appId: tenant.appId,
+    mode: tenant.mode,
+    url: hook.url,
+    events,
+    enabled: true,
+    secret: Redacted.make(secret),
+    rotatesUntil: null,
+    at: yield* Clock.currentTimeMillis,
+    change: auditEntry()
+  })
   const count = (wanted: number) =>
     eventually(
       Effect.sync(() => received),

@@ -41,4 +41,4 @@ export const attempt = (delivery: DueDelivery) => ({ delivery, at: NOW + 5, dura
 
 /** Set as its owner would, with the secret that the tests know. */
 export const put = (endpoints: WebhookEndpoints["Service"], { secret, ...place }: SigningEndpoint, enabled = true) =>
-  endpoints.put({ ...place, events: ["payout.successful"], enabled }, secret, null, 5, auditEntry())
+  endpoints.put({ ...place, events: ["payout.successful"], enabled, secret, rotatesUntil: null, at: 5, change: auditEntry() })

@@ -4,9 +4,14 @@ import { type Delivery, type DeliveryAttempt, DeliveryStatus } from "../../domai
 import { EventType, type OutboxEvent } from "../../domain/Event.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import type { AuditedChange } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import { type DeliveryCursor, type RecoveryStep, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
+import {
+  type DeliveryCursor,
+  type DeliveryQuery,
+  type RecoveryStep,
+  type Redelivery,
+  WebhookDeliveries
+} from "../../services/ports/WebhookDeliveries.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 
@@ -92,13 +97,7 @@ export const WebhookDeliveriesPg = Layer.effect(
       sql.literal(`d.id, d.app_id AS "appId", d.mode, d.event_id AS "eventId", v.type AS "eventType", v.reference, d.status,
       d.next_attempt_at AS "nextAttemptAt", d.created_at AS "createdAt", d.completed_at AS "completedAt"`)
 
-    const list = Effect.fn("WebhookDeliveries.list")(function* (
-      appId: AppId,
-      mode: Mode,
-      status: DeliveryStatus | null,
-      limit: number,
-      after: DeliveryCursor | null
-    ) {
+    const list = Effect.fn("WebhookDeliveries.list")(function* ({ after, appId, limit, mode, status }: DeliveryQuery) {
       // A status in a parameter would hide the index of the parked ones.
       const only = status === null ? sql.literal("true") : sql.literal(`d.status = '${status}'`)
       const older =
@@ -124,13 +123,7 @@ export const WebhookDeliveriesPg = Layer.effect(
       return Option.fromUndefinedOr(row)
     })
 
-    const redeliver = Effect.fn("WebhookDeliveries.redeliver")(function* (
-      appId: AppId,
-      mode: Mode,
-      id: Reference,
-      at: Instant,
-      change: AuditedChange
-    ) {
+    const redeliver = Effect.fn("WebhookDeliveries.redeliver")(function* ({ appId, at, change, id, mode }: Redelivery) {
       const rows = yield* trail.with(
         sql`
           UPDATE deliveries SET status = 'due', attempts = CASE WHEN status = 'due' THEN attempts ELSE 0 END,

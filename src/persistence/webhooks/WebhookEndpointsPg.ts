@@ -1,12 +1,17 @@
-import { Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { EventType } from "../../domain/Event.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
-import { type Instant, iso } from "../../domain/Instant.ts"
+import { iso } from "../../domain/Instant.ts"
 import { DisabledReason, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import { type EndpointWish, WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
+import {
+  type EndpointSettings,
+  type PutEndpoint,
+  type SecretRotation,
+  WebhookEndpoints
+} from "../../services/ports/WebhookEndpoints.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 
@@ -44,14 +49,8 @@ export const WebhookEndpointsPg = Layer.effect(
     })
 
     const put = Effect.fn("WebhookEndpoints.put")(
-      function* (
-        wish: EndpointWish,
-        secret: Redacted.Redacted,
-        rotatesUntil: Instant | null,
-        at: Instant,
-        change: AuditedChange
-      ) {
-        const { appId, enabled, events, mode, url } = wish
+      function* (command: PutEndpoint) {
+        const { appId, at, change, enabled, events, mode, rotatesUntil, secret, url } = command
         const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
         // One that stands is locked, and answered as it is.
         const [found] = yield* written(sql`
@@ -74,21 +73,14 @@ export const WebhookEndpointsPg = Layer.effect(
             previous_secret_sealed = CASE WHEN ${until}::timestamptz IS NULL THEN previous_secret_sealed ELSE secret_sealed END,
             previous_until = coalesce(${until}::timestamptz, previous_until)
           WHERE app_id = ${appId} AND mode = ${mode} RETURNING ${shown}`)
-        if (rotatesUntil !== null || !isSame(before, wish)) yield* trail.write(change)
+        if (rotatesUntil !== null || !isSame(before, command)) yield* trail.write(change)
         return { created: false, endpoint }
       },
       (effect) => sql.withTransaction(effect),
       Effect.orDie
     )
 
-    const rotate = Effect.fn("WebhookEndpoints.rotate")(function* (
-      appId: AppId,
-      mode: Mode,
-      secret: Redacted.Redacted,
-      until: Instant,
-      at: Instant,
-      change: AuditedChange
-    ) {
+    const rotate = Effect.fn("WebhookEndpoints.rotate")(function* ({ appId, at, change, mode, secret, until }: SecretRotation) {
       const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
       const rows = yield* trail.with(
         sql`
@@ -113,7 +105,7 @@ export const WebhookEndpointsPg = Layer.effect(
   })
 )
 
-const isSame = (standing: WebhookEndpoint, { enabled, events, url }: EndpointWish): boolean =>
+const isSame = (standing: WebhookEndpoint, { enabled, events, url }: EndpointSettings): boolean =>
   standing.disabledReason === null &&
   standing.url === url &&
   standing.enabled === enabled &&

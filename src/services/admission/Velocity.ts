@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { Direction } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { GlobalCeilingReached, VelocityLimitExceeded } from "../../domain/errors/Retriable.ts"
+import type { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller } from "../../domain/Tenant.ts"
@@ -14,6 +15,14 @@ import {
 } from "../../domain/VelocityLimits.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
+
+/** What a payout takes out of a provider's account: principal and fee. */
+export interface AccountSpend {
+  readonly provider: string
+  readonly mode: Mode
+  readonly currency: Currency
+  readonly total: MinorUnits
+}
 
 /**
  * Velocity caps: how many transactions a tenant and a number may make in a window, and a provider account's daily ceiling. `FloatLedger.open`
@@ -31,10 +40,7 @@ export class Velocity extends Context.Service<
     /** The same windows and, where the provider's account has a ceiling, that of today. */
     readonly addCeiling: (
       counters: ReadonlyArray<VelocityCounter>,
-      caller: Caller,
-      provider: string,
-      currency: Currency,
-      total: MinorUnits
+      spend: AccountSpend
     ) => Effect.Effect<ReadonlyArray<VelocityCounter>>
     /** What an OverCap of FloatLedger.open is refused with. */
     readonly refusal: (counter: VelocityCounter | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
@@ -58,17 +64,12 @@ export class Velocity extends Context.Service<
         return counters
       }, inSpan("Velocity.check"))
 
-      const addCeiling = Effect.fnUntraced(function* (
-        counters: ReadonlyArray<VelocityCounter>,
-        caller: Caller,
-        provider: string,
-        currency: Currency,
-        total: MinorUnits
-      ) {
+      const addCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<VelocityCounter>, spend: AccountSpend) {
+        const { currency, mode, provider, total } = spend
         const ceiling = yield* limits.ceiling(provider, currency)
         if (Option.isNone(ceiling)) return counters
         const now = yield* Clock.currentTimeMillis
-        const counter = ceilingCounter(provider, caller.mode, currency, total, ceiling.value, now)
+        const counter = ceilingCounter({ provider, mode, currency, amount: total, bound: ceiling.value }, now)
         yield* limits.prepare([counter])
         return [...counters, counter]
       })

@@ -87,7 +87,7 @@ export class Payouts extends Context.Service<
         const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
         const { currency, destinationCurrency, heldFee, principal, provider } = payout
         const total = add(principal, heldFee)
-        const counted = yield* velocity.addCeiling(counters, caller, provider, currency, total)
+        const counted = yield* velocity.addCeiling(counters, { provider, mode: caller.mode, currency, total })
         const opened = yield* openRecord({
           claim,
           record: payout,

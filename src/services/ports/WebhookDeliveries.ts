@@ -11,6 +11,26 @@ export interface DeliveryCursor {
   readonly id: string
 }
 
+/** One page of a tenant's deliveries of one mode. */
+export interface DeliveryQuery {
+  readonly appId: AppId
+  readonly mode: Mode
+  /** Null for every status. */
+  readonly status: DeliveryStatus | null
+  readonly limit: number
+  /** Where the page before ended; null for the first one. */
+  readonly after: DeliveryCursor | null
+}
+
+/** A delivery that somebody asks for again at `at`. */
+export interface Redelivery {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly id: Reference
+  readonly at: Instant
+  readonly change: AuditedChange
+}
+
 /** One step of a recovery: events of one tenant and mode after `from` and up to `until`, oldest first. */
 export interface RecoveryStep {
   readonly appId: AppId
@@ -33,13 +53,7 @@ export class WebhookDeliveries extends Context.Service<
      * Newest first, at most `limit`, of every status where none is given. Fewer where the excerpts of their attempts are long; `more` says
      * whether there are others after the last.
      */
-    readonly list: (
-      appId: AppId,
-      mode: Mode,
-      status: DeliveryStatus | null,
-      limit: number,
-      after: DeliveryCursor | null
-    ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly more: boolean }>
+    readonly list: (query: DeliveryQuery) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly more: boolean }>
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
     /** Whose a delivery is, for operators, who know its id only. */
     readonly owner: (id: Reference) => Effect.Effect<Option.Option<{ readonly appId: AppId; readonly mode: Mode }>>
@@ -47,7 +61,7 @@ export class WebhookDeliveries extends Context.Service<
      * Makes it due now, with the whole schedule before it where it had ended. One that is due is only brought forward, and an attempt
      * under way is left alone. False when the tenant has no such delivery.
      */
-    readonly redeliver: (appId: AppId, mode: Mode, id: Reference, at: Instant, change: AuditedChange) => Effect.Effect<boolean>
+    readonly redeliver: (redelivery: Redelivery) => Effect.Effect<boolean>
     /** Keeps an event that no money step caused and makes it due at once, whatever the endpoint is subscribed to. Twice makes two. */
     readonly deliver: (event: OutboxEvent) => Effect.Effect<void>
     /**

@@ -5,7 +5,8 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "./AuditLog.ts"
 
-export interface EndpointWish {
+/** An endpoint as its owner wants it. */
+export interface EndpointSettings {
   readonly appId: AppId
   readonly mode: Mode
   readonly url: string
@@ -13,7 +14,25 @@ export interface EndpointWish {
   readonly enabled: boolean
 }
 
-export interface PutEndpoint {
+export interface PutEndpoint extends EndpointSettings {
+  readonly secret: Redacted.Redacted
+  /** Until when the old secret signs as well; null keeps the old secret and drops the given one, unless the endpoint is new. */
+  readonly rotatesUntil: Instant | null
+  readonly at: Instant
+  readonly change: AuditedChange
+}
+
+export interface SecretRotation {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly secret: Redacted.Redacted
+  /** Until when the old secret signs as well. */
+  readonly until: Instant
+  readonly at: Instant
+  readonly change: AuditedChange
+}
+
+export interface EndpointPut {
   readonly endpoint: WebhookEndpoint
   /** False where one stood before. */
   readonly created: boolean
@@ -28,22 +47,9 @@ export class WebhookEndpoints extends Context.Service<
      * Creates it with this secret, or changes the one that stands and forgets its failures. That one keeps its own secret, unless
      * `rotatesUntil` says until when the old one signs beside the given one. The same again changes nothing but its time, and nothing is written down.
      */
-    readonly put: (
-      wish: EndpointWish,
-      secret: Redacted.Redacted,
-      rotatesUntil: Instant | null,
-      at: Instant,
-      change: AuditedChange
-    ) => Effect.Effect<PutEndpoint>
+    readonly put: (command: PutEndpoint) => Effect.Effect<EndpointPut>
     /** Gives it another secret; the old one signs beside it until `until`, an older one no more. False when there is no endpoint. */
-    readonly rotate: (
-      appId: AppId,
-      mode: Mode,
-      secret: Redacted.Redacted,
-      until: Instant,
-      at: Instant,
-      change: AuditedChange
-    ) => Effect.Effect<boolean>
+    readonly rotate: (rotation: SecretRotation) => Effect.Effect<boolean>
     /** Its events are kept. Answers what was removed; none when there was nothing. */
     readonly remove: (appId: AppId, mode: Mode, change: AuditedChange) => Effect.Effect<Option.Option<WebhookEndpoint>>
   }

@@ -78,7 +78,7 @@ export class Webhooks extends Context.Service<
         const secret = yield* newSecret
         const details = { url: command.url, events: command.events.join(","), enabled: String(command.enabled) }
         const change = entry(caller, at, "webhook endpoint", details)
-        const put = yield* endpoints.put({ appId, mode, ...command }, secret, null, at, change)
+        const put = yield* endpoints.put({ appId, mode, ...command, secret, rotatesUntil: null, at, change })
         yield* dispatcher.nudge
         return { endpoint: put.endpoint, secret: put.created ? secret : null }
       })
@@ -95,7 +95,7 @@ export class Webhooks extends Context.Service<
         const secret = yield* newSecret
         const previousUntil = at + ROTATION_MS
         const change = entry(caller, at, "webhook rotate-secret", {})
-        const rotated = yield* endpoints.rotate(appId, mode, secret, previousUntil, at, change)
+        const rotated = yield* endpoints.rotate({ appId, mode, secret, until: previousUntil, at, change })
         if (!rotated) return yield* new NotFound()
         return { secret, previousUntil }
       })
@@ -118,8 +118,7 @@ export class Webhooks extends Context.Service<
       })
 
       const deliveries = Effect.fn("Webhooks.deliveries")(function* ({ appId, mode }: Caller, query: DeliveriesQuery) {
-        const { after, limit, status } = query
-        const { items, more } = yield* outgoing.list(appId, mode, status, limit, after)
+        const { items, more } = yield* outgoing.list({ appId, mode, ...query })
         const last = items.at(-1)
         const next = more && last !== undefined ? { at: last.createdAt, id: last.id } : null
         return { items, next }
@@ -132,7 +131,7 @@ export class Webhooks extends Context.Service<
         yield* reachable(caller)
         const at = yield* Clock.currentTimeMillis
         const change = entry(caller, at, "webhook redeliver", { delivery: id })
-        if (!(yield* outgoing.redeliver(appId, mode, id, at, change))) return yield* new NotFound()
+        if (!(yield* outgoing.redeliver({ appId, mode, id, at, change }))) return yield* new NotFound()
         yield* dispatcher.nudge
         return yield* present(yield* outgoing.find(appId, mode, id))
       })

@@ -19,13 +19,17 @@ const idOf = (n: number) => Reference.make(String(n).padStart(26, "0"))
 const given = Effect.gen(function* () {
   const node = yield* givenNode(yield* givenDatabase)
   const sql = Context.get(node, SqlClient.SqlClient)
-  yield* Context.get(node, WebhookEndpoints).put(
-    { appId: acme, mode: "test", url: "https://acme.example/", events: ["payout.failed"], enabled: true },
-    Redacted.make("whsec_acme"),
-    null,
-    0,
-    auditEntry()
-  )
+  yield* Context.get(node, WebhookEndpoints).put({
+    appId: acme,
+    mode: "test",
+    url: "https://acme.example/",
+    events: ["payout.failed"],
+    enabled: true,
+    secret: Redacted.make("whsec_acme"),
+    rotatesUntil: null,
+    at: 0,
+    change: auditEntry()
+  })
 
   /** Events 1 to `count`, one a millisecond, and a delivery of each where a status says so. */
   const events = (count: number, type = "payout.failed", status: "due" | "delivered" | "parked" | null = null, from = 0) =>
@@ -116,12 +120,12 @@ describe("a delivery", () => {
       const { deliveries, events, outbox } = yield* given
       yield* events(1, "payout.failed", "due")
       const [claimed] = yield* outbox.claimDue(10, 9, 8, 1_000)
-      expect(yield* deliveries.redeliver(acme, "test", idOf(1), 20, auditEntry())).toBe(true)
+      expect(yield* deliveries.redeliver({ appId: acme, mode: "test", id: idOf(1), at: 20, change: auditEntry() })).toBe(true)
       expect(yield* outbox.claimDue(30, 9, 8, 1_000)).toEqual([])
       if (claimed === undefined) return yield* Effect.die("one was due")
       yield* outbox.recordAttempt({ delivery: claimed, at: 10, durationMs: 1, status: 204, excerpt: "" }, { _tag: "Delivered" })
       expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1)))).toMatchObject({ status: "delivered" })
-      expect(yield* deliveries.redeliver(acme, "live", idOf(1), 20, auditEntry())).toBe(false)
+      expect(yield* deliveries.redeliver({ appId: acme, mode: "live", id: idOf(1), at: 20, change: auditEntry() })).toBe(false)
       expect(yield* deliveries.owner(idOf(2))).toEqual(Option.none())
     })
   )
@@ -138,7 +142,7 @@ describe("a list of deliveries", () => {
       const shown: Array<number> = []
       let after: { at: number; id: string } | null = null
       for (let goesOn = true; goesOn; ) {
-        const page: Page = yield* deliveries.list(acme, "test", null, 100, after)
+        const page: Page = yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 100, after })
         const { items, more } = page
         sizes.push(
           items
@@ -152,7 +156,10 @@ describe("a list of deliveries", () => {
       }
       expect(shown).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
       expect(Math.max(...sizes)).toBeLessThanOrEqual(64 * 1024)
-      expect(yield* deliveries.list(acme, "test", null, 2, null)).toMatchObject({ items: { length: 2 }, more: true })
+      expect(yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 2, after: null })).toMatchObject({
+        items: { length: 2 },
+        more: true
+      })
       expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1))).attempts).toHaveLength(13)
     })
   )
@@ -163,7 +170,7 @@ describe("a list of deliveries", () => {
       yield* events(2, "payout.failed", "delivered")
       yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
         SELECT d.app_id, d.id, d.created_at, 1, 500, repeat(chr(1), 4096) FROM deliveries d, generate_series(1, 20)`
-      const { items, more } = yield* deliveries.list(acme, "test", null, 100, null)
+      const { items, more } = yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 100, after: null })
       expect([items.map(({ id }) => Number(id)), more]).toEqual([[2], true])
       const found = Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(2)))
       for (const { attempts } of [...items, found])

@@ -5,13 +5,13 @@ import { expect } from "vitest"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { FAILING_MS } from "../../../src/domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
-import { type EndpointWish, WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
+import { type EndpointSettings, WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { type AttemptOutcome, WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
 import { auditEntry, givenDatabase, givenNode } from "../../support/TestDatabase.ts"
 
 const LEASE_MS = 30_000
 const acme = AppId.make("acme")
-const wish: EndpointWish = {
+const wish: EndpointSettings = {
   appId: acme,
   mode: "test",
   url: "https://acme.example/hook",
@@ -67,10 +67,10 @@ describe("an endpoint", () => {
     Effect.gen(function* () {
       const { endpoints, log, other, sql } = yield* given
       expect(yield* endpoints.find(acme, "test")).toEqual(Option.none())
-      const first = yield* endpoints.put(wish, secret("one"), null, 5, auditEntry())
+      const first = yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
       expect(first).toEqual({ created: true, endpoint: { ...wish, disabledReason: null, createdAt: 5, updatedAt: 5 } })
       const change = { ...wish, url: "https://new.example/", enabled: false }
-      const second = yield* endpoints.put(change, secret("two"), null, 6, auditEntry())
+      const second = yield* endpoints.put({ ...change, secret: secret("two"), rotatesUntil: null, at: 6, change: auditEntry() })
       expect(second).toEqual({ created: false, endpoint: { ...change, disabledReason: null, createdAt: 5, updatedAt: 6 } })
       expect(yield* other.find(acme, "test")).toEqual(Option.some(second.endpoint))
       expect(yield* other.find(acme, "live")).toEqual(Option.none())
@@ -79,7 +79,9 @@ describe("an endpoint", () => {
       ).toEqual([])
       expect(yield* other.remove(acme, "test", auditEntry())).toEqual(Option.some(second.endpoint))
       expect(yield* endpoints.remove(acme, "test", auditEntry())).toEqual(Option.none())
-      expect(yield* endpoints.rotate(acme, "test", secret("no"), 9, 8, auditEntry())).toBe(false)
+      expect(
+        yield* endpoints.rotate({ appId: acme, mode: "test", secret: secret("no"), until: 9, at: 8, change: auditEntry() })
+      ).toBe(false)
       expect(yield* log.list(9)).toHaveLength(3)
     })
   )
@@ -87,16 +89,23 @@ describe("an endpoint", () => {
   it.effect("signs with its old secret beside the new one until the rotation ends", () =>
     Effect.gen(function* () {
       const { endpoints, signing, waiting } = yield* given
-      yield* endpoints.put(wish, secret("one"), null, 5, auditEntry())
+      yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
       yield* waiting(1)
       expect(yield* signing(10)).toEqual(["whsec_one"])
-      yield* endpoints.rotate(acme, "test", secret("two"), 200_000, 11, auditEntry())
+      yield* endpoints.rotate({ appId: acme, mode: "test", secret: secret("two"), until: 200_000, at: 11, change: auditEntry() })
       expect(yield* signing(100_000)).toEqual(["whsec_two", "whsec_one"])
       // A change keeps the secret and the rotation.
-      yield* endpoints.put({ ...wish, url: "https://new.example/" }, secret("unused"), null, 12, auditEntry())
+      yield* endpoints.put({
+        ...wish,
+        url: "https://new.example/",
+        secret: secret("unused"),
+        rotatesUntil: null,
+        at: 12,
+        change: auditEntry()
+      })
       expect(yield* signing(199_999)).toEqual(["whsec_two", "whsec_one"])
       expect(yield* signing(300_000)).toEqual(["whsec_two"])
-      yield* endpoints.put(wish, secret("three"), 500_000, 13, auditEntry())
+      yield* endpoints.put({ ...wish, secret: secret("three"), rotatesUntil: 500_000, at: 13, change: auditEntry() })
       expect(yield* signing(400_000)).toEqual(["whsec_three", "whsec_two"])
     })
   )
@@ -104,7 +113,7 @@ describe("an endpoint", () => {
   it.effect("is disabled after 120 h of failures only, and not when an attempt succeeded in between", () =>
     Effect.gen(function* () {
       const { attempted, endpoints, standing, waiting } = yield* given
-      yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())
+      yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 0, change: auditEntry() })
       yield* waiting(1)
       const again = (at: number) => ({ _tag: "Again", at }) as const
       yield* attempted(1_000, 500, again(2_000))
@@ -113,7 +122,7 @@ describe("an endpoint", () => {
       yield* attempted(FAILING_MS + 1_000, 500, again(0))
       expect(yield* standing).toMatchObject({ enabled: false, disabledReason: "failing", updatedAt: FAILING_MS + 1_000 })
       // Enabled again, it begins anew; what waited goes on.
-      yield* endpoints.put(wish, secret("one"), null, 5, auditEntry())
+      yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
       yield* attempted(2 * FAILING_MS, 500, again(0))
       expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null })
       yield* attempted(2 * FAILING_MS + 1, 204, { _tag: "Delivered" })
@@ -126,17 +135,24 @@ describe("an endpoint", () => {
   it.effect("is disabled when it answers 410, unless it has another address by then", () =>
     Effect.gen(function* () {
       const { attempted, claim, endpoints, outbox, sql, standing, waiting } = yield* given
-      yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())
+      yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 0, change: auditEntry() })
       yield* waiting(1)
       yield* attempted(1_000, 410, { _tag: "Gone" })
       expect(yield* standing).toMatchObject({ enabled: false, disabledReason: "gone", updatedAt: 1_000 })
       expect(yield* sql`SELECT status FROM deliveries`).toEqual([{ status: "parked" }])
       // Enabled again at another address, while the old one is still being asked.
-      yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())
+      yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 0, change: auditEntry() })
       yield* waiting(2)
       const asked = yield* claim(2_000)
       if (asked === undefined) return yield* Effect.die("nothing was due")
-      yield* endpoints.put({ ...wish, url: "https://new.example/" }, secret("one"), null, 0, auditEntry())
+      yield* endpoints.put({
+        ...wish,
+        url: "https://new.example/",
+        secret: secret("one"),
+        rotatesUntil: null,
+        at: 0,
+        change: auditEntry()
+      })
       yield* outbox.recordAttempt({ delivery: asked, at: 2_000, durationMs: 1, status: 410, excerpt: "" }, { _tag: "Gone" })
       expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null })
     })
@@ -145,11 +161,11 @@ describe("an endpoint", () => {
   it.effect("is not disabled by an attempt that began before it was enabled again", () =>
     Effect.gen(function* () {
       const { claim, endpoints, outbox, standing, waiting } = yield* given
-      yield* endpoints.put(wish, secret("one"), null, 0, auditEntry())
+      yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 0, change: auditEntry() })
       yield* waiting(1)
       const asked = yield* claim(2_000)
       if (asked === undefined) return yield* Effect.die("nothing was due")
-      yield* endpoints.put(wish, secret("one"), null, 2_500, auditEntry())
+      yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 2_500, change: auditEntry() })
       yield* outbox.recordAttempt({ delivery: asked, at: 2_000, durationMs: 900, status: 410, excerpt: "" }, { _tag: "Gone" })
       expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null, updatedAt: 2_500 })
     })

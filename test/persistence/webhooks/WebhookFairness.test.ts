@@ -40,7 +40,13 @@ const rounds = Effect.fnUntraced(function* (flood: number) {
       events: ["payout.successful"],
       enabled: true
     } as const
-    yield* Context.get(node, WebhookEndpoints).put(wish, Redacted.make(newSecret()), null, 0, auditEntry())
+    yield* Context.get(node, WebhookEndpoints).put({
+      ...wish,
+      secret: Redacted.make(newSecret()),
+      rotatesUntil: null,
+      at: 0,
+      change: auditEntry()
+    })
     // The dead endpoint's events are the older ones.
     yield* name === "dead" ? waiting(sql, name, flood, 0) : waiting(sql, name, EACH, FLOOD)
   }

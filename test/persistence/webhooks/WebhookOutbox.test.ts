@@ -104,7 +104,14 @@ describe("the outbox", () => {
         return [secret, ...(previousSecret === undefined ? [] : [previousSecret])].map(Redacted.value)
       })
       expect(yield* secrets(NOW)).toEqual(["whsec_acme"])
-      yield* endpoints.rotate(appId, mode, Redacted.make("whsec_new"), NOW + 10, NOW, auditEntry())
+      yield* endpoints.rotate({
+        appId,
+        mode,
+        secret: Redacted.make("whsec_new"),
+        until: NOW + 10,
+        at: NOW,
+        change: auditEntry()
+      })
       expect(yield* secrets(NOW + 1)).toEqual(["whsec_new", "whsec_acme"])
       expect(yield* secrets(NOW + 10)).toEqual(["whsec_new"])
     })
