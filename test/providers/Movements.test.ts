@@ -1,0 +1,82 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe } from "vitest"
+import { movements, onceNotFound, type Placed } from "../../src/providers/Movements.ts"
+import { alarmLogger, type Reading, withoutAlarm } from "../../src/providers/Reading.ts"
+import { notAdmittedBy, refusedBy, refusedUnsaid } from "../../src/providers/Refusals.ts"
+import type { PayoutOutcome, StatusOutcome } from "../../src/services/ports/Provider.ts"
+import { momo, orderOn } from "./contract/Orders.ts"
+
+const way = momo("UG", "UGX", "MTN", "+25677200")
+const order = orderOn(
+  {
+    principal: way.amount,
+    fee: way.amount,
+    destinationAmount: way.amount,
+    destinationCurrency: "UGX",
+    rate: null,
+    expiresInMs: 1000,
+    token: ""
+  },
+  way,
+  "1234"
+)
+
+const nothing = withoutAlarm({ _tag: "NotFound", note: "" } as const)
+const silence = withoutAlarm({ _tag: "Unknown", reason: "timeout", note: "" } as const)
+const delivered = withoutAlarm({
+  _tag: "Succeeded",
+  providerReference: "1",
+  amount: way.amount,
+  currency: "UGX",
+  fee: null,
+  note: ""
+} as const)
+const refused = onceNotFound(refusedBy(refusedUnsaid, null, "HTTP 400")) ?? silence
+const notAdmitted = onceNotFound(refusedBy(notAdmittedBy("our key is refused"), null, "HTTP 401")) ?? silence
+
+/** What a payout comes to, and how often it was sent and looked up. */
+const paid = Effect.fnUntraced(function* (placed: Placed<PayoutOutcome>, looked: Reading<StatusOutcome>) {
+  const calls = { sent: 0, looked: 0 }
+  const { place } = movements({ name: "acme", deadline: Effect.succeed(0), logAlarm: alarmLogger("acme") }, "send", {
+    place: () =>
+      Effect.sync(() => {
+        calls.sent++
+        return placed
+      }),
+    look: () =>
+      Effect.sync(() => {
+        calls.looked++
+        return looked
+      })
+  })
+  const { _tag } = yield* place(order)
+  return { fact: _tag, ...calls }
+})
+
+describe("a payout by any provider is sent once, and", () => {
+  it.effect("a refusal is believed after a lookup that finds nothing", () =>
+    Effect.gen(function* () {
+      expect(yield* paid(refused, nothing)).toEqual({ fact: "Refused", sent: 1, looked: 1 })
+    })
+  )
+
+  it.effect("a refusal gives way to what a lookup finds, and to silence", () =>
+    Effect.gen(function* () {
+      expect(yield* paid(refused, delivered)).toEqual({ fact: "Succeeded", sent: 1, looked: 1 })
+      expect(yield* paid(refused, silence)).toEqual({ fact: "Unknown", sent: 1, looked: 1 })
+    })
+  )
+
+  it.effect("a refusal of our own account is believed at once", () =>
+    Effect.gen(function* () {
+      expect(yield* paid(notAdmitted, delivered)).toEqual({ fact: "Refused", sent: 1, looked: 0 })
+    })
+  )
+
+  it.effect("silence stays unknown, without a second call", () =>
+    Effect.gen(function* () {
+      expect(yield* paid(silence, delivered)).toEqual({ fact: "Unknown", sent: 1, looked: 0 })
+    })
+  )
+})
