@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -55,6 +55,15 @@ describe("the operators' guides", () => {
       expect((yield* gateway({}, "float", "guess", "--help")).code).not.toBe(0)
     })
   )
+
+  it("show a trace with the names that spans have", () => {
+    const [, trace = ""] = /```text\n(trace [^]*?)```/.exec(read("docs/operations.md")) ?? []
+    // A provider's own spans have composed names.
+    const named = [...new Set(trace.match(/(?<= )[A-Z][A-Za-z]+\.[a-z]\w*(?![.\w])/g))]
+    const source = globSync("src/**/*.ts", { cwd: root }).map(read).join("\n")
+    expect(named.length).toBeGreaterThan(12)
+    expect(named.filter((name) => !source.includes(`"${name}"`))).toEqual([])
+  })
 
   it("explain every rule of ledger verify: what it means and what to do", () => {
     const runbook = read("docs/runbooks/ledger-difference.md")

@@ -174,7 +174,7 @@ describe("a payout refused by its HTTP status", () => {
     )
   }
 
-  it.effect("403 is our own configuration, and needs no lookup", () =>
+  it.effect("403 is our own configuration, and needs no look-up", () =>
     Effect.gen(function* () {
       const { outcome, server } = yield* sent({ [PAY]: [answer(403, { message: "Invalid request origin" })] }, order)
       expect(outcome).toMatchObject({ _tag: "Refused", kind: "config" })

@@ -73,7 +73,7 @@ describe("the answer to the POST of a payout or charge", () => {
     })
   }
 
-  it("409 leaves it to the status", () => {
+  it("409 leaves the outcome to the status", () => {
     const repeated = posted(answered(409, error("RESOURCE_ALREADY_EXIST")), reference)
     if (!("confirm" in repeated)) throw new Error("a 409 is believed at once")
     expect(repeated.confirm(asked("collection", { status: "PENDING" })).fact).toMatchObject({
@@ -127,7 +127,7 @@ describe("the status of a payout or charge", () => {
     })
   })
 
-  it("404 with its code says that there is none, and another 404 nothing", () => {
+  it("404 with its code means not found, and any other 404 nothing", () => {
     const none = found("collection", answered(404, error("RESOURCE_NOT_FOUND")), own)
     expect(none).toStrictEqual({ fact: { _tag: "NotFound", note: "HTTP 404, RESOURCE_NOT_FOUND" }, alarm: null })
     for (const body of [{ statusCode: 404, message: "Resource not found" }, "", error("NOT_FOUND")]) {
