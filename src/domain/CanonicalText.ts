@@ -108,9 +108,10 @@ export interface SignatureWindow {
   readonly maxAheadSeconds: number
 }
 
+/** How far a timestamp in Unix seconds is ahead of `now` (milliseconds), negative where it is behind; none for any other text. */
+export const clockSkewSeconds = (timestamp: string, now: number): Option.Option<number> =>
+  /^[0-9]{1,12}$/.test(timestamp) ? Option.some(Number(timestamp) - Math.floor(now / 1000)) : Option.none()
+
 /** Whether the timestamp is Unix seconds in the window around `now` (milliseconds). */
-export const isInSignatureWindow = (timestamp: string, now: number, window: SignatureWindow): boolean => {
-  if (!/^[0-9]{1,12}$/.test(timestamp)) return false
-  const age = Math.floor(now / 1000) - Number(timestamp)
-  return age <= window.maxAgeSeconds && -age <= window.maxAheadSeconds
-}
+export const isInSignatureWindow = (timestamp: string, now: number, window: SignatureWindow): boolean =>
+  Option.exists(clockSkewSeconds(timestamp, now), (skew) => -skew <= window.maxAgeSeconds && skew <= window.maxAheadSeconds)

@@ -157,6 +157,8 @@ const key = {
 }
 
 const tenants = fake(Tenants, {
+  find: () => Effect.succeedNone,
+  keys: () => Effect.succeed([]),
   signingKey: (appId, keyId) =>
     Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(key) : Option.none())
 })

@@ -1,6 +1,13 @@
 import { timingSafeEqual } from "node:crypto"
-import { Clock, Context, Effect, Layer, Metric, Option, Redacted } from "effect"
-import { canonicalText, isInSignatureWindow, isNonce, parseKeyHeader, parseSignature } from "../../domain/CanonicalText.ts"
+import { Clock, Context, Effect, Layer, Option, Redacted, Result } from "effect"
+import {
+  canonicalText,
+  clockSkewSeconds,
+  isInSignatureWindow,
+  isNonce,
+  parseKeyHeader,
+  parseSignature
+} from "../../domain/CanonicalText.ts"
 import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -9,18 +16,7 @@ import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Vault } from "../ports/Vault.ts"
 import { bodyHash, signature } from "./Signature.ts"
-
-// The caller learns nothing of why; whoever runs the gateway has to.
-const refusals = Metric.counter("gateway_signatures_refused_total", {
-  description: "Requests without an acceptable signature, by what was wrong.",
-  incremental: true
-})
-
-/** In the order in which they are looked at. */
-type Wrong = "headers" | "host" | "timestamp" | "unknown_key" | "signature" | "api_key" | "nonce"
-
-const refused = (reason: Wrong) =>
-  Effect.andThen(Metric.update(Metric.withAttributes(refusals, { reason }), 1), new Unauthorized())
+import { makeSignatureLog, type NamedKey, type SignatureFault } from "./SignatureLog.ts"
 
 /** A request as it came in, before anything was decoded. */
 export interface RawRequest {
@@ -53,26 +49,26 @@ export class Authentication extends Context.Service<
       const noSecret = Redacted.make("no such key has a secret")
       const noHash = new Uint8Array(32)
 
+      const logRefusal = yield* makeSignatureLog
+      const refused = (fault: SignatureFault, named: Option.Option<NamedKey>) =>
+        Effect.andThen(logRefusal(fault, named), new Unauthorized())
+
       const authenticate = Effect.fnUntraced(function* (request: RawRequest) {
         const claims = claimsOf(request)
-        if (Option.isNone(claims)) return yield* refused("headers")
-        const { key, host, timestamp, nonce, sent, text } = claims.value
-        if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* refused("host")
+        if (Result.isFailure(claims)) return yield* refused(claims.failure, keyNamedBy(request))
+        const { key, host, timestamp, nonce, sent, text } = claims.success
+        const named = Option.some(key)
+        if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* refused({ reason: "host_not_public" }, named)
         const now = yield* Clock.currentTimeMillis
-        if (!isInSignatureWindow(timestamp, now, window)) return yield* refused("timestamp")
+        if (!isInSignatureWindow(timestamp, now, window)) return yield* refused(timestampFault(timestamp, now), named)
         const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
         const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
         const keyed = timingSafeEqual(vault.hash("api_key", Redacted.make(key.apiKey)), found?.apiKeyHash ?? noHash)
-        if (found === undefined) return yield* refused("unknown_key")
+        if (found === undefined) return yield* refused({ reason: "unknown_key" }, named)
+        if (!signed) return yield* refused({ reason: "wrong_signature" }, named)
+        if (!keyed) return yield* refused({ reason: "wrong_api_key" }, named)
         const kept = now + policy.nonceKeptSeconds * 1000
-        const wrong = !signed
-          ? "signature"
-          : !keyed
-            ? "api_key"
-            : (yield* nonces.spend(found.caller, nonce, kept))
-              ? null
-              : "nonce"
-        if (wrong !== null) return yield* Effect.andThen(logRefusal(wrong, found.caller), refused(wrong))
+        if (!(yield* nonces.spend(found.caller, nonce, kept))) return yield* refused({ reason: "reused_nonce" }, named)
         return found.caller
       }, inSpan("Authentication.authenticate"))
       return Authentication.of({ authenticate })
@@ -80,38 +76,56 @@ export class Authentication extends Context.Service<
   )
 }
 
-/** A tenant's own mistake is told by its name; what a stranger claims to be is not written down. */
-const logRefusal = (reason: Wrong, { appId, keyId }: Caller) =>
-  Effect.logWarning("a known key's request was refused").pipe(Effect.annotateLogs({ app_id: appId, key_id: keyId, note: reason }))
+const timestampFault = (timestamp: string, now: number): SignatureFault =>
+  Option.match(clockSkewSeconds(timestamp, now), {
+    onNone: () => ({ reason: "malformed_timestamp" }),
+    onSome: (skew) => ({ reason: "timestamp_outside_window", clockSkewSeconds: skew })
+  })
 
-/** What the signing headers claim; none when one is missing, doubled or malformed. */
+/** What the signing headers claim, or the first thing that is wrong with them. */
 const claimsOf = (request: RawRequest) =>
-  Option.gen(function* () {
+  Result.gen(function* () {
     const only = singles(request.rawHeaders)
     const host = yield* only("host")
-    const key = yield* Option.flatMap(only("x-gateway-key"), parseKeyHeader)
+    const key = yield* wellFormed("x-gateway-key", parseKeyHeader)(yield* only("x-gateway-key"))
     const timestamp = yield* only("x-gateway-timestamp")
-    const nonce = yield* Option.filter(only("x-gateway-nonce"), isNonce)
-    const sent = yield* Option.flatMap(only("x-gateway-signature"), parseSignature)
-    const text = yield* canonicalText({
-      appId: key.appId,
-      keyId: key.keyId,
-      host,
-      method: request.method,
-      target: request.rawTarget,
-      timestamp,
-      nonce,
-      bodyHash: bodyHash(request.body)
-    })
+    const nonce = yield* wellFormed("x-gateway-nonce", Option.liftPredicate(isNonce))(yield* only("x-gateway-nonce"))
+    const sent = yield* wellFormed("x-gateway-signature", parseSignature)(yield* only("x-gateway-signature"))
+    const text = yield* Result.fromOption(
+      canonicalText({
+        appId: key.appId,
+        keyId: key.keyId,
+        host,
+        method: request.method,
+        target: request.rawTarget,
+        timestamp,
+        nonce,
+        bodyHash: bodyHash(request.body)
+      }),
+      (): SignatureFault => ({ reason: request.rawTarget.startsWith("/") ? "bad_query_escape" : "absolute_target" })
+    )
     return { host, key, timestamp, nonce, sent, text }
   })
 
-/** The values of the headers that were sent exactly once, by their names in lower case. */
+/** The key that a request names, if it names one key, whatever else is wrong with it. */
+const keyNamedBy = (request: RawRequest): Option.Option<NamedKey> =>
+  Option.flatMap(Result.getSuccess(singles(request.rawHeaders)("x-gateway-key")), parseKeyHeader)
+
+const wellFormed =
+  <A>(header: string, parse: (value: string) => Option.Option<A>) =>
+  (value: string): Result.Result<A, SignatureFault> =>
+    Result.fromOption(parse(value), () => ({ reason: "malformed_header", header }))
+
+/** The value of a header that was sent exactly once, by its name in lower case. */
 const singles = (rawHeaders: ReadonlyArray<string>) => {
   const values = new Map<string, string | null>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]?.toLowerCase() ?? ""
     values.set(name, values.has(name) ? null : (rawHeaders[at + 1] ?? null))
   }
-  return (name: string): Option.Option<string> => Option.fromNullishOr(values.get(name))
+  return (header: string): Result.Result<string, SignatureFault> => {
+    const value = values.get(header)
+    if (value === undefined) return Result.fail({ reason: "missing_header", header })
+    return value === null ? Result.fail({ reason: "doubled_header", header }) : Result.succeed(value)
+  }
 }
