@@ -3,16 +3,32 @@ import { Currency } from "./Currency.ts"
 import { Instant } from "./Instant.ts"
 import { MinorUnits } from "./Money.ts"
 
-export const Direction = Schema.Literals(["collection", "payout"])
+export const Direction = Schema.Literals(["collection", "payout"]).annotate({
+  identifier: "Direction",
+  description: "Whether money comes in (a collection) or goes out (a payout)"
+})
 export type Direction = typeof Direction.Type
 
-export const Method = Schema.Literals(["momo", "bank", "card", "wallet"])
+export const Method = Schema.Literals(["momo", "bank", "card", "wallet"]).annotate({
+  identifier: "Method",
+  description: "How money moves: mobile money, a bank account, a card, or a wallet at the provider"
+})
 export type Method = typeof Method.Type
 
-export const Country = Schema.String.check(Schema.isPattern(/^[A-Z]{2}$/u, { expected: "two capital letters such as UG" }))
+export const Country = Schema.String.check(
+  Schema.isPattern(/^[A-Z]{2}$/u, { expected: "two capital letters such as UG" })
+).annotate({
+  identifier: "Country",
+  description: "A country as two capital letters (ISO 3166-1), such as UG"
+})
 
 /** What names a corridor: capability is per (country, currency, direction, method), never per country. */
-export const CorridorKey = Schema.Struct({ country: Country, currency: Currency, direction: Direction, method: Method })
+export const CorridorKey = Schema.Struct({ country: Country, currency: Currency, direction: Direction, method: Method }).annotate(
+  {
+    identifier: "CorridorKey",
+    description: "What names a corridor"
+  }
+)
 export type CorridorKey = typeof CorridorKey.Type
 
 /** The key alone, of a row or a record that has more. */
@@ -23,11 +39,17 @@ export const corridorKeyOf = ({ country, currency, direction, method }: Corridor
   method
 })
 
-export const CustomerAction = Schema.Literals(["none", "handset_pin", "otp", "redirect"])
+export const CustomerAction = Schema.Literals(["none", "handset_pin", "otp", "redirect"]).annotate({
+  identifier: "CustomerAction",
+  description: "What the payer has to do: nothing, approve with the PIN on the handset, type a code, or finish on a page"
+})
 export type CustomerAction = typeof CustomerAction.Type
 
 /** From the best to the worst. */
-export const Availability = Schema.Literals(["operational", "degraded", "down"])
+export const Availability = Schema.Literals(["operational", "degraded", "down"]).annotate({
+  identifier: "Availability",
+  description: "How well a corridor works just now. It is advice: it refuses nothing"
+})
 export type Availability = typeof Availability.Type
 
 /** One corridor row (contract COR-5, COR-6). `active` is the corridor switch: nothing else refuses; `availability` is advice. */

@@ -16,7 +16,23 @@ export const exponents = {
   GBP: 2
 } as const
 
-export const Currency = Schema.Literals(["UGX", "RWF", "XAF", "XOF", "KES", "GHS", "NGN", "TZS", "ZMW", "USD", "EUR", "GBP"])
+export const Currency = Schema.Literals([
+  "UGX",
+  "RWF",
+  "XAF",
+  "XOF",
+  "KES",
+  "GHS",
+  "NGN",
+  "TZS",
+  "ZMW",
+  "USD",
+  "EUR",
+  "GBP"
+]).annotate({
+  identifier: "Currency",
+  description: "A currency. UGX, RWF, XAF and XOF have no decimals; the others have two"
+})
 export type Currency = keyof typeof exponents
 
 export const isCurrency = Schema.is(Currency)

@@ -4,7 +4,11 @@ import type { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 
 /** Due: an attempt will be made. Parked: the schedule is over, or the endpoint said 410; it waits to be asked for again. */
-export const DeliveryStatus = Schema.Literals(["due", "delivered", "parked"])
+export const DeliveryStatus = Schema.Literals(["due", "delivered", "parked"]).annotate({
+  identifier: "DeliveryStatus",
+  description:
+    "`due`: another attempt will be made. `delivered`: your endpoint answered 2xx. `parked`: no attempt is left; have it sent again"
+})
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
 /** How one attempt ended. */

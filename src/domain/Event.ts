@@ -17,7 +17,10 @@ export const EventType = Schema.Literals([
   "fx.successful",
   "fx.failed",
   "webhook.test"
-])
+]).annotate({
+  identifier: "EventType",
+  description: "A kind of event"
+})
 export type EventType = typeof EventType.Type
 
 /** What an endpoint gets when its owner chose nothing: the terminal ones and `payout.returned`. */

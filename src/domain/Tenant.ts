@@ -11,7 +11,10 @@ export const Capability = Schema.Literals([
   "balances",
   "reference_data",
   "bank_resolution"
-])
+]).annotate({
+  identifier: "CapabilityName",
+  description: "Something that a tenant can be granted"
+})
 export type Capability = typeof Capability.Type
 
 /** Capabilities in the order in which they are always shown. */

@@ -5,10 +5,17 @@ import { AppId, Mode, Reference } from "./Ids.ts"
 import { Instant } from "./Instant.ts"
 import { MinorUnits } from "./Money.ts"
 
-export const PayoutStatus = Schema.Literals(["pending", "successful", "failed"])
+export const PayoutStatus = Schema.Literals(["pending", "successful", "failed"]).annotate({
+  identifier: "PayoutStatus",
+  description: "Where a payout stands. `successful` and `failed` are final"
+})
 export type PayoutStatus = typeof PayoutStatus.Type
 
-export const CollectionStatus = Schema.Literals(["requires_action", "pending", "successful", "failed", "expired"])
+export const CollectionStatus = Schema.Literals(["requires_action", "pending", "successful", "failed", "expired"]).annotate({
+  identifier: "CollectionStatus",
+  description:
+    "Where a collection stands. With `requires_action` the payer has to do something first: see `next_action`. `successful`, `failed` and `expired` are final, but for money that is confirmed late"
+})
 export type CollectionStatus = typeof CollectionStatus.Type
 
 export const FailureCode = Schema.Literals([
@@ -21,10 +28,19 @@ export const FailureCode = Schema.Literals([
   "provider_rejected",
   "timed_out",
   "unknown"
-])
+]).annotate({
+  identifier: "FailureCode",
+  description: "Why a transaction failed"
+})
 export type FailureCode = typeof FailureCode.Type
 
-export const Failure = Schema.Struct({ code: FailureCode, message: Schema.String })
+export const Failure = Schema.Struct({
+  code: FailureCode,
+  message: Schema.String.annotateKey({ description: "For people; do not match on it" })
+}).annotate({
+  identifier: "Failure",
+  description: "Why a transaction failed"
+})
 export type Failure = typeof Failure.Type
 
 export const NextAction = Schema.Union([
@@ -33,7 +49,10 @@ export const NextAction = Schema.Union([
 ])
 export type NextAction = typeof NextAction.Type
 
-export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"])
+export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"]).annotate({
+  identifier: "AmountType",
+  description: "Which side of a payout across currencies is fixed: what you pay, or what the recipient gets"
+})
 export type AmountType = typeof AmountType.Type
 
 /** Who established that it failed: the provider said so, the gateway found that it never left, or a person ruled so. */

@@ -4,7 +4,10 @@ import type { AppId, Mode } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 
 /** Why the gateway disabled an endpoint: it answered 410, or nothing but failures came back for `FAILING_MS`. */
-export const DisabledReason = Schema.Literals(["gone", "failing"])
+export const DisabledReason = Schema.Literals(["gone", "failing"]).annotate({
+  identifier: "DisabledReason",
+  description: "Why the gateway disabled the endpoint: it answered 410, or there were only failures for 120 hours"
+})
 export type DisabledReason = typeof DisabledReason.Type
 
 const HOUR_MS = 3_600_000

@@ -3,6 +3,8 @@ import { BalancesApi, FloatApi } from "./api/Balances.ts"
 import { BeneficiariesApi } from "./api/Beneficiaries.ts"
 import { CallbacksApi } from "./api/Callbacks.ts"
 import { CollectionsApi, RefundsApi } from "./api/Collections.ts"
+import { ErrorResponse } from "./api/Errors.ts"
+import { Event } from "./api/Events.ts"
 import { FxApi } from "./api/Fx.ts"
 import { PayoutsApi } from "./api/Payouts.ts"
 import { CapabilitiesApi, ReferenceApi } from "./api/Reference.ts"
@@ -11,19 +13,22 @@ import { TransactionsApi } from "./api/Transactions.ts"
 import { WebhooksApi } from "./api/Webhooks.ts"
 
 /** Everything that the gateway answers to over HTTP. */
-export class Api extends HttpApi.make("gateway").add(
-  CollectionsApi,
-  PayoutsApi,
-  TransactionsApi,
-  FloatApi,
-  BalancesApi,
-  CapabilitiesApi,
-  ReferenceApi,
-  RefundsApi,
-  FxApi,
-  HealthApi,
-  CallbacksApi,
-  WebhooksApi,
-  DescriptionApi,
-  BeneficiariesApi
-) {}
+export class Api extends HttpApi.make("gateway")
+  .add(
+    CollectionsApi,
+    PayoutsApi,
+    TransactionsApi,
+    FloatApi,
+    BalancesApi,
+    CapabilitiesApi,
+    ReferenceApi,
+    RefundsApi,
+    FxApi,
+    HealthApi,
+    CallbacksApi,
+    WebhooksApi,
+    DescriptionApi,
+    BeneficiariesApi
+  )
+  // What no endpoint names: an error is encoded by the envelope, an event by the domain.
+  .annotate(HttpApi.AdditionalSchemas, [ErrorResponse, Event]) {}

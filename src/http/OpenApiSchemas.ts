@@ -5,43 +5,105 @@ export interface Tree {
 
 export const isTree = (node: unknown): node is Tree => typeof node === "object" && node !== null && !Array.isArray(node)
 
-/**
- * A generated schema of a response as it is on the wire: every number is an integer, and amounts are JSON integers although they are
- * bigint inside. A response holds what its schema names and nothing else.
- */
-export const responseSchema = (node: unknown): unknown => mapped(node, (tree) => withAmounts(withIntegers(withEnd(tree))))
+export const treeOf = (node: unknown): Tree => (isTree(node) ? node : {})
 
-/** A generated schema of a request's body. Members without a name in it are ignored, and it may repeat its key's mode. */
-export const requestSchema = (node: unknown): unknown => {
-  const body = mapped(responseSchema(node), (tree) => {
-    const { additionalProperties, ...rest } = tree
-    return additionalProperties === false ? rest : tree
-  })
-  return mapped(body, (tree) => (isTree(tree["schema"]) ? { ...tree, schema: withMode(tree["schema"]) } : tree))
+/**
+ * A generated schema as it is on the wire: every number is an integer, and amounts are JSON integers although they are bigint inside.
+ * What the generator says in several schemas is said in one, so that tools show it and generated clients have plain types. Objects stay
+ * open: members may be added to a response, and members that a request's schema does not name are ignored.
+ */
+export const wireSchema = (node: unknown): unknown =>
+  mapped(node, (tree) => withAmounts(withOneSchema(withIntegers(withoutEnd(tree)))))
+
+/**
+ * Named schemas on the wire. The generator numbers a name that two equal schemas have; here they are one again, and a union of named
+ * schemas says by which member they differ.
+ */
+export const namedSchemas = (document: Tree): { readonly schemas: Tree; readonly named: (node: unknown) => unknown } => {
+  const generated = treeOf(wireSchema(document))
+  const aliases = new Map<string, string>()
+  for (const name of Object.keys(generated)) {
+    const original = name.replace(/_\d+$/, "")
+    if (original !== name) aliases.set(`${SCHEMAS}${name}`, original)
+  }
+  const named = (node: unknown): unknown =>
+    mapped(node, (tree) => {
+      const alias = typeof tree["$ref"] === "string" ? aliases.get(tree["$ref"]) : undefined
+      return alias === undefined ? tree : { ...tree, $ref: `${SCHEMAS}${alias}` }
+    })
+  const kept = Object.entries(generated).filter(([name]) => !aliases.has(`${SCHEMAS}${name}`))
+  const schemas = Object.fromEntries(kept.map(([name, schema]) => [name, named(schema)]))
+  for (const [ref, original] of aliases) {
+    if (JSON.stringify(named(generated[nameOf(ref)])) !== JSON.stringify(schemas[original]))
+      throw new Error(`two different schemas are called ${original}`)
+  }
+  return { schemas: treeOf(mapped(schemas, (tree) => withDiscriminator(tree, schemas))), named }
 }
+
+/** The schema of a request's body: every body may repeat its key's mode. */
+export const withMode = (schema: Tree): Tree => ({
+  ...schema,
+  properties: {
+    ...treeOf(schema["properties"]),
+    mode: {
+      type: "string",
+      enum: ["live", "test"],
+      description: "May repeat the mode of the key; another one is refused with `mode_mismatch`"
+    },
+    is_test_mode: {
+      type: "boolean",
+      description: "May repeat the mode of the key; another one is refused with `mode_mismatch`"
+    }
+  }
+})
 
 /** Whether no value follows a schema: such a response is never given. */
 export const isNever = (schema: unknown): boolean =>
   isTree(schema) && isTree(schema["not"]) && Object.keys(schema["not"]).length === 0
 
-const LARGEST_AMOUNT = Number.MAX_SAFE_INTEGER
-const amount = { type: "integer", minimum: 0, maximum: LARGEST_AMOUNT }
-
-const mapped = (node: unknown, change: (tree: Tree) => Tree): unknown => {
+export const mapped = (node: unknown, change: (tree: Tree) => Tree): unknown => {
   if (Array.isArray(node)) return node.map((item) => mapped(item, change))
   if (!isTree(node)) return node
   return change(Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, mapped(inner, change)])))
 }
 
+const SCHEMAS = "#/components/schemas/"
+const nameOf = (ref: string): string => ref.slice(SCHEMAS.length)
+
+const LARGEST = Number.MAX_SAFE_INTEGER
+const amount = { type: "integer", format: "int64", minimum: 0, maximum: LARGEST }
+
 /** The generated schema of a number allows the texts `Infinity` and `NaN`, which are never sent. */
 const withIntegers = (tree: Tree): Tree => {
   const choices = tree["anyOf"]
+  const { anyOf: _, ...rest } = tree
   if (Array.isArray(choices) && choices.some((choice) => isTree(choice) && isNotFinite(choice["enum"])))
-    return { type: "integer" }
-  return tree["type"] === "number" ? { ...tree, type: "integer" } : tree
+    return { ...rest, type: "integer" }
+  // What every exact integer keeps says nothing.
+  const { maximum, minimum, ...others } = tree
+  const bounds =
+    minimum === -LARGEST && maximum === LARGEST
+      ? {}
+      : { ...(minimum === undefined ? {} : { minimum }), ...(maximum === undefined ? {} : { maximum }) }
+  return tree["type"] === "number" || tree["type"] === "integer" ? { ...others, ...bounds, type: "integer" } : tree
 }
 
 const isNotFinite = (values: unknown): boolean => Array.isArray(values) && values.includes("Infinity")
+
+/** Checks and descriptions stand in `allOf`; what does not contradict the schema around it is put there. */
+const withOneSchema = (tree: Tree): Tree => {
+  const { allOf, ...own } = tree
+  if (!Array.isArray(allOf)) return tree
+  let whole: Tree = own
+  const left: Array<unknown> = []
+  for (const part of allOf) {
+    const { description, ...rest } = treeOf(part)
+    const isNew = Object.keys(rest).every((name) => !Object.hasOwn(whole, name))
+    if (isNew) whole = { ...whole, ...rest, ...(description === undefined ? {} : { description }) }
+    else left.push(part)
+  }
+  return left.length === 0 ? whole : { ...whole, allOf: left }
+}
 
 const withAmounts = (tree: Tree): Tree => {
   const properties = tree["properties"]
@@ -57,19 +119,32 @@ const withAmounts = (tree: Tree): Tree => {
   }
 }
 
-const withEnd = (tree: Tree): Tree => {
+const withoutEnd = (tree: Tree): Tree => {
   // The generated schema of an object without members.
-  if (isTree(tree["not"]) && tree["not"]["type"] === "null") return { type: "object", additionalProperties: false }
-  return tree["additionalProperties"] === true ? { ...tree, additionalProperties: false } : tree
+  const { not, ...members } = tree
+  if (isTree(not) && not["type"] === "null") return { ...members, type: "object" }
+  if (typeof tree["additionalProperties"] !== "boolean") return tree
+  const { additionalProperties: _, ...rest } = tree
+  return rest
 }
 
-const withMode = (schema: Tree): Tree => {
-  const choices = schema["anyOf"]
-  if (Array.isArray(choices)) return { ...schema, anyOf: choices.map((choice) => (isTree(choice) ? withMode(choice) : choice)) }
-  const properties = schema["properties"]
-  if (!isTree(properties)) return schema
-  return {
-    ...schema,
-    properties: { ...properties, mode: { type: "string", enum: ["live", "test"] }, is_test_mode: { type: "boolean" } }
+const KINDS = ["kind", "type", "code"]
+
+/** A union of named objects that one member tells apart. */
+const withDiscriminator = (tree: Tree, schemas: Tree): Tree => {
+  const { anyOf, ...rest } = tree
+  const refs = Array.isArray(anyOf) ? anyOf.map((one) => treeOf(one)["$ref"]) : []
+  if (refs.length < 2 || !refs.every((ref) => typeof ref === "string")) return tree
+  for (const propertyName of KINDS) {
+    const mapping = new Map(refs.flatMap((ref) => kindsOf(schemas, ref, propertyName).map((kind) => [kind, ref])))
+    if (mapping.size === refs.length)
+      return { ...rest, oneOf: anyOf, discriminator: { propertyName, mapping: Object.fromEntries(mapping) } }
   }
+  return tree
+}
+
+const kindsOf = (schemas: Tree, ref: string, propertyName: string): ReadonlyArray<string> => {
+  const schema = treeOf(schemas[nameOf(ref)])
+  const values = treeOf(treeOf(schema["properties"])[propertyName])["enum"]
+  return Array.isArray(values) && values.length === 1 ? [String(values[0])] : []
 }

@@ -1,5 +1,6 @@
-import { Schema } from "effect"
+import { Schema, SchemaAST } from "effect"
 import { Reference } from "../domain/Ids.ts"
+import { described } from "./api/Wire.ts"
 
 const MAX_PAGE = 100
 export const DEFAULT_PAGE = 50
@@ -22,7 +23,10 @@ export const pageQuery = {
 
 /** The response of a list. `next_cursor` is null on the last page. */
 export const pageOf = <Item extends Schema.Top>(item: Item) =>
-  Schema.Struct({ items: Schema.Array(item), next_cursor: Schema.NullOr(Schema.String) })
+  Schema.Struct({
+    items: described(Schema.Array(item), "The items of this page"),
+    next_cursor: described(Schema.NullOr(Schema.String), "Send it as `cursor` for the next page; null on the last one")
+  }).annotate({ identifier: `${SchemaAST.resolveIdentifier(item.ast)}Page` })
 
 const LATEST = 8_640_000_000_000_000
 const Moment = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))

@@ -5,7 +5,7 @@ import { RetriableError } from "../../src/domain/errors/Retriable.ts"
 import { statuses } from "../../src/http/Envelope.ts"
 import { isTree } from "../../src/http/OpenApiSchemas.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
-import { interfaceDescription } from "../support/InterfaceDescription.ts"
+import { closedDescription } from "../support/InterfaceDescription.ts"
 import { breaches, resolved } from "../support/JsonSchema.ts"
 import { Source } from "../support/Source.ts"
 import { contract, examples, exists, found, prose, read, rulesOf } from "./Pages.ts"
@@ -115,7 +115,7 @@ describe("the contract's examples", () => {
   )
 
   it("are responses as the OpenAPI description says", () => {
-    const document = interfaceDescription()
+    const document = closedDescription()
     const paths = resolved(document, "#/paths")
     const operations = Object.entries(isTree(paths) ? paths : {})
       // `/openapi.json` answers any object.

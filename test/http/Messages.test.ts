@@ -3,8 +3,7 @@ import { isTree } from "../../src/http/OpenApiSchemas.ts"
 import { bodyRoutes, issuesOf } from "../support/BodyDecoders.ts"
 import { changed, fieldsOf } from "../support/BodyFields.ts"
 import { onEdge } from "../support/EdgeClient.ts"
-import { interfaceDescription } from "../support/InterfaceDescription.ts"
-import { resolved } from "../support/JsonSchema.ts"
+import { bodySchemaOf, interfaceDescription } from "../support/InterfaceDescription.ts"
 import { signed } from "../support/RawHttp.ts"
 
 const CURRENCIES = "UGX, RWF, XAF, XOF, KES, GHS, NGN, TZS, ZMW, USD, EUR, GBP"
@@ -169,7 +168,7 @@ const fields = (route: string) => {
   const [method = "", path = ""] = route.split(" ")
   const operation: unknown = [interfaceDescription()["paths"]].flatMap((paths) => (isTree(paths) ? [paths[path]] : []))[0]
   const own = isTree(operation) ? operation[method.toLowerCase()] : undefined
-  return fieldsOf(resolved({ operation: own }, "#/operation/requestBody/content/application~1json/schema"))
+  return fieldsOf(bodySchemaOf(own))
 }
 
 describe("the message about a refused field", () => {

@@ -4,8 +4,7 @@ import * as fc from "fast-check"
 import { Capability } from "../../src/domain/Tenant.ts"
 import { isTree } from "../../src/http/OpenApiSchemas.ts"
 import { changed, fieldsOf, sampleOf } from "../support/BodyFields.ts"
-import { interfaceDescription } from "../support/InterfaceDescription.ts"
-import { resolved } from "../support/JsonSchema.ts"
+import { bodySchemaOf, interfaceDescription } from "../support/InterfaceDescription.ts"
 import { Stack, tenantOn } from "../support/Stack.ts"
 
 const entries = (node: unknown): ReadonlyArray<[string, unknown]> => (isTree(node) ? Object.entries(node) : [])
@@ -13,7 +12,7 @@ const routes = entries(interfaceDescription()["paths"]).flatMap(([path, item]) =
   entries(item).map(([method, operation]) => ({
     method: method.toUpperCase(),
     path,
-    body: resolved({ operation }, "#/operation/requestBody/content/application~1json/schema")
+    body: bodySchemaOf(operation)
   }))
 )
 // Tests of their own: one answers no JSON, the other takes any bytes from a provider.

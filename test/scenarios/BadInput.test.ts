@@ -3,8 +3,7 @@ import { Effect } from "effect"
 import { Capability } from "../../src/domain/Tenant.ts"
 import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
 import { changed, type Field, fieldsOf } from "../support/BodyFields.ts"
-import { interfaceDescription } from "../support/InterfaceDescription.ts"
-import { resolved } from "../support/JsonSchema.ts"
+import { bodySchemaOf, interfaceDescription } from "../support/InterfaceDescription.ts"
 import type { Answer } from "../support/SignedClient.ts"
 import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
 
@@ -18,7 +17,7 @@ const operations = entries(interfaceDescription()["paths"]).flatMap(([path, item
 )
 const signed = operations.filter(({ path }) => path.startsWith("/v1/"))
 const withBody = signed.flatMap(({ method, operation, path }) => {
-  const schema = resolved(operation, "#/requestBody/content/application~1json/schema")
+  const schema = bodySchemaOf(operation)
   return schema === undefined ? [] : [{ method, path, fields: fieldsOf(schema) }]
 })
 const target = (path: string, value = REFERENCE) => path.replace(/\{\w+\}/g, value)

@@ -46,7 +46,7 @@ export const sampleOf = (schema: unknown): Tree => {
 
 const kindsOf = (schema: unknown): ReadonlyArray<Tree> => {
   if (!isTree(schema)) return []
-  const kinds = schema["anyOf"]
+  const kinds = schema["oneOf"] ?? schema["anyOf"]
   return Array.isArray(kinds) ? kinds.flatMap(kindsOf) : schema["type"] === "object" ? [schema] : []
 }
 

@@ -1,7 +1,7 @@
 import { matchRoute } from "../../src/http/HttpRoutes.ts"
 import { describeInterface } from "../../src/http/OpenApiDescription.ts"
-import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
-import { breaches, resolved } from "./JsonSchema.ts"
+import { isTree, mapped, type Tree, treeOf } from "../../src/http/OpenApiSchemas.ts"
+import { breaches, inlined, resolved } from "./JsonSchema.ts"
 
 /** One request and what was answered to it. */
 export interface AnsweredRequest {
@@ -14,6 +14,7 @@ export interface AnsweredRequest {
 }
 
 let description: Tree | undefined
+let closed: Tree | undefined
 
 /** The description as it is served, read by a client. */
 export const interfaceDescription = (): Tree => {
@@ -21,18 +22,33 @@ export const interfaceDescription = (): Tree => {
   return description
 }
 
+/** The same with every object closed: a client takes members that it does not know, and these tests do not. */
+export const closedDescription = (): Tree => {
+  closed ??= treeOf(mapped(interfaceDescription(), (tree) => (isObject(tree) ? { ...tree, additionalProperties: false } : tree)))
+  return closed
+}
+
+const isObject = (tree: Tree): boolean => tree["type"] === "object" && isTree(tree["properties"])
+
+/** The schema of an operation's body without references; undefined where it has none. */
+export const bodySchemaOf = (operation: unknown): unknown => {
+  const schema = resolved(treeOf(operation), "#/requestBody/content/application~1json/schema")
+  return schema === undefined ? undefined : inlined(interfaceDescription(), schema)
+}
+
 /** What an answer, or a request that was accepted, breaks of the interface's description. */
 export const breachesOfDescription = ({ method, sent, status, target, text }: AnsweredRequest): ReadonlyArray<string> => {
-  const document = interfaceDescription()
+  const document = closedDescription()
   const match = matchRoute(method, target.split("?")[0] ?? "")
   const answer: unknown = JSON.parse(text)
   const where = `${method} ${target} ${status}`
-  if (match._tag !== "Found") return breaches(document, { anyOf: errorsOf(document) }, answer, where)
+  if (match._tag !== "Found") return breaches(document, { $ref: "#/components/schemas/ErrorResponse" }, answer, where)
   const operation = resolved(document, pointer("paths", match.route.template, method.toLowerCase()))
   const response = resolved(document, pointer("paths", match.route.template, method.toLowerCase(), "responses", String(status)))
   if (!isTree(operation) || !isTree(response)) return [`${where} is not described: ${text}`]
   const body = operation["requestBody"]
-  const accepted = status < 300 && isTree(body) ? breaches(document, schemaOf(body), JSON.parse(sent), `${where} body`) : []
+  const accepted =
+    status < 300 && isTree(body) ? breaches(interfaceDescription(), schemaOf(body), JSON.parse(sent), `${where} body`) : []
   return [...accepted, ...breaches(document, schemaOf(response), answer, where)]
 }
 
@@ -40,12 +56,5 @@ const pointer = (...parts: ReadonlyArray<string>): string =>
   ["#", ...parts.map((part) => part.replaceAll("~", "~0").replaceAll("/", "~1"))].join("/")
 
 const parsed = (text: string): Tree => JSON.parse(text)
-
-const errorsOf = (document: Tree): ReadonlyArray<Tree> => {
-  const schemas = resolved(document, "#/components/schemas")
-  return Object.keys(isTree(schemas) ? schemas : {})
-    .filter((name) => name.startsWith("Error_"))
-    .map((name) => ({ $ref: `#/components/schemas/${name}` }))
-}
 
 const schemaOf = (holder: Tree): unknown => resolved(holder, "#/content/application~1json/schema")

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util"
-import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
+import { isTree, mapped, type Tree, treeOf } from "../../src/http/OpenApiSchemas.ts"
 
 /** What a value breaks of a JSON schema, as lines; none where it follows it. A keyword that is not known here is a mistake, too. */
 export const breaches = (document: Tree, schema: unknown, value: unknown, at = "$"): ReadonlyArray<string> => {
@@ -20,6 +20,12 @@ export const resolved = (document: Tree, ref: unknown): unknown => {
   }
   return node
 }
+
+/** A schema with what its references point at in their place. */
+export const inlined = (document: Tree, schema: unknown): unknown =>
+  mapped(schema, ({ $ref, ...rest }) =>
+    $ref === undefined ? rest : { ...treeOf(inlined(document, resolved(document, $ref))), ...rest }
+  )
 
 interface Check {
   readonly document: Tree
@@ -112,5 +118,6 @@ const keywords: Readonly<Record<string, (check: Check) => ReadonlyArray<string>>
   maxItems: size(count, atMost),
   format: nothing,
   description: nothing,
+  discriminator: nothing,
   title: nothing
 }

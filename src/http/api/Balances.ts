@@ -2,31 +2,47 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Amount, Enveloped } from "./Wire.ts"
+import { Amount, described, Enveloped, Timestamp } from "./Wire.ts"
 
 /** One wallet of the pool that all tenants share; it is nobody's float. */
 export const Balance = Schema.Struct({
-  provider: Schema.String,
+  provider: described(Schema.String, "The provider that keeps the wallet"),
   currency: Currency,
-  available_minor: Amount,
-  pending_minor: Schema.NullOr(Amount),
-  as_of: Schema.String
+  available_minor: described(Amount, "What the wallet can pay out, in minor units of `currency`"),
+  pending_minor: described(
+    Schema.NullOr(Amount),
+    "What is on its way, in minor units of `currency`; null where the provider does not say"
+  ),
+  as_of: described(Timestamp, "When the provider was asked")
+}).annotate({
+  identifier: "Balance",
+  description: "One wallet of the pool that all tenants share at a provider; it is not your float"
 })
 
+const Balances = Schema.Array(Balance).annotate({ identifier: "Balances" })
+
 export class BalancesApi extends HttpApiGroup.make("balances")
-  .add(HttpApiEndpoint.get("list", "/v1/balances", { success: Enveloped(Schema.Array(Balance)) }))
+  .add(HttpApiEndpoint.get("list", "/v1/balances", { success: Enveloped(Balances) }))
   .middleware(SignedRequest) {}
 
 /** A float position (contract FLOAT-1). */
 export const Position = Schema.Struct({
   currency: Currency,
-  available_minor: Amount,
-  reserved_minor: Amount,
-  collected_minor: Amount,
-  paid_out_minor: Amount,
-  provider_fees_minor: Amount
-})
+  available_minor: described(Amount, "What a payout can draw from, in minor units of `currency`"),
+  reserved_minor: described(
+    Amount,
+    "What payouts in flight hold, in minor units of `currency`; it leaves when they succeed and returns to `available_minor` when they fail"
+  ),
+  collected_minor: described(Amount, "What was ever collected, without fees, in minor units of `currency`"),
+  paid_out_minor: described(Amount, "What was ever paid out, without fees, in minor units of `currency`"),
+  provider_fees_minor: described(
+    Amount,
+    "The fees of a lifetime in both directions, in minor units of `currency`. `available_minor` is already without them: never subtract them again"
+  )
+}).annotate({ identifier: "FloatPosition", description: "Your own claim in one currency on the wallets that all tenants share" })
+
+const Positions = Schema.Array(Position).annotate({ identifier: "FloatPositions" })
 
 export class FloatApi extends HttpApiGroup.make("float")
-  .add(HttpApiEndpoint.get("positions", "/v1/float", { success: Enveloped(Schema.Array(Position)) }))
+  .add(HttpApiEndpoint.get("positions", "/v1/float", { success: Enveloped(Positions) }))
   .middleware(SignedRequest) {}

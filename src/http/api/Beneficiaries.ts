@@ -1,24 +1,32 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { pageOf, pageQuery } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Enveloped } from "./Wire.ts"
+import { PayoutMethod } from "./Payouts.ts"
+import { described, Enveloped, Timestamp } from "./Wire.ts"
+
+const orNull = (description: string) => described(Schema.NullOr(Schema.String), `${description}; null where there is none`)
 
 /** A saved recipient, masked (contract BEN-2). */
 export const BeneficiaryRecord = Schema.Struct({
-  id: Schema.String,
-  type: Schema.Literals(["momo", "bank", "wallet"]),
-  country: Schema.String,
+  id: described(Schema.String, "The gateway's handle of the recipient"),
+  type: described(PayoutMethod, "How the recipient is paid"),
+  country: Country,
   currency: Currency,
-  network: Schema.NullOr(Schema.String),
-  bank_code: Schema.NullOr(Schema.String),
-  bank_name: Schema.NullOr(Schema.String),
-  account_name: Schema.NullOr(Schema.String),
-  masked_destination: Schema.String,
-  is_test_mode: Schema.Boolean,
-  created_at: Schema.String,
-  last_used_at: Schema.String
+  network: orNull("The mobile network"),
+  bank_code: orNull("The code of the bank"),
+  bank_name: orNull("The name of the bank"),
+  account_name: orNull("The holder's name, masked (`J••• D••`)"),
+  masked_destination: described(Schema.String, "The number or account, masked but for its end (`••••1234`)"),
+  is_test_mode: described(Schema.Boolean, "True where a payout of test mode saved it"),
+  created_at: described(Timestamp, "When it was first paid"),
+  last_used_at: described(Timestamp, "When it was last paid")
+}).annotate({ identifier: "Beneficiary", description: "A recipient that a payout saved, masked" })
+
+const Purge = Schema.Struct({ purged: described(Schema.Int, "How many recipients were removed, in both modes") }).annotate({
+  identifier: "Purge"
 })
 
 export class BeneficiariesApi extends HttpApiGroup.make("beneficiaries")
@@ -31,8 +39,6 @@ export class BeneficiariesApi extends HttpApiGroup.make("beneficiaries")
       params: { id: Schema.String },
       success: Enveloped(BeneficiaryRecord)
     }),
-    HttpApiEndpoint.delete("purge", "/v1/beneficiaries", {
-      success: Enveloped(Schema.Struct({ purged: Schema.Int }))
-    })
+    HttpApiEndpoint.delete("purge", "/v1/beneficiaries", { success: Enveloped(Purge) })
   )
   .middleware(SignedRequest) {}

@@ -1,12 +1,18 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Enveloped } from "./Wire.ts"
+import { described, Enveloped } from "./Wire.ts"
 
 const PATH = "/webhooks/:provider/:route_key"
 
+const Stored = Schema.Struct({
+  status: described(Schema.Literal("stored"), "The callback is kept and will be looked into")
+}).annotate({
+  identifier: "StoredCallback"
+})
+
 const callback = {
   params: { provider: Schema.String, route_key: Schema.String },
-  success: Enveloped(Schema.Struct({ status: Schema.Literal("stored") }))
+  success: Enveloped(Stored)
 }
 
 /**

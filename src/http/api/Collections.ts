@@ -3,62 +3,102 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { AskedAmount, CollectionRecord, Enveloped, Metadata, Narration, text, WebUrl } from "./Wire.ts"
+import { CollectionRecord } from "./Records.ts"
+import { AskedAmount, described, Enveloped, Metadata, Narration, optional, Timestamp, text, WebUrl } from "./Wire.ts"
+
+const sourceCountry = optional(Country, "The payer's country; the request's `country` if left out")
 
 export const MomoSource = Schema.Struct({
   type: Schema.Literal("momo"),
-  msisdn: text(32),
-  network: text(32),
-  country: Schema.optionalKey(Country)
+  msisdn: described(
+    text(32),
+    "The payer's number with its country's prefix, such as 256772123456; a `+` and spaces are accepted"
+  ),
+  network: described(text(32), "A network that the corridor lists, in any letter case"),
+  country: sourceCountry
+}).annotate({ identifier: "MomoSource", description: "A payer with mobile money" })
+
+const BankSource = Schema.Struct({ type: Schema.Literal("bank"), country: sourceCountry }).annotate({
+  identifier: "BankSource",
+  description: "A payer with a bank account, who enters everything at the provider"
+})
+
+const CardSource = Schema.Struct({ type: Schema.Literal("card"), country: sourceCountry }).annotate({
+  identifier: "CardSource",
+  description: "A payer with a card, who enters everything at the provider. Never send card data"
 })
 
 /** Who pays. Only mobile money needs a source; for bank and card the payer enters everything at the provider. */
-export const Source = Schema.Union([
-  MomoSource,
-  Schema.Struct({ type: Schema.Literal("bank"), country: Schema.optionalKey(Country) }),
-  Schema.Struct({ type: Schema.Literal("card"), country: Schema.optionalKey(Country) })
-])
+export const Source = Schema.Union([MomoSource, BankSource, CardSource]).annotate({
+  identifier: "Source",
+  description: "Who pays. `type` is the same as the request's `method`"
+})
 
-const detail = Schema.optionalKey(text(128))
+const detail = (description: string) => optional(text(128), description)
 /** For the provider's records only: passed through and not stored. */
-export const Payer = Schema.Struct({ first_name: detail, last_name: detail, email: detail, phone: detail, external_id: detail })
+export const Payer = Schema.Struct({
+  first_name: detail("The payer's first name"),
+  last_name: detail("The payer's last name"),
+  email: detail("The payer's email address"),
+  phone: detail("The payer's phone number"),
+  external_id: detail("Your own name for the payer")
+}).annotate({ identifier: "Payer", description: "Details for the provider's records only: passed on and not stored" })
 
 /** The id of a code that was sent, and the code that the payer typed. */
-export const Otp = Schema.Struct({ pin_id: text(128), pin: text(32) })
+export const Otp = Schema.Struct({
+  pin_id: described(text(128), "The id of the code that was sent"),
+  pin: described(text(32), "The code that the payer typed")
+}).annotate({ identifier: "Otp", description: "A one-time code that the payer got and typed" })
+
+const CollectionMethod = Schema.Literals(["momo", "bank", "card"]).annotate({
+  identifier: "CollectionMethod",
+  description: "How a payer pays"
+})
 
 /** `POST /v1/collections` (contract COL-1 to COL-7). */
 export const CollectionBody = Schema.Struct({
-  amount_minor: AskedAmount,
-  currency: Currency,
-  country: Country,
-  method: Schema.Literals(["momo", "bank", "card"]),
-  source: Schema.optionalKey(Source),
-  redirect_url: Schema.optionalKey(WebUrl),
-  narration: Schema.optionalKey(Narration),
+  amount_minor: described(AskedAmount, "What to charge, in minor units of `currency`"),
+  currency: described(Currency, "The currency that the payer is charged in and your float is credited in"),
+  country: described(Country, "The country of the corridor"),
+  method: CollectionMethod,
+  source: optional(Source, "Who pays; required for `momo`"),
+  redirect_url: optional(
+    WebUrl,
+    "Where the payer goes on after the provider's page, http or https; required for GHS and for `bank` and `card`"
+  ),
+  narration: optional(Narration, "What the payer reads about the charge, where the provider shows it"),
   metadata: Schema.optionalKey(Metadata),
   payer: Schema.optionalKey(Payer),
-  /** The same as `payer`; not both. */
-  customer: Schema.optionalKey(Payer),
-  otp: Schema.optionalKey(Otp)
+  customer: optional(Payer, "The same as `payer`; send one of the two"),
+  otp: optional(Otp, "A code that you had sent before; if left out where a code is needed, one is sent")
+}).annotate({ identifier: "CreateCollectionRequest", description: "A charge of a payer" })
+
+const Authorization = Schema.Struct({ type: Schema.Literal("otp"), otp: Otp }).annotate({
+  identifier: "Authorization",
+  description: "The payer's consent: the code that was sent"
 })
 
 /** `POST /v1/collections/{reference}/authorize`: the code in exactly one of its three forms, two of them legacy. */
 export const AuthorizeBody = Schema.Struct({
-  authorization: Schema.optionalKey(Schema.Struct({ type: Schema.Literal("otp"), otp: Otp })),
-  otp: Schema.optionalKey(Otp),
-  pin_id: Schema.optionalKey(Otp.fields.pin_id),
-  pin: Schema.optionalKey(Otp.fields.pin),
-  source: MomoSource
-})
+  authorization: optional(Authorization, "The code. Required, unless one of the older forms is used"),
+  otp: optional(Otp, "An older form of `authorization`; still accepted"),
+  pin_id: optional(Otp.fields.pin_id, "An older form of `authorization`, with `pin`; still accepted"),
+  pin: optional(Otp.fields.pin, "An older form of `authorization`, with `pin_id`; still accepted"),
+  source: described(MomoSource, "The payer once more: the last four digits must be those of the collection")
+}).annotate({ identifier: "AuthorizeCollectionRequest", description: "The payer's code" })
 
 /** `POST /v1/collections/otp` */
-export const CodeBody = Schema.Struct({ country: Country, source: MomoSource })
+export const CodeBody = Schema.Struct({
+  country: described(Country, "The country of the corridor"),
+  source: described(MomoSource, "Who gets the code")
+}).annotate({ identifier: "SendCodeRequest", description: "Who gets a code" })
+
 export const CodeRecord = Schema.Struct({
-  pin_id: Schema.String,
-  message: Schema.String,
-  masked_msisdn: Schema.String,
-  expires_at: Schema.String
-})
+  pin_id: described(Schema.String, "The id of the code; send it back with the code that the payer types"),
+  message: described(Schema.String, "What to tell the payer"),
+  masked_msisdn: described(Schema.String, "The number that got the code, masked but for its last four digits (`••••1234`)"),
+  expires_at: described(Timestamp, "Until when the code can be used")
+}).annotate({ identifier: "SentCode", description: "A code that was sent to a payer" })
 
 export class CollectionsApi extends HttpApiGroup.make("collections")
   .add(
@@ -84,10 +124,10 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
 
 /** `POST /v1/refunds`: the body is checked, and every refund is refused. */
 export const RefundBody = Schema.Struct({
-  original_reference: text(128),
-  amount_minor: Schema.optionalKey(AskedAmount),
-  reason: Schema.optionalKey(text(1024))
-})
+  original_reference: described(text(128), "The collection's reference"),
+  amount_minor: optional(AskedAmount, "A part of the collection, in minor units of its currency; checked and not used"),
+  reason: optional(text(1024), "Why; checked and not used")
+}).annotate({ identifier: "RefundRequest", description: "A refund of a collection. No provider offers it" })
 
 /** There is no successful response. */
 export class RefundsApi extends HttpApiGroup.make("refunds")

@@ -3,50 +3,64 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
 import { Failure } from "../../domain/Transaction.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Amount, AskedAmount, Enveloped, Metadata, text } from "./Wire.ts"
+import { Amount, AskedAmount, described, Enveloped, Metadata, optional, Timestamp, text } from "./Wire.ts"
+
+const currencies = {
+  source_currency: described(Currency, "What you give"),
+  destination_currency: described(Currency, "What you get")
+}
 
 /** `POST /v1/fx/quote` (contract FX-1): exactly one of the two amounts. */
 export const FxQuoteBody = Schema.Struct({
-  source_currency: Currency,
-  destination_currency: Currency,
-  source_amount_minor: Schema.optionalKey(AskedAmount),
-  destination_amount_minor: Schema.optionalKey(AskedAmount)
+  ...currencies,
+  source_amount_minor: optional(AskedAmount, "How much you give, in minor units of `source_currency`"),
+  destination_amount_minor: optional(AskedAmount, "How much you want, in minor units of `destination_currency`")
+}).annotate({
+  identifier: "ExchangeQuoteRequest",
+  description: "An exchange to price: two currencies, and exactly one of the two amounts"
 })
 
 /** `POST /v1/fx/exchange`. */
-export const FxExchangeBody = Schema.Struct({ quote_id: text(128), metadata: Schema.optionalKey(Metadata) })
+export const FxExchangeBody = Schema.Struct({
+  quote_id: described(text(128), "The quote to exchange by"),
+  metadata: Schema.optionalKey(Metadata)
+}).annotate({ identifier: "CreateExchangeRequest", description: "A quote to exchange by" })
 
 const amounts = {
-  source_currency: Currency,
-  source_amount_minor: Amount,
-  destination_currency: Currency,
-  destination_amount_minor: Amount,
-  rate: Schema.String,
-  fee_minor: Amount,
-  fee_currency: Currency
+  ...currencies,
+  source_amount_minor: described(Amount, "What leaves your float, in minor units of `source_currency`"),
+  destination_amount_minor: described(Amount, "What your float gets, in minor units of `destination_currency`"),
+  rate: described(Schema.String, "How much of the destination currency one of the source currency buys, as a decimal text"),
+  fee_minor: described(Amount, "The provider's fee, in minor units of `fee_currency`"),
+  fee_currency: described(Currency, "The currency of `fee_minor`")
 }
 
 /** A price that holds until `expires_at`, for one exchange. */
 export const FxQuote = Schema.Struct({
-  quote_id: Schema.String,
+  quote_id: described(Schema.String, "The quote's handle: exchange by it"),
   ...amounts,
-  expires_at: Schema.String,
-  is_test_mode: Schema.Boolean
+  expires_at: described(Timestamp, "Until when the price holds"),
+  is_test_mode: described(Schema.Boolean, "True where a key of test mode asked for it")
+}).annotate({ identifier: "ExchangeQuote", description: "A price that holds until `expires_at`, for one exchange" })
+
+const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"]).annotate({
+  identifier: "ExchangeStatus",
+  description: "Where an exchange stands. `successful` and `failed` are final"
 })
 
 /** An exchange as every tenant read shows it. */
 export const FxExchange = Schema.Struct({
-  reference: Schema.String,
-  status: Schema.Literals(["pending", "successful", "failed"]),
-  needs_review: Schema.Boolean,
-  quote_id: Schema.String,
+  reference: described(Schema.String, "The gateway's handle of the exchange: 26 characters without structure"),
+  status: ExchangeStatus,
+  needs_review: described(Schema.Boolean, "True while a person has to establish the outcome"),
+  quote_id: described(Schema.String, "The quote that it was made by"),
   ...amounts,
   metadata: Metadata,
-  is_test_mode: Schema.Boolean,
-  failure: Schema.NullOr(Failure),
-  created_at: Schema.String,
-  completed_at: Schema.NullOr(Schema.String)
-})
+  is_test_mode: described(Schema.Boolean, "True where a key of test mode made it"),
+  failure: described(Schema.NullOr(Failure), "Why it failed; null where it has not"),
+  created_at: described(Timestamp, "When it was created"),
+  completed_at: described(Schema.NullOr(Timestamp), "When it came to its final status; null before")
+}).annotate({ identifier: "Exchange", description: "Float of one currency turned into float of another" })
 
 export class FxApi extends HttpApiGroup.make("fx")
   .add(

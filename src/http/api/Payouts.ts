@@ -1,79 +1,114 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
-import { Country } from "../../domain/Corridor.ts"
+import { Country, Method } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { AmountType } from "../../domain/Transaction.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Amount, AskedAmount, Enveloped, Metadata, Narration, PayoutRecord, text } from "./Wire.ts"
+import { PayoutRecord } from "./Records.ts"
+import { Amount, AskedAmount, described, Enveloped, Metadata, Narration, optional, Timestamp, text } from "./Wire.ts"
+
+const country = described(Country, "The recipient's country; never taken from the request's own `country`")
+const NUMBER = "with its country's prefix, such as 256772123456; a `+` and spaces are accepted"
+
+const MomoDestination = Schema.Struct({
+  type: Schema.Literal("momo"),
+  msisdn: described(text(32), `The recipient's number ${NUMBER}`),
+  network: described(text(32), "A network that the corridor lists, in any letter case"),
+  country
+}).annotate({ identifier: "MomoDestination", description: "A recipient with mobile money" })
+
+const BankDestination = Schema.Struct({
+  type: Schema.Literal("bank"),
+  country,
+  bank_code: described(text(32), "A code from `GET /v1/reference/banks/{country}`"),
+  account_number: described(text(64), "The account's number"),
+  account_name: described(text(128), "The holder's name"),
+  msisdn: optional(text(32), `The recipient's number ${NUMBER}; required where the corridor says \`requires_msisdn\``)
+}).annotate({ identifier: "BankDestination", description: "A recipient with a bank account" })
+
+const Email = Schema.String.check(
+  Schema.isMaxLength(254, { expected: "at most 254 characters long" }),
+  Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an email address" })
+).annotate({ format: "email" })
+
+const WalletDestination = Schema.Struct({
+  type: Schema.Literal("wallet"),
+  country,
+  msisdn: optional(text(32), `The wallet's number ${NUMBER}`),
+  email: optional(Email, "The wallet's email address"),
+  tag: optional(text(64), "The wallet's tag")
+}).annotate({
+  identifier: "WalletDestination",
+  description: "A recipient with a wallet at the provider: exactly one of `msisdn`, `email` and `tag`"
+})
 
 /** Who is paid. `country` is never taken from the body's own; a wallet has exactly one of `msisdn`, `email` and `tag`. */
-export const Destination = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("momo"), msisdn: text(32), network: text(32), country: Country }),
-  Schema.Struct({
-    type: Schema.Literal("bank"),
-    country: Country,
-    bank_code: text(32),
-    account_number: text(64),
-    account_name: text(128),
-    msisdn: Schema.optionalKey(text(32))
-  }),
-  Schema.Struct({
-    type: Schema.Literal("wallet"),
-    country: Country,
-    msisdn: Schema.optionalKey(text(32)),
-    email: Schema.optionalKey(
-      Schema.String.check(
-        Schema.isMaxLength(254, { expected: "at most 254 characters long" }),
-        Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an email address" })
-      )
-    ),
-    tag: Schema.optionalKey(text(64))
-  })
-])
+export const Destination = Schema.Union([MomoDestination, BankDestination, WalletDestination]).annotate({
+  identifier: "Destination",
+  description: "Who is paid. `type` is the same as the request's `method`"
+})
+
+export const PayoutMethod = Schema.Literals(["momo", "bank", "wallet"]).annotate({
+  identifier: "PayoutMethod",
+  description: "How a recipient is paid"
+})
 
 const asked = {
-  amount_minor: AskedAmount,
-  currency: Currency,
-  destination_currency: Schema.optionalKey(Currency),
-  country: Country,
-  method: Schema.Literals(["momo", "bank", "wallet"]),
-  amount_type: Schema.optionalKey(AmountType),
-  deduct_fee_from_amount: Schema.optionalKey(Schema.Boolean)
+  amount_minor: described(
+    AskedAmount,
+    "What to pay, in minor units of `currency`; of `destination_currency` where `amount_type` is `DESTINATION`"
+  ),
+  currency: described(Currency, "The currency of your float that pays"),
+  destination_currency: optional(Currency, "What the recipient gets; `currency` if left out"),
+  country: described(Country, "The country of the corridor that pays"),
+  method: PayoutMethod,
+  amount_type: optional(AmountType, "Which side is fixed. Required where the two currencies differ; there is no default"),
+  deduct_fee_from_amount: optional(
+    Schema.Boolean,
+    "True to take the fee out of `amount_minor`, which is then the whole budget; false if left out"
+  )
 }
 
 /** `POST /v1/payouts` (contract PAY-1 to PAY-20). */
 export const PayoutBody = Schema.Struct({
   ...asked,
   destination: Destination,
-  narration: Schema.optionalKey(Narration),
+  narration: optional(Narration, "What the recipient reads about the payout, where the provider shows it"),
   metadata: Schema.optionalKey(Metadata)
-})
+}).annotate({ identifier: "CreatePayoutRequest", description: "Money to send out of your float" })
 
 /** `POST /v1/payouts/quote`. */
-export const QuoteBody = Schema.Struct({ ...asked, destination: Schema.optionalKey(Destination) })
+export const QuoteBody = Schema.Struct({
+  ...asked,
+  destination: optional(Destination, "Who is paid; some providers quote only where they know it")
+}).annotate({ identifier: "PayoutQuoteRequest", description: "A payout to price" })
 
 const known = Schema.NullOr(Amount)
 /** What a payout would cost. The figures that depend on the fee are null where the provider does not quote the amount. */
 export const Estimate = Schema.Struct({
-  amount_minor: Amount,
-  amount_currency: Currency,
-  currency: Currency,
-  destination_currency: Currency,
-  fees_minor: known,
-  total_amount_minor: known,
-  destination_amount_minor: known,
-  rate: Schema.NullOr(Schema.String),
-  amount_type: Schema.NullOr(AmountType),
-  deduct_fee_from_amount: Schema.Boolean,
-  minimum_minor: known,
-  maximum_minor: known,
-  meets_minimum: Schema.Boolean,
-  affordable: Schema.Boolean,
-  available_minor: Amount,
-  shortfall_minor: known,
-  suggested_method: Schema.optionalKey(Schema.String),
-  suggested_total_minor: Schema.optionalKey(Amount),
-  expires_at: Schema.NullOr(Schema.String)
+  amount_minor: described(Amount, "What you asked for, in minor units of `amount_currency`"),
+  amount_currency: described(Currency, "The currency of `amount_minor`"),
+  currency: described(Currency, "The currency of your float that would pay"),
+  destination_currency: described(Currency, "The currency that the recipient would get"),
+  fees_minor: described(known, "The provider's fee, in minor units of `currency`"),
+  total_amount_minor: described(known, "What would leave your float, fee included, in minor units of `currency`"),
+  destination_amount_minor: described(known, "What the recipient would get, in minor units of `destination_currency`"),
+  rate: described(Schema.NullOr(Schema.String), "The rate as a decimal text; null within one currency"),
+  amount_type: described(Schema.NullOr(AmountType), "Which side is fixed; null where you did not say"),
+  deduct_fee_from_amount: described(Schema.Boolean, "True where the fee is taken out of `amount_minor`"),
+  minimum_minor: described(known, "The corridor's minimum, in minor units of `currency`; null where there is none"),
+  maximum_minor: described(known, "The corridor's maximum, in minor units of `currency`; null where there is none"),
+  meets_minimum: described(Schema.Boolean, "False where the payout would be refused with `amount_below_minimum`"),
+  affordable: described(Schema.Boolean, "True where your float covers amount and fee"),
+  available_minor: described(Amount, "What your float has available, in minor units of `currency`"),
+  shortfall_minor: described(known, "What your float lacks, in minor units of `currency`"),
+  suggested_method: optional(Method, "A cheaper method that your float covers, where there is one"),
+  suggested_total_minor: optional(Amount, "What would leave your float by that method, in minor units of `currency`"),
+  expires_at: described(Schema.NullOr(Timestamp), "Until when the provider keeps the price; null where it does not say")
+}).annotate({
+  identifier: "PayoutQuote",
+  description:
+    "What a payout would cost. The figures that depend on the fee are null where the provider does not quote the amount"
 })
 
 export class PayoutsApi extends HttpApiGroup.make("payouts")

@@ -4,86 +4,109 @@ import { Availability, CorridorKey, Country, CustomerAction, Direction, Method }
 import { Currency } from "../../domain/Currency.ts"
 import { Capability } from "../../domain/Tenant.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Amount, Enveloped, text } from "./Wire.ts"
+import { PayoutMethod } from "./Payouts.ts"
+import { Amount, described, Enveloped, optional, Timestamp, text } from "./Wire.ts"
 
 /** A bank that can be paid: `code` is what a payout sends as `destination.bank_code`. */
-export const Bank = Schema.Struct({ code: Schema.String, name: Schema.String, country: Country, currency: Currency })
+export const Bank = Schema.Struct({
+  code: described(Schema.String, "What a payout sends as `destination.bank_code`"),
+  name: described(Schema.String, "The bank's name"),
+  country: Country,
+  currency: Currency
+}).annotate({ identifier: "Bank", description: "A bank that can be paid" })
+const Banks = Schema.Array(Bank).annotate({ identifier: "Banks" })
 
 /** `POST /v1/reference/resolve-bank-account`. */
-export const ResolveBody = Schema.Struct({ country: Country, bank_code: text(32), account_number: text(64) })
+export const ResolveBody = Schema.Struct({
+  country: Country,
+  bank_code: described(text(32), "A code from `GET /v1/reference/banks/{country}`"),
+  account_number: described(text(64), "The account's number")
+}).annotate({ identifier: "ResolveBankAccountRequest", description: "A bank account to look up" })
 
 /** The holder of an account, for the tenant to confirm. A payout resolves the name again. */
 export const ResolvedAccount = Schema.Struct({
-  account_name: Schema.String,
-  bank_code: Schema.String,
+  account_name: described(Schema.String, "The holder's name"),
+  bank_code: described(Schema.String, "The bank's code"),
   country: Country,
-  masked_account_number: Schema.String
+  masked_account_number: described(Schema.String, "The account's number, masked but for its end (`••••1234`)")
+}).annotate({
+  identifier: "ResolvedBankAccount",
+  description: "The holder of an account, for you to confirm. A payout looks the name up again"
 })
 
 /** A corridor row (contract COR-5, COR-6). Only `active` refuses; `availability` is advice. */
 export const CorridorRow = Schema.Struct({
   ...CorridorKey.fields,
-  active: Schema.Boolean,
-  provider: Schema.String,
-  networks: Schema.Array(Schema.String),
-  minimum_minor: Schema.NullOr(Amount),
-  maximum_minor: Schema.NullOr(Amount),
-  exponent: Schema.Literals([0, 2]),
+  active: described(Schema.Boolean, "False where everything is refused with `corridor_unsupported`; it can change at any time"),
+  provider: described(Schema.String, "The provider that is tried first"),
+  networks: described(Schema.Array(Schema.String), "The mobile networks that it serves; empty where there are none"),
+  minimum_minor: described(Schema.NullOr(Amount), "The smallest amount, in minor units of `currency`; null where there is none"),
+  maximum_minor: described(Schema.NullOr(Amount), "The largest amount, in minor units of `currency`; null where there is none"),
+  exponent: described(Schema.Literals([0, 2]), "How many decimals `currency` has: 10^exponent minor units make one unit"),
   customer_action: CustomerAction,
-  requires_redirect_url: Schema.Boolean,
-  requires_msisdn: Schema.Boolean,
-  destination_currencies: Schema.Array(Currency),
+  requires_redirect_url: described(Schema.Boolean, "True where a collection needs `redirect_url`"),
+  requires_msisdn: described(Schema.Boolean, "True where a bank payout needs `destination.msisdn`"),
+  destination_currencies: described(
+    Schema.Array(Currency),
+    "What a payout from `currency` can be paid in; empty for collections"
+  ),
   availability: Availability,
-  inactive_reason: Schema.NullOr(Schema.String),
-  updated_at: Schema.String
+  inactive_reason: described(Schema.NullOr(Schema.String), "Why it is not active; null where it is"),
+  updated_at: described(Timestamp, "When the row last changed")
+}).annotate({
+  identifier: "Corridor",
+  description: "A way for money: country, currency, direction and method. Only `active` refuses; `availability` is advice"
 })
+const Corridors = Schema.Array(CorridorRow).annotate({ identifier: "Corridors" })
 
 /** `GET /v1/reference/corridors`: only the rows that have all of these. */
 export const corridorQuery = {
-  country: Schema.optionalKey(Country),
-  currency: Schema.optionalKey(Currency),
-  direction: Schema.optionalKey(Direction),
-  method: Schema.optionalKey(Method),
-  provider: Schema.optionalKey(Schema.String),
-  active: Schema.optionalKey(Schema.Literals(["true", "false"])),
-  availability: Schema.optionalKey(Availability)
+  country: optional(Country, "Only this country"),
+  currency: optional(Currency, "Only this currency"),
+  direction: optional(Direction, "Only this direction"),
+  method: optional(Method, "Only this method"),
+  provider: optional(Schema.String, "Only this provider"),
+  active: optional(Schema.Literals(["true", "false"]), "Only those that are active, or only those that are not"),
+  availability: optional(Availability, "Only those that work as well as this")
 }
 
 /** A country in which the provider delivers payouts. */
 export const ServedCountry = Schema.Struct({
-  country: Schema.String,
-  name: Schema.String,
-  phone_prefix: Schema.String,
-  currencies: Schema.Array(Currency),
-  methods: Schema.Array(Schema.Literals(["momo", "bank", "wallet"]))
-})
+  country: described(Schema.String, "Two capital letters (ISO 3166-1)"),
+  name: described(Schema.String, "The country's name"),
+  phone_prefix: described(Schema.String, "What its phone numbers begin with, such as 256"),
+  currencies: described(Schema.Array(Currency), "What can be paid there"),
+  methods: described(Schema.Array(PayoutMethod), "How it can be paid there")
+}).annotate({ identifier: "ServedCountry", description: "A country in which the provider delivers payouts" })
+const ServedCountries = Schema.Array(ServedCountry).annotate({ identifier: "ServedCountries" })
 
 export class ReferenceApi extends HttpApiGroup.make("reference")
   .add(
-    HttpApiEndpoint.get("banks", "/v1/reference/banks/:country", {
-      params: { country: Country },
-      success: Enveloped(Schema.Array(Bank))
-    }),
+    HttpApiEndpoint.get("banks", "/v1/reference/banks/:country", { params: { country: Country }, success: Enveloped(Banks) }),
     HttpApiEndpoint.post("resolve", "/v1/reference/resolve-bank-account", {
       payload: ResolveBody,
       success: Enveloped(ResolvedAccount)
     }),
-    HttpApiEndpoint.get("corridors", "/v1/reference/corridors", {
-      query: corridorQuery,
-      success: Enveloped(Schema.Array(CorridorRow))
-    }),
-    HttpApiEndpoint.get("countries", "/v1/reference/countries", { success: Enveloped(Schema.Array(ServedCountry)) })
+    HttpApiEndpoint.get("corridors", "/v1/reference/corridors", { query: corridorQuery, success: Enveloped(Corridors) }),
+    HttpApiEndpoint.get("countries", "/v1/reference/countries", { success: Enveloped(ServedCountries) })
   )
   .middleware(SignedRequest) {}
+
+const UnsupportedReason = Schema.Literals([
+  "not_permitted",
+  "provider_not_supported",
+  "refund_orchestration_not_implemented"
+]).annotate({ identifier: "UnsupportedReason", description: "Why a capability is not supported" })
 
 /** A capability of the tenant at a provider. `reason` is there where it is not supported (contract CAP-1, CAP-2). */
 export const CapabilityRow = Schema.Struct({
   capability: Capability,
-  provider: Schema.String,
-  supported: Schema.Boolean,
-  reason: Schema.optionalKey(Schema.Literals(["not_permitted", "provider_not_supported", "refund_orchestration_not_implemented"]))
-})
+  provider: described(Schema.String, "The provider that you are routed to first"),
+  supported: described(Schema.Boolean, "Whether you may use it and the provider offers it"),
+  reason: optional(UnsupportedReason, "Only where it is not supported")
+}).annotate({ identifier: "Capability", description: "Something that you may do, or may not" })
+const Capabilities = Schema.Array(CapabilityRow).annotate({ identifier: "Capabilities" })
 
 export class CapabilitiesApi extends HttpApiGroup.make("capabilities")
-  .add(HttpApiEndpoint.get("list", "/v1/capabilities", { success: Enveloped(Schema.Array(CapabilityRow)) }))
+  .add(HttpApiEndpoint.get("list", "/v1/capabilities", { success: Enveloped(Capabilities) }))
   .middleware(SignedRequest) {}

@@ -1,20 +1,31 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Enveloped } from "./Wire.ts"
+import { described, Enveloped } from "./Wire.ts"
+
+const status = described(Schema.Literal("ok"), "Always `ok`")
+const release = described(Schema.String, "The release by hand, such as 1.0.0")
 
 /** `GET /health` (contract HEALTH-1). */
-export const Liveness = Schema.Struct({ status: Schema.Literal("ok"), release: Schema.String })
+export const Liveness = Schema.Struct({ status, release }).annotate({
+  identifier: "Health",
+  description: "The gateway answers"
+})
+
+const Registration = Schema.Literals(["registered", "not_registered"]).annotate({ identifier: "ProviderRegistration" })
 
 export const HealthDetail = Schema.Struct({
-  status: Schema.Literal("ok"),
-  uptime_seconds: Schema.Number,
-  version: Schema.String,
-  release: Schema.String,
-  is_test_environment: Schema.Boolean,
-  provider_environment: Schema.Literal("production"),
-  providers: Schema.Record(Schema.String, Schema.Literals(["registered", "not_registered"]))
-})
+  status,
+  uptime_seconds: described(Schema.Int, "How long this process has run, in seconds"),
+  version: described(Schema.String, "The build: the release and a hash of the source"),
+  release,
+  is_test_environment: described(Schema.Boolean, "True where the key of this request is a test key"),
+  provider_environment: described(Schema.Literal("production"), "Always `production`: test mode uses real accounts, too"),
+  providers: described(
+    Schema.Record(Schema.String, Registration),
+    "Every provider by its name. It says whether the gateway has an account there, not whether it can be reached"
+  )
+}).annotate({ identifier: "HealthDetail", description: "The gateway's release and its providers" })
 
 export class HealthApi extends HttpApiGroup.make("health").add(
   HttpApiEndpoint.get("live", "/health", { success: Enveloped(Liveness) }),

@@ -3,19 +3,31 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { pageOf } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { transactionQuery } from "../TransactionQuery.ts"
-import { CollectionRecord, Enveloped, PayoutRecord, TransactionRecord } from "./Wire.ts"
+import { CollectionRecord, PayoutRecord, TransactionRecord } from "./Records.ts"
+import { described, Enveloped } from "./Wire.ts"
 
 const raw = {
-  raw_request: Schema.NullOr(Schema.String),
-  raw_response: Schema.NullOr(Schema.String),
-  provider_reference: Schema.NullOr(Schema.String)
+  raw_request: described(Schema.NullOr(Schema.String), "The last money call to the provider as it was sent, masked"),
+  raw_response: described(Schema.NullOr(Schema.String), "What the provider answered to it, masked"),
+  provider_reference: described(Schema.NullOr(Schema.String), "The provider's own reference")
 }
 
 /** `view=raw`: any tenant's transaction with its last money call, masked. It takes an admin key and an `X-Audit-Reason`. */
 const RawRecord = Schema.Union([
-  Schema.Struct({ ...CollectionRecord.fields, ...raw }),
-  Schema.Struct({ ...PayoutRecord.fields, ...raw })
-])
+  Schema.Struct({ ...CollectionRecord.fields, ...raw }).annotate({
+    identifier: "RawCollection",
+    description: "A collection with its last call to the provider"
+  }),
+  Schema.Struct({ ...PayoutRecord.fields, ...raw }).annotate({
+    identifier: "RawPayout",
+    description: "A payout with its last call to the provider"
+  })
+]).annotate({ identifier: "RawTransaction", description: "What an admin key gets with `view=raw`" })
+
+const ReadTransaction = Schema.Union([RawRecord, TransactionRecord]).annotate({
+  identifier: "ReadTransaction",
+  description: "The transaction; with `view=raw` also its last call to the provider"
+})
 
 export class TransactionsApi extends HttpApiGroup.make("transactions")
   .add(
@@ -26,7 +38,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     HttpApiEndpoint.get("find", "/v1/transactions/:id", {
       params: { id: Schema.String },
       query: { view: Schema.optionalKey(Schema.Literal("raw")) },
-      success: Enveloped(Schema.Union([RawRecord, TransactionRecord]))
+      success: Enveloped(ReadTransaction)
     })
   )
   .middleware(SignedRequest) {}

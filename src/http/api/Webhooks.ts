@@ -5,7 +5,7 @@ import { EventType } from "../../domain/Event.ts"
 import { DisabledReason } from "../../domain/WebhookEndpoint.ts"
 import { pageOf, pageQuery } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Enveloped } from "./Wire.ts"
+import { described, Enveloped, optional, Timestamp } from "./Wire.ts"
 
 const isDistinct = Schema.makeFilter((events: ReadonlyArray<string>) => new Set(events).size === events.length, {
   expected: "a list without an event type twice"
@@ -13,61 +13,72 @@ const isDistinct = Schema.makeFilter((events: ReadonlyArray<string>) => new Set(
 
 /** `PUT /v1/webhooks/endpoint` replaces the whole endpoint. A member that is left out gets its default. */
 export const EndpointBody = Schema.Struct({
-  /** Where events go: https, and a public address. */
-  url: Schema.String,
-  /** By default the terminal events and `payout.returned`. */
-  events: Schema.optionalKey(
-    Schema.Array(EventType).check(Schema.isMinLength(1, { expected: "a list of at least one event type" }), isDistinct)
+  url: described(Schema.String.annotate({ format: "uri" }), "Where events go: https, and a public address"),
+  events: optional(
+    Schema.Array(EventType).check(Schema.isMinLength(1, { expected: "a list of at least one event type" }), isDistinct),
+    "Which events you want, each once; if left out, the final ones and `payout.returned`"
   ),
-  /** By default true. */
-  enabled: Schema.optionalKey(Schema.Boolean)
-})
+  enabled: optional(Schema.Boolean, "Whether events are sent; true if left out")
+}).annotate({ identifier: "WebhookEndpointRequest", description: "Where events go. It replaces the whole endpoint" })
 
 /** `POST /v1/webhooks/recover`. */
 export const RecoverBody = Schema.Struct({
-  /** ISO-8601 UTC, at most 30 days ago. */
-  since: Schema.String
-})
+  since: described(Timestamp, "A moment in UTC, at most 30 days ago")
+}).annotate({ identifier: "RecoverEventsRequest", description: "From when on events are sent again" })
 
-const Timestamp = Schema.String
-const Secret = Schema.String
+const Secret = described(Schema.String, "What signs the events: `whsec_` and 32 bytes in base64. Keep it: it is shown this once")
 
 const endpoint = {
-  url: Schema.String,
-  events: Schema.Array(EventType),
-  enabled: Schema.Boolean,
-  disabled_reason: Schema.NullOr(DisabledReason),
-  is_test_mode: Schema.Boolean,
-  created_at: Timestamp,
-  updated_at: Timestamp
+  url: described(Schema.String.annotate({ format: "uri" }), "Where events go"),
+  events: described(Schema.Array(EventType), "Which events are sent"),
+  enabled: described(Schema.Boolean, "Whether events are sent"),
+  disabled_reason: described(Schema.NullOr(DisabledReason), "Why the gateway disabled it; null where it did not"),
+  is_test_mode: described(Schema.Boolean, "True where it is the endpoint of test mode"),
+  created_at: described(Timestamp, "When it was created"),
+  updated_at: described(Timestamp, "When it last changed")
 }
-export const EndpointRecord = Schema.Struct(endpoint)
+export const EndpointRecord = Schema.Struct(endpoint).annotate({
+  identifier: "WebhookEndpoint",
+  description: "Where your events of one mode go"
+})
 /** The secret is in the response that created the endpoint, and never again. */
-export const SetEndpointRecord = Schema.Struct({ ...endpoint, secret: Schema.optionalKey(Secret) })
+export const SetEndpointRecord = Schema.Struct({ ...endpoint, secret: Schema.optionalKey(Secret) }).annotate({
+  identifier: "SetWebhookEndpoint",
+  description: "The endpoint as it is now. `secret` is there only where this created it"
+})
 
-export const RotatedSecret = Schema.Struct({ secret: Secret, previous_secret_until: Timestamp })
+export const RotatedSecret = Schema.Struct({
+  secret: Secret,
+  previous_secret_until: described(Timestamp, "Until when the old secret signs as well")
+}).annotate({ identifier: "RotatedSecret", description: "A new secret" })
 
 const Attempt = Schema.Struct({
-  at: Timestamp,
-  duration_ms: Schema.Int,
-  status: Schema.NullOr(Schema.Int),
-  excerpt: Schema.String
-})
+  at: described(Timestamp, "When it began"),
+  duration_ms: described(Schema.Int, "How long it took, in milliseconds"),
+  status: described(Schema.NullOr(Schema.Int), "The status that your endpoint answered; null where it did not"),
+  excerpt: described(Schema.String, "The beginning of the answer, or why there was none")
+}).annotate({ identifier: "DeliveryAttempt", description: "One attempt at a delivery" })
 
 export const DeliveryRecord = Schema.Struct({
-  id: Schema.String,
-  event_id: Schema.String,
+  id: described(Schema.String, "The delivery's handle"),
+  event_id: described(Schema.String, "The event's id: the `webhook-id` of every attempt"),
   event_type: EventType,
-  reference: Schema.NullOr(Schema.String),
+  reference: described(
+    Schema.NullOr(Schema.String),
+    "The transaction or exchange that the event tells of; null for `webhook.test`"
+  ),
   status: DeliveryStatus,
-  is_test_mode: Schema.Boolean,
-  next_attempt_at: Schema.NullOr(Timestamp),
-  created_at: Timestamp,
-  completed_at: Schema.NullOr(Timestamp),
-  attempts: Schema.Array(Attempt)
-})
+  is_test_mode: described(Schema.Boolean, "True where the event is of test mode"),
+  next_attempt_at: described(Schema.NullOr(Timestamp), "When the next attempt is due; null where none is"),
+  created_at: described(Timestamp, "When it was created"),
+  completed_at: described(Schema.NullOr(Timestamp), "When it was delivered or parked; null before"),
+  attempts: described(Schema.Array(Attempt), "The last attempts, the oldest first")
+}).annotate({ identifier: "Delivery", description: "One event on its way to your endpoint" })
 
-export const Recovery = Schema.Struct({ deliveries: Schema.Int, resume_since: Schema.NullOr(Timestamp) })
+export const Recovery = Schema.Struct({
+  deliveries: described(Schema.Int, "How many events will be sent again"),
+  resume_since: described(Schema.NullOr(Timestamp), "Call again from this moment; null where all are done")
+}).annotate({ identifier: "Recovery", description: "What a recovery did" })
 
 export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .add(
@@ -80,7 +91,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/endpoint/rotate-secret", { success: Enveloped(RotatedSecret) }),
     HttpApiEndpoint.post("test", "/v1/webhooks/endpoint/test", { success: Enveloped(DeliveryRecord) }),
     HttpApiEndpoint.get("deliveries", "/v1/webhooks/deliveries", {
-      query: { ...pageQuery, status: Schema.optionalKey(DeliveryStatus) },
+      query: { ...pageQuery, status: optional(DeliveryStatus, "Only those with this status") },
       success: Enveloped(pageOf(DeliveryRecord))
     }),
     HttpApiEndpoint.post("redeliver", "/v1/webhooks/deliveries/:id/redeliver", {

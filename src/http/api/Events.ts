@@ -1,0 +1,55 @@
+import { Schema } from "effect"
+import { EventType } from "../../domain/Event.ts"
+import { FxExchange } from "./Fx.ts"
+import { CollectionRecord, PayoutRecord } from "./Records.ts"
+import { described, Metadata, Timestamp } from "./Wire.ts"
+
+// The bodies of webhooks (contract HOOK-6, HOOK-7). They are encoded in domain/Event; the schemas here describe them.
+
+const TestMessage = Schema.Struct({
+  message: described(Schema.String, "Says that it is a test"),
+  metadata: Metadata
+}).annotate({ identifier: "TestMessage", description: "The content of a `webhook.test`" })
+
+/** What an event of a type says, and the record that it carries. */
+const contents = {
+  "collection.requires_action": ["The payer of a collection has to do something", CollectionRecord],
+  "collection.pending": ["A collection is under way", CollectionRecord],
+  "collection.successful": ["A collection was paid, and your float credited", CollectionRecord],
+  "collection.failed": ["A collection failed", CollectionRecord],
+  "collection.expired": ["A collection's time passed", CollectionRecord],
+  "payout.pending": ["A payout was accepted, and its amount and fee reserved", PayoutRecord],
+  "payout.successful": ["A payout reached the recipient", PayoutRecord],
+  "payout.failed": ["A payout failed, and your float was returned", PayoutRecord],
+  "payout.returned": ["Money of a successful payout came back, and your float was credited", PayoutRecord],
+  "fx.successful": ["An exchange was made", FxExchange],
+  "fx.failed": ["An exchange failed, and your float was returned", FxExchange],
+  "webhook.test": ["A test that you asked for", TestMessage]
+} as const satisfies Readonly<Record<EventType, readonly [string, Schema.Top]>>
+
+/** The name of an event's schema: `PayoutFailedEvent` for `payout.failed`. */
+export const eventSchemaName = (type: EventType): string =>
+  `${type
+    .split(/[._]/)
+    .map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
+    .join("")}Event`
+
+/** What an event of a type says. */
+export const eventSummary = (type: EventType): string => contents[type][0]
+
+const eventSchema = (type: EventType) =>
+  Schema.Struct({
+    id: described(Schema.String, "The event's id: the same in every attempt and repetition, and the header `webhook-id`"),
+    type: Schema.Literal(type),
+    api_version: described(Schema.Literal("v1"), "The version of this form"),
+    timestamp: described(Timestamp, "When it happened"),
+    app_id: described(Schema.String, "Your `app_id`"),
+    is_test_mode: described(Schema.Boolean, "True where it happened in test mode"),
+    data: described(contents[type][1], "The record as it was then")
+  }).annotate({ identifier: eventSchemaName(type), description: eventSummary(type) })
+
+/** The body of any event, with the named schema of every type. */
+export const Event = Schema.Union(EventType.literals.map(eventSchema)).annotate({
+  identifier: "Event",
+  description: "Any event, by its `type`"
+})
