@@ -22,8 +22,8 @@ import { auditWatching } from "./services/AuditWatch.ts"
 import { dataRetention } from "./services/DataRetention.ts"
 import { type Build, Health } from "./services/Health.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
-import { Ingress } from "./services/settlement/Ingress.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
+import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
 import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
@@ -118,7 +118,7 @@ const workers = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* Effect.forkScoped((yield* WebhookDispatcher).run)
     yield* Effect.forkScoped((yield* OutcomePoller).run)
-    yield* Effect.forkScoped((yield* Ingress).run)
+    yield* Effect.forkScoped((yield* ProviderCallbacks).run)
     yield* Effect.forkScoped(dataRetention)
     yield* Effect.forkScoped(auditWatching)
   })

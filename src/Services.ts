@@ -30,8 +30,8 @@ import { Circuits } from "./services/routing/Circuits.ts"
 import { Failover } from "./services/routing/Failover.ts"
 import { guardedProviders } from "./services/routing/GuardedProviders.ts"
 import { Routes } from "./services/routing/Routes.ts"
-import { Ingress } from "./services/settlement/Ingress.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
+import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { Settlement } from "./services/settlement/Settlement.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 import { Webhooks } from "./services/webhooks/Webhooks.ts"
@@ -61,7 +61,7 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
     Exchanges.layer,
     Records.layer,
     BeneficiaryBook.layer,
-    Ingress.layer,
+    ProviderCallbacks.layer,
     Webhooks.layer
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer, Records.layer)),

@@ -1,7 +1,7 @@
 import { Client } from "pg"
-import { applyParameters, applyStatement } from "../../src/persistence/ledger/ApplyStatement.ts"
+import { applyFactSql, applyParameters } from "../../src/persistence/ledger/ApplyFactSql.ts"
 import { openParameters } from "../../src/persistence/ledger/OpenColumns.ts"
-import { openStatement } from "../../src/persistence/ledger/OpenStatement.ts"
+import { openRecordSql } from "../../src/persistence/ledger/OpenRecordSql.ts"
 import type { Bench } from "../Cluster.ts"
 import { inTurn, median, type Part, percentile } from "../Report.ts"
 import { openLedger } from "./Ours.ts"
@@ -20,9 +20,9 @@ const unbatched = async (bench: Bench, payouts: ReadonlyArray<Steps>): Promise<R
     for (const { apply, open } of payouts) {
       const asked = performance.now()
       const opening = valuesOf(openParameters([{ ...open, traceparent: null }]))
-      await client.query({ name: "open", text: openStatement, values: opening })
+      await client.query({ name: "open", text: openRecordSql, values: opening })
       const applying = valuesOf(applyParameters([{ ...apply, traceparent: null }]))
-      await client.query({ name: "apply", text: applyStatement, values: applying })
+      await client.query({ name: "apply", text: applyFactSql, values: applying })
       took.push(performance.now() - asked)
     }
     return took

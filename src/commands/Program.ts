@@ -3,7 +3,7 @@ import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect
 import { audit } from "./Audit.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
-import { block, screening } from "./Denial.ts"
+import { block, screening } from "./Denylist.ts"
 import { float } from "./Float.ts"
 import { inbox } from "./Inbox.ts"
 import { Installation } from "./Installation.ts"

@@ -1,5 +1,5 @@
 import { Redacted } from "effect"
-import { masked } from "./Party.ts"
+import { maskedNumber } from "./Party.ts"
 
 /** An account as a tenant names it. */
 export interface BankAccount {
@@ -16,7 +16,7 @@ export const bankAccountView = ({ accountNumber, bankCode, country }: BankAccoun
   account_name: Redacted.value(holder),
   bank_code: bankCode,
   country,
-  masked_account_number: masked(Redacted.value(accountNumber))
+  masked_account_number: maskedNumber(Redacted.value(accountNumber))
 })
 
 const words = (name: Redacted.Redacted): string =>

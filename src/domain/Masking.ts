@@ -1,5 +1,5 @@
 import { Option } from "effect"
-import { masked } from "./Party.ts"
+import { maskedNumber } from "./Party.ts"
 
 // What providers were sent and answered is kept for operators without the persons in it: numbers keep their last four digits, names and
 // addresses their ends, and what opens anything is gone.
@@ -34,7 +34,7 @@ const SUSPECT = /\d(?:[ ().-]{0,2}\d){6}|@/
 export const maskedText = (text: string): string => {
   if (!SUSPECT.test(text)) return text
   const instants: Array<string> = []
-  const held = text.replace(EMAIL, masked).replace(INSTANT, (instant) => `\uE000${instants.push(instant) - 1}\uE001`)
+  const held = text.replace(EMAIL, maskedNumber).replace(INSTANT, (instant) => `\uE000${instants.push(instant) - 1}\uE001`)
   return held
     .replace(NUMBER, (number) => `••••${number.replace(/\D/g, "").slice(-4)}`)
     .replace(/\uE000(\d+)\uE001/g, (_, index: string) => instants[Number(index)] ?? "")
@@ -50,7 +50,7 @@ export const maskedProviderCall = (request: string, response: string | null) => 
       (rest, person) =>
         // Seldom is it there, and making a pattern costs more than looking.
         rest.toUpperCase().includes(person.toUpperCase())
-          ? rest.replace(new RegExp(escaped(person), "gi"), masked(person))
+          ? rest.replace(new RegExp(escaped(person), "gi"), maskedNumber(person))
           : rest,
       text
     )
@@ -100,10 +100,10 @@ const maskedLiteral = (literal: Literal): unknown => {
 }
 
 const maskedString = (text: string, kind: MemberKind, known: Set<string>): string => {
-  if (kind.isAccount && !/^[A-Z]{2,3}$/.test(text)) return masked(text)
+  if (kind.isAccount && !/^[A-Z]{2,3}$/.test(text)) return maskedNumber(text)
   if (kind.isPerson) {
     if (text.length >= SHORTEST_PERSON) known.add(text)
-    return masked(text)
+    return maskedNumber(text)
   }
   return kind.isFigure && /^-?\d+(\.\d+)?$/.test(text) ? text : maskedText(text)
 }
@@ -115,7 +115,7 @@ const plainText = (text: string): string =>
     text.replace(ASSIGNED, (whole, name: string, between: string, value: string) => {
       const { isAccount, isPerson, isSecret } = kindOf(name)
       if (isSecret) return `${name}${between}${REMOVED}`
-      return isPerson || isAccount ? `${name}${between}${masked(value)}` : whole
+      return isPerson || isAccount ? `${name}${between}${maskedNumber(value)}` : whole
     })
   )
 

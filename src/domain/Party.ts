@@ -43,13 +43,13 @@ const VISIBLE = 4
  * "••••1234": the last four characters, and never more than half of what is there. Of an e-mail address those of the name before its "@":
  * the domain's end would tell nobody apart, and more of it would tell where somebody works.
  */
-export const masked = (value: string): string => {
+export const maskedNumber = (value: string): string => {
   const at = value.indexOf("@")
   const kept = at > 0 ? value.slice(0, at) : value
   return `••••${kept.slice(kept.length - Math.min(VISIBLE, Math.floor(kept.length / 2)))}`
 }
 
-export const maskedDestination = (destination: Destination): string => masked(Redacted.value(numberOf(destination)))
+export const maskedDestination = (destination: Destination): string => maskedNumber(Redacted.value(numberOf(destination)))
 
 /** The number, account or handle that is reached; what a mask keeps the end of. */
 const numberOf = (destination: Destination): Redacted.Redacted => {

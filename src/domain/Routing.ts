@@ -4,27 +4,31 @@ import type { Corridor } from "./Corridor.ts"
 export type RoutedRow = Pick<Corridor, "active" | "method" | "providers">
 
 /** The one provider that a tenant is pinned to; null where the rows alone decide. */
-export type Pin = string | null
+export type PinnedProvider = string | null
 
 /** The row's providers in the order in which this tenant's money goes to them: its own alone where the row has it, else all of them. */
-export const routeOrder = ({ providers }: Pick<RoutedRow, "providers">, pin: Pin): ReadonlyArray<string> =>
+export const routeOrder = ({ providers }: Pick<RoutedRow, "providers">, pin: PinnedProvider): ReadonlyArray<string> =>
   pin !== null && providers.includes(pin) ? [pin] : [...new Set(providers)]
 
 /**
  * The failover order of a corridor: the providers that are tried for it. A wallet belongs to its provider, and the same tag is somebody else's
  * elsewhere: only the first able provider is tried for it. When the next one may be tried at all is said in `services/routing/Failover`.
  */
-export const failoverOrder = (row: RoutedRow, pin: Pin, isAble: (provider: string) => boolean): ReadonlyArray<string> => {
+export const failoverOrder = (
+  row: RoutedRow,
+  pin: PinnedProvider,
+  isAble: (provider: string) => boolean
+): ReadonlyArray<string> => {
   const able = routeOrder(row, pin).filter(isAble)
   return row.method === "wallet" ? able.slice(0, 1) : able
 }
 
 /** The providers that these rows route a tenant to, each once: its own, then those of active rows, then all others. */
-export const routedProviders = (rows: ReadonlyArray<RoutedRow>, pin: Pin): ReadonlyArray<string> => {
+export const routedProviders = (rows: ReadonlyArray<RoutedRow>, pin: PinnedProvider): ReadonlyArray<string> => {
   const names = (active: boolean) => rows.filter((row) => row.active === active).flatMap((row) => routeOrder(row, pin))
   return [...new Set(pinnedFirst([...names(true), ...names(false)], pin))]
 }
 
 /** A tenant's own provider before all others, where it is among them. */
-export const pinnedFirst = (providers: ReadonlyArray<string>, pin: Pin): ReadonlyArray<string> =>
+export const pinnedFirst = (providers: ReadonlyArray<string>, pin: PinnedProvider): ReadonlyArray<string> =>
   pin !== null && providers.includes(pin) ? [pin, ...providers.filter((name) => name !== pin)] : providers

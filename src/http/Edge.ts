@@ -8,7 +8,7 @@ import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication } from "../services/admission/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
-import { Ingress } from "../services/settlement/Ingress.ts"
+import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
 import { type Arrival, arrivalOf } from "./Arrival.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
@@ -44,7 +44,7 @@ export type Router = Effect.Effect<Response, unknown, HttpServerRequest.HttpServ
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
   const identifiers = yield* Identifiers
-  const ingress = yield* Ingress
+  const ingress = yield* ProviderCallbacks
   const takePlace = makeConcurrencyLimit(settings.requestPlaces)
   const checkRate = yield* makeRequestRate(settings)
   const withTimeout = timeoutWith(yield* makeTimer)

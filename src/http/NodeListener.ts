@@ -33,7 +33,7 @@ export interface ListenerParts {
 }
 
 /** A server of node:http. What Node would answer by itself is answered with an envelope, too, and no client holds a connection for ever. */
-export const makeListener = ({ alarm, placeFor, onRefused }: ListenerParts): Server => {
+export const makeHttpServer = ({ alarm, placeFor, onRefused }: ListenerParts): Server => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,

@@ -18,7 +18,7 @@ import { DescriptionHandlers, HealthHandlers } from "./handlers/System.ts"
 import { TransactionsHandlers } from "./handlers/Transactions.ts"
 import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
-import { makeListener } from "./NodeListener.ts"
+import { makeHttpServer } from "./NodeListener.ts"
 import type { RateSettings } from "./RequestRate.ts"
 import { startErrorCounters, withRequestMetrics } from "./RequestTelemetry.ts"
 import { SignedRequest } from "./SignedRequest.ts"
@@ -94,7 +94,7 @@ const listen = ({ connectionPlaces, host, port, trustedProxies }: ServerSettings
     Effect.gen(function* () {
       const run = Effect.runForkWith(yield* Effect.context<never>())
       for (const why of ["in_all", "an_address"] as const) yield* countRefusedConnection({ why }, 0)
-      const node = makeListener({
+      const node = makeHttpServer({
         alarm: yield* makeTimer,
         placeFor: makeConnections(connectionPlaces, trustedProxies),
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))

@@ -5,7 +5,7 @@ import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
 
-export interface Bounds {
+export interface StatementTimeouts {
   /** How long a statement waits for a connection. */
   readonly connectionMs: number
   /** How long a statement waits for its answer; the server's own bound has to be shorter. */
@@ -20,7 +20,10 @@ export const AnswerBoundMs = Context.Reference<number | null>("gateway/persisten
  * kernel gives up on it after a quarter of an hour. A connection that was silent for too long is used no more. What became of its
  * statement is not known then, as with every connection that breaks.
  */
-export const makeBoundedClient = Effect.fnUntraced(function* (config: PgPool.Config, { answerMs, connectionMs }: Bounds) {
+export const makeBoundedClient = Effect.fnUntraced(function* (
+  config: PgPool.Config,
+  { answerMs, connectionMs }: StatementTimeouts
+) {
   const pool = yield* PgPool.make(config)
   const inTime = timeoutWith(yield* makeTimer)
 

@@ -5,7 +5,7 @@ import { type RateLimit, RateLimits, type Taken } from "../services/ports/RateLi
 const MOST_BUCKETS = 100_000
 const SECOND_MS = 1000
 
-export const allowed: Taken = { _tag: "Allowed" }
+export const withinRateLimit: Taken = { _tag: "Allowed" }
 
 export const limitedFor = (milliseconds: number): Taken => ({
   _tag: "Limited",
@@ -26,7 +26,7 @@ export const countingHere = (mostBuckets: number = MOST_BUCKETS): RateLimits["Se
       fullAt.delete(bucket)
       fullAt.set(bucket, wait > 0 ? full : full + interval)
       if (fullAt.size > mostBuckets) forgetOldest(fullAt)
-      return wait > 0 ? limitedFor(wait) : allowed
+      return wait > 0 ? limitedFor(wait) : withinRateLimit
     })
 }
 

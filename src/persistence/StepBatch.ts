@@ -38,7 +38,7 @@ interface QueuedStep<Step, Result> {
  * When a batch fails, its lanes run each by itself, and where a lane fails, too, its steps do, so that neither a bad step nor a held row
  * ever fails its neighbours. That is safe even where the failed batch was committed after all (its connection broke during the commit):
  * a step is guarded by its fence or its revision, waits for the row's lock while the lost statement still runs, and is then refused;
- * `doubted` says what such a refusal means.
+ * `recover` says what such a refusal means.
  */
 export const makeBatcher = <Step, Result, E>({
   recover,

@@ -2,9 +2,9 @@ import { Effect, Option, type Schema, type Scope } from "effect"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Mode } from "../domain/Ids.ts"
 import type { Provider, ProviderGuarantees } from "../services/ports/Provider.ts"
+import { alarmLogger, decoded, type NoAnswer, type Reading } from "./AnswerParsing.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
 import { deadlineAfter } from "./Client.ts"
-import { alarmLogger, decoded, type NoAnswer, type Reading } from "./Reading.ts"
 import { openTransport, type ProviderResponse, type Transport } from "./Transport.ts"
 
 /** Who a provider is, and how it says nothing. */

@@ -1,7 +1,7 @@
 import { Clock, Effect, Option, type Schema } from "effect"
 import type { ExchangeOrder, PayoutOrder, PayoutOutcome, StatusOutcome, StatusQuery } from "../services/ports/Provider.ts"
+import { decoded, type NoAnswer, type Reading, type Unknown, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import type { Connection } from "./Connection.ts"
-import { decoded, type NoAnswer, type Reading, type Unknown, unreadable, withoutAlarm } from "./Reading.ts"
 import type { Refused } from "./Refusals.ts"
 import type { ProviderResponse } from "./Transport.ts"
 

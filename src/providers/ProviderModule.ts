@@ -40,7 +40,7 @@ export interface ProviderAccounts {
   readonly open: Effect.Effect<ReadonlyArray<Provider>, never, Scope.Scope>
 }
 
-export interface AccountInMode<Account> {
+export interface ProviderAccountInMode<Account> {
   readonly mode: Mode
   readonly account: Account
 }
@@ -48,7 +48,7 @@ export interface AccountInMode<Account> {
 export interface KnownProvider {
   readonly name: string
   /** Undefined where nothing is set. */
-  readonly configured: (read: Reader, mistakes: Array<string>, bounds: Bounds) => ProviderAccounts | undefined
+  readonly configured: (read: Reader, mistakes: Array<string>, bounds: ConnectionRules) => ProviderAccounts | undefined
 }
 
 /** The same, for whoever knows what its accounts look like. */
@@ -56,10 +56,10 @@ export interface KnownProviderOf<Account> extends KnownProvider {
   /** Accounts that come from elsewhere; null in a mode without one. */
   readonly with: (of: (mode: Mode) => Account | null) => ProviderAccounts
   /** What is behind the answers of `configured` and `with`; empty for those of another provider. */
-  readonly accountsOf: (accounts: ProviderAccounts) => ReadonlyArray<AccountInMode<Account>>
+  readonly accountsOf: (accounts: ProviderAccounts) => ReadonlyArray<ProviderAccountInMode<Account>>
 }
 
-interface Bounds {
+interface ConnectionRules {
   readonly timeoutMs: number
   /** Beside a real database an address of this machine is a mistake, unless it is meant. */
   readonly refuseLoopback: boolean
@@ -70,7 +70,7 @@ interface Bounds {
 const modes: ReadonlyArray<Mode> = ["live", "test"]
 
 export const knownProvider = <Account>(module: ProviderModule<Account>): KnownProviderOf<Account> => {
-  const behind = new WeakMap<ProviderAccounts, ReadonlyArray<AccountInMode<Account>>>()
+  const behind = new WeakMap<ProviderAccounts, ReadonlyArray<ProviderAccountInMode<Account>>>()
   const withAccounts = (of: (mode: Mode) => Account | null): ProviderAccounts => {
     const all = modes.flatMap((mode) => {
       const account = of(mode)
@@ -101,7 +101,7 @@ const settingName = (module: Pick<SettingNames, "name">, ...parts: ReadonlyArray
   [module.name, ...parts].join("_").toUpperCase()
 
 /** Null where the provider is not registered. */
-const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, bounds: Bounds) => {
+const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, bounds: ConnectionRules) => {
   const name = settingName(module, "BASE_URL")
   const baseUrl = read.optional(name, httpUrl)
   const isNamed = (mode: Mode) => module.credentials.some((part) => read.has(settingName(module, mode, part)))
@@ -121,7 +121,11 @@ const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, 
   return baseUrl
 }
 
-const placeMistakes = (name: string, baseUrl: string, { refuseLoopback, refuseRemote }: Bounds): ReadonlyArray<string> => {
+const placeMistakes = (
+  name: string,
+  baseUrl: string,
+  { refuseLoopback, refuseRemote }: ConnectionRules
+): ReadonlyArray<string> => {
   if (isLoopback(baseUrl))
     return refuseLoopback ? [`${name} is a loopback address beside DATABASE_URL: set ALLOW_SIMULATOR=true if that is meant`] : []
   return [

@@ -1,6 +1,6 @@
 import type { Fact, RefusalKind } from "../domain/Fact.ts"
 import type { FailureCode } from "../domain/Transaction.ts"
-import type { Reading } from "./Reading.ts"
+import type { Reading } from "./AnswerParsing.ts"
 import type { ProviderResponse } from "./Transport.ts"
 
 export type Refused = Extract<Fact, { _tag: "Refused" }>

@@ -5,7 +5,7 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import type { StatementLine } from "../domain/Reconciliation.ts"
 import type { Provider } from "../services/ports/Provider.ts"
 import type { Connection } from "./Connection.ts"
-import type { Standing, sumOf } from "./Standing.ts"
+import type { Standing, sumOf } from "./ProviderStatus.ts"
 
 /** A day of more pages than these is not read at all: half a statement would name differences that are none. */
 const MAXIMUM_PAGES = 10_000

@@ -1,6 +1,6 @@
 import { Cache, Data, Duration, Effect, Exit, Option, type Schema } from "effect"
+import { decoded } from "./AnswerParsing.ts"
 import { type Call, type Client, calling, timeLeft } from "./Client.ts"
-import { decoded } from "./Reading.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
 class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string }> {}

@@ -7,7 +7,7 @@ import type { Instant } from "../domain/Instant.ts"
 import { nextPoll } from "../domain/PollSchedule.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { recordView } from "../domain/View.ts"
-import { FloatLedger, type Opened, type OpenStep } from "./ports/FloatLedger.ts"
+import { FloatLedger, type OpenOutcome, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
@@ -40,7 +40,7 @@ export interface Opening
 }
 
 /** Opened, or what only some records meet: a full window, too little float, another charge of the payer. Nothing was written then. */
-export type OpenResult = Exclude<Opened, { readonly _tag: "Frozen" | "ClaimLost" }>
+export type OpenResult = Exclude<OpenOutcome, { readonly _tag: "Frozen" | "ClaimLost" }>
 
 /**
  * Opens a record: the commit that every payout, collection and exchange begins with. Record, reservation, counters, key, event and history

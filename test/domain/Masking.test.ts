@@ -1,7 +1,7 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 import { LONGEST_RAW_BYTES, maskedProviderCall, maskedText } from "../../src/domain/Masking.ts"
-import { masked, maskedDestination } from "../../src/domain/Party.ts"
+import { maskedDestination, maskedNumber } from "../../src/domain/Party.ts"
 
 describe("the mask of a number, name or address", () => {
   it.each([
@@ -12,7 +12,7 @@ describe("the mask of a number, name or address", () => {
     ["jo@mail.example", "••••o"],
     ["j@mail.example", "••••"]
   ])("shows %s as %s", (value, expected) => {
-    expect(masked(value)).toBe(expected)
+    expect(maskedNumber(value)).toBe(expected)
   })
 
   it("shows the same characters of an address wherever it appears", () => {

@@ -8,7 +8,7 @@ import {
   type Applied,
   type ApplyStep,
   FloatLedger,
-  type Opened,
+  type OpenOutcome,
   type OpenStep
 } from "../../src/services/ports/FloatLedger.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
@@ -80,7 +80,7 @@ export const fakePayerLocks = Layer.unwrap(
 )
 
 /** In the order of the real ledger's refusals. */
-const verdictOf = (memory: Memory, step: OpenStep, isActive: boolean): Opened => {
+const verdictOf = (memory: Memory, step: OpenStep, isActive: boolean): OpenOutcome => {
   const { claim, counters, entry, partyHash, payer, transaction } = step
   const key = memory.keys.get(keyName(claim.scope))
   if (key?.fence !== claim.fence || key.reference !== null || key.response !== null) return { _tag: "ClaimLost" }

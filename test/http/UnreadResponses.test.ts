@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
 import { describe, expect, it } from "vitest"
-import { makeListener } from "../../src/http/NodeListener.ts"
+import { makeHttpServer } from "../../src/http/NodeListener.ts"
 import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 
 const GET = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -36,7 +36,7 @@ const take = (socket: Socket, bytes: number): Promise<void> =>
 /** A listener whose alarms a test rings, and which answers by `answer`. */
 const listening = async (answer: (response: ServerResponse) => void) => {
   const alarms: Array<{ ms: number; ring: () => void }> = []
-  const server = makeListener({
+  const server = makeHttpServer({
     alarm: (ms, ring) => {
       const one = { ms, ring }
       alarms.push(one)

@@ -1,6 +1,6 @@
 import type { Bug, Edit } from "./Bug.ts"
 
-const open = "src/persistence/ledger/OpenStatement.ts"
+const open = "src/persistence/ledger/OpenRecordSql.ts"
 const payoutMoves = "src/domain/PayoutMoves.ts"
 const money = "src/persistence/migrations/0001_money.ts"
 
@@ -32,7 +32,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "a decision is committed only against the record that it was made for",
     edits: [
       {
-        file: "src/persistence/ledger/ApplyStatement.ts",
+        file: "src/persistence/ledger/ApplyFactSql.ts",
         text: "l.revision = s.expected_revision",
         instead: "l.revision >= s.expected_revision"
       }
@@ -43,7 +43,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "a transaction settles once, whoever brings the news",
     edits: [
       {
-        file: "src/persistence/ledger/ApplyStatement.ts",
+        file: "src/persistence/ledger/ApplyFactSql.ts",
         text: "l.revision = s.expected_revision",
         instead: "l.revision >= s.expected_revision"
       },

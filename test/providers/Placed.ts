@@ -1,5 +1,5 @@
+import { type Reading, withoutAlarm } from "../../src/providers/AnswerParsing.ts"
 import type { Placed } from "../../src/providers/Movements.ts"
-import { type Reading, withoutAlarm } from "../../src/providers/Reading.ts"
 
 /** What the answer to a call that moves money comes to, where it takes a lookup and that finds nothing. */
 export const unlessFound = <F>(placed: Placed<F>): Reading<F> =>

@@ -94,10 +94,10 @@ it.live(
         ).toEqual(named(later).map(() => true))
       }
       const callback = named("OutcomePoller.ask").find(({ attributes }) => attributes["gateway.actor"] === "callback")
-      expect(lineOf(callback)).toEqual(["Ingress.look", "OutcomePoller.ask"])
+      expect(lineOf(callback)).toEqual(["ProviderCallbacks.look", "OutcomePoller.ask"])
       // The look is linked to the request that the callback came with.
       const arrival = byId.get(byId.get(callback?.parentId ?? "")?.links[0]?.spanId ?? "")
-      expect(lineOf(arrival)).toEqual(["POST /webhooks/{provider}/{route_key}", "Ingress.receive"])
+      expect(lineOf(arrival)).toEqual(["POST /webhooks/{provider}/{route_key}", "ProviderCallbacks.receive"])
 
       const unlisted = all.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => !isListed(name))
       expect(unlisted).toEqual([])

@@ -25,8 +25,8 @@ import { Quotes } from "../../src/services/ports/Quotes.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
-import { Ingress } from "../../src/services/settlement/Ingress.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
+import { ProviderCallbacks } from "../../src/services/settlement/ProviderCallbacks.ts"
 import { Review } from "../../src/services/settlement/Review.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { callerOf, type Wish } from "./Client.ts"
@@ -67,7 +67,7 @@ export const openServices = Effect.fnUntraced(function* (node: Node, { post, pro
     codeRequests: Context.get(context, CodeRequests),
     exchanges: Context.get(context, Exchanges),
     poller: Context.get(context, OutcomePoller),
-    ingress: Context.get(context, Ingress),
+    ingress: Context.get(context, ProviderCallbacks),
     dispatcher: Context.get(context, WebhookDispatcher),
     review: Context.get(context, Review)
   }

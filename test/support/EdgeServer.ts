@@ -24,7 +24,7 @@ import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Records } from "../../src/services/Records.ts"
 import { Capabilities } from "../../src/services/reference/Capabilities.ts"
 import { Reference as ReferenceReads } from "../../src/services/reference/Reference.ts"
-import { Ingress } from "../../src/services/settlement/Ingress.ts"
+import { ProviderCallbacks } from "../../src/services/settlement/ProviderCallbacks.ts"
 import { Webhooks } from "../../src/services/webhooks/Webhooks.ts"
 import { fake } from "../fakes/Fake.ts"
 import { fakePolicy } from "../fakes/FakePolicy.ts"
@@ -129,7 +129,7 @@ const services = (behind: Behind) =>
       positions: () => Effect.succeed([]),
       replay: () => Effect.succeed(payout({ status: "successful" }))
     }),
-    fake(Ingress, {
+    fake(ProviderCallbacks, {
       knows: (provider, routeKey) => provider === "eversend" && routeKey === "secret-1",
       receive: (_, __, callback) => Effect.sync(() => (behind.callbacks.push(callback), "stored" as const))
     })

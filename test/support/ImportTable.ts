@@ -95,10 +95,10 @@ export const imports: ReadonlyArray<{
       "providers/Connection.ts",
       "providers/Movements.ts",
       "providers/Quotes.ts",
-      "providers/Reading.ts",
+      "providers/AnswerParsing.ts",
       "providers/ReferenceId.ts",
       "providers/Refusals.ts",
-      "providers/Standing.ts",
+      "providers/ProviderStatus.ts",
       "providers/Statements.ts",
       "providers/Tokens.ts",
       "providers/Webhooks.ts"
@@ -134,9 +134,9 @@ export const imports: ReadonlyArray<{
       "providers/Client.ts",
       "providers/Connection.ts",
       "providers/ContractFees.ts",
-      "providers/Reading.ts",
+      "providers/AnswerParsing.ts",
       "providers/Refusals.ts",
-      "providers/Standing.ts",
+      "providers/ProviderStatus.ts",
       "providers/Transport.ts"
     ],
     packages: [core, crypto, http]

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { pathOf } from "../../domain/CanonicalText.ts"
-import { Ingress } from "../../services/settlement/Ingress.ts"
+import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
 import { Api } from "../Api.ts"
 import { respond } from "../Response.ts"
 import { CurrentRequest } from "../SignedRequest.ts"
@@ -12,7 +12,7 @@ export const CallbacksHandlers = HttpApiBuilder.group(
   Api,
   "callbacks",
   Effect.fnUntraced(function* (handlers) {
-    const ingress = yield* Ingress
+    const ingress = yield* ProviderCallbacks
     const receive = ({ params, request }: Incoming) =>
       Effect.flatMap(CurrentRequest, ({ body }) =>
         ingress.receive(params.provider, params.route_key, {

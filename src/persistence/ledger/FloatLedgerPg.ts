@@ -3,15 +3,15 @@ import { SqlClient } from "effect/sql"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { minor } from "../../domain/Money.ts"
-import { type Applied, type ApplyStep, FloatLedger, type Opened, type OpenStep } from "../../services/ports/FloatLedger.ts"
+import { type Applied, type ApplyStep, FloatLedger, type OpenOutcome, type OpenStep } from "../../services/ports/FloatLedger.ts"
 import { Identifiers } from "../../services/ports/Identifiers.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
-import { applyParameters, applyStatement } from "./ApplyStatement.ts"
+import { applyFactSql, applyParameters } from "./ApplyFactSql.ts"
 import { decodePositions, manualEntries, positionOf } from "./ManualEntries.ts"
 import { openParameters } from "./OpenColumns.ts"
-import { openStatement } from "./OpenStatement.ts"
+import { openRecordSql } from "./OpenRecordSql.ts"
 import { withoutNul } from "./StepColumns.ts"
 import { inBatchSpan, type Traced, withTraceparent, withTraceparentAndAttributes } from "./StepTracing.ts"
 
@@ -25,21 +25,21 @@ const ApplyRow = Schema.Struct({ applied: Schema.Boolean })
 const decodeOpenRows = Schema.decodeUnknownEffect(Schema.Array(OpenRow))
 const decodeApplyRows = Schema.decodeUnknownEffect(Schema.Array(ApplyRow))
 
-const openedOf = ({ available, failed, verdict }: typeof OpenRow.Type): Opened => {
+const openedOf = ({ available, failed, verdict }: typeof OpenRow.Type): OpenOutcome => {
   // The statement counts limits from one.
   if (verdict === "OverCap") return { _tag: "OverCap", counter: failed - 1 }
   return verdict === "ShortFloat" ? { _tag: "ShortFloat", available: minor(available) } : { _tag: verdict }
 }
 
 const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
-  onOwnConnection(sql)(sql.unsafe(openStatement, openParameters(steps))).pipe(
+  onOwnConnection(sql)(sql.unsafe(openRecordSql, openParameters(steps))).pipe(
     Effect.flatMap(decodeOpenRows),
-    Effect.map((rows): ReadonlyArray<Opened> => rows.map(openedOf)),
+    Effect.map((rows): ReadonlyArray<OpenOutcome> => rows.map(openedOf)),
     inBatchSpan("open", steps)
   )
 
 const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
-  onOwnConnection(sql)(sql.unsafe(applyStatement, applyParameters(steps))).pipe(
+  onOwnConnection(sql)(sql.unsafe(applyFactSql, applyParameters(steps))).pipe(
     Effect.flatMap(decodeApplyRows),
     Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
     inBatchSpan("apply", steps)
@@ -92,13 +92,13 @@ export const FloatLedgerPg = Layer.effect(
 
 /** ClaimLost means Opened where the key is linked to this step's own transaction. */
 const recoverOpen = (sql: SqlClient.SqlClient) =>
-  Effect.fnUntraced(function* ({ claim, transaction }: OpenStep, result: Opened) {
+  Effect.fnUntraced(function* ({ claim, transaction }: OpenStep, result: OpenOutcome) {
     if (result._tag !== "ClaimLost") return result
     const { appId, endpoint, key, mode } = claim.scope
     const rows = yield* sql`SELECT 1 FROM idempotency_keys
       WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${claim.fence}
         AND reference = ${transaction.reference}`
-    return rows.length === 1 ? ({ _tag: "Opened" } satisfies Opened) : result
+    return rows.length === 1 ? ({ _tag: "Opened" } satisfies OpenOutcome) : result
   })
 
 /** Stale means Applied where this step's own line stands in the history. */

@@ -3,7 +3,7 @@ import type { CorridorKey } from "../../domain/Corridor.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
 import { currentTraceparent, inSpan, linkCurrentSpan } from "../../runtime/Tracing.ts"
-import type { Opened, OpenStep } from "../../services/ports/FloatLedger.ts"
+import type { OpenOutcome, OpenStep } from "../../services/ports/FloatLedger.ts"
 
 /** A money step that knows the span that it was made in. */
 export type Traced<Step> = Step & { readonly traceparent: string | null }
@@ -23,8 +23,9 @@ export const withTraceparent =
     Effect.flatMap(currentTraceparent, (traceparent) => commit({ ...step, traceparent }))
 
 /** As `traced`, for the step that begins a transaction: its span says which. */
-export const withTraceparentAndAttributes = (commit: (step: Traced<OpenStep>) => Effect.Effect<Opened>) => (step: OpenStep) =>
-  Effect.andThen(Effect.annotateCurrentSpan(attributesOf(step.transaction)), withTraceparent(commit)(step))
+export const withTraceparentAndAttributes =
+  (commit: (step: Traced<OpenStep>) => Effect.Effect<OpenOutcome>) => (step: OpenStep) =>
+    Effect.andThen(Effect.annotateCurrentSpan(attributesOf(step.transaction)), withTraceparent(commit)(step))
 
 const attributesOf = (record: LedgerRecord) => ({
   "gateway.reference": record.reference,

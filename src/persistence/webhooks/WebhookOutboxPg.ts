@@ -14,7 +14,7 @@ import {
 import { advisoryLocks } from "../AdvisoryLocks.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 import { makeBatcher } from "../StepBatch.ts"
-import { type AttemptStep, attemptParameters, attemptStatement } from "./AttemptStatement.ts"
+import { type AttemptStep, attemptParameters, recordAttemptSql } from "./RecordAttemptSql.ts"
 import { webhookSecret } from "./WebhookEndpointsPg.ts"
 
 const claimedRows = rowsOf(
@@ -78,7 +78,7 @@ export const WebhookOutboxPg = Layer.effect(
     const settleStep = yield* makeBatcher({
       statement: (steps: ReadonlyArray<AttemptStep>) => {
         const turns = withoutRepeats(steps)
-        const written = Effect.forEach(turns, (turn) => sql.unsafe(attemptStatement, attemptParameters(turn)), { discard: true })
+        const written = Effect.forEach(turns, (turn) => sql.unsafe(recordAttemptSql, attemptParameters(turn)), { discard: true })
         return Effect.as(turns.length === 1 ? written : sql.withTransaction(written), steps)
       },
       // The delivery was settled by this attempt, or by whoever claimed it since: nothing is left to do.

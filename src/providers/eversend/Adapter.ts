@@ -11,10 +11,10 @@ import type {
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
+import { decoded, type Reading, withoutAlarm } from "../AnswerParsing.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { movements, ownOf } from "../Movements.ts"
 import { askQuote, quoteRefused } from "../Quotes.ts"
-import { decoded, type Reading, withoutAlarm } from "../Reading.ts"
 import type { Transport } from "../Transport.ts"
 import { openBankNames } from "./Banks.ts"
 import { type EversendSettings, openClient } from "./Client.ts"

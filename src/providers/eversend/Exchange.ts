@@ -8,10 +8,10 @@ import type {
   ExchangeQuote,
   QuoteRefused
 } from "../../services/ports/Provider.ts"
+import { decoded, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
 import { onceNotFound, type Placed, placedBy } from "../Movements.ts"
 import { askQuote, type NoQuote } from "../Quotes.ts"
-import { decoded, unreadable, withoutAlarm } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { broken, noQuoteBy, refusedQuote, tooLarge } from "./Quote.ts"
 import { identity, refusal } from "./Refusals.ts"

@@ -1,8 +1,8 @@
 import { Option, Result } from "effect"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond, LARGEST_AMOUNT } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
+import { decoded, isAnswered } from "../AnswerParsing.ts"
 import { type NoQuote, noQuote, quoteRefused } from "../Quotes.ts"
-import { decoded, isAnswered } from "../Reading.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { PayoutQuotationAnswer } from "./Wire.ts"
 

@@ -1,9 +1,9 @@
 import { Effect, Redacted } from "effect"
 import { fromDecimalDown } from "../../domain/Money.ts"
 import type { PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
+import { isAnswered } from "../AnswerParsing.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
-import { isAnswered } from "../Reading.ts"
 import { BanksAnswer, CountriesAnswer, ResolveBankAnswer, WalletsAnswer } from "./Wire.ts"
 
 /** Eversend's free reads. */

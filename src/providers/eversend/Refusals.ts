@@ -1,6 +1,6 @@
 import { Option } from "effect"
+import { noAnswerOf, type Reading } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
-import { noAnswerOf, type Reading } from "../Reading.ts"
 import {
   notAdmittedBy,
   notPaid,

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { Connection } from "../Connection.ts"
-import { sumOf } from "../Standing.ts"
+import { sumOf } from "../ProviderStatus.ts"
 import { lineOf, pagedList, statementOf } from "../Statements.ts"
 import { standingOf } from "./Translate.ts"
 import { type Transaction, TransactionsAnswer } from "./Wire.ts"

@@ -1,7 +1,7 @@
 import { Cache, Duration, Effect, Exit, Option } from "effect"
 import type { PayoutOrder } from "../../services/ports/Provider.ts"
+import { decoded } from "../AnswerParsing.ts"
 import { type Client, deadlineAfter } from "../Client.ts"
-import { decoded } from "../Reading.ts"
 import { branchCountries } from "./Networks.ts"
 import { BanksAnswer, BranchesAnswer } from "./Wire.ts"
 

@@ -8,12 +8,12 @@ import type {
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
+import { alarmLogger, type Reading, unreadable } from "../AnswerParsing.ts"
 import { deadlineAfter } from "../Client.ts"
 import { adapterOf, type Operations } from "../Connection.ts"
 import { feeOf } from "../ContractFees.ts"
 import { movements, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
-import { alarmLogger, type Reading, unreadable } from "../Reading.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { type Branch, type MtnSettings, openClient } from "./Client.ts"

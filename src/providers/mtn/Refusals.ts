@@ -1,6 +1,6 @@
 import type { Schema } from "effect"
+import { type Answered, decoded, errorIn, type Reading, unknownOutcome } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
-import { type Answered, decoded, errorIn, type Reading, unknownOutcome } from "../Reading.ts"
 import {
   type ProviderRefusal,
   poolShort,

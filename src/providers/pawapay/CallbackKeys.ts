@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
 import { Cache, Duration, Effect, Option, type Scope } from "effect"
+import { decoded } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
-import { decoded } from "../Reading.ts"
 import { PublicKeysAnswer } from "./Wire.ts"
 
 /** What callbacks may be signed with. A key without a name stands for any. */

@@ -31,19 +31,24 @@ export interface Market {
   readonly networks: Readonly<Record<string, Network>>
 }
 
-type Bounds = readonly [minimum: bigint, maximum: bigint, decimals: 0 | 2]
+type AmountLimits = readonly [minimum: bigint, maximum: bigint, decimals: 0 | 2]
 
-const operation = ([minimum, maximum, decimals]: Bounds): Operation => ({ minimum, maximum, decimals })
-const network = (provider: string, deposit: Bounds, payout: Bounds = deposit, asks: Deposit["asks"] = "pin"): Network => ({
+const operation = ([minimum, maximum, decimals]: AmountLimits): Operation => ({ minimum, maximum, decimals })
+const network = (
+  provider: string,
+  deposit: AmountLimits,
+  payout: AmountLimits = deposit,
+  asks: Deposit["asks"] = "pin"
+): Network => ({
   provider,
   deposit: { ...operation(deposit), asks },
   payout: operation(payout)
 })
 
-const ghana: Bounds = [1n, 15_000n, 2]
-const zambia: Bounds = [1n, 20_000n, 2]
-const franc: Bounds = [1n, 2_000_000n, 0]
-const burkina: Bounds = [100n, 2_000_000n, 0]
+const ghana: AmountLimits = [1n, 15_000n, 2]
+const zambia: AmountLimits = [1n, 20_000n, 2]
+const franc: AmountLimits = [1n, 2_000_000n, 0]
+const burkina: AmountLimits = [100n, 2_000_000n, 0]
 
 // The limits are a sample account's; each account has its own, and pawaPay enforces them. The gateway itself minds the decimals only.
 export const markets: ReadonlyArray<Market> = [

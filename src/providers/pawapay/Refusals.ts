@@ -1,5 +1,5 @@
+import { type Reading, unknownOutcome } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
-import { type Reading, unknownOutcome } from "../Reading.ts"
 import { type ProviderRefusal, type Refused, refusalOf, refusedBy } from "../Refusals.ts"
 
 export const identity: Identity = {

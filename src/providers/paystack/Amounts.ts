@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { type Currency, exponents } from "../../domain/Currency.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor } from "../../domain/Money.ts"
-import type { AmountFormat } from "../Standing.ts"
+import type { AmountFormat } from "../ProviderStatus.ts"
 
 // Paystack counts hundredths of every currency, also of one without decimals: XOF 500 is 50000.
 

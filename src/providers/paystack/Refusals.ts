@@ -1,6 +1,6 @@
+import { errorIn, noAnswerOf, type Reading, type Unknown, withoutAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import { usedAt } from "../Movements.ts"
-import { errorIn, noAnswerOf, type Reading, type Unknown, withoutAlarm } from "../Reading.ts"
 import {
   misroutedTo,
   notAdmittedBy,

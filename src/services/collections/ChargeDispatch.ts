@@ -4,7 +4,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { type MomoParty, masked, type PayerDetails } from "../../domain/Party.ts"
+import { type MomoParty, maskedNumber, type PayerDetails } from "../../domain/Party.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { Codes } from "../ports/Codes.ts"
@@ -156,7 +156,7 @@ export class ChargeDispatch extends Context.Service<
 const notOwn: CodeRejected = { _tag: "CodeRejected", note: "no such code was sent to this payer" }
 
 const codeMessage = ({ msisdn }: MomoParty): string =>
-  `Ask the payer for the code that was sent to ${masked(Redacted.value(msisdn))}.`
+  `Ask the payer for the code that was sent to ${maskedNumber(Redacted.value(msisdn))}.`
 
 /** What the payer of a charge does next: say the code that was sent. */
 export const codeAction = (source: MomoParty, pinId: string, expiresAt: Instant) =>

@@ -12,7 +12,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { msisdnOf } from "../../domain/Msisdn.ts"
-import { type MomoParty, masked } from "../../domain/Party.ts"
+import { type MomoParty, maskedNumber } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
@@ -100,7 +100,7 @@ export class CodeFlow extends Context.Service<
         const partyHash = vault.hash("party", msisdn)
         const stored = yield* codes.partyHash(collection.reference)
         const same =
-          masked(Redacted.value(msisdn)) === collection.maskedSource &&
+          maskedNumber(Redacted.value(msisdn)) === collection.maskedSource &&
           Option.match(stored, { onNone: () => true, onSome: (hash) => Buffer.from(hash).equals(partyHash) })
         if (!same) return yield* invalid("source.msisdn", "must be the payer of this collection")
         return { partyHash, network }

@@ -10,7 +10,7 @@ import {
   ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import { iso } from "../../domain/Instant.ts"
-import { type MomoParty, masked } from "../../domain/Party.ts"
+import { type MomoParty, maskedNumber } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
@@ -91,7 +91,7 @@ export class CodeRequests extends Context.Service<
         const { appId, mode } = caller
         const number = { appId, mode, partyHash: vault.hash("party", source.msisdn) }
         const { expiresAt, message, pinId } = yield* sendCode(port, number, source)
-        return { pin_id: pinId, message, masked_msisdn: masked(Redacted.value(source.msisdn)), expires_at: iso(expiresAt) }
+        return { pin_id: pinId, message, masked_msisdn: maskedNumber(Redacted.value(source.msisdn)), expires_at: iso(expiresAt) }
       })
 
       return CodeRequests.of({ send })

@@ -21,7 +21,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import { type MomoParty, masked, type PayerDetails } from "../../domain/Party.ts"
+import { type MomoParty, maskedNumber, type PayerDetails } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
@@ -217,7 +217,7 @@ const newCollection = (
   expiresAt,
   observedAmount: null,
   observedCurrency: null,
-  maskedSource: command.source === null ? null : masked(Redacted.value(command.source.msisdn)),
+  maskedSource: command.source === null ? null : maskedNumber(Redacted.value(command.source.msisdn)),
   nextAction: code,
   lateSuccess: false
 })

@@ -6,8 +6,8 @@ import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
-import type { PayoutRoute, PayoutTerms, Priced } from "./PayoutPrice.ts"
 import { PayoutPricing } from "./PayoutPricing.ts"
+import type { PayoutRoute, PayoutTerms, PricedPayout } from "./PayoutQuoteCalculation.ts"
 
 export type PayoutEstimate = ReturnType<typeof estimateView>
 
@@ -41,7 +41,7 @@ export const payoutEstimator = Effect.gen(function* () {
 interface Estimate {
   readonly terms: PayoutTerms
   readonly route: PayoutRoute
-  readonly priced: Priced | undefined
+  readonly priced: PricedPayout | undefined
   readonly available: MinorUnits
   readonly cheaper: { readonly method: string; readonly total: MinorUnits } | undefined
   readonly now: Instant

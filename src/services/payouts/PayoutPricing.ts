@@ -17,10 +17,10 @@ import {
   type PayoutProvider,
   type PayoutRoute,
   type PayoutTerms,
-  type Priced,
+  type PricedPayout,
   priceOf,
   quoteFor
-} from "./PayoutPrice.ts"
+} from "./PayoutQuoteCalculation.ts"
 
 /** Routes and prices payouts by the provider's own quotes. */
 export class PayoutPricing extends Context.Service<
@@ -43,7 +43,7 @@ export class PayoutPricing extends Context.Service<
       principal: MinorUnits
     ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused>
     /** Undefined where the provider will not quote such an amount. */
-    readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<Priced | undefined, ProviderError>
+    readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<PricedPayout | undefined, ProviderError>
     /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
     readonly cheaperMethod: (
       caller: Caller,

@@ -29,8 +29,8 @@ import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
 import { amountCurrencyOf, type PayoutEstimate, payoutEstimator, type QuoteRefusal } from "./PayoutEstimate.ts"
-import type { Offer, PayoutRoute, PayoutTerms, Priced } from "./PayoutPrice.ts"
 import { PayoutPricing } from "./PayoutPricing.ts"
+import type { Offer, PayoutRoute, PayoutTerms, PricedPayout } from "./PayoutQuoteCalculation.ts"
 
 export interface PayoutCommand extends PayoutTerms {
   readonly destination: Destination
@@ -152,7 +152,7 @@ export class Payouts extends Context.Service<
       const shortFloat = Effect.fnUntraced(function* (
         caller: Caller,
         command: PayoutCommand,
-        { quote }: Priced,
+        { quote }: PricedPayout,
         available: MinorUnits
       ) {
         const cheaper = yield* pricing.cheaperMethod(caller, command, available)

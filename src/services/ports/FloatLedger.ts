@@ -45,7 +45,7 @@ export interface OpenStep {
   readonly payer?: { readonly holder: Reference | null }
 }
 
-export type Opened =
+export type OpenOutcome =
   | { readonly _tag: "Opened" }
   /** Another claimant has the key by now, or a transaction is linked to it: nothing was written. */
   | { readonly _tag: "ClaimLost" }
@@ -119,7 +119,7 @@ export class FloatLedger extends Context.Service<
   FloatLedger,
   {
     /** Commits record, reservation, key link, history and event, or writes nothing and says why. The same claim a second time is ClaimLost. */
-    readonly open: (step: OpenStep) => Effect.Effect<Opened>
+    readonly open: (step: OpenStep) => Effect.Effect<OpenOutcome>
     /** Commits the next record, its entry, event, answer and wipe, or nothing when the row moved on (Stale: decide again). */
     readonly apply: (step: ApplyStep) => Effect.Effect<Applied>
     /**

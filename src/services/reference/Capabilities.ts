@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Mode } from "../../domain/Ids.ts"
-import { type Pin, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
+import { type PinnedProvider, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import { type Caller, Capability } from "../../domain/Tenant.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { Provider } from "../ports/Provider.ts"
@@ -45,7 +45,7 @@ export class Capabilities extends Context.Service<
         })
       })
 
-      const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, pin: Pin, mode: Mode) => {
+      const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, pin: PinnedProvider, mode: Mode) => {
         const { by, offers } = offerings[capability]
         // What no row leads to is done by whoever can.
         const names = by === null ? pinnedFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)

@@ -8,7 +8,7 @@ import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddre
 import { type EndpointNames, endpointNames } from "./EndpointNames.ts"
 
 /** How long one attempt may take, in milliseconds. */
-export interface AttemptBounds {
+export interface AttemptTimeouts {
   /** The name alone. */
   readonly nameMs: number
   /** Name lookup, TCP and TLS together. */
@@ -16,7 +16,7 @@ export interface AttemptBounds {
   /** From the attempt's start to the end of the answer. */
   readonly wholeMs: number
 }
-const usualBounds: AttemptBounds = { nameMs: 3_000, connectMs: 5_000, wholeMs: 15_000 }
+const usualBounds: AttemptTimeouts = { nameMs: 3_000, connectMs: 5_000, wholeMs: 15_000 }
 /** As much of an answer as is read and kept. */
 const EXCERPT_BYTES = 4096
 /** One endpoint is never sent more than this at once, by all nodes together: more of its deliveries are not leased. */
@@ -32,7 +32,7 @@ const URLS_KEPT = 1_000
  * because a name can resolve to anything. `servers` are asked for names, or else those of the machine. Undici is used bare, so that none of our trace headers leaves.
  */
 export const endpointConnection = (
-  { connectMs, nameMs, wholeMs }: AttemptBounds = usualBounds,
+  { connectMs, nameMs, wholeMs }: AttemptTimeouts = usualBounds,
   servers: ReadonlyArray<string> = []
 ): Layer.Layer<WebhookSender, never, Policy> =>
   Layer.effect(

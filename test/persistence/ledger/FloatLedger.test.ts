@@ -8,7 +8,7 @@ import { AppId } from "../../../src/domain/Ids.ts"
 import { type Posting, positionOf } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { openParameters } from "../../../src/persistence/ledger/OpenColumns.ts"
-import { openStatement } from "../../../src/persistence/ledger/OpenStatement.ts"
+import { openRecordSql } from "../../../src/persistence/ledger/OpenRecordSql.ts"
 import { FloatLedger, type OpenStep } from "../../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
@@ -66,7 +66,7 @@ describe("FloatLedger", () => {
           Effect.provideContext(givenClaim(tenant, `${index}`), node)
         )
         const steps = claims.map((claim, index) => openStep(claim, amounts[index] ?? 0n, 0n))
-        const rows = yield* sql.unsafe<{ verdict: string; available: bigint }>(openStatement, openParameters(steps.map(untraced)))
+        const rows = yield* sql.unsafe<{ verdict: string; available: bigint }>(openRecordSql, openParameters(steps.map(untraced)))
         let left = float
         const expected = amounts.map((amount) => {
           if (amount > left) return { verdict: "ShortFloat", available: left }
@@ -126,7 +126,7 @@ describe("FloatLedger", () => {
       yield* Deferred.await(credited)
       const sql = yield* Effect.provideContext(SqlClient.SqlClient, node)
       const opening = yield* sql
-        .unsafe<{ verdict: string }>(openStatement, openParameters([untraced(openStep(claim, 500n, 10n))]))
+        .unsafe<{ verdict: string }>(openRecordSql, openParameters([untraced(openStep(claim, 500n, 10n))]))
         .pipe(Effect.forkChild)
       // It waits for the row: the credit commits only now.
       yield* Effect.provideContext(waitsForLock, other)

@@ -2,8 +2,8 @@ import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
-import { applyStatement } from "../../../src/persistence/ledger/ApplyStatement.ts"
-import { openStatement } from "../../../src/persistence/ledger/OpenStatement.ts"
+import { applyFactSql } from "../../../src/persistence/ledger/ApplyFactSql.ts"
+import { openRecordSql } from "../../../src/persistence/ledger/OpenRecordSql.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { appId, applyStep, given, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
@@ -33,7 +33,7 @@ describe("a commit whose answer was lost", () => {
   it.live("is recognised when it opened a transaction, and the others of its batch are opened", () =>
     Effect.gen(function* () {
       const { node, url } = yield* given(50_000n)
-      const losing = yield* givenLedger(url, losesOneAnswer(openStatement))
+      const losing = yield* givenLedger(url, losesOneAnswer(openRecordSql))
       const results = yield* Effect.forEach(
         [10_000n, 20_000n, 30_000n],
         (principal) => Effect.provideContext(openOne(appId, `lost-${principal}`, principal), losing),
@@ -47,7 +47,7 @@ describe("a commit whose answer was lost", () => {
   it.live("is recognised when it applied a fact, and not confused with another decision on the same record", () =>
     Effect.gen(function* () {
       const { node, url } = yield* given(50_000n)
-      const losing = yield* givenLedger(url, losesOneAnswer(applyStatement))
+      const losing = yield* givenLedger(url, losesOneAnswer(applyFactSql))
       const claim = yield* Effect.provideContext(givenClaim(appId, "settled"), node)
       const applied = yield* Effect.gen(function* () {
         const ledger = yield* FloatLedger

@@ -3,7 +3,7 @@ import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { iso } from "../../../src/domain/Instant.ts"
 import { FAILING_MS } from "../../../src/domain/WebhookEndpoint.ts"
-import { attemptStatement } from "../../../src/persistence/webhooks/AttemptStatement.ts"
+import { recordAttemptSql } from "../../../src/persistence/webhooks/RecordAttemptSql.ts"
 import type { AttemptOutcome } from "../../../src/services/ports/WebhookOutbox.ts"
 import { givenExplained, readingsOf } from "../../support/QueryPlans.ts"
 import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../../support/TestOutbox.ts"
@@ -156,7 +156,7 @@ describe("attempts that end together", () => {
       const { endpoints, sql } = yield* givenNodes
       yield* put(endpoints, endpoint("acme"))
       yield* givenWaiting(sql, "acme", 500)
-      const readings = yield* Effect.andThen(givenExplained, readingsOf({ text: attemptStatement, parameters: [] })).pipe(
+      const readings = yield* Effect.andThen(givenExplained, readingsOf({ text: recordAttemptSql, parameters: [] })).pipe(
         Effect.provideService(SqlClient.SqlClient, sql)
       )
       const indexes = readings.flatMap(({ index }) => (index?.startsWith("deliveries_first_") ? [index] : []))

@@ -1,5 +1,5 @@
+import { errorIn, type Reading, unknownOutcome } from "../../../src/providers/AnswerParsing.ts"
 import type { Identity } from "../../../src/providers/Connection.ts"
-import { errorIn, type Reading, unknownOutcome } from "../../../src/providers/Reading.ts"
 import {
   notAdmittedBy,
   type ProviderRefusal,

@@ -1,6 +1,6 @@
 import { isReference } from "../../../src/domain/Ids.ts"
 import type { Connection } from "../../../src/providers/Connection.ts"
-import { sumOf } from "../../../src/providers/Standing.ts"
+import { sumOf } from "../../../src/providers/ProviderStatus.ts"
 import { lineOf, pagedList, statementOf } from "../../../src/providers/Statements.ts"
 import type { Kind } from "./Refusals.ts"
 import { standingOf } from "./Translate.ts"

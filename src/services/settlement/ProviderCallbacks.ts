@@ -34,8 +34,8 @@ const forged = Metric.counter("gateway_callbacks_refused_total", {
 })
 
 /** Takes callbacks of providers. They are never believed: each is a reason to ask the provider about one transaction. */
-export class Ingress extends Context.Service<
-  Ingress,
+export class ProviderCallbacks extends Context.Service<
+  ProviderCallbacks,
   {
     /** Whether a callback path is one of ours; nothing is stored. It takes the same time whatever the key is. */
     readonly knows: (provider: string, routeKey: string) => boolean
@@ -50,9 +50,9 @@ export class Ingress extends Context.Service<
     /** Looks into callbacks for ever. */
     readonly run: Effect.Effect<never>
   }
->()("gateway/services/Ingress") {
+>()("gateway/services/ProviderCallbacks") {
   static readonly layer = Layer.effect(
-    Ingress,
+    ProviderCallbacks,
     Effect.gen(function* () {
       const registry = yield* ProviderRegistry
       const inbox = yield* ProviderInbox
@@ -85,7 +85,7 @@ export class Ingress extends Context.Service<
         return Option.filter(yield* transactions.byProviderReference(provider, mode, hint.providerReference), own)
       })
 
-      const look = Effect.fn("Ingress.look")(
+      const look = Effect.fn("ProviderCallbacks.look")(
         function* (callback: Callback) {
           yield* linkCurrentSpan([arrivals.get(callback.id) ?? null])
           arrivals.delete(callback.id)
@@ -114,9 +114,13 @@ export class Ingress extends Context.Service<
         return false
       })
 
-      const worker = yield* makeWorker({ name: "Ingress", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })
+      const worker = yield* makeWorker({ name: "ProviderCallbacks", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })
 
-      const receive = Effect.fn("Ingress.receive")(function* (provider: string, routeKey: string, callback: RawCallback) {
+      const receive = Effect.fn("ProviderCallbacks.receive")(function* (
+        provider: string,
+        routeKey: string,
+        callback: RawCallback
+      ) {
         const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
         if (account === undefined) return yield* new NotFound()
         const hint = Option.getOrUndefined(yield* verify(account.callbacks, callback))
@@ -136,7 +140,7 @@ export class Ingress extends Context.Service<
 
       const knows = (provider: string, routeKey: string) => Option.isSome(registry.byRouteKey(provider, routeKey))
 
-      return Ingress.of({ knows, receive, round: worker.round, run: worker.run })
+      return ProviderCallbacks.of({ knows, receive, round: worker.round, run: worker.run })
     })
   )
 }

@@ -6,8 +6,8 @@ import type { Provider, RawCallback } from "../../../src/services/ports/Provider
 import type { Callback, CallbackHint } from "../../../src/services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
-import { Ingress } from "../../../src/services/settlement/Ingress.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { ProviderCallbacks } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { fake } from "../../fakes/Fake.ts"
 import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
 import { fakeProviderInbox } from "../../fakes/FakePorts.ts"
@@ -152,4 +152,5 @@ const ports = (world: World) => {
   )
 }
 
-export const ingress = (world: World) => Effect.provide(Ingress, Ingress.layer.pipe(Layer.provide(ports(world))))
+export const ingress = (world: World) =>
+  Effect.provide(ProviderCallbacks, ProviderCallbacks.layer.pipe(Layer.provide(ports(world))))

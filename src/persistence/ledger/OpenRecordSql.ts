@@ -222,7 +222,7 @@ prepared AS (
  * for ShortFloat and OverCap what was available and which need failed. `refuse_commit` rolls the whole batch back where less was written
  * than was decided: a window without a row, a key that was not linked, a position that was not moved.
  */
-export const openStatement = `
+export const openRecordSql = `
 WITH ${parts.join(",\n")}
 SELECT v.ord, v.verdict, v.available, v.failed,
   CASE

@@ -47,7 +47,7 @@ const byDelivery = (one: AttemptStep, other: AttemptStep): number =>
  * Writes a batch of attempts, and what follows from each for its delivery and for its endpoint, as if one had come after the other in the
  * order of their moments.
  */
-export const attemptStatement = `
+export const recordAttemptSql = `
 WITH RECURSIVE step AS MATERIALIZED (
   SELECT * FROM ${steps.rows("s", ["app_id", "mode", "url", "id", "created_at", "attempts", "taken", "gone", "at"])}
 ),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { LOOK_AGES_MS } from "../../../src/services/settlement/Ingress.ts"
-import { callback, ingress, newWorld } from "./IngressFixture.ts"
+import { LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
 
 /** Forged callbacks in a flood. */
 const FLOOD = 2_000
 
-describe("Ingress", () => {
+describe("ProviderCallbacks", () => {
   it.effect("answers not_found for an unknown path and unauthorized for a wrong signature, and stores neither", () =>
     Effect.gen(function* () {
       const world = newWorld()

@@ -194,7 +194,7 @@ befriended AS (
  * first is applied; the other is Stale and is decided again. One row a step comes back: whether it was applied. `refuse_commit` rolls the
  * whole batch back where a position or a record was not written. Windows are found as in the open statement.
  */
-export const applyStatement = `
+export const applyFactSql = `
 WITH ${parts.join(",\n")}
 SELECT s.ord, a.ord IS NOT NULL AS applied,
   CASE

@@ -3,7 +3,7 @@ import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { Fact } from "../domain/Fact.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../domain/Money.ts"
 import type { StatusOutcome } from "../services/ports/Provider.ts"
-import { type Reading, unreadable, withoutAlarm } from "./Reading.ts"
+import { type Reading, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
 
 /** What a provider's word for the state of a transaction means. Each provider has a table of its whole vocabulary. */

@@ -33,13 +33,13 @@ export interface PayoutRoute {
 export type PayoutProvider = RoutedProvider<PayoutOperations>
 
 /** `reachesMinimum` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
-export interface Priced {
+export interface PricedPayout {
   readonly quote: PayoutQuote
   readonly reachesMinimum: boolean
 }
 
 /** A price, and who sends for it; `others` come after it in the route's order. */
-export interface Offer extends Priced {
+export interface Offer extends PricedPayout {
   readonly payoutProvider: PayoutProvider
   readonly others: ReadonlyArray<PayoutProvider>
   /** What the bank said of the recipient, for the history. */
@@ -57,7 +57,7 @@ export const priceOf = (
   route: PayoutRoute,
   payoutProvider: PayoutProvider,
   terms: PayoutTerms
-): Effect.Effect<Priced, ProviderError | QuoteRefused> => {
+): Effect.Effect<PricedPayout, ProviderError | QuoteRefused> => {
   const quoteOf = (amount: MinorUnits) => quoteFor(route, payoutProvider, terms, amount)
   if (!terms.deductFeeFromAmount)
     return Effect.flatMap(quoteOf(terms.amount), (quote) =>
