@@ -6,7 +6,7 @@ import { openReceiver } from "./DemoReceiver.ts"
 import { openStack } from "./DemoStack.ts"
 import { onlyForDevelopment } from "./Installation.ts"
 import { AsJson, printLines, printResult } from "./Output.ts"
-import { KeyFile, signingHeaders } from "./Sign.ts"
+import { KeyFile, signingHeaders } from "./signing/SignedHeaders.ts"
 
 const WITHIN = "60 seconds"
 const PAYER = { type: "momo", msisdn: "256772123456", network: "MTN", country: "UG" }

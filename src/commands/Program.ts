@@ -17,7 +17,7 @@ import { reconcile } from "./Reconcile.ts"
 import { review } from "./Review.ts"
 import { secrets } from "./Secrets.ts"
 import { serve } from "./Serve.ts"
-import { sign } from "./Sign.ts"
+import { signCommand } from "./Sign.ts"
 import { simulator } from "./Simulator.ts"
 import { start } from "./Start.ts"
 import { status } from "./Status.ts"
@@ -55,7 +55,7 @@ export const gateway = Command.make("gateway").pipe(
     review,
     audit,
     secrets,
-    sign
+    signCommand
   ]),
   Command.withGlobalFlags([AsJson])
 )

@@ -1,99 +1,111 @@
 import { readFile } from "node:fs/promises"
-import { Clock, Effect, Option, Redacted, Schema } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { identifiers } from "../App.ts"
-import { canonicalText } from "../domain/CanonicalText.ts"
-import { bodyHash, signature } from "../services/admission/Signature.ts"
-import { Identifiers } from "../services/ports/Identifiers.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { printResult } from "./Output.ts"
+import { readHeaders } from "./signing/RefusedRequest.ts"
+import { type Diagnosis, diagnose } from "./signing/SignatureDiagnosis.ts"
+import { addressOf, decodeKeyFile, headerLines, type KeyFile, type Signed, sign, type Unsigned } from "./signing/SignedHeaders.ts"
 
-/** What `key issue --json` prints, as far as signing needs it. */
-export const KeyFile = Schema.Struct({
-  app_id: Schema.String,
-  key_id: Schema.String,
-  api_key: Schema.String,
-  signing_secret: Schema.String
-})
-export type KeyFile = typeof KeyFile.Type
-
-const decodeKeyFile = Schema.decodeUnknownEffect(Schema.fromJsonString(KeyFile))
-
-export const sign = Command.make(
+export const signCommand = Command.make(
   "sign",
   {
     method: Flag.String("method").pipe(Flag.withDescription("as the request will have it, such as POST")),
     url: Flag.String("url").pipe(Flag.withDescription("exactly the address that will be called")),
     body: Flag.String("body").pipe(Flag.withDescription("a file with the exact bytes of the body"), Flag.optional),
-    key: Flag.String("key").pipe(Flag.withDescription("a file with what `key issue --json` printed"))
-  },
-  Effect.fn(function* ({ body, key, method, url }) {
-    const bytes = Option.isSome(body) ? yield* read(body.value) : new Uint8Array()
-    const keyFile = yield* read(key).pipe(
-      Effect.flatMap((text) => decodeKeyFile(text.toString("utf8"))),
-      Effect.catchTag(
-        "SchemaError",
-        () => new CommandRefusal({ message: `${key} is no key file: make one with gateway key issue --json` })
-      )
+    key: Flag.String("key").pipe(Flag.withDescription("a file with what `key issue --json` printed")),
+    explain: Flag.Boolean("explain").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("print the string to sign and the body's hash as well")
+    ),
+    headers: Flag.String("headers").pipe(
+      Flag.withDescription(
+        "a file with the headers of a refused request, as `Name: value` lines or as curl -v prints them: say which part differs"
+      ),
+      Flag.optional
     )
-    const headers = yield* signingHeaders(keyFile, { method, url, body: bytes })
-    yield* printResult(headers, headerLines(headers))
+  },
+  Effect.fn(function* ({ body, explain, headers, key, method, url }) {
+    const bytes = Option.isSome(body) ? yield* read(body.value) : new Uint8Array()
+    const keyFile = yield* readKeyFile(key)
+    const request = { method, url, body: bytes }
+    if (Option.isSome(headers)) return yield* explainRefusal(keyFile, request, (yield* read(headers.value)).toString("utf8"))
+    const signed = yield* sign(keyFile, request)
+    if (!explain) return yield* printResult(signed.headers, headerLines(signed.headers))
+    yield* printResult(explainedView(signed), explainedLines(signed))
   }, Effect.provide(identifiers))
 ).pipe(
-  Command.withDescription("The four signing headers of one request, as `curl -H @-` takes them; good for two minutes"),
+  Command.withDescription(
+    "The four signing headers of one request, as `curl -H @-` takes them; good for two minutes. `--explain` shows what they sign; with `--headers`, why a request was refused"
+  ),
   Command.withExamples([
     {
       command:
         "gateway sign --method GET --url http://127.0.0.1:8080/v1/float --key tenant.json | curl -H @- http://127.0.0.1:8080/v1/float",
       description: "Sign a read and send it"
+    },
+    {
+      command:
+        "gateway sign --explain --method POST --url https://api.gateway.example/v1/payouts --body payout.json --key tenant.json --headers refused.txt",
+      description: "Find out why a signature was refused"
     }
   ])
 )
 
-interface Unsigned {
-  readonly method: string
-  readonly url: string
-  readonly body: Uint8Array
-}
+export const readKeyFile = (file: string): Effect.Effect<KeyFile, CommandRefusal> =>
+  read(file).pipe(
+    Effect.flatMap((text) => decodeKeyFile(text.toString("utf8"))),
+    Effect.catchTag(
+      "SchemaError",
+      () => new CommandRefusal({ message: `${file} is no key file: make one with gateway key issue --json` })
+    )
+  )
 
-/** Signs as a tenant's own client would (contract SIG-4 to SIG-8): the host and the target are taken as the URL writes them. */
-export const signingHeaders = Effect.fn("signingHeaders")(function* (key: KeyFile, { body, method, url }: Unsigned) {
-  const { reference } = yield* Identifiers
-  const nonce = yield* reference
-  const timestamp = String(Math.floor((yield* Clock.currentTimeMillis) / 1000))
-  const { host, target } = yield* address(url)
-  const hasBody = method.toUpperCase() !== "GET" && method.toUpperCase() !== "DELETE"
-  const text = canonicalText({
-    appId: key.app_id,
-    keyId: key.key_id,
-    host,
-    method,
-    target,
-    timestamp,
-    nonce,
-    bodyHash: bodyHash(hasBody ? body : new Uint8Array())
-  })
-  if (Option.isNone(text))
-    return yield* new CommandRefusal({
-      message: `the query of ${url} cannot be signed: a % must be followed by two hexadecimal digits`
-    })
-  return {
-    "X-Gateway-Key": `${key.app_id}.${key.key_id}.${key.api_key}`,
-    "X-Gateway-Timestamp": timestamp,
-    "X-Gateway-Nonce": nonce,
-    "X-Gateway-Signature": `v1=${Buffer.from(signature(Redacted.make(key.signing_secret), text.value)).toString("hex")}`
-  }
+const fieldNames = ["version", "app_id", "key_id", "host", "method", "path", "query", "timestamp", "nonce", "body_sha256"]
+
+const explainedView = ({ fields, headers, text }: Signed) => ({
+  headers,
+  string_to_sign: text,
+  fields: text.split("\n").map((value, at) => ({ name: fieldNames[at] ?? "", value })),
+  body_sha256: fields.bodyHash
 })
 
-export const headerLines = (headers: Readonly<Record<string, string>>): ReadonlyArray<string> =>
-  Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+const explainedLines = ({ headers, text }: Signed): ReadonlyArray<string> => [...headerLines(headers), "", ...stringLines(text)]
 
-/** `URL` would rewrite the path; only its host is as clients send it. */
-const address = (url: string) => {
-  const [, target] = /^https?:\/\/[^/?#]+([^#]*)/i.exec(url) ?? []
-  if (target === undefined || !URL.canParse(url))
-    return Effect.fail(new CommandRefusal({ message: `${url} is not an http or https address` }))
-  return Effect.succeed({ host: new URL(url).host, target: target.startsWith("/") ? target : `/${target}` })
+const stringLines = (text: string): ReadonlyArray<string> => [
+  `The string to sign: ${Buffer.byteLength(text)} bytes, ten fields with a newline between them and none at the end`,
+  ...text.split("\n").map((value, at) => `  ${(fieldNames[at] ?? "").padEnd(11)}  ${value}`)
+]
+
+const explainRefusal = Effect.fnUntraced(function* (key: KeyFile, { body, method, url }: Unsigned, headers: string) {
+  const { host, target } = yield* addressOf(url)
+  const now = yield* Clock.currentTimeMillis
+  const diagnosis = diagnose({ method, url, urlHost: host, target, body }, readHeaders(headers), key, now)
+  yield* printResult(
+    {
+      string_to_sign: diagnosis.stringToSign,
+      body_sha256: diagnosis.bodyHash,
+      signature_right: diagnosis.isSignatureRight,
+      differences: diagnosis.differences,
+      advice: adviceFor(diagnosis)
+    },
+    [
+      ...diagnosis.differences.map(({ detail, part }) => `${part}: ${detail}`),
+      adviceFor(diagnosis),
+      "",
+      ...stringLines(diagnosis.stringToSign)
+    ]
+  )
+})
+
+const adviceFor = ({ differences, isExplained, isSignatureRight }: Diagnosis): string => {
+  if (isExplained) return "Mend this, and sign again with a new nonce and timestamp."
+  if (!isSignatureRight)
+    return "No known mistake explains the signature: compare the string below with yours, and the signing_secret with the key's."
+  return differences.length > 0
+    ? "The signature itself is right."
+    : "All of it is right: the request was sent twice with one nonce, its key was revoked, or something on the way changed it."
 }
 
 const read = (file: string) =>

@@ -10,9 +10,9 @@ import { DataFolder } from "./DataFolder.ts"
 import { Installation, onlyForDevelopment } from "./Installation.ts"
 import { printResult } from "./Output.ts"
 import { openGateway, untilStopped } from "./Serve.ts"
-import { headerLines, signingHeaders } from "./Sign.ts"
 import { type SimulatorPlace, SimulatorProcess } from "./Simulator.ts"
 import { demoTenant } from "./StartTenant.ts"
+import { headerLines, signingHeaders } from "./signing/SignedHeaders.ts"
 
 /** An earlier gateway of the same data folder gets this long to drain: as long as its requests may take, and a little more. */
 const REPLACE_WITHIN_MS = 25_000

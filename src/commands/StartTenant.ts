@@ -7,7 +7,7 @@ import { Tenants } from "../services/ports/Tenants.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { adjustFloat } from "./Float.ts"
 import { issueKey } from "./Key.ts"
-import { KeyFile } from "./Sign.ts"
+import { KeyFile } from "./signing/SignedHeaders.ts"
 import { createTenant } from "./Tenant.ts"
 
 const NAME = AppId.make("demo")

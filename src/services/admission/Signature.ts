@@ -2,7 +2,7 @@ import { createHmac, hash } from "node:crypto"
 import { Redacted } from "effect"
 
 /** The HMAC-SHA256 of a signed text under a tenant's signing secret: 32 bytes. */
-export const signature = (secret: Redacted.Redacted, text: string): Uint8Array =>
+export const signature = (secret: Redacted.Redacted<string | Uint8Array>, text: string): Uint8Array =>
   createHmac("sha256", Redacted.value(secret)).update(text).digest()
 
 /** Lower-case hex SHA-256 of a raw body, as the signed text holds it. */

@@ -1,0 +1,70 @@
+import { Option } from "effect"
+import { canonicalQuery, pathOf } from "../../domain/CanonicalText.ts"
+import { bodyHash } from "../../services/admission/Signature.ts"
+import type { Difference } from "./RefusedRequest.ts"
+import { hasSignedBody, type KeyFile } from "./SignedHeaders.ts"
+
+/** The ten fields of the string to sign, the text between them, and the secret: everything a signature is made of. */
+export interface Recipe {
+  readonly appId: string
+  readonly keyId: string
+  readonly host: string
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly timestamp: string
+  readonly nonce: string
+  readonly body: string
+  readonly secret: string | Uint8Array
+  /** Joins the ten fields. */
+  readonly join: (fields: ReadonlyArray<string>) => string
+}
+
+/** One mistake that clients make: what it changes in the recipe, and how to mend it. */
+export interface Variation extends Difference {
+  readonly change: Partial<Recipe>
+}
+
+/** What was sent, as far as the gateway sees it. */
+export interface SentRequest {
+  readonly method: string
+  readonly url: string
+  /** The `Host` header, or the URL's own host. */
+  readonly host: string
+  readonly urlHost: string
+  readonly target: string
+  readonly body: Uint8Array
+}
+
+export const textOf = ({ join, ...recipe }: Recipe): string =>
+  join([
+    "v1",
+    recipe.appId,
+    recipe.keyId,
+    recipe.host,
+    recipe.method,
+    recipe.path,
+    recipe.query,
+    recipe.timestamp,
+    recipe.nonce,
+    recipe.body
+  ])
+
+/** What the gateway computes from a request. A query that cannot be encoded again stays as it was sent. */
+export const rightRecipe = (
+  sent: SentRequest,
+  named: Pick<Recipe, "appId" | "keyId" | "timestamp" | "nonce">,
+  key: KeyFile
+): Recipe => {
+  const raw = sent.target.slice(pathOf(sent.target).length + 1)
+  return {
+    ...named,
+    host: sent.host.toLowerCase(),
+    method: sent.method.toUpperCase(),
+    path: pathOf(sent.target),
+    query: Option.getOrElse(canonicalQuery(raw), () => raw),
+    body: bodyHash(hasSignedBody(sent.method) ? sent.body : new Uint8Array()),
+    secret: key.signing_secret,
+    join: (fields) => fields.join("\n")
+  }
+}
