@@ -1,15 +1,18 @@
 import { OpenApi } from "effect/http-api"
 import { Api } from "./Api.ts"
+import { exampleComponents } from "./OpenApiErrors.ts"
 import { operationOf, securitySchemes } from "./OpenApiOperations.ts"
 import { isTree, namedSchemas, type Tree, treeOf, withMode } from "./OpenApiSchemas.ts"
 import { webhooks } from "./OpenApiWebhooks.ts"
+import { groupTexts } from "./OperationTexts.ts"
+import { PARAMETER } from "./Page.ts"
 
 /**
  * The API in OpenAPI 3.1 (`GET /openapi.json`). Paths and schemas are those that the endpoints decode and respond with; errors are the
  * domain's own, with their status and class.
  */
 export const describeInterface = (): Tree => {
-  const generated = OpenApi.fromApi(Api)
+  const generated = OpenApi.fromApi(Api, GENERATED)
   const { named, schemas } = namedSchemas(generated.components.schemas)
   const operations = Object.entries(generated.paths).flatMap(([path, item]) =>
     Object.entries(treeOf(named(item))).map(([method, operation]) => ({ path, method, operation: treeOf(operation) }))
@@ -29,21 +32,24 @@ export const describeInterface = (): Tree => {
       title: "Payment gateway",
       version: VERSION,
       description: ABOUT,
+      contact: { name: "The operator of this gateway" },
       license: { name: "Proprietary", identifier: "LicenseRef-Proprietary" }
     },
     servers: [{ url: "/" }],
-    tags: [...generated.tags.map(({ name }) => name), "events"].map((name) => ({ name, description: `Operations of ${name}` })),
+    tags: Object.entries(groupTexts).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(paths),
     webhooks,
     components: {
       schemas: Object.fromEntries(
         Object.entries(schemas).map(([name, schema]) => [name, requests.has(name) && isTree(schema) ? withMode(schema) : schema])
       ),
+      examples: exampleComponents,
       securitySchemes
     }
   }
 }
 
+const GENERATED = { includeAnnotationKey: (key: string) => key === PARAMETER }
 const VERSION = "1.0.0"
 const ABOUT =
   "Amounts are integers of the currency's smallest unit. Every answer is one envelope; exactly one of `terminal`, `retriable` and " +

@@ -1,5 +1,6 @@
-import { type Code, classOfCode, errorSchemaName, wireCode } from "./api/Errors.ts"
-import { statuses } from "./Envelope.ts"
+import { type Code, classOfCode, responseSchemaName, wireCode } from "./api/Errors.ts"
+import { errorEnvelope, statuses } from "./Envelope.ts"
+import { errorExamples } from "./ErrorExamples.ts"
 import { isCallbackPath, isSignedPath } from "./HttpRoutes.ts"
 import type { Tree } from "./OpenApiSchemas.ts"
 import { operations } from "./Operations.ts"
@@ -22,46 +23,53 @@ export const errorCodesOf = (method: string, path: string): ReadonlyArray<Code> 
 }
 
 /** The error responses of an operation: every code under its status, with its class. */
-export const errorResponses = (method: string, path: string): Readonly<Record<string, Tree>> => {
+export const errorResponsesOf = (method: string, path: string): Readonly<Record<string, Tree>> => {
   const byStatus = Map.groupBy(errorCodesOf(method, path), (code) => statuses[code])
-  const listed = [...byStatus].map(([status, codes]): readonly [string, Tree] => [
-    `${status}`,
-    {
-      description: codes.map((code) => `\`${wireCode(code)}\` (${classOfCode(code)})`).join(", "),
-      ...(codes.some(hasRetryAfter) ? { headers: { "Retry-After": retryAfter } } : {}),
-      content: { "application/json": { schema: envelopeOf(status, codes) } }
-    }
-  ])
+  const listed = [...byStatus].map(([status, codes]): readonly [string, Tree] => [`${status}`, responseOf(codes)])
   return Object.fromEntries([...listed, ["default", anyOther]])
 }
+
+/** An example of every code, by the code. */
+export const exampleComponents: Tree = Object.fromEntries(
+  Object.values(errorExamples).map((error) => {
+    const value: unknown = JSON.parse(errorEnvelope(error).body)
+    return [error._tag, { summary: `${wireCode(error._tag)} (${classOfCode(error._tag)})`, value }]
+  })
+)
+
+/** Errors of every request that has a body, and of every body that is read. */
+const payloadErrors = ["payload_too_large", "unsupported_media_type"] as const satisfies ReadonlyArray<Code>
+const bodyErrors = ["malformed_request", "mode_mismatch", "validation_failed"] as const satisfies ReadonlyArray<Code>
+
+const responseOf = (codes: ReadonlyArray<Code>): Tree => ({
+  description: codes.map((code) => `\`${wireCode(code)}\` (${classOfCode(code)})`).join(", "),
+  headers: {
+    "X-Request-Id": requestId,
+    ...(codes.some(hasRetryAfter) ? { "Retry-After": retryAfter } : {}),
+    ...(codes.includes("method_not_allowed") ? { Allow: allow } : {})
+  },
+  content: {
+    "application/json": {
+      schema: schemaOf(codes),
+      examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]))
+    }
+  }
+})
+
+/** Errors whose response says when to ask again. */
+const hasRetryAfter = (code: Code): boolean => code === "rate_limited" || code === "request_in_progress"
+const requestId = { description: "Names this request in the gateway's logs", schema: { type: "string" } }
+const retryAfter = { description: "When to try again, in seconds from now", schema: { type: "integer" } }
+const allow = { description: "The methods that the path answers to", schema: { type: "string" } }
 
 const anyOther = {
   description: "Any other error",
   content: { "application/json": { schema: { $ref: "#/components/schemas/ErrorResponse" } } }
 }
 
-const retryAfter = { description: "Seconds to wait", schema: { type: "integer" } }
-
-/** Errors of every request that has a body, and of every body that is read. */
-const payloadErrors = ["payload_too_large", "unsupported_media_type"] as const satisfies ReadonlyArray<Code>
-const bodyErrors = ["malformed_request", "mode_mismatch", "validation_failed"] as const satisfies ReadonlyArray<Code>
-
-/** Errors whose response says when to ask again. */
-const hasRetryAfter = (code: Code): boolean => code === "rate_limited" || code === "request_in_progress"
-
-const envelopeOf = (status: number, codes: ReadonlyArray<Code>): Tree => {
-  const properties = {
-    code: { type: "integer", enum: [status], description: "The status of the response" },
-    message: { type: "string", description: "For people; do not match on it" },
-    error: errorOf(codes)
-  }
-  return { type: "object", properties, required: Object.keys(properties) }
-}
-
-const errorOf = (codes: ReadonlyArray<Code>): Tree => {
-  const refs = codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` }))
+/** The responses of one status differ only inside their `error`, by its `code`. */
+const schemaOf = (codes: ReadonlyArray<Code>): Tree => {
+  const refs = codes.map((code) => ({ $ref: `#/components/schemas/${responseSchemaName(code)}` }))
   const [only] = refs
-  if (only !== undefined && refs.length === 1) return only
-  const mapping = Object.fromEntries(codes.map((code, at) => [wireCode(code), refs[at]?.$ref]))
-  return { oneOf: refs, discriminator: { propertyName: "code", mapping } }
+  return only !== undefined && refs.length === 1 ? only : { anyOf: refs }
 }

@@ -1,8 +1,10 @@
 import { isCallbackPath, isSignedPath } from "./HttpRoutes.ts"
-import { errorResponses } from "./OpenApiErrors.ts"
+import { errorResponsesOf } from "./OpenApiErrors.ts"
 import { isNever, isTree, type Tree, treeOf, wireSchema } from "./OpenApiSchemas.ts"
 import { endpointCallbacks } from "./OpenApiWebhooks.ts"
 import { examples, type Operation, operations } from "./Operations.ts"
+import { operationTexts } from "./OperationTexts.ts"
+import { PARAMETER } from "./Page.ts"
 
 const signing = {
   key: ["X-Gateway-Key", "`<app_id>.<key_id>.<api_key>`"],
@@ -25,19 +27,24 @@ export const securitySchemes: Tree = Object.fromEntries(
 /** A generated operation with what its schemas do not say: its summary, security, headers, errors and examples. */
 export const operationOf = (method: string, path: string, operation: Tree): Tree => {
   const own = operations[`${method} ${path}`]
-  if (own === undefined) throw new Error(`${method} ${path} is not among the described operations`)
+  const text = operationTexts[`${method} ${path}`]
+  if (own === undefined || text === undefined) throw new Error(`${method} ${path} is not among the described operations`)
   const { answer, request } = examples[`${method} ${path}`] ?? {}
   const { description: _, parameters, requestBody, responses, security: __, ...rest } = operation
   return {
     ...rest,
-    summary: own.summary,
+    ...text,
     security: isSignedPath(path, path) ? [Object.fromEntries(Object.keys(signing).map((name) => [name, []]))] : [],
-    parameters: [...(Array.isArray(parameters) ? parameters.map(parameterOf) : []), ...headerParameters(own)],
+    parameters: [
+      ...(Array.isArray(parameters) ? parameters.map(parameterOf) : []),
+      ...(own.parameters ?? []),
+      ...headerParameters(own)
+    ],
     ...(isCallbackPath(path) ? { requestBody: { required: true, content: { "*/*": {} } } } : {}),
     ...(isTree(requestBody) ? { requestBody: withExample(treeOf(wireSchema(requestBody)), request) } : {}),
     ...(`${method} ${path}` === "PUT /v1/webhooks/endpoint" ? { callbacks: endpointCallbacks } : {}),
     responses: Object.fromEntries(
-      Object.entries({ ...successes(treeOf(responses), own, isTree(requestBody)), ...errorResponses(method, path) }).map(
+      Object.entries({ ...successes(treeOf(responses), own, isTree(requestBody)), ...errorResponsesOf(method, path) }).map(
         ([status, response]) => [
           status,
           withExample(response, isTree(answer) && status === `${answer["code"]}` ? answer : undefined)
@@ -50,8 +57,8 @@ export const operationOf = (method: string, path: string, operation: Tree): Tree
 /** A parameter's description is found beside its schema, not in it. */
 const parameterOf = (parameter: unknown): Tree => {
   const { schema, ...rest } = treeOf(wireSchema(parameter))
-  const { description, ...plain } = treeOf(schema)
-  return { ...rest, ...(description === undefined ? {} : { description }), schema: plain }
+  const { [PARAMETER]: instead, description, ...plain } = treeOf(schema)
+  return { ...rest, ...(description === undefined ? {} : { description }), schema: isTree(instead) ? instead : plain }
 }
 
 const headerParameters = ({ headers = {}, idempotencyKey }: Operation): ReadonlyArray<Tree> => [
@@ -84,23 +91,29 @@ const successes = (
 ): Readonly<Record<string, Tree>> =>
   Object.fromEntries(
     Object.entries(responses)
-      .filter(([status, response]) => status.startsWith("2") && !isNever(schemaOf(response)))
-      .map(([status, response]) => [
-        status,
-        {
-          ...treeOf(wireSchema(response)),
-          description: "Success",
-          headers: {
-            "X-Request-Id": header("Names this request in the gateway's logs"),
-            ...(hasBody ? { "X-Gateway-Ignored": header("The members that were ignored, where there were any") } : {}),
-            ...(idempotencyKey === undefined
-              ? {}
-              : { "Idempotency-Replayed": header("`true` where the answer was given before") }),
-            ...Object.fromEntries(Object.entries(responseHeaders).map(([name, description]) => [name, header(description)]))
-          }
-        }
-      ])
+      .filter(([status]) => status.startsWith("2"))
+      .map(([status, response]) =>
+        isNever(schemaOf(response))
+          ? ["2XX", never]
+          : [
+              status,
+              {
+                ...treeOf(wireSchema(response)),
+                headers: {
+                  "X-Request-Id": header("Names this request in the gateway's logs"),
+                  ...(hasBody ? { "X-Gateway-Ignored": header("The members that were ignored, where there were any") } : {}),
+                  ...(idempotencyKey === undefined
+                    ? {}
+                    : { "Idempotency-Replayed": header("`true` where the answer was given before") }),
+                  ...Object.fromEntries(Object.entries(responseHeaders).map(([name, description]) => [name, header(description)]))
+                }
+              }
+            ]
+      )
   )
+
+/** An operation that always fails, so far. */
+const never = { description: "Not answered yet: every request is refused" }
 
 const withExample = (holder: Tree, example: unknown): Tree => {
   const content = holder["content"]

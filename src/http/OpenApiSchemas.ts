@@ -105,6 +105,8 @@ const withOneSchema = (tree: Tree): Tree => {
   return left.length === 0 ? whole : { ...whole, allOf: left }
 }
 
+const descriptionOf = ({ description }: Tree): Tree => (description === undefined ? {} : { description })
+
 const withAmounts = (tree: Tree): Tree => {
   const properties = tree["properties"]
   if (!isTree(properties)) return tree
@@ -113,7 +115,7 @@ const withAmounts = (tree: Tree): Tree => {
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, inner]) => [
         name,
-        name.endsWith("_minor") && isTree(inner) && inner["type"] === "string" ? amount : inner
+        name.endsWith("_minor") && isTree(inner) && inner["type"] === "string" ? { ...amount, ...descriptionOf(inner) } : inner
       ])
     )
   }

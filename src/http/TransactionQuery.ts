@@ -1,28 +1,33 @@
 import { Option, Result, Schema } from "effect"
 import { Currency } from "../domain/Currency.ts"
+import { optional } from "../domain/Description.ts"
 import { type Issue, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { type Instant, instantOf } from "../domain/Instant.ts"
 import { CollectionStatus, PayoutStatus } from "../domain/Transaction.ts"
 import type { TransactionFilter, TransactionPosition } from "../services/ports/Transactions.ts"
+import { Timestamp } from "./api/Wire.ts"
 import { bounded, inside, issueAt } from "./Issues.ts"
-import { pageQuery, readCursor } from "./Page.ts"
+import { Flag, pageQueryOf, readCursor } from "./Page.ts"
 
 const TRANSACTIONS_A_PAGE = 20
 const METADATA = "metadata."
 
 const Key = Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { expected: "1 to 255 printable ASCII characters" }))
-const Moment = Schema.String
+const Moment = Timestamp
 
 /** `GET /v1/transactions`: what narrows the list, beside one `metadata.KEY` (contract TXN-11). */
 export const transactionQuery = {
-  ...pageQuery,
-  kind: Schema.optionalKey(Schema.Literals(["collection", "payout"])),
-  status: Schema.optionalKey(Schema.Literals([...new Set([...CollectionStatus.literals, ...PayoutStatus.literals])])),
-  needs_review: Schema.optionalKey(Schema.Literals(["true", "false"])),
-  currency: Schema.optionalKey(Currency),
-  created_from: Schema.optionalKey(Moment),
-  created_to: Schema.optionalKey(Moment),
-  idempotency_key: Schema.optionalKey(Key)
+  ...pageQueryOf(TRANSACTIONS_A_PAGE),
+  kind: optional(Schema.Literals(["collection", "payout"]), "Only collections, or only payouts"),
+  status: optional(
+    Schema.Literals([...new Set([...CollectionStatus.literals, ...PayoutStatus.literals])]),
+    "Only those with this status"
+  ),
+  needs_review: optional(Flag, "Only those that wait for a person, or only those that do not"),
+  currency: optional(Currency, "Only those that move float of this currency"),
+  created_from: optional(Moment, "Only those created at this moment or later"),
+  created_to: optional(Moment, "Only those created before this moment"),
+  idempotency_key: optional(Key, "Only those that were created with this `Idempotency-Key`, for as long as the key is kept")
 }
 type TransactionQuery = { readonly [K in keyof typeof transactionQuery]?: (typeof transactionQuery)[K]["Type"] }
 

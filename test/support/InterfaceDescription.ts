@@ -52,6 +52,15 @@ export const breachesOfDescription = ({ method, sent, status, target, text }: An
   return [...accepted, ...breaches(document, schemaOf(response), answer, where)]
 }
 
+/** Throws unless the body of a webhook is as the description of its type says. */
+export const checkEvent = (body: string): void => {
+  const event: unknown = JSON.parse(body)
+  const document = closedDescription()
+  const ref = resolved(document, `#/components/schemas/Event/discriminator/mapping/${String(treeOf(event)["type"])}`)
+  const found = breaches(document, { $ref: ref }, event, "the event")
+  if (found.length > 0) throw new Error(`the event is not as described:\n${found.join("\n")}`)
+}
+
 const pointer = (...parts: ReadonlyArray<string>): string =>
   ["#", ...parts.map((part) => part.replaceAll("~", "~0").replaceAll("/", "~1"))].join("/")
 

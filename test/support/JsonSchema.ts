@@ -105,6 +105,7 @@ const keywords: Readonly<Record<string, (check: Check) => ReadonlyArray<string>>
         rule === false ? [`${at}: ${name} is not described`] : breaches(document, rule, inner, `${at}.${name}`)
       )
   },
+  maxProperties: size((value) => (isTree(value) ? Object.keys(value).length : undefined), atMost),
   propertyNames: ({ at, document, rule, value }) => entries(value).flatMap(([name]) => breaches(document, rule, name, at)),
   items: ({ at, document, rule, value }) =>
     list(value).flatMap((item, index) => breaches(document, rule, item, `${at}[${index}]`)),

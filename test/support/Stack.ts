@@ -21,6 +21,7 @@ import { Vault } from "../../src/services/ports/Vault.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { knownSimulators, withSimulators } from "../../src/simulator/Registry.ts"
 import { type Running, startSimulator } from "../simulator/eversend/SimulatorFixture.ts"
+import { checkEvent } from "./InterfaceDescription.ts"
 import { asRuntime } from "./Postgres.ts"
 import { NOON } from "./SampleTransactions.ts"
 import { client, eventually, type Key } from "./SignedClient.ts"
@@ -181,7 +182,7 @@ export const webhooksOf = Effect.fnUntraced(function* (
     eventually(
       Effect.sync(() => received),
       ({ length }) => length >= wanted
-    )
+    ).pipe(Effect.tap((all) => Effect.sync(() => all.forEach(({ body }) => checkEvent(body)))))
   /** The types of the events that have come, once there are so many. */
   const types = (wanted: number) =>
     Effect.map(count(wanted), (all): ReadonlyArray<string> => all.map(({ body }) => JSON.parse(body).type))

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { described, optional } from "../Description.ts"
 import { Reference } from "../Ids.ts"
 
 // Retriable: nothing moved and nothing was kept. The same request with the same key may do better later.
@@ -9,19 +10,19 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthoriz
 }
 /** Another request does it right now; `reference` where that one has a transaction already. */
 export class RequestInProgress extends Schema.TaggedError<RequestInProgress>()("request_in_progress", {
-  reference: Schema.optionalKey(Reference)
+  reference: optional(Reference, "The transaction, where the other request has made one")
 }) {
   override readonly message = "An identical request is still being worked on."
 }
 export class OtpIncorrect extends Schema.TaggedError<OtpIncorrect>()("otp_incorrect", {
-  reference: Reference,
-  attempts_remaining: Schema.Number
+  reference: described(Reference, "The collection, which still waits for its code"),
+  attempts_remaining: described(Schema.Number, "How many more wrong codes are allowed")
 }) {
   override readonly message = "The code is not right; the transaction still waits for it."
 }
 export class VelocityLimitExceeded extends Schema.TaggedError<VelocityLimitExceeded>()("velocity_limit_exceeded", {
-  window: Schema.Literals(["hour", "day", "destination"]),
-  retry_after_seconds: Schema.Number
+  window: described(Schema.Literals(["hour", "day", "destination"]), "Which limit was reached"),
+  retry_after_seconds: described(Schema.Number, "When the window ends, in seconds from now")
 }) {
   override readonly message = "Too many of these in this window."
 }
@@ -29,8 +30,11 @@ export class GlobalCeilingReached extends Schema.TaggedError<GlobalCeilingReache
   override readonly message = "The gateway's ceiling for today is reached."
 }
 export class RateLimited extends Schema.TaggedError<RateLimited>()("rate_limited", {
-  scope: Schema.Literals(["key", "ip", "number", "code", "server"]),
-  retry_after_seconds: Schema.Number
+  scope: described(
+    Schema.Literals(["key", "ip", "number", "code", "server"]),
+    "Whose limit was reached: your key's, your address's, the payer's number's, the code's, or the whole server's"
+  ),
+  retry_after_seconds: described(Schema.Number, "When to try again, in seconds from now; the same as the header `Retry-After`")
 }) {
   override readonly message = "Too many requests."
 }

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { CorridorKey, Method } from "../Corridor.ts"
+import { described, optional } from "../Description.ts"
 import { Reference } from "../Ids.ts"
 import { MinorUnits } from "../Money.ts"
 import { FailureCode } from "../Transaction.ts"
@@ -7,12 +8,15 @@ import { FailureCode } from "../Transaction.ts"
 // Terminal: a definite refusal. Nothing moved, and the same request with the same key can never do better.
 // The tag is the wire code; the fields are its `details` (contract ERR-5).
 
-export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String })
+export const Issue = Schema.Struct({
+  path: described(Schema.String, "The field, such as `destination.msisdn`; empty for the body itself"),
+  message: described(Schema.String, "What is wrong with it, for people; it continues the path and never shows the value")
+}).annotate({ identifier: "Issue", description: "What is wrong with one field" })
 export type Issue = typeof Issue.Type
 
 /** A well-formed body that breaks a rule of its fields. Issues never carry the rejected value. */
 export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("validation_failed", {
-  issues: Schema.Array(Issue)
+  issues: described(Schema.Array(Issue), "Every mistake, at most 32")
 }) {
   override readonly message = "The request does not follow the rules of its fields."
 }
@@ -31,14 +35,16 @@ export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReuse
 export class AmountTypeRequired extends Schema.TaggedError<AmountTypeRequired>()("amount_type_required", {}) {
   override readonly message = "A payout across currencies needs amount_type: SOURCE or DESTINATION."
 }
-export class ModeMismatch extends Schema.TaggedError<ModeMismatch>()("mode_mismatch", { key_mode: Schema.String }) {
+export class ModeMismatch extends Schema.TaggedError<ModeMismatch>()("mode_mismatch", {
+  key_mode: described(Schema.String, "The mode of your key: `live` or `test`")
+}) {
   override readonly message = "The body claims another mode than the key's."
 }
 export class CrossOriginDenied extends Schema.TaggedError<CrossOriginDenied>()("cross_origin_denied", {}) {
   override readonly message = "Requests from another origin are denied."
 }
 export class CapabilityNotAllowed extends Schema.TaggedError<CapabilityNotAllowed>()("capability_not_allowed", {
-  capability: Schema.String
+  capability: described(Schema.String, "The capability that is missing")
 }) {
   override readonly message = "This tenant may not use this capability."
 }
@@ -58,59 +64,65 @@ export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("me
   override readonly message = "This path does not answer to this method."
 }
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("payload_too_large", {
-  maximum_bytes: Schema.Number
+  maximum_bytes: described(Schema.Number, "The largest body, in bytes")
 }) {
   override readonly message = "The request body is too large."
 }
 export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("unsupported_media_type", {}) {
   override readonly message = "The request body must be application/json."
 }
-export class UnknownCurrency extends Schema.TaggedError<UnknownCurrency>()("unknown_currency", { currency: Schema.String }) {
+export class UnknownCurrency extends Schema.TaggedError<UnknownCurrency>()("unknown_currency", {
+  currency: described(Schema.String, "The currency as you sent it")
+}) {
   override readonly message = "This currency is not known here."
 }
-export class InexactAmount extends Schema.TaggedError<InexactAmount>()("inexact_amount", { field: Schema.String }) {
+export class InexactAmount extends Schema.TaggedError<InexactAmount>()("inexact_amount", {
+  field: described(Schema.String, "The name of the amount's field")
+}) {
   override readonly message = "An amount is an exact integer of the currency's smallest unit."
 }
 export class CorridorUnsupported extends Schema.TaggedError<CorridorUnsupported>()("corridor_unsupported", CorridorKey.fields) {
   override readonly message = "This country, currency, direction and method do not go together here."
 }
 export class AmountBelowMinimum extends Schema.TaggedError<AmountBelowMinimum>()("amount_below_minimum", {
-  minimum_minor: MinorUnits,
-  method: Method
+  minimum_minor: described(MinorUnits, "The smallest amount, in minor units of the payout's `currency`"),
+  method: described(Method, "The method that it is the minimum of")
 }) {
   override readonly message = "The amount is below the minimum of this method."
 }
 export class AmountAboveMaximum extends Schema.TaggedError<AmountAboveMaximum>()("amount_above_maximum", {
-  maximum_minor: MinorUnits,
-  scope: Schema.Literals(["corridor", "test_mode"])
+  maximum_minor: described(MinorUnits, "The largest amount, in minor units of the request's `currency`"),
+  scope: described(Schema.Literals(["corridor", "test_mode"]), "Whether it is the corridor's maximum or the ceiling of test mode")
 }) {
   override readonly message = "The amount is above the maximum."
 }
 export class InsufficientTenantFloat extends Schema.TaggedError<InsufficientTenantFloat>()("insufficient_tenant_float", {
-  amount_minor: MinorUnits,
-  estimated_fee_minor: MinorUnits,
-  shortfall_minor: MinorUnits,
-  suggested_method: Schema.optionalKey(Method),
-  suggested_total_minor: Schema.optionalKey(MinorUnits)
+  amount_minor: described(MinorUnits, "What would be sent without the fee, in minor units of `currency`"),
+  estimated_fee_minor: described(MinorUnits, "The provider's fee, in minor units of `currency`"),
+  shortfall_minor: described(MinorUnits, "What your float lacks, in minor units of `currency`"),
+  suggested_method: optional(Method, "The cheapest other method of the country that your float covers, where there is one"),
+  suggested_total_minor: optional(MinorUnits, "What would leave your float by that method, in minor units of `currency`")
 }) {
   override readonly message = "The amount and its fee do not fit in the available float."
 }
 export class InsufficientWalletFloat extends Schema.TaggedError<InsufficientWalletFloat>()("insufficient_wallet_float", {
-  reference: Schema.optionalKey(Reference)
+  reference: optional(Reference, "The transaction, where one was made; it has failed and its float is returned")
 }) {
   override readonly message = "The provider's wallet cannot cover this payout now."
 }
-export class QuoteExpired extends Schema.TaggedError<QuoteExpired>()("quote_expired", { quote_id: Schema.String }) {
+export class QuoteExpired extends Schema.TaggedError<QuoteExpired>()("quote_expired", {
+  quote_id: described(Schema.String, "The quote as you sent it")
+}) {
   override readonly message = "The quote has expired."
 }
 export class PayoutRejectedByProvider extends Schema.TaggedError<PayoutRejectedByProvider>()("payout_rejected_by_provider", {
-  reference: Reference,
+  reference: described(Reference, "The transaction, which has failed"),
   failure_code: FailureCode
 }) {
   override readonly message = "The provider refused it; its float was returned."
 }
 export class ChargeRejectedByProvider extends Schema.TaggedError<ChargeRejectedByProvider>()("charge_rejected_by_provider", {
-  reference: Reference,
+  reference: described(Reference, "The transaction, which has failed"),
   failure_code: FailureCode
 }) {
   override readonly message = "The provider refused the charge."
@@ -121,8 +133,8 @@ export class BankAccountUnresolvable extends Schema.TaggedError<BankAccountUnres
 export class ProviderCapabilityUnsupported extends Schema.TaggedError<ProviderCapabilityUnsupported>()(
   "provider_capability_unsupported",
   {
-    capability: Schema.String,
-    reason: Schema.String
+    capability: described(Schema.String, "The capability that is not offered"),
+    reason: described(Schema.String, "Why it is not offered")
   }
 ) {
   override readonly message = "The provider does not offer this."

@@ -1,8 +1,9 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
+import { described } from "../../domain/Description.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Amount, described, Enveloped, Timestamp } from "./Wire.ts"
+import { Amount, Enveloped, Timestamp } from "./Wire.ts"
 
 /** One wallet of the pool that all tenants share; it is nobody's float. */
 export const Balance = Schema.Struct({
@@ -19,7 +20,7 @@ export const Balance = Schema.Struct({
   description: "One wallet of the pool that all tenants share at a provider; it is not your float"
 })
 
-const Balances = Schema.Array(Balance).annotate({ identifier: "Balances" })
+const Balances = Schema.Array(Balance).annotate({ identifier: "Balances", description: "Every wallet" })
 
 export class BalancesApi extends HttpApiGroup.make("balances")
   .add(HttpApiEndpoint.get("list", "/v1/balances", { success: Enveloped(Balances) }))
@@ -41,7 +42,10 @@ export const Position = Schema.Struct({
   )
 }).annotate({ identifier: "FloatPosition", description: "Your own claim in one currency on the wallets that all tenants share" })
 
-const Positions = Schema.Array(Position).annotate({ identifier: "FloatPositions" })
+const Positions = Schema.Array(Position).annotate({
+  identifier: "FloatPositions",
+  description: "One position a currency that you hold; none where you hold no float"
+})
 
 export class FloatApi extends HttpApiGroup.make("float")
   .add(HttpApiEndpoint.get("positions", "/v1/float", { success: Enveloped(Positions) }))

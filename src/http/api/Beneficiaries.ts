@@ -2,10 +2,11 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
+import { described } from "../../domain/Description.ts"
 import { pageOf, pageQuery } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { PayoutMethod } from "./Payouts.ts"
-import { described, Enveloped, Timestamp } from "./Wire.ts"
+import { Enveloped, Timestamp } from "./Wire.ts"
 
 const orNull = (description: string) => described(Schema.NullOr(Schema.String), `${description}; null where there is none`)
 
@@ -26,7 +27,8 @@ export const BeneficiaryRecord = Schema.Struct({
 }).annotate({ identifier: "Beneficiary", description: "A recipient that a payout saved, masked" })
 
 const Purge = Schema.Struct({ purged: described(Schema.Int, "How many recipients were removed, in both modes") }).annotate({
-  identifier: "Purge"
+  identifier: "Purge",
+  description: "What a purge removed"
 })
 
 export class BeneficiariesApi extends HttpApiGroup.make("beneficiaries")
@@ -36,7 +38,7 @@ export class BeneficiariesApi extends HttpApiGroup.make("beneficiaries")
       success: Enveloped(pageOf(BeneficiaryRecord))
     }),
     HttpApiEndpoint.get("find", "/v1/beneficiaries/:id", {
-      params: { id: Schema.String },
+      params: { id: described(Schema.String, "The recipient's id") },
       success: Enveloped(BeneficiaryRecord)
     }),
     HttpApiEndpoint.delete("purge", "/v1/beneficiaries", { success: Enveloped(Purge) })

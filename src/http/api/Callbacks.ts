@@ -1,17 +1,22 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { described, Enveloped } from "./Wire.ts"
+import { described } from "../../domain/Description.ts"
+import { Enveloped } from "./Wire.ts"
 
 const PATH = "/webhooks/:provider/:route_key"
 
 const Stored = Schema.Struct({
   status: described(Schema.Literal("stored"), "The callback is kept and will be looked into")
 }).annotate({
-  identifier: "StoredCallback"
+  identifier: "StoredCallback",
+  description: "What a provider is answered"
 })
 
 const callback = {
-  params: { provider: Schema.String, route_key: Schema.String },
+  params: {
+    provider: described(Schema.String, "The provider's name"),
+    route_key: described(Schema.String, "The secret name of one account at the provider")
+  },
   success: Enveloped(Stored)
 }
 

@@ -2,14 +2,15 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
+import { described, optional } from "../../domain/Description.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { CollectionRecord } from "./Records.ts"
-import { AskedAmount, described, Enveloped, Metadata, Narration, optional, Timestamp, text, WebUrl } from "./Wire.ts"
+import { AskedAmount, Enveloped, Metadata, Narration, Timestamp, text, WebUrl } from "./Wire.ts"
 
 const sourceCountry = optional(Country, "The payer's country; the request's `country` if left out")
 
 export const MomoSource = Schema.Struct({
-  type: Schema.Literal("momo"),
+  type: described(Schema.Literal("momo"), "Always `momo`"),
   msisdn: described(
     text(32),
     "The payer's number with its country's prefix, such as 256772123456; a `+` and spaces are accepted"
@@ -18,12 +19,12 @@ export const MomoSource = Schema.Struct({
   country: sourceCountry
 }).annotate({ identifier: "MomoSource", description: "A payer with mobile money" })
 
-const BankSource = Schema.Struct({ type: Schema.Literal("bank"), country: sourceCountry }).annotate({
+const BankSource = Schema.Struct({ type: described(Schema.Literal("bank"), "Always `bank`"), country: sourceCountry }).annotate({
   identifier: "BankSource",
   description: "A payer with a bank account, who enters everything at the provider"
 })
 
-const CardSource = Schema.Struct({ type: Schema.Literal("card"), country: sourceCountry }).annotate({
+const CardSource = Schema.Struct({ type: described(Schema.Literal("card"), "Always `card`"), country: sourceCountry }).annotate({
   identifier: "CardSource",
   description: "A payer with a card, who enters everything at the provider. Never send card data"
 })
@@ -73,7 +74,7 @@ export const CollectionBody = Schema.Struct({
   otp: optional(Otp, "A code that you had sent before; if left out where a code is needed, one is sent")
 }).annotate({ identifier: "CreateCollectionRequest", description: "A charge of a payer" })
 
-const Authorization = Schema.Struct({ type: Schema.Literal("otp"), otp: Otp }).annotate({
+const Authorization = Schema.Struct({ type: described(Schema.Literal("otp"), "Always `otp`"), otp: Otp }).annotate({
   identifier: "Authorization",
   description: "The payer's consent: the code that was sent"
 })
@@ -107,7 +108,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       success: Enveloped(CollectionRecord).pipe(HttpApiSchema.status(201))
     }),
     HttpApiEndpoint.post("authorize", "/v1/collections/:reference/authorize", {
-      params: { reference: Schema.String },
+      params: { reference: described(Schema.String, "The collection's reference") },
       payload: AuthorizeBody,
       success: Enveloped(CollectionRecord)
     }),
@@ -116,7 +117,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       success: Enveloped(CodeRecord).pipe(HttpApiSchema.status(201))
     }),
     HttpApiEndpoint.get("find", "/v1/collections/:reference", {
-      params: { reference: Schema.String },
+      params: { reference: described(Schema.String, "The collection's reference") },
       success: Enveloped(CollectionRecord)
     })
   )

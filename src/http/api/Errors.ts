@@ -1,10 +1,10 @@
 import { Schema } from "effect"
+import { described } from "../../domain/Description.ts"
 import { AmbiguousError } from "../../domain/errors/Ambiguous.ts"
 import { RetriableError } from "../../domain/errors/Retriable.ts"
 import { TerminalError } from "../../domain/errors/Terminal.ts"
 import type { ApiError } from "../../services/ports/ResponseEncoder.ts"
 import { type ErrorClass, statuses } from "../Envelope.ts"
-import { described } from "./Wire.ts"
 
 // The errors as they stand in a response. They come from the domain's own: the tag is the code, and the fields are the details.
 
@@ -24,9 +24,14 @@ export const classOfCode = (code: Code): ErrorClass => classes.get(code) ?? "amb
 /** Malformed text and malformed fields share one code and differ in their status. */
 export const wireCode = (code: Code): string => (code === "malformed_request" ? "validation_failed" : code)
 
-/** The name of a code's schema: `NotFound` for `not_found`. */
-export const errorSchemaName = (code: Code): string =>
-  wireCode(code)
+/** The name of a code's error: `NotFound` for `not_found`. */
+export const errorSchemaName = (code: Code): string => pascal(wireCode(code))
+
+/** The name of a code's response: `NotFoundResponse` for `not_found`. */
+export const responseSchemaName = (code: Code): string => `${pascal(code)}Response`
+
+const pascal = (text: string): string =>
+  text
     .split("_")
     .map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
     .join("")
@@ -55,7 +60,7 @@ const memberSchema = (member: Member) => {
 
 const schemas = members
   .filter((member) => codeOf(member) !== "malformed_request")
-  .map((member) => ({ errorClass: member.errorClass, schema: memberSchema(member) }))
+  .map((member) => ({ errorClass: member.errorClass, code: codeOf(member), schema: memberSchema(member) }))
 
 const unionOf = (errorClass: ErrorClass, identifier: string) =>
   Schema.Union(schemas.filter((one) => one.errorClass === errorClass).map(({ schema }) => schema)).annotate({
@@ -63,16 +68,41 @@ const unionOf = (errorClass: ErrorClass, identifier: string) =>
     description: flags[errorClass]
   })
 
-/** The response of an error, with the named schemas of every error: one a code, one a class, and any of them. */
-export const ErrorResponse = Schema.Struct({
-  code: described(Schema.Literals([...new Set(Object.values(statuses))]), "The status of the response"),
-  message: described(Schema.String, MESSAGE),
-  error: Schema.Union([
-    unionOf("terminal", "TerminalError"),
-    unionOf("retriable", "RetriableError"),
-    unionOf("ambiguous", "AmbiguousError")
-  ]).annotate({
-    identifier: "Error",
-    description: "Any error. Branch on `code`, and on which one of `terminal`, `retriable` and `ambiguous` is true"
-  })
-}).annotate({ identifier: "ErrorResponse", description: "The response of every request that is refused or fails" })
+const AnyError = Schema.Union([
+  unionOf("terminal", "TerminalError"),
+  unionOf("retriable", "RetriableError"),
+  unionOf("ambiguous", "AmbiguousError")
+]).annotate({
+  identifier: "Error",
+  description: "Any error. Branch on `code`, and on which one of `terminal`, `retriable` and `ambiguous` is true"
+})
+
+const enveloped = (error: Schema.Top, status: Schema.Top, identifier: string, description: string) =>
+  Schema.Struct({
+    code: described(status, "The status of the response"),
+    message: described(Schema.String, MESSAGE),
+    error
+  }).annotate({ identifier, description })
+
+/** The responses of errors: one a code, and one for any. With them come the named schemas of every error and class of errors. */
+export const errorResponses = [
+  ...members.flatMap((member) => {
+    const code = codeOf(member)
+    const schema = schemas.find((one) => one.code === wireCode(code))?.schema
+    if (schema === undefined) return []
+    return [
+      enveloped(
+        schema,
+        Schema.Literal(statuses[code]),
+        responseSchemaName(code),
+        `Status ${statuses[code]}: \`${wireCode(code)}\``
+      )
+    ]
+  }),
+  enveloped(
+    AnyError,
+    Schema.Literals([...new Set(Object.values(statuses))]),
+    "ErrorResponse",
+    "The response of every request that is refused or fails"
+  )
+]

@@ -1,8 +1,9 @@
 import { Schema } from "effect"
+import { described } from "../../domain/Description.ts"
 import { EventType } from "../../domain/Event.ts"
 import { FxExchange } from "./Fx.ts"
 import { CollectionRecord, PayoutRecord } from "./Records.ts"
-import { described, Metadata, Timestamp } from "./Wire.ts"
+import { Metadata, Timestamp } from "./Wire.ts"
 
 // The bodies of webhooks (contract HOOK-6, HOOK-7). They are encoded in domain/Event; the schemas here describe them.
 
@@ -40,7 +41,7 @@ export const eventSummary = (type: EventType): string => contents[type][0]
 const eventSchema = (type: EventType) =>
   Schema.Struct({
     id: described(Schema.String, "The event's id: the same in every attempt and repetition, and the header `webhook-id`"),
-    type: Schema.Literal(type),
+    type: described(Schema.Literal(type), `Always \`${type}\``),
     api_version: described(Schema.Literal("v1"), "The version of this form"),
     timestamp: described(Timestamp, "When it happened"),
     app_id: described(Schema.String, "Your `app_id`"),

@@ -1,9 +1,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
+import { described, optional } from "../../domain/Description.ts"
 import { Failure } from "../../domain/Transaction.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { Amount, AskedAmount, described, Enveloped, Metadata, optional, Timestamp, text } from "./Wire.ts"
+import { Amount, AskedAmount, Enveloped, Metadata, Timestamp, text } from "./Wire.ts"
 
 const currencies = {
   source_currency: described(Currency, "What you give"),
@@ -70,7 +71,7 @@ export class FxApi extends HttpApiGroup.make("fx")
       success: Enveloped(FxExchange).pipe(HttpApiSchema.status(201))
     }),
     HttpApiEndpoint.get("find", "/v1/fx/exchanges/:reference", {
-      params: { reference: Schema.String },
+      params: { reference: described(Schema.String, "The exchange's reference") },
       success: Enveloped(FxExchange)
     })
   )

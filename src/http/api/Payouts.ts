@@ -2,23 +2,24 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Country, Method } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
+import { described, optional } from "../../domain/Description.ts"
 import { AmountType } from "../../domain/Transaction.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { PayoutRecord } from "./Records.ts"
-import { Amount, AskedAmount, described, Enveloped, Metadata, Narration, optional, Timestamp, text } from "./Wire.ts"
+import { Amount, AskedAmount, Enveloped, Metadata, Narration, Timestamp, text } from "./Wire.ts"
 
 const country = described(Country, "The recipient's country; never taken from the request's own `country`")
 const NUMBER = "with its country's prefix, such as 256772123456; a `+` and spaces are accepted"
 
 const MomoDestination = Schema.Struct({
-  type: Schema.Literal("momo"),
+  type: described(Schema.Literal("momo"), "Always `momo`"),
   msisdn: described(text(32), `The recipient's number ${NUMBER}`),
   network: described(text(32), "A network that the corridor lists, in any letter case"),
   country
 }).annotate({ identifier: "MomoDestination", description: "A recipient with mobile money" })
 
 const BankDestination = Schema.Struct({
-  type: Schema.Literal("bank"),
+  type: described(Schema.Literal("bank"), "Always `bank`"),
   country,
   bank_code: described(text(32), "A code from `GET /v1/reference/banks/{country}`"),
   account_number: described(text(64), "The account's number"),
@@ -32,7 +33,7 @@ const Email = Schema.String.check(
 ).annotate({ format: "email" })
 
 const WalletDestination = Schema.Struct({
-  type: Schema.Literal("wallet"),
+  type: described(Schema.Literal("wallet"), "Always `wallet`"),
   country,
   msisdn: optional(text(32), `The wallet's number ${NUMBER}`),
   email: optional(Email, "The wallet's email address"),
@@ -119,7 +120,7 @@ export class PayoutsApi extends HttpApiGroup.make("payouts")
     }),
     HttpApiEndpoint.post("quote", "/v1/payouts/quote", { payload: QuoteBody, success: Enveloped(Estimate) }),
     HttpApiEndpoint.get("find", "/v1/payouts/:reference", {
-      params: { reference: Schema.String },
+      params: { reference: described(Schema.String, "The payout's reference") },
       success: Enveloped(PayoutRecord)
     })
   )

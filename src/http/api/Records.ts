@@ -1,8 +1,9 @@
 import { Schema } from "effect"
 import { CorridorKey } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
+import { described } from "../../domain/Description.ts"
 import { AmountType, CollectionStatus, Failure, PayoutStatus } from "../../domain/Transaction.ts"
-import { Amount, described, Metadata, Timestamp } from "./Wire.ts"
+import { Amount, Metadata, Timestamp } from "./Wire.ts"
 
 // Collections and payouts as every answer, read and event shows them (contract TXN-1).
 
@@ -10,14 +11,14 @@ const actionEnd = described(Timestamp, "Until when it can be done")
 const actionMessage = described(Schema.String, "What to tell the payer")
 
 export const OtpAction = Schema.Struct({
-  type: Schema.Literal("otp"),
+  type: described(Schema.Literal("otp"), "Always `otp`"),
   pin_id: described(Schema.String, "Names the code that was sent; send it back with the code that the payer types"),
   message: actionMessage,
   expires_at: actionEnd
 }).annotate({ identifier: "OtpAction", description: "The payer got a code: ask for it, and authorize the collection with it" })
 
 export const RedirectAction = Schema.Struct({
-  type: Schema.Literal("redirect"),
+  type: described(Schema.Literal("redirect"), "Always `redirect`"),
   redirect_url: described(Schema.String.annotate({ format: "uri" }), "The page on which the payer finishes"),
   message: actionMessage,
   expires_at: actionEnd
@@ -61,7 +62,7 @@ const tail = {
 /** A collection as every tenant read shows it (contract TXN-1). */
 export const CollectionRecord = Schema.Struct({
   ...head,
-  kind: Schema.Literal("collection"),
+  kind: described(Schema.Literal("collection"), "Always `collection`"),
   status: CollectionStatus,
   observed_amount_minor: described(
     Schema.NullOr(Amount),
@@ -89,7 +90,7 @@ const Returned = Schema.Struct({
 /** A payout as every tenant read shows it. */
 export const PayoutRecord = Schema.Struct({
   ...head,
-  kind: Schema.Literal("payout"),
+  kind: described(Schema.Literal("payout"), "Always `payout`"),
   status: PayoutStatus,
   total_amount_minor: described(Amount, "What leaves your float, fee included, in minor units of `currency`"),
   destination_amount_minor: described(Amount, "What the recipient gets, in minor units of `destination_currency`"),

@@ -2,10 +2,12 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Availability, CorridorKey, Country, CustomerAction, Direction, Method } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
+import { described, optional } from "../../domain/Description.ts"
 import { Capability } from "../../domain/Tenant.ts"
+import { Flag } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { PayoutMethod } from "./Payouts.ts"
-import { Amount, described, Enveloped, optional, Timestamp, text } from "./Wire.ts"
+import { Amount, Enveloped, Timestamp, text } from "./Wire.ts"
 
 /** A bank that can be paid: `code` is what a payout sends as `destination.bank_code`. */
 export const Bank = Schema.Struct({
@@ -14,7 +16,7 @@ export const Bank = Schema.Struct({
   country: Country,
   currency: Currency
 }).annotate({ identifier: "Bank", description: "A bank that can be paid" })
-const Banks = Schema.Array(Bank).annotate({ identifier: "Banks" })
+const Banks = Schema.Array(Bank).annotate({ identifier: "Banks", description: "The banks that can be paid" })
 
 /** `POST /v1/reference/resolve-bank-account`. */
 export const ResolveBody = Schema.Struct({
@@ -57,7 +59,7 @@ export const CorridorRow = Schema.Struct({
   identifier: "Corridor",
   description: "A way for money: country, currency, direction and method. Only `active` refuses; `availability` is advice"
 })
-const Corridors = Schema.Array(CorridorRow).annotate({ identifier: "Corridors" })
+const Corridors = Schema.Array(CorridorRow).annotate({ identifier: "Corridors", description: "The corridors, active or not" })
 
 /** `GET /v1/reference/corridors`: only the rows that have all of these. */
 export const corridorQuery = {
@@ -66,7 +68,7 @@ export const corridorQuery = {
   direction: optional(Direction, "Only this direction"),
   method: optional(Method, "Only this method"),
   provider: optional(Schema.String, "Only this provider"),
-  active: optional(Schema.Literals(["true", "false"]), "Only those that are active, or only those that are not"),
+  active: optional(Flag, "Only those that are active, or only those that are not"),
   availability: optional(Availability, "Only those that work as well as this")
 }
 
@@ -78,11 +80,17 @@ export const ServedCountry = Schema.Struct({
   currencies: described(Schema.Array(Currency), "What can be paid there"),
   methods: described(Schema.Array(PayoutMethod), "How it can be paid there")
 }).annotate({ identifier: "ServedCountry", description: "A country in which the provider delivers payouts" })
-const ServedCountries = Schema.Array(ServedCountry).annotate({ identifier: "ServedCountries" })
+const ServedCountries = Schema.Array(ServedCountry).annotate({
+  identifier: "ServedCountries",
+  description: "The countries that the provider serves"
+})
 
 export class ReferenceApi extends HttpApiGroup.make("reference")
   .add(
-    HttpApiEndpoint.get("banks", "/v1/reference/banks/:country", { params: { country: Country }, success: Enveloped(Banks) }),
+    HttpApiEndpoint.get("banks", "/v1/reference/banks/:country", {
+      params: { country: described(Country, "The country of the banks") },
+      success: Enveloped(Banks)
+    }),
     HttpApiEndpoint.post("resolve", "/v1/reference/resolve-bank-account", {
       payload: ResolveBody,
       success: Enveloped(ResolvedAccount)
@@ -105,7 +113,10 @@ export const CapabilityRow = Schema.Struct({
   supported: described(Schema.Boolean, "Whether you may use it and the provider offers it"),
   reason: optional(UnsupportedReason, "Only where it is not supported")
 }).annotate({ identifier: "Capability", description: "Something that you may do, or may not" })
-const Capabilities = Schema.Array(CapabilityRow).annotate({ identifier: "Capabilities" })
+const Capabilities = Schema.Array(CapabilityRow).annotate({
+  identifier: "Capabilities",
+  description: "All seven capabilities, always in the same order"
+})
 
 export class CapabilitiesApi extends HttpApiGroup.make("capabilities")
   .add(HttpApiEndpoint.get("list", "/v1/capabilities", { success: Enveloped(Capabilities) }))

@@ -1,7 +1,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { described } from "../../domain/Description.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { described, Enveloped } from "./Wire.ts"
+import { Enveloped } from "./Wire.ts"
 
 const status = described(Schema.Literal("ok"), "Always `ok`")
 const release = described(Schema.String, "The release by hand, such as 1.0.0")
@@ -12,7 +13,10 @@ export const Liveness = Schema.Struct({ status, release }).annotate({
   description: "The gateway answers"
 })
 
-const Registration = Schema.Literals(["registered", "not_registered"]).annotate({ identifier: "ProviderRegistration" })
+const Registration = Schema.Literals(["registered", "not_registered"]).annotate({
+  identifier: "ProviderRegistration",
+  description: "Whether the gateway has an account at the provider"
+})
 
 export const HealthDetail = Schema.Struct({
   status,

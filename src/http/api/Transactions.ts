@@ -1,10 +1,11 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { described, optional } from "../../domain/Description.ts"
 import { pageOf } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { transactionQuery } from "../TransactionQuery.ts"
 import { CollectionRecord, PayoutRecord, TransactionRecord } from "./Records.ts"
-import { described, Enveloped } from "./Wire.ts"
+import { Enveloped } from "./Wire.ts"
 
 const raw = {
   raw_request: described(Schema.NullOr(Schema.String), "The last money call to the provider as it was sent, masked"),
@@ -36,8 +37,8 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       success: Enveloped(pageOf(TransactionRecord))
     }),
     HttpApiEndpoint.get("find", "/v1/transactions/:id", {
-      params: { id: Schema.String },
-      query: { view: Schema.optionalKey(Schema.Literal("raw")) },
+      params: { id: described(Schema.String, "The transaction's `id` or `reference`: they are the same") },
+      query: { view: optional(Schema.Literal("raw"), "`raw` adds the last call to the provider; only with an admin key") },
       success: Enveloped(ReadTransaction)
     })
   )

@@ -1,11 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { DeliveryStatus } from "../../domain/Delivery.ts"
+import { described, optional } from "../../domain/Description.ts"
 import { EventType } from "../../domain/Event.ts"
 import { DisabledReason } from "../../domain/WebhookEndpoint.ts"
 import { pageOf, pageQuery } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { described, Enveloped, optional, Timestamp } from "./Wire.ts"
+import { Enveloped, Timestamp } from "./Wire.ts"
 
 const isDistinct = Schema.makeFilter((events: ReadonlyArray<string>) => new Set(events).size === events.length, {
   expected: "a list without an event type twice"
@@ -95,7 +96,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
       success: Enveloped(pageOf(DeliveryRecord))
     }),
     HttpApiEndpoint.post("redeliver", "/v1/webhooks/deliveries/:id/redeliver", {
-      params: { id: Schema.String },
+      params: { id: described(Schema.String, "The delivery's id") },
       success: Enveloped(DeliveryRecord)
     }),
     HttpApiEndpoint.post("recover", "/v1/webhooks/recover", { payload: RecoverBody, success: Enveloped(Recovery) })

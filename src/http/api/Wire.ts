@@ -1,15 +1,8 @@
 import { Schema, SchemaAST } from "effect"
+import { described } from "../../domain/Description.ts"
 
 // Wire schemas that several resources share. Their members are the contract's own names; amounts are JSON integers. An `identifier` is
 // the schema's name in the API description, and so in every client that is generated from it.
-
-/** A member with its description. */
-export const described = <S extends Schema.Top>(schema: S, description: string): S["Rebuild"] =>
-  schema.annotateKey({ description })
-
-/** A member that may be left out, with its description. */
-export const optional = <S extends Schema.Top>(schema: S, description: string): Schema.optionalKey<S>["Rebuild"] =>
-  Schema.optionalKey(schema).annotateKey({ description })
 
 /** A text that is not blank, at most `longest` characters. */
 export const text = (longest: number) =>
@@ -55,5 +48,5 @@ export const Enveloped = <S extends Schema.Top>(data: S) => {
     code: described(Schema.Int, "The status of the response"),
     message: described(Schema.Literal("ok"), "For people; do not match on it"),
     data
-  }).annotate(name === undefined ? {} : { identifier: `${name}Response` })
+  }).annotate({ identifier: `${name}Response`, description: SchemaAST.resolveDescription(data.ast) })
 }
