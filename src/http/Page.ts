@@ -43,7 +43,8 @@ export const pageOf = <Item extends Schema.Top>(item: Item) =>
     next_cursor: described(Schema.NullOr(Schema.String), "Send it as `cursor` for the next page; null on the last one")
   }).annotate({ identifier: `${SchemaAST.resolveIdentifier(item.ast)}Page`, description: "One page of a list" })
 
-const LATEST = 8_640_000_000_000_000
+/** The end of the year 9999. PostgreSQL does not read what JavaScript writes for a later moment. */
+const LATEST = 253_402_300_799_999
 const Moment = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))
 
 /** A cursor says when the last item was made and which it was. Its form is not part of the contract. */

@@ -11,6 +11,11 @@ const KEYED_ENDPOINTS = ["POST /v1/collections", "POST /v1/payouts"]
 
 const PlaceRow = Schema.Struct({ at_ms: Schema.Number, reference: Schema.String })
 const decodePlaces = Schema.decodeUnknownEffect(Schema.Array(PlaceRow))
+/** The place of a row; null where there is none. */
+const placeOf = (rows: unknown) =>
+  Effect.map(decodePlaces(rows), ([place]): TransactionPosition | null =>
+    place === undefined ? null : { createdAt: Math.round(place.at_ms), id: place.reference }
+  )
 
 interface ListQuery {
   readonly appId: AppId
@@ -27,6 +32,8 @@ export const transactionList = (
   sql: SqlClient.SqlClient,
   readable: (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
 ): Transactions["Service"]["list"] => {
+  const moment = sql.literal("(extract(epoch FROM created_at) * 1000)::float8 AS at_ms")
+
   const inTime = ({ appId, filter: { createdFrom, createdTo }, from, mode }: ListQuery): Statement.Fragment =>
     sql`app_id = ${appId} AND mode = ${mode}
       AND created_at >= ${createdFrom === null ? "-infinity" : iso(createdFrom)}::timestamptz
@@ -41,7 +48,7 @@ export const transactionList = (
   const matching = (query: ListQuery, limit: number) => {
     const { currency, idempotencyKey, kind, metadata, needsReview, status } = query.filter
     return sql`
-      SELECT reference, record, revision FROM (
+      SELECT reference, record, revision, ${moment} FROM (
         SELECT * FROM transactions WHERE ${inTime(query)} ${idempotencyKey === null ? sql`` : byKey(query, idempotencyKey)}
         ORDER BY created_at DESC, reference DESC LIMIT ${RECORDS_A_PAGE}
       ) walked
@@ -58,19 +65,19 @@ export const transactionList = (
   /** The last of the records that a page looks at; none where the list ends before it. */
   const lastSeen = (query: ListQuery) =>
     Effect.flatMap(
-      sql`SELECT (extract(epoch FROM created_at) * 1000)::float8 AS at_ms, reference FROM transactions WHERE ${inTime(query)}
+      sql`SELECT ${moment}, reference FROM transactions WHERE ${inTime(query)}
         ORDER BY created_at DESC, reference DESC OFFSET ${RECORDS_A_PAGE - 1} LIMIT 1`,
-      decodePlaces
-    ).pipe(Effect.map(([place]) => (place === undefined ? null : { createdAt: Math.round(place.at_ms), id: place.reference })))
+      placeOf
+    )
 
   return Effect.fn("Transactions.list")(function* (owner, filter, { from, limit }) {
     const query = { ...owner, filter, from }
     // One more than asked for tells whether there is another page.
     const rows = yield* matching(query, limit + 1)
-    const read = yield* readable(rows)
-    const items = read.slice(0, limit).flatMap(({ transaction }) => (transaction.kind === "exchange" ? [] : [transaction]))
-    const last = items.at(-1)
-    const end = last === undefined ? null : { createdAt: last.createdAt, id: last.reference }
+    const page = rows.slice(0, limit)
+    const items = (yield* readable(page)).flatMap(({ transaction }) => (transaction.kind === "exchange" ? [] : [transaction]))
+    // Of the rows, and not of what could be read of them: a page that cannot be read does not end the list.
+    const end = yield* placeOf(page.slice(-1))
     if (rows.length > limit) return { items, next: end }
     // A key stands for a few records at most.
     const seen = filter.idempotencyKey === null ? yield* lastSeen(query) : null

@@ -105,7 +105,8 @@ export const onceNotFound = (
         confirm: (looked) => {
           if (looked.fact._tag === "NotFound") return used ?? refused
           const { alarm, fact } = asCreateOutcome(looked, "what was refused is there, and came back")
-          return { fact, alarm: alarm ?? refused.alarm }
+          const alarms = [refused.alarm, alarm].filter((one) => one !== null)
+          return { fact, alarm: alarms.length === 0 ? null : alarms.join("; ") }
         }
       }
 

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { describe } from "vitest"
 import { alarmLogger, type Reading, withoutAlarm } from "../../src/providers/AnswerParsing.ts"
 import { movements, onceNotFound, type Placed } from "../../src/providers/Movements.ts"
-import { notAdmittedBy, refusedBy, refusedUnsaid } from "../../src/providers/Refusals.ts"
+import { notAdmittedBy, poolShort, refusedBy, refusedUnsaid } from "../../src/providers/Refusals.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../src/services/ports/Provider.ts"
 import { momo, orderOn } from "./contract/Orders.ts"
 
@@ -67,6 +67,13 @@ describe("a payout by any provider is sent once, and", () => {
       expect(yield* paid(refused, silence)).toEqual({ fact: "Unknown", sent: 1, looked: 1 })
     })
   )
+
+  it("a refusal and its lookup are both told to the operator", () => {
+    const emptyWallet = onceNotFound(refusedBy(poolShort("the wallet is empty"), null, "HTTP 402")) ?? silence
+    const refusedLookup = { ...silence, alarm: "our key is refused" }
+    expect("confirm" in emptyWallet && emptyWallet.confirm(refusedLookup).alarm).toBe("the wallet is empty; our key is refused")
+    expect("confirm" in emptyWallet && emptyWallet.confirm(delivered).alarm).toBe("the wallet is empty")
+  })
 
   it.effect("a refusal of our own account is believed at once", () =>
     Effect.gen(function* () {

@@ -142,6 +142,33 @@ layer(Stack.layer(), { excludeTestServices: true })("the list of transactions, o
     })
   )
 
+  it.effect("goes on behind records that cannot be read, however many they are", () =>
+    Effect.gen(function* () {
+      const { database, gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const [oldest, ...broken] = yield* Effect.forEach(["3001", "3002", "3003", "3004"], (ending) =>
+        Effect.map(tenant.post("/v1/payouts", momoPayout(ending)), referenceOf)
+      )
+      const newest = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("3005")))
+      yield* Effect.flatMap(
+        asOwner(database),
+        (sql) => sql`UPDATE transactions SET record = '{"kind":"payout"}' WHERE reference = ANY (${broken})`
+      ).pipe(Effect.scoped)
+      expect(yield* walked(tenant, "limit=1")).toStrictEqual([newest, oldest])
+    })
+  )
+
+  it.effect("refuses a cursor of a moment that no record can have", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const cursor = Buffer.from(JSON.stringify([8_640_000_000_000_000, "AAA688MG9KT6BQ76F4NM4BJRH5"])).toString("base64url")
+      const asked = ["/v1/transactions", "/v1/beneficiaries", "/v1/webhooks/deliveries"]
+      const answers = yield* Effect.forEach(asked, (path) => tenant.get(`${path}?cursor=${cursor}`))
+      expect(answers.map(({ status }) => status)).toStrictEqual([422, 422, 422])
+    })
+  )
+
   it.effect("finds the last of many by a filter, a bounded number of records at once, also where all came at one moment", () =>
     Effect.gen(function* () {
       const { database, gateway } = yield* Stack
