@@ -54,6 +54,8 @@ export const imports: ReadonlyArray<{
     files: ["domain/", "runtime/", "services/", "http/"],
     packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream|zlib)$/, /^@effect\/platform-node\/\w+$/]
   },
+  { from: /^http\/StaticText\.ts$/, files: ["http/"], packages: [core, http, /^node:(crypto|zlib)$/] },
+  { from: /^http\/ManualFiles\.ts$/, files: [], packages: [core, /^node:(fs\/promises|path)$/] },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
   { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Timer.ts"], packages: [/^node:(http|net)$/] },
