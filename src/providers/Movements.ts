@@ -48,7 +48,7 @@ export const movements = <Order extends Ordered, F>(
     )
     return yield* logAlarm(placed.confirm(looked), order.reference)
   }),
-  fetchStatus: Effect.fn(`${name}.ask`)(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
+  fetchStatus: Effect.fn(`${name}.poll`)(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
     const until = yield* deadline
     const looked = yield* look(order, until)
     return yield* logAlarm(isUnsure?.(looked) === true ? yield* look(order, until) : looked, order.reference)
@@ -77,7 +77,10 @@ interface Understood<A, F> {
   readonly read: (answer: A) => Placed<F>
 }
 
-/** The answer to a call that moves money: not sent, refused, understood, or no answer that can be believed. */
+/**
+ * The answer to a call that moves money, first match first: not sent, refused, understood. Everything else, silence and an unreadable answer
+ * among it, is `Unknown` (`noAnswer`): it never becomes a refusal or an error.
+ */
 export const placedBy = <A, F>(
   response: ProviderResponse,
   { noAnswer, read, refused, schema }: Understood<A, F>

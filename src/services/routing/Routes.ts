@@ -16,7 +16,7 @@ export interface RoutedProvider<Part> {
 
 type PartOf<Part> = (provider: Provider) => Part | undefined
 
-/** Which providers a tenant's money and questions go to. */
+/** Which providers a tenant's money calls and reads go to. */
 export class Routes extends Context.Service<
   Routes,
   {

@@ -24,8 +24,8 @@ export const CONNECTIONS_PER_ENDPOINT = 8
 
 /** So many connections lead to one origin at most, where many endpoints may live. */
 const CONNECTIONS_PER_ORIGIN = 64
-/** Of so many URLs is known where they lead. */
-const URLS_KEPT = 1_000
+/** How many parsed URLs are cached. */
+const URLS_CACHED = 1_000
 
 /**
  * Dials tenants. The address is checked in the connector, because an IP literal never reaches the lookup, and in the lookup,
@@ -75,7 +75,7 @@ const targets = (allowLoopback: boolean) => {
     const last = known.get(url)
     if (last !== undefined) return last
     const target = endpointUrlProblem(url, allowLoopback) ?? targetOf(new URL(url))
-    for (const oldest of known.size < URLS_KEPT ? [] : known.keys().take(1)) known.delete(oldest)
+    for (const oldest of known.size < URLS_CACHED ? [] : known.keys().take(1)) known.delete(oldest)
     known.set(url, target)
     return target
   }
@@ -89,7 +89,7 @@ interface Heard {
   bytes: number
 }
 
-interface Line {
+interface Sending {
   readonly agent: Agent
   readonly alarm: Timer
   readonly wholeMs: number
@@ -99,7 +99,7 @@ interface Line {
  * Sends the request and listens to the first bytes of its answer, and to nothing beyond them. Once the status has been said, how the rest
  * goes changes nothing about whether the event was taken.
  */
-const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
+const ask = ({ agent, alarm, wholeMs }: Sending, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
   Effect.callback((resume) => {
     const heard: Heard = { status: null, retryAfter: null, bytes: 0 }
     const chunks: Array<Buffer> = []
@@ -108,7 +108,7 @@ const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOption
     const end = (problem: string) => {
       if (isOver) return
       isOver = true
-      putOff()
+      cancelTimeout()
       const excerpt = chunks.length === 0 ? problem : textOf(chunks)
       // Not on the stack of the parser, which is not done with these bytes.
       queueMicrotask(() => resume(Effect.succeed({ status: heard.status, excerpt, retryAfter: heard.retryAfter })))
@@ -117,14 +117,14 @@ const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOption
       end(problem)
       sent?.abort(new Error("nobody listens any more"))
     }
-    const putOff = alarm(wholeMs, () => giveUp(heard.status === null ? `no answer within ${wholeMs} ms` : ""))
+    const cancelTimeout = alarm(wholeMs, () => giveUp(heard.status === null ? `no answer within ${wholeMs} ms` : ""))
     agent.dispatch(request, {
       onRequestStart: (controller) => {
         sent = controller
         if (isOver) giveUp("")
       },
       onResponseStart: (_controller, status, headers) => {
-        // What comes before the answer is none.
+        // Skip 1xx responses.
         if (status < 200) return
         const retryAfter = headers["retry-after"]
         heard.status = status
