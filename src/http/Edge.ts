@@ -24,7 +24,7 @@ import { CurrentRequest, type EdgeRequest } from "./SignedRequest.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** Runs the endpoint of a request that the edge let through. */
+/** The router of the HTTP API: it finds the endpoint by method and path and runs its handler, one of `handlers/`. */
 export type Router = Effect.Effect<Response, unknown, HttpServerRequest.HttpServerRequest | Scope.Scope>
 
 /**

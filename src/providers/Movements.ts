@@ -32,7 +32,7 @@ interface Movement<Order, F> {
   readonly isUnsure?: (looked: Reading<StatusOutcome>) => boolean
 }
 
-/** How payouts, collections and exchanges are made and asked for at every provider. A lookup after the call has a deadline of its own. */
+/** How payouts, collections and exchanges are made and polled at every provider. A lookup after the call has a deadline of its own. */
 export const movements = <Order extends Ordered, F>(
   { deadline, logAlarm, name }: Pick<Connection, "deadline" | "logAlarm" | "name">,
   operation: "send" | "charge" | "exchange",
@@ -58,7 +58,7 @@ export const movements = <Order extends Ordered, F>(
 const currenciesOf = (order: Ordered) =>
   "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null } : order
 
-/** A look that is one question by our reference. */
+/** A lookup that is one query by our reference. */
 export const lookingBy =
   (
     { client }: Connection,
@@ -135,7 +135,7 @@ export const asCreateOutcome = ({ alarm, fact }: Reading<StatusOutcome>, sensele
 type Observed = Pick<Extract<PayoutOutcome, { _tag: "Accepted" }>, "observedAmount" | "observedCurrency">
 export const nothingObserved: Observed = { observedAmount: null, observedCurrency: null }
 
-/** The same, where a delivery this fresh does not name its final fee: it is only accepted, and asked for again. */
+/** The same, where a delivery this fresh does not name its final fee: it is only accepted, and polled again. */
 export const asAccepted = (reading: Reading<StatusOutcome>, observed: Observed = nothingObserved): Reading<PayoutOutcome> =>
   reading.fact._tag === "StillPending" || reading.fact._tag === "Succeeded"
     ? { fact: acceptedAs(reading.fact, observed), alarm: reading.alarm }

@@ -32,7 +32,7 @@ export interface Placement {
   readonly payer: PayerDetails | null
   /** The request's key; null where it sent none. */
   readonly claim: Claim | null
-  /** When the record was made, or taken for its code: what stood still since then is not sent any more. */
+  /** When the record was made, or taken for its code: after too long a pause since then it is not sent. */
   readonly takenAt: Instant
   /** `create` keeps a wrong code as its answer; `authorize` forgets its key, because another code may be tried with it. */
   readonly by: "create" | "authorize"

@@ -195,7 +195,7 @@ export class CodeFlow extends Context.Service<
         return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
       })
 
-      /** Somebody died while a code was on its way: the charge may have been placed, and is asked for from now on. */
+      /** A process died while a code was on its way: the charge may have been placed, and is polled from now on. */
       const applyUnheard = ({ reference }: Collection, at: number) =>
         settlement.apply({
           reference,
