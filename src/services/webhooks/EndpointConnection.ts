@@ -83,7 +83,7 @@ const targets = (allowLoopback: boolean) => {
 
 const targetOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` })
 
-interface Heard {
+interface Received {
   status: number | null
   retryAfter: string | null
   bytes: number
@@ -101,7 +101,7 @@ interface Sending {
  */
 const ask = ({ agent, alarm, wholeMs }: Sending, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
   Effect.callback((resume) => {
-    const heard: Heard = { status: null, retryAfter: null, bytes: 0 }
+    const received: Received = { status: null, retryAfter: null, bytes: 0 }
     const chunks: Array<Buffer> = []
     let sent: Dispatcher.DispatchController | undefined
     let isOver = false
@@ -111,13 +111,13 @@ const ask = ({ agent, alarm, wholeMs }: Sending, request: Dispatcher.DispatchOpt
       cancelTimeout()
       const excerpt = chunks.length === 0 ? problem : textOf(chunks)
       // Not on the stack of the parser, which is not done with these bytes.
-      queueMicrotask(() => resume(Effect.succeed({ status: heard.status, excerpt, retryAfter: heard.retryAfter })))
+      queueMicrotask(() => resume(Effect.succeed({ status: received.status, excerpt, retryAfter: received.retryAfter })))
     }
     const giveUp = (problem: string) => {
       end(problem)
       sent?.abort(new Error("nobody listens any more"))
     }
-    const cancelTimeout = alarm(wholeMs, () => giveUp(heard.status === null ? `no answer within ${wholeMs} ms` : ""))
+    const cancelTimeout = alarm(wholeMs, () => giveUp(received.status === null ? `no answer within ${wholeMs} ms` : ""))
     agent.dispatch(request, {
       onRequestStart: (controller) => {
         sent = controller
@@ -127,13 +127,13 @@ const ask = ({ agent, alarm, wholeMs }: Sending, request: Dispatcher.DispatchOpt
         // Skip 1xx responses.
         if (status < 200) return
         const retryAfter = headers["retry-after"]
-        heard.status = status
-        heard.retryAfter = typeof retryAfter === "string" ? retryAfter : null
+        received.status = status
+        received.retryAfter = typeof retryAfter === "string" ? retryAfter : null
       },
       onResponseData: (_controller, chunk) => {
         chunks.push(chunk)
-        heard.bytes += chunk.length
-        if (heard.bytes >= EXCERPT_BYTES) giveUp("")
+        received.bytes += chunk.length
+        if (received.bytes >= EXCERPT_BYTES) giveUp("")
       },
       onResponseEnd: () => end(""),
       onResponseError: (_controller, error) => end(reasonOf(error))
