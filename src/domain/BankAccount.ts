@@ -1,5 +1,5 @@
 import { Redacted } from "effect"
-import { maskedNumber } from "./Masking.ts"
+import { maskedNumber } from "./Party.ts"
 
 /** An account as a tenant names it. */
 export interface BankAccount {

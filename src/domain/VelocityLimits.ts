@@ -60,7 +60,7 @@ export const effectiveLimits = (
   })
 
 /** The use of one window by one transaction: `amount` more of it, up to `bound` in all. */
-export interface WindowUse {
+export interface VelocityCounter {
   /** Empty where the window is shared by all tenants. */
   readonly appId: string
   readonly mode: Mode
@@ -82,12 +82,12 @@ const windowOf = (at: Instant, lengthMs: number) => {
 }
 
 /** `subject` is the keyed HMAC of the payer's or recipient's number, in hex. */
-export const windowUse = (
+export const velocityCounter = (
   appId: string,
   { count, direction, mode, window }: VelocityLimit,
   subject: string,
   at: Instant
-): WindowUse => {
+): VelocityCounter => {
   const own = window === "hour" || window === "day"
   return {
     appId,
@@ -111,7 +111,7 @@ export interface CeilingUse {
   readonly bound: bigint
 }
 
-export const ceilingWindowUse = ({ amount, bound, currency, mode, provider }: CeilingUse, at: Instant): WindowUse => ({
+export const ceilingCounter = ({ amount, bound, currency, mode, provider }: CeilingUse, at: Instant): VelocityCounter => ({
   appId: "",
   mode,
   name: `ceiling:${provider}:${currency}`,
@@ -122,5 +122,5 @@ export const ceilingWindowUse = ({ amount, bound, currency, mode, provider }: Ce
   window: null
 })
 
-export const retryAfterSeconds = (counter: WindowUse, now: Instant): number =>
+export const retryAfterSeconds = (counter: VelocityCounter, now: Instant): number =>
   Math.max(1, Math.ceil((counter.endsAt - now) / 1000))

@@ -12,7 +12,6 @@ import { BeneficiariesHandlers } from "./handlers/Beneficiaries.ts"
 import { CallbacksHandlers } from "./handlers/Callbacks.ts"
 import { CollectionsHandlers, RefundsHandlers } from "./handlers/Collections.ts"
 import { FxHandlers } from "./handlers/Fx.ts"
-import { ManualHandlers } from "./handlers/Manual.ts"
 import { PayoutsHandlers } from "./handlers/Payouts.ts"
 import { CapabilitiesHandlers, ReferenceHandlers } from "./handlers/Reference.ts"
 import { DescriptionHandlers, HealthHandlers } from "./handlers/System.ts"
@@ -57,8 +56,7 @@ const Endpoints = HttpApiBuilder.layer(Api).pipe(
     CallbacksHandlers,
     WebhooksHandlers,
     DescriptionHandlers,
-    BeneficiariesHandlers,
-    ManualHandlers
+    BeneficiariesHandlers
   ]),
   Layer.provide([BalancesHandlers, CapabilitiesHandlers, ReferenceHandlers, RefundsHandlers]),
   Layer.provide([SignedRequest.layer, Idempotent.layer]),

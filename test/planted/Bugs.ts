@@ -88,8 +88,8 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/Settlement.ts",
-        text: "          event,\n          nextPollAt",
-        instead: "          event: null,\n          nextPollAt"
+        text: "          event,\n          nextAskAt",
+        instead: "          event: null,\n          nextAskAt"
       }
     ]
   },
@@ -220,7 +220,7 @@ const refusalBugs: ReadonlyArray<Bug> = [
     name: "charge a number that has just paid",
     breaks: "no charge of a number within fifteen minutes of one that succeeded",
     test: "test/scenarios/ChargeGuard.test.ts",
-    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && succeededBefore", instead: "settledBefore" }]
+    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && settledBefore", instead: "settledBefore" }]
   },
   {
     name: "count no ceiling",

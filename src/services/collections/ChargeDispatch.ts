@@ -4,8 +4,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { maskedNumber } from "../../domain/Masking.ts"
-import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
+import { type MomoParty, maskedNumber, type PayerDetails } from "../../domain/Party.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { Codes } from "../ports/Codes.ts"
@@ -32,7 +31,7 @@ export interface Placement {
   readonly payer: PayerDetails | null
   /** The request's key; null where it sent none. */
   readonly claim: Claim | null
-  /** When the record was made, or taken for its code: after too long a pause since then it is not sent. */
+  /** When the record was made, or taken for its code: what stood still since then is not sent any more. */
   readonly takenAt: Instant
   /** `create` keeps a wrong code as its answer; `authorize` forgets its key, because another code may be tried with it. */
   readonly by: "create" | "authorize"
@@ -46,7 +45,7 @@ export type Charger = RoutedProvider<CollectionOperations>
 export const chargersFor = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
   chargers.filter(({ part }) => part.reachesNetwork?.(payer, currency) ?? true)
 
-/** Places charges and applies what was answered, to codes as well. */
+/** Places charges and settles what was answered, codes among it. */
 export class ChargeDispatch extends Context.Service<
   ChargeDispatch,
   {
@@ -98,8 +97,8 @@ export class ChargeDispatch extends Context.Service<
           note
         } as const
         const kept = by === "create" ? claim : null
-        const applied = yield* settlement.apply({ reference, fact, actor: "request", claim: kept })
-        return yield* Effect.fromResult(outcomeResponse(applied, fact))
+        const settled = yield* settlement.apply({ reference, fact, actor: "request", claim: kept })
+        return yield* Effect.fromResult(outcomeResponse(settled, fact))
       })
 
       const place = Effect.fn("ChargeDispatch.place")(function* (
@@ -119,7 +118,7 @@ export class ChargeDispatch extends Context.Service<
           send: (offer) => offer.port.charge(order),
           nextAfter: (offer) => (otp === null ? firstReady(offer.others) : Effect.succeedNone)
         })
-        return yield* applyOutcome(placement, outcome, raw)
+        return yield* settle(placement, outcome, raw)
       })
 
       const firstReady = (chargers: ReadonlyArray<Charger>) =>
@@ -133,7 +132,7 @@ export class ChargeDispatch extends Context.Service<
           )
         )
 
-      const applyOutcome = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: CapturedCall | null) {
+      const settle = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: CapturedCall | null) {
         const { by, claim, collection, otp } = placement
         const { reference } = collection
         if (outcome._tag === "CodeRejected") {
@@ -145,8 +144,8 @@ export class ChargeDispatch extends Context.Service<
           yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt, note: "" }, actor: "request" })
         }
         const successStatus = successStatuses[by]
-        const applied = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, successStatus, raw })
-        return yield* Effect.fromResult(outcomeResponse(applied, outcome))
+        const settled = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, successStatus, raw })
+        return yield* Effect.fromResult(outcomeResponse(settled, outcome))
       })
 
       return ChargeDispatch.of({ place, codeHash })

@@ -141,7 +141,7 @@ const ports = (world: World) => {
         Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none())
     }),
     fake(OutcomePoller, {
-      poll: ({ transaction }) =>
+      ask: ({ transaction }) =>
         Effect.andThen(
           Effect.sync(() => world.asked.push(transaction.reference)),
           world.learns

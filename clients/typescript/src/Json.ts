@@ -1,0 +1,26 @@
+// JSON in which no integer loses a digit. `JSON.parse` alone rounds what is beyond 2^53.
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const LONG_INTEGER = /^-?\d{16,}$/
+/** Begins the text that stands for a long integer. No text of the gateway holds this character. */
+const MARK = "\0"
+const MARKED = /^\0-?\d+$/
+
+/** An integer whose member is named `…_minor`, and any of 16 digits or more, is a bigint. Every other number is a number. */
+export const parse = (text: string): unknown =>
+  JSON.parse(
+    text.replace(TOKEN, (token) => (LONG_INTEGER.test(token) ? JSON.stringify(MARK + token) : token)),
+    (name, value: unknown) => {
+      if (typeof value === "string" && MARKED.test(value)) return BigInt(value.slice(MARK.length))
+      return typeof value === "number" && name.endsWith("_minor") ? BigInt(value) : value
+    }
+  )
+
+/** `JSON.stringify` that writes a bigint as an integer. Members that are undefined are left out. */
+export const stringify = (value: unknown): string => {
+  if (typeof value === "bigint") return value.toString()
+  if (typeof value !== "object" || value === null || "toJSON" in value) return JSON.stringify(value) ?? "null"
+  if (Array.isArray(value)) return `[${value.map(stringify).join()}]`
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${stringify(member)}`).join()}}`
+}

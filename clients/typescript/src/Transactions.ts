@@ -1,0 +1,138 @@
+import { asAmbiguous, isOpen, sleep } from "./Attempts.ts"
+import type { CallOptions, Connection } from "./Connection.ts"
+import { GatewayError } from "./Errors.ts"
+import type { Collection, Exchange, Operations, Payout, Transaction } from "./Schema.ts"
+
+type Body<Name extends keyof Operations> = Operations[Name] extends { readonly body: infer B } ? B : never
+type QueryOf<Name extends keyof Operations> = Operations[Name] extends { readonly query: infer Q } ? Omit<Q, "cursor"> : never
+
+export interface MoneyOptions extends CallOptions {
+  /** Your own name of this payment, kept before you call. The same key never moves money twice, in this process or in the next one. */
+  readonly idempotencyKey: string
+}
+
+export interface WaitOptions<Record> extends CallOptions {
+  /** 10 minutes unless you say otherwise. */
+  readonly timeoutMs?: number
+  /** The first pause; each is half as long again, up to 30 s. */
+  readonly pauseMs?: number
+  /** What you wait for: a final status unless you say otherwise. */
+  readonly until?: (record: Record) => boolean
+}
+
+export const payouts = (call: Connection) => {
+  const get = (reference: string, { signal }: CallOptions = {}): Promise<Payout> =>
+    call("GET /v1/payouts/{reference}", { params: { reference }, signal })
+  return {
+    /** Gives the payout as soon as it exists, also where its outcome is not known yet: look at `status`, and `waitFor` it. */
+    create: (body: Body<"POST /v1/payouts">, { idempotencyKey, signal }: MoneyOptions): Promise<Payout> =>
+      recordOf(call("POST /v1/payouts", { body, idempotencyKey, signal }), (reference) => get(reference, { signal })),
+    /** What a payout would cost; moves nothing. */
+    quote: (body: Body<"POST /v1/payouts/quote">, { signal }: CallOptions = {}) =>
+      call("POST /v1/payouts/quote", { body, signal }),
+    get,
+    /** The payout once it is `successful` or `failed`; an ambiguous `still_open` if that takes too long. */
+    waitFor: (reference: string, options: WaitOptions<Payout> = {}) => waitFor(get, reference, options)
+  }
+}
+
+export const collections = (call: Connection) => {
+  const get = (reference: string, { signal }: CallOptions = {}): Promise<Collection> =>
+    call("GET /v1/collections/{reference}", { params: { reference }, signal })
+  return {
+    /** Gives the collection as soon as it exists: look at `status` and `next_action`. */
+    create: (body: Body<"POST /v1/collections">, { idempotencyKey, signal }: MoneyOptions): Promise<Collection> =>
+      recordOf(call("POST /v1/collections", { body, idempotencyKey, signal }), (reference) => get(reference, { signal })),
+    /** Places the charge that waits for the payer's code. `otp_incorrect` is thrown at once: ask the payer again, and take a new key. */
+    authorize: (
+      reference: string,
+      body: Body<"POST /v1/collections/{reference}/authorize">,
+      { idempotencyKey, signal }: MoneyOptions
+    ): Promise<Collection> =>
+      recordOf(
+        call("POST /v1/collections/{reference}/authorize", { params: { reference }, body, idempotencyKey, signal }),
+        (reference) => get(reference, { signal })
+      ),
+    /** Sends a payer a code, each time it is called. */
+    sendCode: (body: Body<"POST /v1/collections/otp">, { signal }: CallOptions = {}) =>
+      call("POST /v1/collections/otp", { body, signal }),
+    get,
+    /** The collection once it is `successful`, `failed` or `expired`. */
+    waitFor: (reference: string, options: WaitOptions<Collection> = {}) => waitFor(get, reference, options)
+  }
+}
+
+export const exchanges = (call: Connection) => {
+  const get = (reference: string, { signal }: CallOptions = {}): Promise<Exchange> =>
+    call("GET /v1/fx/exchanges/{reference}", { params: { reference }, signal })
+  return {
+    quote: (body: Body<"POST /v1/fx/quote">, { signal }: CallOptions = {}) => call("POST /v1/fx/quote", { body, signal }),
+    create: (body: Body<"POST /v1/fx/exchange">, { idempotencyKey, signal }: MoneyOptions): Promise<Exchange> =>
+      recordOf(call("POST /v1/fx/exchange", { body, idempotencyKey, signal }), (reference) => get(reference, { signal })),
+    get,
+    waitFor: (reference: string, options: WaitOptions<Exchange> = {}) => waitFor(get, reference, options)
+  }
+}
+
+export const transactions = (call: Connection) => ({
+  /** A collection or a payout, without knowing which. */
+  get: (id: string, { signal }: CallOptions = {}): Promise<Transaction> =>
+    call("GET /v1/transactions/{id}", { params: { id }, signal }),
+  /** All that match, the newest first; the next page is asked for when you come to it. `metadata` is one member of your own. */
+  list: (
+    { metadata = {}, ...filter }: QueryOf<"GET /v1/transactions"> = {},
+    { signal }: CallOptions = {}
+  ): AsyncGenerator<Transaction, void> => {
+    const member = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]))
+    return walk((cursor) => call("GET /v1/transactions", { query: { ...filter, ...member, cursor }, signal }))
+  }
+})
+
+interface Page<Item> {
+  readonly items: ReadonlyArray<Item>
+  readonly next_cursor: string | null
+}
+
+/** Every item of a list, page after page. */
+export async function* walk<Item>(page: (cursor: string | undefined) => Promise<Page<Item>>): AsyncGenerator<Item, void> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const { items, next_cursor } = await page(cursor)
+    yield* items
+    cursor = next_cursor
+  }
+}
+
+/** What a money call made, also where its answer only names it. */
+const recordOf = <Record>(made: Promise<Record>, read: (reference: string) => Promise<Record>): Promise<Record> =>
+  made.catch((error: unknown) => {
+    if (!isOpen(error)) throw error
+    return read(error.reference).catch(() => {
+      throw asAmbiguous(error)
+    })
+  })
+
+const WAIT_MS = 600_000
+const LONGEST_PAUSE_MS = 30_000
+
+const waitFor = async <Record extends { readonly status: string }>(
+  read: (reference: string, options: CallOptions) => Promise<Record>,
+  reference: string,
+  { pauseMs = 1000, signal, timeoutMs = WAIT_MS, until = isFinal }: WaitOptions<Record>
+): Promise<Record> => {
+  const end = Date.now() + timeoutMs
+  for (let pause = pauseMs; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+    signal?.throwIfAborted()
+    const record = await read(reference, { signal }).catch(unlessTerminal)
+    if (record !== undefined && until(record)) return record
+    if (Date.now() + pause > end)
+      throw new GatewayError({ class: "ambiguous", code: "still_open", message: reference, details: { reference } })
+    await sleep(pause, signal)
+  }
+}
+
+const isFinal = ({ status }: { readonly status: string }): boolean => status !== "pending" && status !== "requires_action"
+
+/** A question that failed is asked again. */
+const unlessTerminal = (error: unknown): undefined => {
+  if (!(error instanceof GatewayError) || error.class === "terminal") throw error
+}
