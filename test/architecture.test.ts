@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { circle, fileGraph, roomGraph } from "./support/ImportGraph.ts"
+import { circle, fileGraph, folderGraph } from "./support/ImportGraph.ts"
 import { imports } from "./support/ImportTable.ts"
 import type { SyntaxNode } from "./support/Source.ts"
 import { isNode, readSources, type Source } from "./support/Source.ts"
@@ -7,7 +7,7 @@ import { isNode, readSources, type Source } from "./support/Source.ts"
 const foreignImports = (source: Source): ReadonlyArray<string> => {
   const path = source.path.replace(/^src\//, "")
   const row = imports.find(({ from }) => from.test(path))
-  if (row === undefined) return [`${source.path}:1 stands in no room of the house`]
+  if (row === undefined) return [`${source.path}:1 has no row in ImportTable.ts`]
   const captured = row.from.exec(path)?.[1] ?? ""
   const allowed = row.files.map((file) => `src/${file.replace("$1", captured)}`)
   return source.imports
@@ -123,7 +123,7 @@ const rules: ReadonlyArray<{
   readonly except?: RegExp
   readonly offences: (source: Source) => ReadonlyArray<string>
 }> = [
-  { promise: "imports only what its room may import", where: src, offences: foreignImports },
+  { promise: "imports only what its folder may import", where: src, offences: foreignImports },
   {
     promise: "imports nothing of the tests, their fakes among them, nor of the benches",
     where: src,
@@ -208,7 +208,7 @@ describe("the architecture", () => {
   })
 
   it("has no import from a lower layer to a higher one", () => {
-    expect(circle(roomGraph(fileGraph(sources))).join(" -> ")).toBe("")
+    expect(circle(folderGraph(fileGraph(sources))).join(" -> ")).toBe("")
   })
 
   it("detects a circle when there is one", () => {

@@ -7,7 +7,7 @@ import { reserve } from "../../src/domain/Ledger.ts"
 import { add, minor, ZERO } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import type { Payout, Transaction } from "../../src/domain/Transaction.ts"
-import { effectiveLimits, type VelocityCounter, velocityCounter } from "../../src/domain/VelocityLimits.ts"
+import { effectiveLimits, type WindowUse, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { transactionView } from "../../src/domain/View.ts"
 import { successEnvelope } from "../../src/http/Envelope.ts"
 import type { ApplyStep, OpenStep } from "../../src/services/ports/FloatLedger.ts"
@@ -107,7 +107,7 @@ const now = async ({ query }: Bench): Promise<number> => {
 }
 
 /** As `VelocityLimits.prepare` does. */
-const prepare = async ({ query }: Bench, counters: ReadonlyArray<VelocityCounter>): Promise<void> => {
+const prepare = async ({ query }: Bench, counters: ReadonlyArray<WindowUse>): Promise<void> => {
   const rows = counters.map((one) => ({ ...one, startsAt: new Date(one.startsAt).toISOString(), amount: "0", bound: "0" }))
   await query(
     `INSERT INTO counters (app_id, mode, name, subject, starts_at)
@@ -141,9 +141,9 @@ const stepsOf = (tenant: number, recipient: number, at: number): Steps => {
       entry,
       line: { at, actor: "request", fact: "Succeeded", note: "SUCCESSFUL; amount 10000 UGX; fee 1000", status: next.status },
       event: eventOf(next, "payout.successful", at),
-      nextAskAt: null,
+      nextPollAt: null,
       response: { claim: open.claim, response: successEnvelope(201, transactionView(next)) },
-      accepted: true,
+      savesBeneficiary: true,
       restoreLimits: false,
       wipeDestination: true,
       raw: {
@@ -169,7 +169,7 @@ const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => 
     entry: reserve("UGX", add(PRINCIPAL, FEE)),
     line: { at, actor: "request", fact: "Opened", note: "", status: "pending" },
     event: eventOf(payout, "payout.pending", at),
-    nextAskAt: at + 15_000,
+    nextPollAt: at + 15_000,
     sealedDestination: Uint8Array.from(randomBytes(SEALED_BYTES)),
     beneficiary: {
       id: reference(),
@@ -187,7 +187,7 @@ const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => 
       lastUsedAt: at
     },
     counters: limits.map((limit) =>
-      velocityCounter(appId, { ...limit, count: BOUND }, Buffer.from(partyHash).toString("hex"), at)
+      windowUse(appId, { ...limit, count: BOUND }, Buffer.from(partyHash).toString("hex"), at)
     ),
     partyHash
   }

@@ -10,6 +10,8 @@ import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
+// Turns a corridor on or off (`corridor set … --active true|false`), and sets who serves it, its bounds and what it needs.
+
 const list = Command.make(
   "list",
   {},

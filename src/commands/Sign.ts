@@ -47,7 +47,7 @@ export const signCommand = Command.make(
     },
     {
       command:
-        "gateway sign --explain --method POST --url https://api.gateway.example/v1/payouts --body payout.json --key tenant.json --headers refused.txt",
+        "gateway sign --explain --method POST --url https://pay.example/v1/payouts --body body.json --key key.json --headers sent.txt",
       description: "Find out why a signature was refused"
     }
   ])

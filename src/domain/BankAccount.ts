@@ -1,5 +1,5 @@
 import { Redacted } from "effect"
-import { maskedNumber } from "./Party.ts"
+import { maskedNumber } from "./Masking.ts"
 
 /** An account as a tenant names it. */
 export interface BankAccount {

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { maskedNumber } from "./Party.ts"
+import { maskedNumber } from "./Masking.ts"
 
 /** What a row of the denylist refuses: a destination that payouts may not go to, a number or a name that screening denies. */
 export const DenylistKind = Schema.Literals(["destination", "screened_number", "screened_name"])

@@ -13,8 +13,8 @@ export const RefusalKind = Schema.Literals(["party", "pool", "limit", "config", 
 export type RefusalKind = typeof RefusalKind.Type
 
 /**
- * Something that became known about one transaction, whoever brought the news: the answer to the request, a query after
- * a callback, the reconciler, or a person. `Unknown` is a fact too: it says that nobody knows.
+ * Something that became known about one transaction, whoever brought the news: the answer to the request, a poll for a
+ * callback or by the schedule, or a person. `Unknown` is a fact too: it says that nobody knows.
  */
 export const Fact = Schema.TaggedUnion({
   /** The provider took it and works on it; `observed` is its echo of what it will charge. */
@@ -80,6 +80,6 @@ export const Fact = Schema.TaggedUnion({
 })
 export type Fact = typeof Fact.Type
 
-/** Who brought a fact; kept in the history. */
+/** Who brought a fact; kept in the history. `reconciler` is the poller, by the schedule. */
 export const Actor = Schema.Literals(["request", "callback", "reconciler", "review"])
 export type Actor = typeof Actor.Type

@@ -1,5 +1,4 @@
 import { Option } from "effect"
-import { maskedNumber } from "./Party.ts"
 
 // What providers were sent and answered is kept for operators without the persons in it: numbers keep their last four digits, names and
 // addresses their ends, and what opens anything is gone.
@@ -29,6 +28,19 @@ const ASSIGNED = /(?<![\w-])([A-Za-z][\w-]*)(["']?\s*[:=]\s*["']?)([^\s"'&,;<>}]
 
 /** Without either of them there is neither a number nor an address to mask. */
 const SUSPECT = /\d(?:[ ().-]{0,2}\d){6}|@/
+
+/** Characters that a mask shows. */
+const VISIBLE = 4
+
+/**
+ * "••••1234": the last four characters, and never more than half of what is there. Of an e-mail address those of the name before its "@":
+ * the domain's end would tell nobody apart, and more of it would tell where somebody works.
+ */
+export const maskedNumber = (value: string): string => {
+  const at = value.indexOf("@")
+  const kept = at > 0 ? value.slice(0, at) : value
+  return `••••${kept.slice(kept.length - Math.min(VISIBLE, Math.floor(kept.length / 2)))}`
+}
 
 /** A text for people without numbers and e-mail addresses. */
 export const maskedText = (text: string): string => {

@@ -36,7 +36,7 @@ export const when =
   (record, fact, source) =>
     holds(record, fact, source) ? move(record, fact, source) : otherwise(record, fact, source)
 
-/** The cell of a fact. Where there is none the fact is noted: that is what makes a second, late or contradictory one harmless. */
+/** The cell of a fact. Where there is none the fact is noted: that is what makes a repeated or late one harmless. */
 export const moveIn = <R, F extends FactName>(row: Row<R>, tag: F): Move<R, Facts[F]> => row[tag] ?? note
 
 // Moves and conditions that several tables share.

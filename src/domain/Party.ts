@@ -1,4 +1,5 @@
 import { Redacted, Schema } from "effect"
+import { maskedNumber } from "./Masking.ts"
 
 /**
  * A payer or a recipient. Every value by which a person could be reached is Redacted, so that logging, printing
@@ -35,18 +36,6 @@ export interface PayerDetails {
   readonly email: Redacted.Redacted | null
   readonly phone: Redacted.Redacted | null
   readonly externalId: string | null
-}
-
-const VISIBLE = 4
-
-/**
- * "••••1234": the last four characters, and never more than half of what is there. Of an e-mail address those of the name before its "@":
- * the domain's end would tell nobody apart, and more of it would tell where somebody works.
- */
-export const maskedNumber = (value: string): string => {
-  const at = value.indexOf("@")
-  const kept = at > 0 ? value.slice(0, at) : value
-  return `••••${kept.slice(kept.length - Math.min(VISIBLE, Math.floor(kept.length / 2)))}`
 }
 
 export const maskedDestination = (destination: Destination): string => maskedNumber(Redacted.value(numberOf(destination)))

@@ -18,7 +18,12 @@ import {
 } from "./MoveTable.ts"
 import type { Payout, PayoutStatus } from "./Transaction.ts"
 
-/** What each fact does to a payout. A missing cell is a move that does not exist: the fact is noted and nothing changes. */
+/**
+ * What each fact does to a payout of each status. A missing cell is a move that does not exist: the fact is noted in the history and nothing
+ * changes. The words of the cells: `track` keeps the provider's handle, its own reference; `note` changes nothing; `review` opens a case for a
+ * person; `when(condition, a, b)` is a where the condition holds, else b. `hasHandle`: the provider gave a handle, so it was sent.
+ * `isRuledFailed`: a person ruled that no money moved. `failedUnreported`: it failed without the provider saying so.
+ */
 export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   pending: {
     Accepted: track,

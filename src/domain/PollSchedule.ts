@@ -26,7 +26,7 @@ export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now:
   if (now - transaction.createdAt >= POLLED_FOR_MS) return null
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
   const expiry = transaction.kind === "exchange" ? null : transaction.expiresAt
-  // Nothing was charged that could be asked for; a charge whose answer was lost is found when its code expires.
+  // Nothing was charged that could be polled; a charge whose answer was lost is found when its code expires.
   if (expiry !== null && expiry > now && waitsForCode(transaction)) return expiry
   return expiry !== null && expiry > now ? Math.min(scheduled, expiry) : scheduled
 }

@@ -73,7 +73,7 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
 })
 
 /**
- * What every ruling leaves. What was closed before goes on being asked for where it was: the schedule's late questions are for news, and
+ * What every ruling leaves. What was closed before is polled on as before: the late polls of the schedule are for news, and
  * would all be due at once if they were counted anew.
  */
 const afterResolution = <R extends LedgerRecord>(record: R, { amount, outcome }: Resolution, at: Instant) => ({
@@ -84,7 +84,7 @@ const afterResolution = <R extends LedgerRecord>(record: R, { amount, outcome }:
   updatedAt: at
 })
 
-/** What a ruling leaves besides where it gives the record another status: its late questions, if there are any, begin then. */
+/** What a ruling leaves besides where it gives the record another status: its late polls, if there are any, begin then. */
 const closedAs = <S extends "successful" | "failed">(record: LedgerRecord, status: S, at: Instant) =>
   record.status === status
     ? { status }

@@ -32,22 +32,22 @@ const isNext = (record: LedgerRecord, { actor, pollCount, version }: StatusPoll)
  * reference, after the grace and often enough in a row. A collection whose window passed expires once an authenticated answer says neither
  * success nor live; no timer fails anything by itself.
  */
-export const provenFact = (record: LedgerRecord, answer: Fact, question: StatusPoll): Fact => {
+export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll): Fact => {
   if (answer._tag !== "NotFound" || isTerminal(record)) return answer
-  const { polledAt, graceMs, isDocumented, notFoundAtLeast } = question
+  const { polledAt, graceMs, isDocumented, notFoundAtLeast } = poll
   const passed = record.kind === "collection" && record.expiresAt !== null && polledAt >= record.expiresAt
   if (passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
-  const often = isNext(record, question) && record.notFound + 1 >= notFoundAtLeast
+  const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
   // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.
   const enough = often && polledAt - record.updatedAt >= graceMs
   return isDocumented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
 }
 
 /** Counts the poll, and how often in a row the provider knew nothing. Each poll counts once, whatever becomes of its answer. */
-export const countPoll = (before: LedgerRecord, next: LedgerRecord, fact: Fact, question: StatusPoll | null): LedgerRecord => {
+export const countPoll = (before: LedgerRecord, next: LedgerRecord, fact: Fact, poll: StatusPoll | null): LedgerRecord => {
   // Both start again when the status or the provider changes.
   if (next.status !== before.status || next.provider !== before.provider) return next
-  const one = question !== null && isNext(before, question) ? 1 : 0
+  const one = poll !== null && isNext(before, poll) ? 1 : 0
   const notFound = fact._tag === "NotFound" ? before.notFound + one : fact._tag === "StillPending" ? 0 : before.notFound
   return { ...next, asked: before.asked + one, notFound }
 }

@@ -3,7 +3,7 @@ import type { Instant } from "./Instant.ts"
 // Times that have to outlast each other, in milliseconds. The settings among them are held against these when the process starts.
 
 /**
- * What was recorded longer ago is not sent any more: a process that stood still cannot know whether it was taken for never sent meanwhile.
+ * What was recorded longer ago is not sent any more: after so long a pause the record may have been declared never sent meanwhile.
  * Every grace of "not found" is longer than this and a money call together.
  */
 const SEND_WITHIN_MS = 30_000
@@ -20,7 +20,7 @@ export const isTooLateToSend = (recordedAt: Instant, now: Instant): boolean => n
 export const longestInFlightMs = (providerTimeoutMs: number): number =>
   SEND_WITHIN_MS + providerTimeoutMs * CALLS_A_STEP + MARGIN_MS
 
-/** How long one question to a provider, whatever caused it, belongs to the node that asks. */
+/** The lease of one poll, whatever caused it. */
 export const pollLeaseMs = (providerTimeoutMs: number): number => providerTimeoutMs * CALLS_A_STEP + MARGIN_MS
 
 /** A request is answered this long after its key was claimed, the checking of its signature included, so that nobody else can have the key meanwhile. */

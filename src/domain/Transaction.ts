@@ -102,7 +102,7 @@ const common = {
   updatedAt: Instant,
   completedAt: Schema.NullOr(Instant),
   expiresAt: Schema.NullOr(Instant),
-  /** How often the provider was asked for it since its status last changed, and how often in a row it knew nothing. */
+  /** How often it was polled since its status last changed, and how often in a row the provider knew nothing of it. */
   asked: Schema.Number.check(Schema.isInt()),
   notFound: Schema.Number.check(Schema.isInt()),
   ...reviewMemory

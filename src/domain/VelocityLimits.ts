@@ -60,7 +60,7 @@ export const effectiveLimits = (
   })
 
 /** The use of one window by one transaction: `amount` more of it, up to `bound` in all. */
-export interface VelocityCounter {
+export interface WindowUse {
   /** Empty where the window is shared by all tenants. */
   readonly appId: string
   readonly mode: Mode
@@ -82,12 +82,12 @@ const windowOf = (at: Instant, lengthMs: number) => {
 }
 
 /** `subject` is the keyed HMAC of the payer's or recipient's number, in hex. */
-export const velocityCounter = (
+export const windowUse = (
   appId: string,
   { count, direction, mode, window }: VelocityLimit,
   subject: string,
   at: Instant
-): VelocityCounter => {
+): WindowUse => {
   const own = window === "hour" || window === "day"
   return {
     appId,
@@ -111,7 +111,7 @@ export interface CeilingUse {
   readonly bound: bigint
 }
 
-export const ceilingCounter = ({ amount, bound, currency, mode, provider }: CeilingUse, at: Instant): VelocityCounter => ({
+export const ceilingWindowUse = ({ amount, bound, currency, mode, provider }: CeilingUse, at: Instant): WindowUse => ({
   appId: "",
   mode,
   name: `ceiling:${provider}:${currency}`,
@@ -122,5 +122,5 @@ export const ceilingCounter = ({ amount, bound, currency, mode, provider }: Ceil
   window: null
 })
 
-export const retryAfterSeconds = (counter: VelocityCounter, now: Instant): number =>
+export const retryAfterSeconds = (counter: WindowUse, now: Instant): number =>
   Math.max(1, Math.ceil((counter.endsAt - now) / 1000))

@@ -6,6 +6,7 @@ import { CollectionsApi, RefundsApi } from "./api/Collections.ts"
 import { errorResponses } from "./api/Errors.ts"
 import { Event } from "./api/Events.ts"
 import { FxApi } from "./api/Fx.ts"
+import { ManualApi } from "./api/Manual.ts"
 import { PayoutsApi } from "./api/Payouts.ts"
 import { CapabilitiesApi, ReferenceApi } from "./api/Reference.ts"
 import { DescriptionApi, HealthApi } from "./api/System.ts"
@@ -28,7 +29,8 @@ export class Api extends HttpApi.make("gateway")
     CallbacksApi,
     WebhooksApi,
     DescriptionApi,
-    BeneficiariesApi
+    BeneficiariesApi,
+    ManualApi
   )
   // What no endpoint names: an error is encoded by the envelope, an event by the domain.
   .annotate(HttpApi.AdditionalSchemas, [...errorResponses, Event]) {}

@@ -24,7 +24,7 @@ import { CurrentRequest, type EdgeRequest } from "./SignedRequest.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** Runs the endpoint of a request that the edge let through. */
+/** The router of the HTTP API: it finds the endpoint by method and path and runs its handler, one of `handlers/`. */
 export type Router = Effect.Effect<Response, unknown, HttpServerRequest.HttpServerRequest | Scope.Scope>
 
 /**
@@ -37,7 +37,7 @@ export type Router = Effect.Effect<Response, unknown, HttpServerRequest.HttpServ
  * 1. what nobody signs and finds no free place (429), and a callback to an address that does not exist (403, 404, 405)
  * 2. a body that is too large or does not arrive (413, 400)
  * 3. a signature that does not hold (401)
- * 4. a body that is not JSON, and a browser on another origin (415, 403)
+ * 4. a content type that is not JSON (the body itself is decoded by the endpoint), and a browser on another origin (415, 403)
  * 5. a caller that asks too often, or finds no free place (429)
  * 6. a path that does not exist, or that has another method (404, 405)
  */

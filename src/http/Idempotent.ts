@@ -50,8 +50,15 @@ export class Idempotent extends Context.Service<
   Idempotent,
   {
     /**
-     * Takes a money step and the signed request; gives the response of the step's first run, byte for byte, however often the request
-     * is repeated. Refuses in the contract's order: a body that is no JSON (400), one of another mode (400), a key that is missing or
+     * Takes a money step and the signed request, runs the step once, and gives its response. Repeated, the same request gets
+     *
+     * - a final first response again, byte for byte, however often;
+     * - while the first request is at work or its key's lease lasts: 409 `request_in_progress`;
+     * - after a first response without an outcome (`provider_timeout` and its like, under which nothing is stored), once the lease is over:
+     *   409 `indeterminate_outcome` while the transaction is open, and then its final outcome, from the transaction as it now is;
+     * - a run of its own where the first run left nothing behind: a retriable refusal, or a process that died before it made a transaction.
+     *
+     * Refuses in the contract's order: a body that is no JSON (400), one of another mode (400), a key that is missing or
      * malformed (400), what the decoder refuses, a key that was used with other parameters (422) or is in use (409), and then what the
      * step refuses.
      *

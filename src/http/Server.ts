@@ -12,6 +12,7 @@ import { BeneficiariesHandlers } from "./handlers/Beneficiaries.ts"
 import { CallbacksHandlers } from "./handlers/Callbacks.ts"
 import { CollectionsHandlers, RefundsHandlers } from "./handlers/Collections.ts"
 import { FxHandlers } from "./handlers/Fx.ts"
+import { ManualHandlers } from "./handlers/Manual.ts"
 import { PayoutsHandlers } from "./handlers/Payouts.ts"
 import { CapabilitiesHandlers, ReferenceHandlers } from "./handlers/Reference.ts"
 import { DescriptionHandlers, HealthHandlers } from "./handlers/System.ts"
@@ -56,7 +57,8 @@ const Endpoints = HttpApiBuilder.layer(Api).pipe(
     CallbacksHandlers,
     WebhooksHandlers,
     DescriptionHandlers,
-    BeneficiariesHandlers
+    BeneficiariesHandlers,
+    ManualHandlers
   ]),
   Layer.provide([BalancesHandlers, CapabilitiesHandlers, ReferenceHandlers, RefundsHandlers]),
   Layer.provide([SignedRequest.layer, Idempotent.layer]),

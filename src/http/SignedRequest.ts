@@ -4,7 +4,7 @@ import { HttpApiMiddleware } from "effect/http-api"
 import type { Caller } from "../domain/Tenant.ts"
 import { ActingTenant } from "../runtime/ActingTenant.ts"
 
-/** A request that passed the edge, as handlers need it. */
+/** A request that passed the edge, as handlers need it. The edge provides it as `CurrentRequest`; signed handlers get it as `Signed`. */
 export interface EdgeRequest {
   readonly requestId: string
   /** Names and values in turn, duplicates included. */

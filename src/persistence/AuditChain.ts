@@ -2,6 +2,8 @@ import { createHash } from "node:crypto"
 import { Redacted, Schema } from "effect"
 import type { Vault } from "../services/ports/Vault.ts"
 
+// The hashes of the audit chain: each row's covers every row before it. AuditTrail writes the chain, AuditLogPg verifies it.
+
 /** A keyed hash of a text for a purpose, as the vault computes it. */
 export type KeyedHash = Vault["Service"]["hash"]
 

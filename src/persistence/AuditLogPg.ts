@@ -34,7 +34,7 @@ const heads = rowsOf(HeadRow)
 const hashes = rowsOf(Schema.Struct({ hash: Schema.String }))
 
 /**
- * AuditLog on PostgreSQL. It reads audit_log and audit_head and owns neither: AuditTrail writes them. Rows are never changed, and the head is
+ * The audit chain's verifier: AuditLog on PostgreSQL. AuditChain computes the hashes, AuditTrail writes the rows. It reads audit_log and audit_head and owns neither: AuditTrail writes them. Rows are never changed, and the head is
  * read before the rows, so that it takes no lock.
  */
 export const AuditLogPg = Layer.effect(

@@ -12,6 +12,8 @@ const done = rowsOf(Schema.Struct({}))
 export type AuditTrail = ReturnType<typeof auditTrail>
 
 /**
+ * The audit chain's writer. AuditChain computes its hashes, AuditLogPg reads and verifies it.
+ *
  * Writes down each change in its own commit: what an operator did in the audit log, what a tenant did in that tenant's own stream. The
  * head of the log stays locked until the commit, so that a change comes first and its row last.
  */

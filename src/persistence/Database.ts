@@ -20,14 +20,14 @@ export type DatabaseAddress =
 
 /** As the server knows our connections. */
 export const APPLICATION_NAME = "payment-gateway"
-const CONNECTIONS = 10
+const POOL_CONNECTIONS = 10
 export interface Sessions {
   /** As the server knows them. */
   readonly applicationName: string
   /** At most so many. */
   readonly connections: number
 }
-const defaultSessions: Sessions = { applicationName: APPLICATION_NAME, connections: CONNECTIONS }
+const defaultSessions: Sessions = { applicationName: APPLICATION_NAME, connections: POOL_CONNECTIONS }
 const CONNECT_TIMEOUT = "5 seconds"
 /** A lock is waited for this long; one that is held longer belongs to something broken. */
 const LOCK_TIMEOUT_MS = 5_000

@@ -10,8 +10,8 @@ import { Policy } from "../services/ports/Policy.ts"
 import { markRemoved } from "./Retention.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
-/** A key can be released between losing it and reading who holds it; more often than this, somebody is simply working on it. */
-const CLAIMS_AT_MOST = 3
+/** A key may be released between the failed claim and the read; after this many tries answer Busy. */
+const TRIES_AT_MOST = 3
 
 const KeyRow = Schema.Struct({
   same: Schema.Boolean,
@@ -114,7 +114,7 @@ export const IdempotencyPg = Layer.effect(
 
     const claim = Effect.fnUntraced(
       function* (scope: IdempotencyScope, fingerprint: Uint8Array) {
-        for (let attempt = 0; attempt < CLAIMS_AT_MOST; attempt++) {
+        for (let tries = 0; tries < TRIES_AT_MOST; tries++) {
           const now = yield* Clock.currentTimeMillis
           const fence = yield* takeKey({ scope, fingerprint, now, leaseUntil: now + policy.idempotencyLeaseMs })
           if (fence !== null) {

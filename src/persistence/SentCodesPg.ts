@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { iso } from "../domain/Instant.ts"
-import type { VelocityCounter } from "../domain/VelocityLimits.ts"
+import type { WindowUse } from "../domain/VelocityLimits.ts"
 import type { CodeRequested, Codes, CountedCode } from "../services/ports/Codes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
@@ -30,7 +30,7 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
     return row.granted ? null : row.oldest + windowMs
   })
 
-  const countWindow = Effect.fnUntraced(function* (counter: VelocityCounter) {
+  const countWindow = Effect.fnUntraced(function* (counter: WindowUse) {
     const { amount, appId, bound, mode, name, startsAt, subject } = counter
     const counted = yield* sql`INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
       SELECT ${appId}, ${mode}, ${name}, ${subject}, ${iso(startsAt)}::timestamptz, ${amount}::bigint
@@ -89,5 +89,5 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
 }
 
 /** As every statement locks windows. */
-const inLockOrder = (counters: ReadonlyArray<VelocityCounter>): ReadonlyArray<VelocityCounter> =>
+const inLockOrder = (counters: ReadonlyArray<WindowUse>): ReadonlyArray<WindowUse> =>
   counters.toSorted((one, other) => (one.name < other.name ? -1 : 1))

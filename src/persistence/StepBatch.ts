@@ -115,7 +115,7 @@ export const makeBatcher = <Step, Result, E>({
       yield* Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })
     })
 
-    /** The oldest steps of lanes that no batch is about. */
+    /** The oldest steps of lanes that are not in flight. */
     const takeBatch = (): ReadonlyArray<One> => {
       const [batch, left]: [Array<One>, Array<One>] = [[], []]
       for (const one of waiting) (batch.length < STEPS_A_STATEMENT && !inFlight.lanes.has(one.lane) ? batch : left).push(one)

@@ -4,7 +4,7 @@ import type { Currency } from "../domain/Currency.ts"
 import { type AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
-import { LimitDirection, LimitWindow, type VelocityCounter, type VelocityLimit } from "../domain/VelocityLimits.ts"
+import { LimitDirection, LimitWindow, type VelocityLimit, type WindowUse } from "../domain/VelocityLimits.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
@@ -28,7 +28,7 @@ const limits = rowsOf(
 const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
 const decodeUsed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ used: Schema.BigInt })))
 
-const columns = ({ appId, mode, name, startsAt, subject }: VelocityCounter) => ({
+const columns = ({ appId, mode, name, startsAt, subject }: WindowUse) => ({
   app_id: appId,
   mode,
   name,
@@ -87,7 +87,7 @@ export const VelocityLimitsPg = Layer.effect(
     const ceilingOf = yield* unchanged.keep({ read: readCeilings, atMost: KEPT_AT_MOST })
 
     const prepareCounters = yield* makeBatcher({
-      statement: (questions: ReadonlyArray<ReadonlyArray<VelocityCounter>>) =>
+      statement: (questions: ReadonlyArray<ReadonlyArray<WindowUse>>) =>
         sql.unsafe(prepareStatement, [JSON.stringify(questions.flat().map(columns))]).pipe(
           Effect.flatMap(decodeUsed),
           Effect.map((rows) => {
@@ -104,7 +104,7 @@ export const VelocityLimitsPg = Layer.effect(
       laneOf: ([counter]) => counter?.appId ?? "",
       isLockTimeout
     })
-    const prepare = (counters: ReadonlyArray<VelocityCounter>): Effect.Effect<ReadonlyArray<bigint>> =>
+    const prepare = (counters: ReadonlyArray<WindowUse>): Effect.Effect<ReadonlyArray<bigint>> =>
       counters.length === 0 ? Effect.succeed([]) : prepareCounters(counters)
 
     const set = Effect.fn("VelocityLimits.set")(

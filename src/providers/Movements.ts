@@ -32,7 +32,7 @@ interface Movement<Order, F> {
   readonly isUnsure?: (looked: Reading<StatusOutcome>) => boolean
 }
 
-/** How payouts, collections and exchanges are made and asked for at every provider. A lookup after the call has a deadline of its own. */
+/** How payouts, collections and exchanges are made and polled at every provider. A lookup after the call has a deadline of its own. */
 export const movements = <Order extends Ordered, F>(
   { deadline, logAlarm, name }: Pick<Connection, "deadline" | "logAlarm" | "name">,
   operation: "send" | "charge" | "exchange",
@@ -48,7 +48,7 @@ export const movements = <Order extends Ordered, F>(
     )
     return yield* logAlarm(placed.confirm(looked), order.reference)
   }),
-  fetchStatus: Effect.fn(`${name}.ask`)(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
+  fetchStatus: Effect.fn(`${name}.poll`)(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
     const until = yield* deadline
     const looked = yield* look(order, until)
     return yield* logAlarm(isUnsure?.(looked) === true ? yield* look(order, until) : looked, order.reference)
@@ -58,7 +58,7 @@ export const movements = <Order extends Ordered, F>(
 const currenciesOf = (order: Ordered) =>
   "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null } : order
 
-/** A look that is one question by our reference. */
+/** A lookup that is one query by our reference. */
 export const lookingBy =
   (
     { client }: Connection,
@@ -77,7 +77,10 @@ interface Understood<A, F> {
   readonly read: (answer: A) => Placed<F>
 }
 
-/** The answer to a call that moves money: not sent, refused, understood, or no answer that can be believed. */
+/**
+ * The answer to a call that moves money, first match first: not sent, refused, understood. Everything else, silence and an unreadable answer
+ * among it, is `Unknown` (`noAnswer`): it never becomes a refusal or an error.
+ */
 export const placedBy = <A, F>(
   response: ProviderResponse,
   { noAnswer, read, refused, schema }: Understood<A, F>
@@ -132,7 +135,7 @@ export const asCreateOutcome = ({ alarm, fact }: Reading<StatusOutcome>, sensele
 type Observed = Pick<Extract<PayoutOutcome, { _tag: "Accepted" }>, "observedAmount" | "observedCurrency">
 export const nothingObserved: Observed = { observedAmount: null, observedCurrency: null }
 
-/** The same, where a delivery this fresh does not name its final fee: it is only accepted, and asked for again. */
+/** The same, where a delivery this fresh does not name its final fee: it is only accepted, and polled again. */
 export const asAccepted = (reading: Reading<StatusOutcome>, observed: Observed = nothingObserved): Reading<PayoutOutcome> =>
   reading.fact._tag === "StillPending" || reading.fact._tag === "Succeeded"
     ? { fact: acceptedAs(reading.fact, observed), alarm: reading.alarm }

@@ -32,7 +32,7 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
     timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)
   })
 
-  const attempt = Effect.fnUntraced(function* (call: Call, until: number) {
+  const callWithToken = Effect.fnUntraced(function* (call: Call, until: number) {
     const kept = yield* Cache.getSuccess(tokens, "token")
     const token = Option.isSome(kept)
       ? kept.value
@@ -47,8 +47,8 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
   })
 
   const client: Client = (call, until) =>
-    attempt(call, until).pipe(
-      Effect.flatMap((first) => (first.stale ? attempt(call, until) : Effect.succeed(first))),
+    callWithToken(call, until).pipe(
+      Effect.flatMap((first) => (first.stale ? callWithToken(call, until) : Effect.succeed(first))),
       Effect.map(({ response }) => response),
       Effect.catchTag("NoToken", ({ note }) => Effect.succeed<ProviderResponse>({ _tag: "NotSent", note }))
     )

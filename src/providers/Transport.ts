@@ -15,7 +15,7 @@ export interface ProviderCall {
 
 /**
  * What became of a call. `NotSent`: no byte of the request was written to a connection. `Lost`: some may have been, and there is no
- * whole answer; `bad_response` when what came is not HTTP or is larger than any honest answer.
+ * whole answer (silence among it, hence an unknown outcome); `bad_response` when what came is not HTTP or is larger than any honest answer.
  */
 export type ProviderResponse =
   | { readonly _tag: "Answered"; readonly status: number; readonly contentType: string; readonly body: string }
@@ -101,28 +101,28 @@ const once = (agent: Agent, alarm: Timer, call: ProviderCall): Effect.Effect<Pro
     if (call.timeoutMs <= 0) return Effect.succeed<ProviderResponse>({ _tag: "NotSent", note: "no time left" })
     return Effect.callback<ProviderResponse>((resume) => {
       const progress: Progress = { written: false, givenUp: false }
-      const attempt = new Attempt(progress, (response) => {
+      const handler = new CallHandler(progress, (response) => {
         if (progress.givenUp) return
         stop()
         resume(Effect.succeed(response))
       })
       const stop = alarm(call.timeoutMs, () => {
-        attempt.giveUp()
+        handler.giveUp()
         resume(Effect.succeed(broken(progress, "timeout", "no answer in time")))
       })
-      dispatch(agent, call, attempt)
+      dispatch(agent, call, handler)
       return Effect.sync(() => {
         stop()
-        attempt.giveUp()
+        handler.giveUp()
       })
     })
   })
 
-const dispatch = (agent: Agent, { body, headers, method, url }: ProviderCall, attempt: Attempt): void => {
+const dispatch = (agent: Agent, { body, headers, method, url }: ProviderCall, handler: CallHandler): void => {
   const target = Option.getOrUndefined(parsedUrl(url))
-  if (target === undefined) return attempt.onResponseError(null, new Error("the address is not a URL"))
+  if (target === undefined) return handler.onResponseError(null, new Error("the address is not a URL"))
   const { origin, pathname, search } = target
-  agent.dispatch({ origin, path: `${pathname}${search}`, method, headers, body }, attempt)
+  agent.dispatch({ origin, path: `${pathname}${search}`, method, headers, body }, handler)
 }
 
 const parsedUrl = Option.liftThrowable((text: string) => new URL(text))
@@ -134,7 +134,7 @@ const broken = (
 ): ProviderResponse => (written ? { _tag: "Lost", reason, note } : { _tag: "NotSent", note })
 
 /** What undici tells about one request, in the order in which it tells it. */
-class Attempt implements Dispatcher.DispatchHandler {
+class CallHandler implements Dispatcher.DispatchHandler {
   readonly #progress: Progress
   readonly #finish: (response: ProviderResponse) => void
   readonly #chunks: Array<Buffer> = []

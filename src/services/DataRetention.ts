@@ -10,25 +10,25 @@ import { VelocityLimits } from "./ports/VelocityLimits.ts"
 import { EVENTS_REMOVED_AFTER_MS, makeEventRetention } from "./webhooks/WebhookRetention.ts"
 
 const EVERY = "30 seconds"
-/** Rows that one step removes at most, so that no sweep holds anybody up. */
-const A_STEP = 1_000
-/** After a step that was full nothing is removed for as long as it took, and for so long at least: payments come first. */
+/** Rows that one step removes at most, so that no sweep delays payments. */
+const ROWS_PER_STEP = 1_000
+/** The least pause after a step that removed all that it may; the pause is as long as the step took: payments come first. */
 const PAUSE = Duration.millis(50)
 /** Steps of one kind in a round: more than a busy node leaves behind in half a minute. */
 const STEPS = 200
 /** A window's count is given back as long as its transaction can still fail: well within this. */
 const COUNTERS_KEPT_MS = 8 * 24 * 3_600_000
 
-/** Of a callback that was looked into nothing is known but its digest and what it pointed at. */
+/** A processed callback is no more than its digest and the hint that it gave. */
 const CALLBACKS_KEPT_MS = 90 * 24 * 3_600_000
 
-/** Promised to tenants: the same key answers the same bytes for so long. */
+/** Promised to tenants: a key is remembered, with its answer, for so long. */
 const KEYS_KEPT_MS = 90 * 24 * 3_600_000
 
-/** A number is recognised this long, and then nobody can. */
+/** The hashes of numbers, by which a number is recognised, are deleted after this. */
 const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 
-/** Events are left to their month for so long: as a whole it costs nothing to remove, row by row as much as it cost to write. */
+/** Younger events go with their month's partition, which costs nothing to drop; row by row they cost as much as they cost to write. */
 const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
 
 /** One round of data retention: maintains the partitions, and deletes what has expired in bounded steps, one kind after another. */
@@ -41,22 +41,22 @@ export const makeRetentionRound = Effect.gen(function* () {
   const changes = yield* TenantChanges
   const removeOldEvents = yield* makeEventRetention
   const keepPartitions = yield* makePartitionMaintenance
-  // Each answers how many rows went: as many as a step may remove, and there may be more.
+  // Each answers how many rows it removed. Where that is the most that a step may remove, there may be more.
   const sweeps = [
     { what: "partitions", sweep: (now: number) => Effect.as(keepPartitions(now), 0) },
-    { what: "spent nonces", sweep: (now: number) => nonces.prune(now, A_STEP) },
-    { what: "old keys", sweep: (now: number) => keys.prune(now - KEYS_KEPT_MS, A_STEP) },
-    { what: "ended windows", sweep: (now: number) => limits.prune(now - COUNTERS_KEPT_MS, A_STEP) },
+    { what: "spent nonces", sweep: (now: number) => nonces.prune(now, ROWS_PER_STEP) },
+    { what: "old keys", sweep: (now: number) => keys.prune(now - KEYS_KEPT_MS, ROWS_PER_STEP) },
+    { what: "ended windows", sweep: (now: number) => limits.prune(now - COUNTERS_KEPT_MS, ROWS_PER_STEP) },
     { what: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
-    { what: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, A_STEP) },
-    { what: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, A_STEP) },
-    { what: "hashes of numbers", sweep: (now: number) => parties.forget(now - PARTIES_KNOWN_MS, A_STEP) }
+    { what: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, ROWS_PER_STEP) },
+    { what: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
+    { what: "hashes of numbers", sweep: (now: number) => parties.forget(now - PARTIES_KNOWN_MS, ROWS_PER_STEP) }
   ]
 
   const isFull = Effect.fnUntraced(function* ({ sweep, what }: (typeof sweeps)[number], now: number) {
     const exit = yield* Effect.exit(sweep(now))
-    if (Exit.isFailure(exit)) yield* Effect.logError(`${what} could not be seen to`, exit.cause)
-    return Exit.isSuccess(exit) && exit.value >= A_STEP
+    if (Exit.isFailure(exit)) yield* Effect.logError(`${what} could not be removed`, exit.cause)
+    return Exit.isSuccess(exit) && exit.value >= ROWS_PER_STEP
   })
 
   return Effect.gen(function* () {

@@ -75,7 +75,7 @@ export const recordOpener = Effect.gen(function* () {
       transaction: record,
       line: { at, actor: "request", fact: "Opened", note, status },
       event,
-      nextAskAt: nextPoll(record, policy.pollSchedule, at) ?? at
+      nextPollAt: nextPoll(record, policy.pollSchedule, at) ?? at
     })
     if (opened._tag === "Frozen") return yield* new TenantFrozen({})
     if (opened._tag === "ClaimLost") return yield* new RequestInProgress({})

@@ -19,8 +19,13 @@ describe("the documents", () => {
   })
 
   it("name existing files, and so do comments", () => {
-    const files = found("{src,test,bench,deploy}/**/*.{ts,js,json,yml}").concat(found("*.{ts,json}"))
-    const isThere = (name: string): boolean => files.some((file) => file === name || file.endsWith(`/${name}`))
+    const files = found("{src,test,bench,deploy,clients}/**/*.{ts,js,json,yml}").concat(found("*.{ts,json}"))
+    // What a reader saves an example as.
+    const saved = found("docs/integrating/*.md").flatMap((page) =>
+      [...read(page).matchAll(/^```\w+ (\S+)$/gm)].map(([, name = ""]) => name)
+    )
+    const isThere = (name: string): boolean =>
+      saved.includes(name) || files.some((file) => file === name || file.endsWith(`/${name}`))
     const mentions = /(?<![\w/.*{}-])[\w-]+(?:\/[\w-]+)*(?:\.test|\.d)?\.ts\b/g
     const comments = (text: string): string => [...text.matchAll(/(?:^|\s)(?:\/\/|\/?\*).*$/gm)].join("\n")
     const texts = [

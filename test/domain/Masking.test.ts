@@ -1,7 +1,7 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
-import { LONGEST_RAW_BYTES, maskedProviderCall, maskedText } from "../../src/domain/Masking.ts"
-import { maskedDestination, maskedNumber } from "../../src/domain/Party.ts"
+import { LONGEST_RAW_BYTES, maskedNumber, maskedProviderCall, maskedText } from "../../src/domain/Masking.ts"
+import { maskedDestination } from "../../src/domain/Party.ts"
 
 describe("the mask of a number, name or address", () => {
   it.each([

@@ -95,25 +95,25 @@ const verdictOf = (memory: Memory, step: OpenStep, isActive: boolean): OpenOutco
 }
 
 const commitOpen = (memory: Memory, step: OpenStep): void => {
-  const { claim, counters, entry, event, line, nextAskAt, sealedDestination, transaction } = step
+  const { claim, counters, entry, event, line, nextPollAt, sealedDestination, transaction } = step
   const key = memory.keys.get(keyName(claim.scope))
   if (key !== undefined) memory.keys.set(keyName(claim.scope), { ...key, reference: transaction.reference })
   const stored = { transaction, revision: FIRST_REVISION }
-  memory.rows.set(transaction.reference, { opened: step, stored, history: [line], nextAskAt, leasedUntil: 0, sealedDestination })
+  memory.rows.set(transaction.reference, { opened: step, stored, history: [line], nextPollAt, leasedUntil: 0, sealedDestination })
   for (const need of counters) count(memory, need, need.amount)
   if (entry !== null) post(memory, transaction.appId, transaction.mode, entry)
   if (event !== null) memory.events.push(event)
 }
 
 const commitApply = (memory: Memory, step: ApplyStep): Applied => {
-  const { entry, event, line, next, nextAskAt, response } = step
+  const { entry, event, line, next, nextPollAt, response } = step
   const row = memory.rows.get(next.reference)
   if (row === undefined || row.stored.revision !== step.expectedRevision) return { _tag: "Stale" }
   memory.rows.set(next.reference, {
     ...row,
     stored: { transaction: next, revision: row.stored.revision + 1n },
     history: [...row.history, line],
-    nextAskAt,
+    nextPollAt,
     leasedUntil: 0,
     sealedDestination: step.wipeDestination ? null : row.sealedDestination
   })

@@ -4,7 +4,7 @@ import type { AppId, Mode, Reference } from "../../src/domain/Ids.ts"
 import type { Instant } from "../../src/domain/Instant.ts"
 import type { Posting } from "../../src/domain/Ledger.ts"
 import type { IdempotencyScope } from "../../src/domain/RequestFingerprint.ts"
-import type { VelocityCounter } from "../../src/domain/VelocityLimits.ts"
+import type { WindowUse } from "../../src/domain/VelocityLimits.ts"
 import type { HistoryLine, OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import type { StoredResponse } from "../../src/services/ports/Idempotency.ts"
 import type { StoredTransaction } from "../../src/services/ports/Transactions.ts"
@@ -14,7 +14,7 @@ export interface FakeRow {
   readonly opened: OpenStep
   readonly stored: StoredTransaction
   readonly history: ReadonlyArray<HistoryLine>
-  readonly nextAskAt: Instant | null
+  readonly nextPollAt: Instant | null
   readonly leasedUntil: Instant
   readonly sealedDestination: Uint8Array | null
 }
@@ -60,5 +60,5 @@ export const fakeRecords = Effect.map(FakeMemory, ({ rows }) => [...rows.values(
 
 export const keyName = ({ appId, endpoint, key, mode }: IdempotencyScope): string => `${appId} ${mode} ${endpoint} ${key}`
 export const floatName = (appId: AppId, mode: Mode): string => `${appId} ${mode}`
-export const windowName = ({ appId, mode, name, startsAt, subject }: VelocityCounter): string =>
+export const windowName = ({ appId, mode, name, startsAt, subject }: WindowUse): string =>
   `${appId} ${mode} ${name} ${subject} ${startsAt}`

@@ -25,7 +25,7 @@ export const fakeTransactions = Layer.unwrap(
       history: (reference) => Effect.sync(() => rows.get(reference)?.history ?? []),
       claimDue: (now, limit, leaseMs) =>
         Effect.map(
-          all(({ leasedUntil, nextAskAt }) => nextAskAt !== null && nextAskAt <= now && leasedUntil <= now, limit),
+          all(({ leasedUntil, nextPollAt }) => nextPollAt !== null && nextPollAt <= now && leasedUntil <= now, limit),
           (due) => {
             for (const row of due) rows.set(row.stored.transaction.reference, { ...row, leasedUntil: now + leaseMs })
             return due.map(storedOf)

@@ -124,7 +124,9 @@ describe("a gateway on fakes", () => {
     return Effect.gen(function* () {
       expect(yield* charge("one")).toBe("provider_timeout")
       const [row] = (yield* FakeMemory).rows.values()
-      yield* Effect.flatMap(OutcomePoller, ({ ask }) => ask(Option.getOrThrow(Option.fromUndefinedOr(row?.stored)), "reconciler"))
+      yield* Effect.flatMap(OutcomePoller, ({ poll }) =>
+        poll(Option.getOrThrow(Option.fromUndefinedOr(row?.stored)), "reconciler")
+      )
       expect(yield* floatNow).toStrictEqual([FLOAT + 50_000n, 0n])
       expect((yield* FakeMemory).events.map(({ type }) => type)).toStrictEqual(["collection.pending", "collection.successful"])
     }).pipe(Effect.provide(fakeGateway({ providers: [provider] })))

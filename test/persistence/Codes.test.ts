@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, type Mode, Reference } from "../../src/domain/Ids.ts"
-import { effectiveLimits, velocityCounter } from "../../src/domain/VelocityLimits.ts"
+import { effectiveLimits, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
@@ -180,7 +180,7 @@ story(
       effectiveLimits("live", "code", [
         { mode: "live", direction: "code", window: "hour", count: hour },
         { mode: "live", direction: "code", window: "day", count: day }
-      ]).map((limit) => velocityCounter(appId, limit, "", NOON))
+      ]).map((limit) => windowUse(appId, limit, "", NOON))
     const ask = (hour: number, day: number, digit: number) =>
       codes.request({ ...number, partyHash: hashOf(digit), at: NOON, counters: counters(hour, day) }, bounds)
     const used = Effect.map(sql<{ used: bigint }>`SELECT used FROM counters ORDER BY name`, (rows) => rows.map((row) => row.used))

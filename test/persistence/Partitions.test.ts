@@ -65,7 +65,7 @@ const stage = Effect.gen(function* () {
         ...step,
         transaction: { ...step.transaction, createdAt: at },
         line: { ...step.line, at },
-        nextAskAt: at,
+        nextPollAt: at,
         event
       })
       return { reference: claim.reference, verdict: result._tag }

@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
-import { effectiveLimits, velocityCounter } from "../../src/domain/VelocityLimits.ts"
+import { effectiveLimits, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
@@ -22,7 +22,7 @@ import { auditEntry } from "../support/TestDatabase.ts"
 const DAY = 24 * 3_600_000
 const partyHash = new Uint8Array(Buffer.from("c0ffee".repeat(11).slice(0, 64), "hex"))
 const hex = Buffer.from(partyHash).toString("hex")
-const windows = effectiveLimits("live", "payout", []).map((limit) => velocityCounter(appId, limit, hex, NOON))
+const windows = effectiveLimits("live", "payout", []).map((limit) => windowUse(appId, limit, hex, NOON))
 
 const ports = Layer.fresh(Layer.mergeAll(PartyHashesPg, VelocityLimitsPg, PayerLocksPg, CodesPg, BeneficiariesPg))
 

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Reference } from "../../src/domain/Ids.ts"
-import { effectiveLimits, velocityCounter } from "../../src/domain/VelocityLimits.ts"
+import { effectiveLimits, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
@@ -70,7 +70,7 @@ const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
   )
 })
 
-const windows = effectiveLimits("live", "payout", []).map((limit) => velocityCounter(appId, limit, "00", NOON))
+const windows = effectiveLimits("live", "payout", []).map((limit) => windowUse(appId, limit, "00", NOON))
 const reference = Reference.make("00000000000000000000000009")
 const caller = { appId, keyId: "key", mode: "live", role: "tenant" } as const
 

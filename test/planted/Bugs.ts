@@ -88,8 +88,8 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/Settlement.ts",
-        text: "          event,\n          nextAskAt",
-        instead: "          event: null,\n          nextAskAt"
+        text: "          event,\n          nextPollAt",
+        instead: "          event: null,\n          nextPollAt"
       }
     ]
   },
@@ -220,7 +220,7 @@ const refusalBugs: ReadonlyArray<Bug> = [
     name: "charge a number that has just paid",
     breaks: "no charge of a number within fifteen minutes of one that succeeded",
     test: "test/scenarios/ChargeGuard.test.ts",
-    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && settledBefore", instead: "settledBefore" }]
+    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && succeededBefore", instead: "settledBefore" }]
   },
   {
     name: "count no ceiling",

@@ -180,7 +180,7 @@ describe("a payout that may have been sent", () => {
         // The question was under way when the record moved: it is answered as if the first one had executed it.
         alpha.executed.push(reference)
         const asked = { ...stored, transaction: { ...stored.transaction, provider: "alpha" } }
-        yield* (yield* OutcomePoller).ask(asked, "reconciler")
+        yield* (yield* OutcomePoller).poll(asked, "reconciler")
         expect(alpha.calls.at(-1)).toBe("ask")
         expect(yield* onlyRecord).toStrictEqual(stored)
         expect(yield* historyOf(reference)).toStrictEqual([opened, moved, "Unknown"])

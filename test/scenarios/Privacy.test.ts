@@ -220,7 +220,7 @@ it.live(
       expect(tables.find(({ name }) => name === "audit_log")?.text).toContain("they called from ••••8273")
       expect(spans).toContain("eversend.send")
       expect(spans).toContain("gateway_transactions_open")
-      expect(lines.join("\n")).toContain("settled")
+      expect(lines.join("\n")).toContain("applied a fact")
       // With what a person goes on from: the request's id, which the client has, too, and the reference.
       expect(lines.find((line) => line.includes("a money step broke"))).toMatch(/"request_id":"\w{26}","reference":"\w{26}"/)
       expect(metrics).toContain("gateway_provider_calls_total")

@@ -82,7 +82,7 @@ it.live(
         expect([...steps]).toContain(step)
 
       const origin = { traceId: begun?.traceId, spanId: begun?.spanId }
-      for (const later of ["OutcomePoller.ask", "WebhookDispatcher.attempt", "FloatLedger.open.batch"]) {
+      for (const later of ["OutcomePoller.poll", "WebhookDispatcher.attempt", "FloatLedger.open.batch"]) {
         expect([later, named(later).some(({ links }) => links.some((link) => link.spanId === origin.spanId))]).toEqual([
           later,
           true
@@ -93,8 +93,8 @@ it.live(
           )
         ).toEqual(named(later).map(() => true))
       }
-      const callback = named("OutcomePoller.ask").find(({ attributes }) => attributes["gateway.actor"] === "callback")
-      expect(lineOf(callback)).toEqual(["ProviderCallbacks.look", "OutcomePoller.ask"])
+      const callback = named("OutcomePoller.poll").find(({ attributes }) => attributes["gateway.actor"] === "callback")
+      expect(lineOf(callback)).toEqual(["ProviderCallbacks.look", "OutcomePoller.poll"])
       // The look is linked to the request that the callback came with.
       const arrival = byId.get(byId.get(callback?.parentId ?? "")?.links[0]?.spanId ?? "")
       expect(lineOf(arrival)).toEqual(["POST /webhooks/{provider}/{route_key}", "ProviderCallbacks.receive"])

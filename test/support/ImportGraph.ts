@@ -1,6 +1,6 @@
 import type { Source } from "./Source.ts"
 
-/** Who imports whom: files by their paths from the project's root, or the rooms that they stand in. Types count as well. */
+/** Who imports whom: files by their paths from the project's root, or the folders that they are in. Types count as well. */
 export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>
 
 export const fileGraph = (sources: ReadonlyArray<Source>): ImportGraph => {
@@ -11,23 +11,23 @@ export const fileGraph = (sources: ReadonlyArray<Source>): ImportGraph => {
   )
 }
 
-/** A folder is a room; in `services` and `persistence`, whose own files stand for themselves, the folders inside are. */
-export const roomOf = (path: string): string => {
+/** The folder that a file counts to; in `services` and `persistence` that is the folder inside, and their own files count for themselves. */
+export const folderOf = (path: string): string => {
   const [, first = "", second = "", third] = path.split("/")
   if (second === "") return first
   if (first === "services" || (first === "persistence" && third !== undefined)) return `${first}/${second}`
   return first
 }
 
-export const roomGraph = (files: ImportGraph): ImportGraph => {
-  const rooms = new Map<string, Set<string>>()
+export const folderGraph = (files: ImportGraph): ImportGraph => {
+  const folders = new Map<string, Set<string>>()
   for (const [path, imported] of files) {
-    const room = roomOf(path)
-    const others = rooms.get(room) ?? new Set()
-    for (const other of imported) if (roomOf(other) !== room) others.add(roomOf(other))
-    rooms.set(room, others)
+    const folder = folderOf(path)
+    const others = folders.get(folder) ?? new Set()
+    for (const other of imported) if (folderOf(other) !== folder) others.add(folderOf(other))
+    folders.set(folder, others)
   }
-  return rooms
+  return folders
 }
 
 /** The first way that leads back to where it began; empty where there is none. */

@@ -3,12 +3,12 @@ const crypto = /^(effect\/crypto|node:crypto)$/
 const http = /^effect\/http(\/\w+)?$/
 const node = /^node:/
 
-/** What the rooms of use cases may import, each beside the rooms that stand below it. */
-const inServices = (...rooms: ReadonlyArray<string>): ReadonlyArray<string> => [
+/** What the folders of use cases may import, each beside the folders below it. */
+const inServices = (...folders: ReadonlyArray<string>): ReadonlyArray<string> => [
   "domain/",
   "runtime/",
   "services/ports/",
-  ...rooms.map((room) => `services/${room}/`)
+  ...folders.map((folder) => `services/${folder}/`)
 ]
 
 /**
@@ -22,7 +22,7 @@ export const imports: ReadonlyArray<{
 }> = [
   { from: /^domain\/Msisdn\.ts$/, files: ["domain/"], packages: [core, /^libphonenumber-js(\/\w+)?$/] },
   { from: /^domain\//, files: ["domain/"], packages: [core] },
-  // Tools that several rooms use and that are no port.
+  // Tools that several folders use and that are no port.
   { from: /^runtime\//, files: ["domain/", "runtime/"], packages: [core] },
   { from: /^services\/ports\//, files: ["domain/", "services/ports/", "runtime/CapturedCall.ts"], packages: [core] },
   { from: /^services\/webhooks\/WebhookDispatcher\.ts$/, files: inServices("webhooks"), packages: [core, crypto, http] },
@@ -54,6 +54,8 @@ export const imports: ReadonlyArray<{
     files: ["domain/", "runtime/", "services/", "http/"],
     packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream|zlib)$/, /^@effect\/platform-node\/\w+$/]
   },
+  { from: /^http\/StaticText\.ts$/, files: ["http/"], packages: [core, http, /^node:(crypto|zlib)$/] },
+  { from: /^http\/ManualFiles\.ts$/, files: [], packages: [core, /^node:(fs\/promises|path)$/] },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
   { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Timer.ts"], packages: [/^node:(http|net)$/] },

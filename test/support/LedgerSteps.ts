@@ -39,7 +39,7 @@ export const openStep = (claim: Claim, principal: bigint, fee = 1_000n): OpenSte
     event: null,
     counters: [],
     beneficiary: null,
-    nextAskAt: NOON + 15_000,
+    nextPollAt: NOON + 15_000,
     sealedDestination: new Uint8Array([1, 2, 3]),
     partyHash: new Uint8Array(32)
   }
@@ -56,9 +56,9 @@ export const applyStep = Effect.fnUntraced(function* (claim: Claim, fact: Fact) 
     entry,
     line: { at: NOON, actor: "callback" as const, fact: fact._tag, note: "", status: next.status },
     event: null,
-    nextAskAt: null,
+    nextPollAt: null,
     response: { claim, response: { status: 201, body: '{"kept":true}' } },
-    accepted: false,
+    savesBeneficiary: false,
     restoreLimits: next.status === "failed",
     wipeDestination: true,
     raw: null

@@ -1,5 +1,5 @@
 import type { ApplyStep } from "../../services/ports/FloatLedger.ts"
-import { columnsOf, digests, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
+import { columnsOf, digests, keyColumns, postingColumns, postingsOf, writtenColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 
 type Step = Traced<ApplyStep>
@@ -13,7 +13,7 @@ const steps = columnsOf<Step>(
     raw_request: { type: "text", of: ({ raw }) => raw?.request ?? null },
     raw_response: { type: "text", of: ({ raw }) => raw?.response ?? null },
     give_back: { type: "boolean", of: ({ restoreLimits }) => restoreLimits },
-    accepted: { type: "boolean", of: ({ accepted }) => accepted },
+    accepted: { type: "boolean", of: ({ savesBeneficiary }) => savesBeneficiary },
     endpoint: { type: "text", of: ({ response }) => response?.claim.scope.endpoint ?? null },
     key: { type: "text", of: ({ response }) => response?.claim.scope.key ?? null },
     fence: { type: "bigint", of: ({ response }) => response?.claim.fence ?? null },
@@ -23,12 +23,12 @@ const steps = columnsOf<Step>(
   1
 )
 
-const lines = columnsOf(lineColumns, steps.next)
+const postings = columnsOf(postingColumns, steps.next)
 
 /** The statement's parameters for these steps. */
 export const applyParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => [
   ...steps.parameters(all),
-  ...lines.parameters(linesOf(all))
+  ...postings.parameters(postingsOf(all))
 ]
 
 const parts = [
@@ -55,7 +55,6 @@ const parts = [
   WHERE k.state = 'pinned' AND k.fence = a.fence
   ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
 )`,
-  // The windows that a failed payout gives its count back to.
   `-- A failed payout gives its count back to the windows that it was counted in; they never change once it is open.
 given AS MATERIALIZED (
   SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
@@ -80,7 +79,7 @@ given AS MATERIALIZED (
   // The postings of the steps' entries.
   `line AS MATERIALIZED (
   SELECT a.app_id, a.reference, ${steps.value("slot", "a.ord")} AS slot, a.mode, p.currency, p.account, p.amount, ${steps.value("at", "a.ord")} AS at
-  FROM ${lines.rows("p", Object.keys(lineColumns))} JOIN applied a ON a.ord = p.step
+  FROM ${postings.rows("p", Object.keys(postingColumns))} JOIN applied a ON a.ord = p.step
 )`,
   // What the postings change of each position, by account. Accounts that stand for the other side have the opposite sign.
   `delta AS MATERIALIZED (
@@ -103,7 +102,8 @@ given AS MATERIALIZED (
   WHERE (SELECT count(*) FROM counter) >= 0
   ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
 )`,
-  // Writes the positions.
+  // Writes the positions. Every column comes from the locked row, not from the snapshot of the statement, which may be older: PostgreSQL
+  // checks a new row that it computes from its snapshot before it notices that the row has moved on.
   `moved AS (
   -- Every column comes from the locked row, as in the open statement.
   UPDATE float_positions p SET
@@ -134,7 +134,6 @@ given AS MATERIALIZED (
   FROM applied a WHERE t.app_id = a.app_id AND t.reference = a.reference
   RETURNING t.app_id
 )`,
-  // Saves the beneficiary.
   `-- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
 befriended AS (
   INSERT INTO beneficiaries (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
@@ -192,7 +191,8 @@ befriended AS (
 /**
  * Applies a batch of facts, each to exactly the revision that it was decided against. Of two steps on one transaction in a batch only the
  * first is applied; the other is Stale and is decided again. One row a step comes back: whether it was applied. `refuse_commit` rolls the
- * whole batch back where a position or a record was not written. Windows are found as in the open statement.
+ * whole batch back where a position or a record was not written. A window is found by
+ * `starts_at BETWEEN x AND x`, which means `starts_at = x`; OpenRecordSql says why.
  */
 export const applyFactSql = `
 WITH ${parts.join(",\n")}

@@ -46,7 +46,10 @@ const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<Appl
   )
 
 /**
- * FloatLedger on PostgreSQL. It owns float_positions, journal, postings and float_adjustments, and the writes to transactions,
+ * FloatLedger on PostgreSQL: it runs the statements and batches their steps. A float reservation itself is made in OpenRecordSql, from the
+ * entry that `reserve` in domain/Ledger builds; ApplyFactSql settles or releases it.
+ *
+ * It owns float_positions, journal, postings and float_adjustments, and the writes to transactions,
  * transaction_history, events and deliveries that belong to a money step.
  *
  * Opening and applying are each one statement for a batch of steps: it locks every row that it decides about, in one order for all

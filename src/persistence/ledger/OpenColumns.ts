@@ -1,8 +1,8 @@
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { iso } from "../../domain/Instant.ts"
-import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
+import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
-import { columnsOf, keyColumns, lineColumns, linesOf, writtenColumns } from "./StepColumns.ts"
+import { columnsOf, keyColumns, postingColumns, postingsOf, writtenColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 
 type Step = Traced<OpenStep>
@@ -22,10 +22,10 @@ const amountHeld = (record: LedgerRecord): bigint => {
 const creditedCurrency = (record: LedgerRecord): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
-const countersOf = ({ counters }: Step): ReadonlyArray<VelocityCounter> => counters
+const countersOf = ({ counters }: Step): ReadonlyArray<WindowUse> => counters
 
 /** A window as its transaction keeps it, so that it can be given back. */
-const storedCounter = ({ amount, appId, mode, name, startsAt, subject }: VelocityCounter) => ({
+const storedCounter = ({ amount, appId, mode, name, startsAt, subject }: WindowUse) => ({
   app_id: appId,
   mode,
   name,
@@ -56,9 +56,9 @@ export const steps = columnsOf<Step>(
   1
 )
 
-export const lines = columnsOf(lineColumns, steps.next)
+export const postings = columnsOf(postingColumns, steps.next)
 
-export const windows = columnsOf<VelocityCounter>(
+export const windows = columnsOf<WindowUse>(
   {
     app_id: { type: "text", of: ({ appId }) => appId },
     mode: { type: "text", of: ({ mode }) => mode },
@@ -66,7 +66,7 @@ export const windows = columnsOf<VelocityCounter>(
     subject: { type: "text", of: ({ subject }) => subject },
     starts_at: { type: "timestamptz", of: ({ startsAt }) => startsAt }
   },
-  lines.next
+  postings.next
 )
 
 /** What a step needs of a window: both are named by their numbers in the batch, `pos` is its place in the order of refusals. */
@@ -92,7 +92,7 @@ export const needs = columnsOf<Need>(
 /** The windows of a batch, each once, and what is needed of them. */
 const windowsOf = (all: ReadonlyArray<Step>) => {
   const numbers = new Map<string, number>()
-  const found: Array<VelocityCounter> = []
+  const found: Array<WindowUse> = []
   const needed = all.flatMap((step, index) =>
     countersOf(step).map((counter, place): Need => {
       const { amount, appId, bound, mode, name, startsAt, subject } = counter
@@ -108,5 +108,10 @@ const windowsOf = (all: ReadonlyArray<Step>) => {
 /** The statement's parameters for these steps. */
 export const openParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => {
   const { found, needed } = windowsOf(all)
-  return [...steps.parameters(all), ...lines.parameters(linesOf(all)), ...windows.parameters(found), ...needs.parameters(needed)]
+  return [
+    ...steps.parameters(all),
+    ...postings.parameters(postingsOf(all)),
+    ...windows.parameters(found),
+    ...needs.parameters(needed)
+  ]
 }

@@ -1,4 +1,4 @@
-import { lines, needs, steps, windows } from "./OpenColumns.ts"
+import { needs, postings, steps, windows } from "./OpenColumns.ts"
 import { digests } from "./StepColumns.ts"
 
 // Only rows that are read through a lock are fresh; that is why the verdicts read nothing else.
@@ -74,8 +74,7 @@ payer AS MATERIALIZED (
   LEFT JOIN payer l ON l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = s.party_hash
   LEFT JOIN position p ON p.app_id = s.app_id AND p.mode = s.mode AND p.currency = s.currency
 )`,
-  // Writes down what each remaining step needs: an amount of every window, and then, at FLOAT_PLACE, an amount of its position.
-  // Positions get the numbers after those of the windows.
+  // The amount of the position comes last, at FLOAT_PLACE; positions get the numbers after those of the windows.
   `-- What each step that is not refused yet needs, of a window or, after its windows, of its position: places in "used" below.
 need AS MATERIALIZED (
   SELECT n.step, n.pos, n.counter AS resource, n.amount, n.bound
@@ -160,7 +159,7 @@ need AS MATERIALIZED (
   `line AS MATERIALIZED (
   SELECT ${steps.value("app_id", "step")} AS app_id, ${steps.value("reference", "step")} AS reference, ${steps.value("slot", "step")} AS slot,
     ${steps.value("mode", "step")} AS mode, currency, account, amount, ${steps.value("at", "step")} AS at
-  FROM ${lines.rows("p", ["step", "currency", "account", "amount"])}
+  FROM ${postings.rows("p", ["step", "currency", "account", "amount"])}
   WHERE step NOT IN (SELECT ord FROM verdict WHERE verdict <> 'Opened')
 )`,
   // Writes the postings.
@@ -194,7 +193,6 @@ need AS MATERIALIZED (
   WHERE p.app_id = d.app_id AND p.mode = d.mode AND p.currency = d.currency
   RETURNING p.app_id
 )`,
-  // Makes the position that a later success will credit.
   `-- A collection and an exchange credit a position when they settle: its row has to be there by then.
 prepared AS (
   INSERT INTO float_positions (app_id, mode, currency)

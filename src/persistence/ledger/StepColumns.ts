@@ -83,7 +83,7 @@ export const writtenColumns = {
   provider: { type: "text", of: (step) => recordOf(step).provider },
   provider_reference: { type: "text", of: (step) => recordOf(step).providerReference },
   record: { type: "text", of: (step) => recordText(recordOf(step)) },
-  next_ask_at: { type: "timestamptz", of: ({ nextAskAt }) => nextAskAt },
+  next_ask_at: { type: "timestamptz", of: ({ nextPollAt }) => nextPollAt },
   event_type: { type: "text", of: ({ event }) => event?.type ?? null },
   event_body: { type: "text", of: ({ event }) => event?.body ?? null },
   actor: { type: "text", of: ({ line }) => line.actor },
@@ -91,21 +91,21 @@ export const writtenColumns = {
   note: { type: "text", of: ({ line }) => line.note }
 } satisfies Readonly<Record<string, Column<Step>>>
 
-/** What a line of the history keeps of the record and the event that its step writes, for `ledger verify`. */
+/** What a line of the history stores of the record and the event that its step writes, for `ledger verify`. */
 export const digests = ({ value }: { readonly value: (name: string, ord: string) => string }): string =>
   `record_digest(${value("record", "ord")}), event_digest(${value("event_id", "ord")}, ${value("event_type", "ord")}, ${value("event_body", "ord")})`
 
-/** A line of an entry, with the number of its step. */
-export interface PostedLine extends Posting {
+/** A posting of a step's entry, with the number of the step. */
+export interface NumberedPosting extends Posting {
   readonly ord: number
 }
 
-export const lineColumns = {
+export const postingColumns = {
   step: { type: "int", of: ({ ord }) => ord },
   currency: { type: "text", of: ({ currency }) => currency },
   account: { type: "text", of: ({ account }) => account },
   amount: { type: "bigint", of: ({ amount }) => amount }
-} satisfies Readonly<Record<string, Column<PostedLine>>>
+} satisfies Readonly<Record<string, Column<NumberedPosting>>>
 
-export const linesOf = (steps: ReadonlyArray<Step>): ReadonlyArray<PostedLine> =>
+export const postingsOf = (steps: ReadonlyArray<Step>): ReadonlyArray<NumberedPosting> =>
   steps.flatMap(({ entry }, index) => (entry === null ? [] : entry.postings.map((line) => ({ ...line, ord: index + 1 }))))

@@ -51,7 +51,7 @@ const steps = rowsOf(
 
 /**
  * WebhookDeliveries on PostgreSQL: deliveries, delivery_attempts and events as tenants and operators see them. It shares these tables with
- * the money statements, which write events, and WebhookOutboxPg, which settles deliveries. Purging locks a delivery before it decides.
+ * the money statements, which write events, and WebhookOutboxPg, which records attempts. Purging locks a delivery before it decides.
  */
 export const WebhookDeliveriesPg = Layer.effect(
   WebhookDeliveries,

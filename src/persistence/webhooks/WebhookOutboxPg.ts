@@ -39,12 +39,12 @@ type SealedEndpoint = Omit<SigningEndpoint, "secret" | "previousSecret"> & {
   readonly previousSealed: Uint8Array | null
 }
 
-/** Of so many endpoints the secrets stay open. */
-const ENDPOINTS_OPEN = 1_000
+/** How many endpoints' decrypted secrets are cached. */
+const SECRETS_CACHED = 1_000
 
 /**
- * WebhookOutbox on PostgreSQL: it claims and settles rows of deliveries. An advisory lock lets one node claim at a time, so that the bound of each
- * endpoint is counted over all nodes; a lease makes a delivery one node's. An attempt settles a delivery only where no other did since.
+ * WebhookOutbox on PostgreSQL: it claims deliveries and records their attempts. An advisory lock lets one node claim at a time, so that the bound of each
+ * endpoint is counted over all nodes; a lease makes a delivery one node's. An attempt changes a delivery only if no other attempt has since.
  */
 export const WebhookOutboxPg = Layer.effect(
   WebhookOutbox,
@@ -75,19 +75,19 @@ export const WebhookOutboxPg = Layer.effect(
       return deliveries
     }, Effect.orDie)
 
-    const settleStep = yield* makeBatcher({
+    const recordStep = yield* makeBatcher({
       statement: (steps: ReadonlyArray<AttemptStep>) => {
         const turns = withoutRepeats(steps)
         const written = Effect.forEach(turns, (turn) => sql.unsafe(recordAttemptSql, attemptParameters(turn)), { discard: true })
         return Effect.as(turns.length === 1 ? written : sql.withTransaction(written), steps)
       },
-      // The delivery was settled by this attempt, or by whoever claimed it since: nothing is left to do.
+      // This attempt was recorded already, or whoever claimed the delivery since has recorded its own: nothing is left to do.
       recover: (_step, result) => Effect.succeed(result),
       laneOf: ({ attempt }) => webhookSecret(attempt.delivery.endpoint.appId, attempt.delivery.endpoint.mode),
       // A held delivery is one of many of its endpoint: the others' attempts are written without it.
       isLockTimeout: () => false
     })
-    const recordAttempt = (attempt: FinishedAttempt, verdict: AttemptOutcome) => Effect.asVoid(settleStep({ attempt, verdict }))
+    const recordAttempt = (attempt: FinishedAttempt, verdict: AttemptOutcome) => Effect.asVoid(recordStep({ attempt, verdict }))
 
     return WebhookOutbox.of({ claimDue, recordAttempt })
   })
@@ -104,7 +104,7 @@ const cachedSecrets = (vault: Vault["Service"]) => {
     const secret = yield* vault.open(purpose, secretSealed)
     const previous = previousSealed === null ? {} : { previousSecret: yield* vault.open(purpose, previousSealed) }
     const endpoint: SigningEndpoint = { appId, mode, url, secret, ...previous }
-    for (const oldest of known.size < ENDPOINTS_OPEN ? [] : known.keys().take(1)) known.delete(oldest)
+    for (const oldest of known.size < SECRETS_CACHED ? [] : known.keys().take(1)) known.delete(oldest)
     known.set(purpose, { row: { appId, mode, url, secretSealed, previousSealed }, endpoint })
     return endpoint
   })
@@ -118,7 +118,7 @@ const isSame = (one: SealedEndpoint, other: SealedEndpoint): boolean =>
 const isSealedSame = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
   one === null || other === null ? one === other : Buffer.compare(one, other) === 0
 
-/** No delivery is in a turn twice, which happens when its lease ran out: a statement would write only one of the two attempts. */
+/** Splits steps so that no delivery occurs twice per statement; duplicates arise when a lease ran out. */
 const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<ReadonlyArray<AttemptStep>> => {
   const turns: Array<Map<string, AttemptStep>> = []
   for (const step of steps) {
@@ -133,13 +133,13 @@ const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<Readon
 /**
  * Leases deliveries that are due: $1 is now, $2 how many, $3 how many of one endpoint at a time, $4 until when.
  *
- * What is locked is not found as one of those that are due, of which a tenant may have very many: the index of these looks as cheap as the key
- * while it is young. The columns of a limit stand in it as they are, so that it is planned anew each time: a plan of a time when nothing was due
- * would read all that is.
+ * Two things keep its plan fast. `locked` finds each delivery by its key and does not repeat `status = 'due'`: with that condition PostgreSQL
+ * might scan the index of all due deliveries, of which a tenant can have very many. The LIMITs use their parameters directly, so
+ * that PostgreSQL plans the statement for their values each time: a generic plan, made when nothing was due, would read every due delivery.
  */
 export const claimStatement = `
 WITH RECURSIVE owed AS (
-  -- Whom anything waits for, each found from the one before it: endpoints that wait for nothing cost nothing, however many there are.
+  -- Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are.
   (SELECT d.app_id, d.mode FROM deliveries d WHERE d.status = 'due' ORDER BY d.app_id, d.mode LIMIT 1)
   UNION ALL
   SELECT next.app_id, next.mode FROM owed o CROSS JOIN LATERAL (

@@ -36,7 +36,7 @@ export const payoutOutcome = (response: ProviderResponse, own: Own): Placed<Payo
 export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): Placed<ChargeOutcome> => {
   const refused = refusal("collection", response)
   return placedBy<typeof MomoCollectionAnswer.Type, ChargeOutcome>(response, {
-    // Beside a code a refusal can mean the code, and nothing tells: the payer may try again. Our own account's fault it is in no case.
+    // Beside a code a refusal can mean the code, and nothing tells: the payer may try again. A configuration error of ours is never a wrong code.
     refused:
       refused !== undefined && order.otp !== null && refused.fact.kind !== "config"
         ? withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note })

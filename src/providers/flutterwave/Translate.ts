@@ -65,7 +65,7 @@ export const payoutOutcome = (response: ProviderResponse, { currency, reference 
     read: ({ data }) => opened(shownTransfer(data, reference, data.reference ?? reference), data, currency)
   })
 
-/** What was just made. One that is successful at once is asked for: its fee and amount are then final. */
+/** What was just made. One that is successful at once is polled: its fee and amount are then final. */
 const opened = (
   shown: Shown,
   { amount, currency }: Pick<Charge, "amount" | "currency">,

@@ -25,7 +25,7 @@ import { found, posted } from "./Translate.ts"
 import { mtnCallbacks } from "./Webhook.ts"
 import { moneyPath, type Product, referenceIdOf, statusPath } from "./Wire.ts"
 
-/** An X-Reference-Id is taken once, and its status is asked for by it; right after the 202 it may not be found yet. */
+/** An X-Reference-Id is taken once, and the transaction is polled by it; right after the 202 it may not be found yet. */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
@@ -34,7 +34,7 @@ const guarantees: ProviderGuarantees = {
   notFoundGraceMs: 60_000
 }
 
-/** Our accounts at MTN. A call takes at most `timeoutMs`, its token included; the question after a repeated reference as long again. */
+/** Our accounts at MTN. A call takes at most `timeoutMs`, its token included; the lookup after a repeated reference as long again. */
 export const mtn = adapterOf(
   identity,
   guarantees,

@@ -13,5 +13,5 @@ export const mtnCallbacks: Callbacks = {
 
 const decode = bodyDecoder(StatusAnswer)
 
-// Its X-Reference-Id is not in it, and a financial transaction's number is nothing that can be asked for.
+// Its X-Reference-Id is not in it, and a financial transaction's number is nothing that can be polled by.
 const hintOf = hintReader(StatusAnswer, ({ externalId: reference }) => ({ reference, id: null }))

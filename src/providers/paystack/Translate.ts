@@ -77,7 +77,7 @@ export const recipientIn = (response: ProviderResponse): string | Reading<Payout
   return recipientRefusal(response) ?? { ...notSent(`no recipient: ${fact.note}`), alarm }
 }
 
-/** The answer to POST /transfer, which never names the fee: a delivery at once is asked for. */
+/** The answer to POST /transfer, which never names the fee: a delivery at once is polled. */
 export const transferOutcome = (response: ProviderResponse, own: Own): Placed<PayoutOutcome> =>
   placedBy(response, {
     refused: onceNotFound(transferRefusal(response), usedReference(response)),

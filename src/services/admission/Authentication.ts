@@ -24,7 +24,7 @@ export interface RawRequest {
   readonly rawTarget: string
   /** Names and values in turn, duplicates included, as node:http gives them. */
   readonly rawHeaders: ReadonlyArray<string>
-  /** Empty for GET and DELETE, whatever was sent with them. */
+  /** Empty for GET, HEAD and DELETE, whatever was sent with them. */
   readonly body: Uint8Array
 }
 
@@ -54,9 +54,9 @@ export class Authentication extends Context.Service<
         Effect.andThen(logRefusal(fault, named), new Unauthorized())
 
       const authenticate = Effect.fnUntraced(function* (request: RawRequest) {
-        const claims = claimsOf(request)
-        if (Result.isFailure(claims)) return yield* refused(claims.failure, keyNamedBy(request))
-        const { key, host, timestamp, nonce, sent, text } = claims.success
+        const read = readSigningHeaders(request)
+        if (Result.isFailure(read)) return yield* refused(read.failure, keyNamedBy(request))
+        const { key, host, timestamp, nonce, sent, text } = read.success
         const named = Option.some(key)
         if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* refused({ reason: "host_not_public" }, named)
         const now = yield* Clock.currentTimeMillis
@@ -82,8 +82,8 @@ const timestampFault = (timestamp: string, now: number): SignatureFault =>
     onSome: (skew) => ({ reason: "timestamp_outside_window", clockSkewSeconds: skew })
   })
 
-/** What the signing headers claim, or the first thing that is wrong with them. */
-const claimsOf = (request: RawRequest) =>
+/** What the signing headers say, or the first thing that is wrong with them. Nothing is verified here. */
+const readSigningHeaders = (request: RawRequest) =>
   Result.gen(function* () {
     const only = singles(request.rawHeaders)
     const host = yield* only("host")

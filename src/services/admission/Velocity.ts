@@ -6,13 +6,7 @@ import type { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import {
-  ceilingCounter,
-  effectiveLimits,
-  retryAfterSeconds,
-  type VelocityCounter,
-  velocityCounter
-} from "../../domain/VelocityLimits.ts"
+import { ceilingWindowUse, effectiveLimits, retryAfterSeconds, type WindowUse, windowUse } from "../../domain/VelocityLimits.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
@@ -36,14 +30,11 @@ export class Velocity extends Context.Service<
       caller: Caller,
       direction: Direction,
       partyHash: Uint8Array
-    ) => Effect.Effect<ReadonlyArray<VelocityCounter>, VelocityLimitExceeded>
+    ) => Effect.Effect<ReadonlyArray<WindowUse>, VelocityLimitExceeded>
     /** The same windows and, where the provider's account has a ceiling, that of today. */
-    readonly addCeiling: (
-      counters: ReadonlyArray<VelocityCounter>,
-      spend: AccountSpend
-    ) => Effect.Effect<ReadonlyArray<VelocityCounter>>
+    readonly addCeiling: (counters: ReadonlyArray<WindowUse>, spend: AccountSpend) => Effect.Effect<ReadonlyArray<WindowUse>>
     /** What an OverCap of FloatLedger.open is refused with. */
-    readonly refusal: (counter: VelocityCounter | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
+    readonly refusal: (counter: WindowUse | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
   }
 >()("gateway/services/Velocity") {
   static readonly layer = Layer.effect(
@@ -55,26 +46,24 @@ export class Velocity extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const own = yield* limits.own(caller.appId)
         const subject = Buffer.from(partyHash).toString("hex")
-        const counters = effectiveLimits(caller.mode, direction, own).map((limit) =>
-          velocityCounter(caller.appId, limit, subject, now)
-        )
+        const counters = effectiveLimits(caller.mode, direction, own).map((limit) => windowUse(caller.appId, limit, subject, now))
         const used = yield* limits.prepare(counters)
         const full = counters.find(({ amount, bound }, index) => (used[index] ?? 0n) + amount > bound)
         if (full !== undefined) return yield* exceeded(full, now)
         return counters
       }, inSpan("Velocity.check"))
 
-      const addCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<VelocityCounter>, spend: AccountSpend) {
+      const addCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<WindowUse>, spend: AccountSpend) {
         const { currency, mode, provider, total } = spend
         const ceiling = yield* limits.ceiling(provider, currency)
         if (Option.isNone(ceiling)) return counters
         const now = yield* Clock.currentTimeMillis
-        const counter = ceilingCounter({ provider, mode, currency, amount: total, bound: ceiling.value }, now)
+        const counter = ceilingWindowUse({ provider, mode, currency, amount: total, bound: ceiling.value }, now)
         yield* limits.prepare([counter])
         return [...counters, counter]
       })
 
-      const refusal = Effect.fnUntraced(function* (counter: VelocityCounter | undefined) {
+      const refusal = Effect.fnUntraced(function* (counter: WindowUse | undefined) {
         if (counter === undefined || counter.window === null) return yield* new GlobalCeilingReached({})
         return yield* exceeded(counter, yield* Clock.currentTimeMillis)
       })
@@ -84,5 +73,5 @@ export class Velocity extends Context.Service<
   )
 }
 
-const exceeded = (counter: VelocityCounter, now: Instant) =>
+const exceeded = (counter: WindowUse, now: Instant) =>
   new VelocityLimitExceeded({ window: counter.window ?? "day", retry_after_seconds: retryAfterSeconds(counter, now) })

@@ -4,7 +4,8 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { type MomoParty, maskedNumber, type PayerDetails } from "../../domain/Party.ts"
+import { maskedNumber } from "../../domain/Masking.ts"
+import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { Codes } from "../ports/Codes.ts"
@@ -31,7 +32,7 @@ export interface Placement {
   readonly payer: PayerDetails | null
   /** The request's key; null where it sent none. */
   readonly claim: Claim | null
-  /** When the record was made, or taken for its code: what stood still since then is not sent any more. */
+  /** When the record was made, or taken for its code: after too long a pause since then it is not sent. */
   readonly takenAt: Instant
   /** `create` keeps a wrong code as its answer; `authorize` forgets its key, because another code may be tried with it. */
   readonly by: "create" | "authorize"
@@ -45,7 +46,7 @@ export type Charger = RoutedProvider<CollectionOperations>
 export const chargersFor = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
   chargers.filter(({ part }) => part.reachesNetwork?.(payer, currency) ?? true)
 
-/** Places charges and settles what was answered, codes among it. */
+/** Places charges and applies what was answered, to codes as well. */
 export class ChargeDispatch extends Context.Service<
   ChargeDispatch,
   {
@@ -97,8 +98,8 @@ export class ChargeDispatch extends Context.Service<
           note
         } as const
         const kept = by === "create" ? claim : null
-        const settled = yield* settlement.apply({ reference, fact, actor: "request", claim: kept })
-        return yield* Effect.fromResult(outcomeResponse(settled, fact))
+        const applied = yield* settlement.apply({ reference, fact, actor: "request", claim: kept })
+        return yield* Effect.fromResult(outcomeResponse(applied, fact))
       })
 
       const place = Effect.fn("ChargeDispatch.place")(function* (
@@ -118,7 +119,7 @@ export class ChargeDispatch extends Context.Service<
           send: (offer) => offer.port.charge(order),
           nextAfter: (offer) => (otp === null ? firstReady(offer.others) : Effect.succeedNone)
         })
-        return yield* settle(placement, outcome, raw)
+        return yield* applyOutcome(placement, outcome, raw)
       })
 
       const firstReady = (chargers: ReadonlyArray<Charger>) =>
@@ -132,7 +133,7 @@ export class ChargeDispatch extends Context.Service<
           )
         )
 
-      const settle = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: CapturedCall | null) {
+      const applyOutcome = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: CapturedCall | null) {
         const { by, claim, collection, otp } = placement
         const { reference } = collection
         if (outcome._tag === "CodeRejected") {
@@ -144,8 +145,8 @@ export class ChargeDispatch extends Context.Service<
           yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt, note: "" }, actor: "request" })
         }
         const successStatus = successStatuses[by]
-        const settled = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, successStatus, raw })
-        return yield* Effect.fromResult(outcomeResponse(settled, outcome))
+        const applied = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, successStatus, raw })
+        return yield* Effect.fromResult(outcomeResponse(applied, outcome))
       })
 
       return ChargeDispatch.of({ place, codeHash })

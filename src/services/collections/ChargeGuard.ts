@@ -15,19 +15,19 @@ import { OutcomePoller } from "../settlement/OutcomePoller.ts"
 const LOOK_BACK_MS = 15 * 60_000
 /** Each further look means that another charge of the number was placed since the last one. */
 const LOOKS_AT_MOST = 4
-/** Earlier charges that are asked about at the same time. */
-const ASKED_AT_ONCE = 1_024
+/** Earlier charges that are polled at the same time. */
+const POLLED_AT_ONCE = 1_024
 
 /** Whose number is to be charged. */
 export interface Payer {
   readonly appId: AppId
   readonly mode: Mode
   readonly partyHash: Uint8Array
-  /** The charge itself: an earlier attempt of its own is none of somebody else's. */
+  /** The charge itself: it does not compete with itself when it is placed again. */
   readonly own: Reference
 }
 
-/** The charge that was found last for a number: whoever places another one compares with it in his commit. */
+/** The latest charge of a number. A new charge commits only if this is still the latest. */
 export interface LastCharge {
   readonly holder: Reference | null
 }
@@ -40,8 +40,8 @@ export class ChargeGuard extends Context.Service<
   ChargeGuard,
   {
     /**
-     * Runs `place` once no recent charge of the number is live or successful. The provider is asked about a live one, which settles it on
-     * the way. A tenant that makes repeat sales is not stopped by those that were known as successful when its request came. `place`
+     * Runs `place` once no recent charge of the number is live or successful. The provider is polled about a live one, which may
+     * settle it. A tenant that makes repeat sales is not stopped by those that were known as successful when its request came. `place`
      * answers none when another charge was faster: then everything is looked at again.
      */
     readonly placeWhenFree: <A, E>(
@@ -58,13 +58,13 @@ export class ChargeGuard extends Context.Service<
       const poller = yield* OutcomePoller
       const tenants = yield* Tenants
 
-      // Requests that find the same earlier charge at the same time wait for one question.
+      // Requests that find the same earlier charge at the same time wait for one poll.
       const polls = yield* Cache.makeWith<Reference, boolean>(
         Effect.fnUntraced(function* (reference) {
           const stored = yield* transactions.byReference(reference)
-          return Option.isSome(stored) ? yield* poller.ask(stored.value, "request") : false
+          return Option.isSome(stored) ? yield* poller.poll(stored.value, "request") : false
         }),
-        { capacity: ASKED_AT_ONCE, timeToLive: () => Duration.zero }
+        { capacity: POLLED_AT_ONCE, timeToLive: () => Duration.zero }
       )
 
       const read = (reference: Reference) =>
@@ -88,7 +88,7 @@ export class ChargeGuard extends Context.Service<
       ) {
         const since = yield* Clock.currentTimeMillis
         const repeats = yield* tenants.repeatSales(appId)
-        const isOtherSale = (earlier: LedgerRecord) => repeats && settledBefore(earlier, since)
+        const isOtherSale = (earlier: LedgerRecord) => repeats && succeededBefore(earlier, since)
         for (let look = 0; look < LOOKS_AT_MOST; look++) {
           const charges = yield* locks.charges(appId, mode, partyHash)
           for (const { at, reference } of charges.placed) {
@@ -107,8 +107,8 @@ export class ChargeGuard extends Context.Service<
   )
 }
 
-/** To a tenant that makes repeat sales, what had succeeded before its request came is another one; what succeeds while it waits is not. */
-const settledBefore = ({ completedAt, status }: LedgerRecord, since: Instant): boolean =>
+/** With repeat sales, a charge that succeeded before the request is another sale; one that succeeds meanwhile is not. */
+const succeededBefore = ({ completedAt, status }: LedgerRecord, since: Instant): boolean =>
   status === "successful" && completedAt !== null && completedAt < since
 
 const duplicateOf = (earlier: LedgerRecord): DuplicateChargeInFlight =>

@@ -11,8 +11,9 @@ import {
   ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { maskedNumber } from "../../domain/Masking.ts"
 import { msisdnOf } from "../../domain/Msisdn.ts"
-import { type MomoParty, maskedNumber } from "../../domain/Party.ts"
+import { type MomoParty } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
@@ -194,7 +195,7 @@ export class CodeFlow extends Context.Service<
         return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
       })
 
-      /** Somebody died while a code was on its way: the charge may have been placed, and is asked for from now on. */
+      /** A process died while a code was on its way: the charge may have been placed, and is polled from now on. */
       const applyUnheard = ({ reference }: Collection, at: number) =>
         settlement.apply({
           reference,
@@ -208,7 +209,7 @@ export class CodeFlow extends Context.Service<
 
       const answerExpired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const stored = yield* transactions.byReference(collection.reference)
-        if (Option.isSome(stored)) yield* poller.ask(stored.value, "request")
+        if (Option.isSome(stored)) yield* poller.poll(stored.value, "request")
         return yield* current(caller, collection)
       })
 

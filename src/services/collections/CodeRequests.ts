@@ -10,7 +10,8 @@ import {
   ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import { iso } from "../../domain/Instant.ts"
-import { type MomoParty, maskedNumber } from "../../domain/Party.ts"
+import { maskedNumber } from "../../domain/Masking.ts"
+import { type MomoParty } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"

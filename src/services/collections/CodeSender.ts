@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { ProviderError, RateLimited } from "../../domain/errors/Retriable.ts"
 import type { MomoParty } from "../../domain/Party.ts"
-import { effectiveLimits, retryAfterSeconds, velocityCounter } from "../../domain/VelocityLimits.ts"
+import { effectiveLimits, retryAfterSeconds, windowUse } from "../../domain/VelocityLimits.ts"
 import { Codes, type TextedNumber } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { CollectionOperations } from "../ports/Provider.ts"
@@ -23,7 +23,7 @@ export const codeSender = Effect.gen(function* () {
   const countFirst = Effect.fnUntraced(function* (number: TextedNumber) {
     const at = yield* Clock.currentTimeMillis
     const own = yield* limits.own(number.appId)
-    const counters = effectiveLimits(number.mode, "code", own).map((limit) => velocityCounter(number.appId, limit, "", at))
+    const counters = effectiveLimits(number.mode, "code", own).map((limit) => windowUse(number.appId, limit, "", at))
     const code = { ...number, at, counters }
     const requested = yield* codes.request(code, BOUNDS)
     switch (requested._tag) {

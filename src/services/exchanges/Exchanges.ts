@@ -125,8 +125,8 @@ export class Exchanges extends Context.Service<
         const { amount, currency, destinationCurrency, token } = quoted
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
         const { outcome, raw } = yield* sendInTime(now, port.execute(order))
-        const settled = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
-        return yield* Effect.fromResult(outcomeResponse(settled, outcome))
+        const applied = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
+        return yield* Effect.fromResult(outcomeResponse(applied, outcome))
       })
 
       const ownQuote = Effect.fnUntraced(function* (caller: Caller, id: string) {

@@ -24,13 +24,13 @@ export interface Dispatch {
   readonly claim: Claim
 }
 
-/** Sends payouts and settles what was answered. */
+/** Sends payouts and applies what was answered. */
 export class PayoutDispatch extends Context.Service<
   PayoutDispatch,
   {
     /**
      * Sends, with the failover rule of `Failover`, and applies what was answered in one commit with the request's stored answer. Fails with
-     * what the tenant is answered: a final refusal is stored, an open one leaves the payout pending with its float reserved.
+     * what the tenant is answered. A final refusal is stored; an unknown outcome leaves the payout pending with its float reserved.
      */
     readonly send: (dispatch: Dispatch) => Effect.Effect<LedgerRecord, FinalError | UnknownOutcomeError>
   }
@@ -68,11 +68,11 @@ export class PayoutDispatch extends Context.Service<
             )
         })
         const lastKnown = isRerouted ? null : { transaction: payout, revision: FIRST_REVISION }
-        const settled = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, raw, lastKnown })
-        return yield* Effect.fromResult(outcomeResponse(settled, outcome))
+        const applied = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, raw, lastKnown })
+        return yield* Effect.fromResult(outcomeResponse(applied, outcome))
       }, inSpan("PayoutDispatch.send"))
 
-      /** What was reserved has to cover it, and what the tenant was told has to stay true. */
+      /** The next provider's quote, if the reservation covers it and it delivers what the tenant was told; fails otherwise. */
       const takeOver = Effect.fnUntraced(function* (
         { command, payout, route }: Dispatch,
         payoutProvider: PayoutProvider,

@@ -22,7 +22,7 @@ import {
   quoteFor
 } from "./PayoutQuoteCalculation.ts"
 
-/** Routes and prices payouts by the provider's own quotes. */
+/** Prices the fee of a payout by asking providers for their own quotes: which are asked, in which order, and when the next one is. */
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
   {
@@ -35,7 +35,7 @@ export class PayoutPricing extends Context.Service<
       route: PayoutRoute,
       terms: PayoutTerms & { readonly destination: Destination }
     ) => Effect.Effect<Offer, ProviderError | ValidationFailed | BankAccountUnresolvable>
-    /** The price of another payoutProvider for a payout that was priced before, where `principal` is what is to be sent. */
+    /** The price of another provider for a payout that was priced before; `principal` is what is to be sent. */
     readonly requote: (
       route: PayoutRoute,
       payoutProvider: PayoutProvider,

@@ -9,6 +9,9 @@ import type { AmountType } from "../../domain/Transaction.ts"
 import type { PayoutOperations, PayoutQuote, QuoteRefused } from "../ports/Provider.ts"
 import type { RoutedProvider } from "../routing/Routes.ts"
 
+// Turns one provider's quote into the price of a payout. `PayoutPricing` decides which providers are asked; `Fee` in domain finds the amount
+// where the fee is deducted.
+
 /** What decides the price of a payout. */
 export interface PayoutTerms {
   readonly amount: MinorUnits
@@ -38,7 +41,7 @@ export interface PricedPayout {
   readonly reachesMinimum: boolean
 }
 
-/** A price, and who sends for it; `others` come after it in the route's order. */
+/** A price, the provider that quoted it and will send, and the `others` that come after it in the route's order. */
 export interface Offer extends PricedPayout {
   readonly payoutProvider: PayoutProvider
   readonly others: ReadonlyArray<PayoutProvider>
@@ -48,7 +51,8 @@ export interface Offer extends PricedPayout {
 
 const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "amount and fee are more than can be counted" }
 
-/** A provider that cannot be read, or does not do this, says nothing about the next one; what it says of the amount or the party is final. */
+/** Whether the next provider is asked for a quote: after no readable answer, or where this one does not do it at all. A refusal of the amount or
+ * of the recipient is final. */
 export const goesToNextProvider = (
   error: ProviderError | QuoteRefused | { readonly _tag: "bank_account_unresolvable" }
 ): boolean => error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other")

@@ -1,7 +1,7 @@
 import { Context, type Effect, type Option } from "effect"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
+import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { Claim } from "./Idempotency.ts"
 
 /** One code on its way to the provider. */
@@ -51,7 +51,7 @@ export interface TextedNumber {
 /** A code that is about to be sent, known by its moment and the windows of its tenant. */
 export interface CountedCode extends TextedNumber {
   readonly at: Instant
-  readonly counters: ReadonlyArray<VelocityCounter>
+  readonly counters: ReadonlyArray<WindowUse>
 }
 
 /** How many codes a number may be sent within `windowMs`. */
@@ -65,7 +65,7 @@ export type CodeRequested =
   /** The number has had its codes; the next one may be sent from `freeAt` on. */
   | { readonly _tag: "NumberFull"; readonly freeAt: Instant }
   /** The tenant's window is full. */
-  | { readonly _tag: "TenantFull"; readonly counter: VelocityCounter }
+  | { readonly _tag: "TenantFull"; readonly counter: WindowUse }
 
 export interface SentCode extends TextedNumber {
   /** The provider's handle of it. */

@@ -8,7 +8,7 @@ import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry, FloatPosition } from "../../domain/Ledger.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import type { VelocityCounter } from "../../domain/VelocityLimits.ts"
+import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { Claim, StoredResponse } from "./Idempotency.ts"
@@ -32,13 +32,13 @@ export interface OpenStep {
   readonly entry: Entry | null
   readonly line: HistoryLine
   readonly event: OutboxEvent | null
-  readonly nextAskAt: Instant
+  readonly nextPollAt: Instant
   /** The recipient, sealed by the Vault, kept until the payout is terminal; null for a collection. */
   readonly sealedDestination: Uint8Array | null
   /** The recipient of a payout, masked; kept as a beneficiary once the provider accepts. */
   readonly beneficiary: Beneficiary | null
   /** The windows that it is counted in, in the order of their refusals; `VelocityLimits.prepare` has made their rows. */
-  readonly counters: ReadonlyArray<VelocityCounter>
+  readonly counters: ReadonlyArray<WindowUse>
   /** The keyed HMAC of the payer's or recipient's number. */
   readonly partyHash: Uint8Array | null
   /** Where a payer's number is charged: the charge that the guard found last for it. It must still be the last one. */
@@ -66,16 +66,16 @@ export interface ApplyStep {
   readonly entry: Entry | null
   readonly line: HistoryLine
   readonly event: OutboxEvent | null
-  readonly nextAskAt: Instant | null
+  readonly nextPollAt: Instant | null
   /** Stored for the claim when this fact answers the request. */
   readonly response: { readonly claim: Claim; readonly response: StoredResponse } | null
-  /** True once the provider has taken a payout: its recipient becomes a beneficiary. */
-  readonly accepted: boolean
+  /** True once the provider has accepted or paid a payout: its recipient becomes a beneficiary. */
+  readonly savesBeneficiary: boolean
   /** True for a payout that fails: its count returns to the windows that it was counted in. */
   readonly restoreLimits: boolean
   /** True once terminal: the sealed destination is overwritten. */
   readonly wipeDestination: boolean
-  /** The money call that brought this fact; null keeps the one before. */
+  /** The call to the provider that brought this fact; null keeps the one before. */
   readonly raw: CapturedCall | null
 }
 

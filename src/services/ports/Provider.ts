@@ -16,7 +16,7 @@ import type { CallbackHint } from "./ProviderInbox.ts"
 export interface ProviderGuarantees {
   /** What our reference does there a second time: nothing new, a refusal, or a second execution. */
   readonly clientReference: "idempotent" | "unique_reject" | "none"
-  /** How an outcome is asked for. `inferred`: the query is not documented to work so, hence its "not found" proves nothing. */
+  /** How a transaction is polled. `inferred`: the query is not documented to work so, hence its "not found" proves nothing. */
   readonly lookup: "by_client_ref" | "by_client_ref_inferred" | "by_provider_ref" | "none"
   readonly webhookAuth: "hmac" | "rfc9421" | "weak" | "none"
   readonly quoteTtlMs: number
@@ -79,7 +79,7 @@ export interface Otp {
   readonly pin: Redacted.Redacted
 }
 
-/** What is known about the transaction that is asked for. */
+/** What is known about the transaction that is polled. */
 export interface StatusQuery {
   readonly reference: Reference
   readonly providerReference: string | null
@@ -93,7 +93,7 @@ export type PayoutOutcome = Extract<Fact, { _tag: "Accepted" | "Succeeded" | "Re
 export type ChargeOutcome = PayoutOutcome | Extract<Fact, { _tag: "NeedsRedirect" }> | CodeRejected
 /** The code was not taken: nothing was charged, and another code may be tried. Only ever the answer to a charge with a code. */
 export type CodeRejected = { readonly _tag: "CodeRejected"; readonly note: string }
-/** An authenticated answer about an earlier one; `Unknown` when the question itself was not answered. */
+/** An authenticated answer to a poll; `Unknown` when the poll itself was not answered. */
 export type StatusOutcome = Extract<
   Fact,
   { _tag: "Succeeded" | "Refused" | "StillPending" | "NotFound" | "Returned" | "Unknown" }

@@ -3,7 +3,7 @@ import type { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** What a verified callback points at. It is never believed, only asked about. */
+/** What a verified callback points at. It is never believed: the provider is polled about it. */
 export interface CallbackHint {
   readonly reference: Reference | null
   readonly providerReference: string | null
@@ -19,14 +19,14 @@ export interface Callback {
   readonly hint: CallbackHint
 }
 
-/** Due: it is looked into by itself. Done: what it pointed at was asked for. Parked: it told nothing, and waits for a person. */
+/** Due: it is processed by itself. Done: the transaction that it pointed at was polled. Parked: it led to nothing, and waits for a person. */
 export const CallbackStatus = Schema.Literals(["due", "done", "parked"])
 export type CallbackStatus = typeof CallbackStatus.Type
 
 export interface StoredCallback extends Callback {
   readonly status: CallbackStatus
   readonly nextLookAt: Instant | null
-  /** The transaction that was asked for because of it. */
+  /** The transaction that was polled because of it. */
   readonly matched: Reference | null
 }
 

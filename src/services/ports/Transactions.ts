@@ -100,7 +100,7 @@ export class Transactions extends Context.Service<
       limit: number
     ) => Effect.Effect<ReadonlyArray<LedgerRecord>>
     /**
-     * Takes up to `limit` transactions whose time to be asked for has come, for `leaseMs`; no other node gets them meanwhile. A record that
+     * Claims up to `limit` transactions that are due to be polled, for `leaseMs`; no other node gets them meanwhile. A record that
      * cannot be read is logged and left out.
      */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>

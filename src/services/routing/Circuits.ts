@@ -5,7 +5,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import { ActingTenant } from "../../runtime/ActingTenant.ts"
 import { Policy } from "../ports/Policy.ts"
 
-/** What a provider is asked to do. Questions about what may have been sent are not among them: nothing ever stops those. */
+/** What a provider is asked to do. Polls are not among them: nothing ever stops those. */
 export type Operation = "quote" | "send" | "charge" | "exchange" | "reads"
 
 /** One operation of one account. */

@@ -43,12 +43,12 @@ export interface Sent<Outcome> {
  * When a payout or charge goes to the next provider, and when never.
  *
  * It goes on after `NotSent` alone: no byte of it left the process, because the connection was refused or a circuit is open. Then the record
- * is moved to the next provider in a commit of its own, and only after that it is sent there. Whoever dies in between leaves a record that
- * is asked for at exactly the one provider that may have it.
+ * is moved to the next provider in a commit of its own, and only after that it is sent there. If the process dies in
+ * between, the record names the only provider that may have received it.
  *
  * It never goes on
  * - after silence (`Unknown`) or any answer, a refusal among them: it may have been executed, or the tenant has to know;
- * - after the process stood still: others may have moved or failed the record meanwhile, and what came too late is not sent at all;
+ * - after the process was paused too long: others may have moved or failed the record meanwhile, and nothing is sent at all;
  * - once the record has moved on, is closed, or its provider has a handle of it (the table of moves in `domain` leaves it there);
  * - where the use case names nobody: the next provider would cost more than was held or deliver another amount, its account has a daily
  *   ceiling, the recipient is a wallet of the first, or the payer's code belongs to the first.
@@ -101,8 +101,8 @@ export class Failover extends Context.Service<
 }
 
 /**
- * One money call, made once. What was recorded too long ago is not sent: the process stood still and cannot know whether the record was taken
- * for never sent meanwhile. Also for what has one provider only.
+ * One money call, made once. What was recorded too long ago is not sent: the process was paused too long, and the record may have been
+ * declared never sent meanwhile. Also used where there is no failover.
  */
 export const sendInTime = Effect.fnUntraced(function* <Outcome>(
   recordedAt: Instant,
@@ -112,4 +112,4 @@ export const sendInTime = Effect.fnUntraced(function* <Outcome>(
   return { ...(yield* withCapturedCall(call)), isLate: false }
 })
 
-const tooLateToSend: NotSent = { _tag: "NotSent", note: "the process stood still: too late to send" }
+const tooLateToSend: NotSent = { _tag: "NotSent", note: "the process was paused too long: too late to send" }

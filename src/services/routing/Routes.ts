@@ -16,7 +16,7 @@ export interface RoutedProvider<Part> {
 
 type PartOf<Part> = (provider: Provider) => Part | undefined
 
-/** Which providers a tenant's money and questions go to. */
+/** Which providers a tenant's money calls and reads go to. */
 export class Routes extends Context.Service<
   Routes,
   {
@@ -104,8 +104,8 @@ export const operationsFor = (provider: Provider, { direction }: Pick<Corridor, 
 const isProviderError = (error: { readonly _tag: string }): error is ProviderError => error._tag === "provider_error"
 
 /**
- * Asks one after another until one answers. A question that failed, or whose refusal leads on, is put to the next; where all did, one that
- * could not be read counts first, because it may answer next time.
+ * Asks one after another until one answers. After a failure for which `goesOn` holds the next one is asked. Where all failed, one that could not
+ * be read counts first, because it may answer next time.
  */
 export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { readonly _tag: string }>(
   all: ReadonlyArray<One>,

@@ -14,23 +14,23 @@ import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { Settlement } from "./Settlement.ts"
 
-/** Transactions asked for at once. */
+/** Transactions polled at once. */
 const SLOTS = 16
 /** How often due transactions are looked for. */
 const IDLE_MS = 250
 
-/** Asks providers for what nobody told us: transactions whose outcome is open, and late truths about closed ones. */
+/** Polls providers about transactions whose outcome is open, and about closed ones that can still change. */
 export class OutcomePoller extends Context.Service<
   OutcomePoller,
   {
     /**
-     * Asks the provider about one transaction now and applies what it says. False when nothing could be learnt. `actor` is why it is
-     * asked: only the schedule's own questions ("reconciler") count towards "never sent".
+     * Polls the provider about one transaction now and applies what it says. False when nothing could be learnt. `actor` is why it is
+     * polled: only the schedule's own polls ("reconciler", as rows call the poller) count towards "never sent".
      */
-    readonly ask: (stored: StoredTransaction, actor: Actor) => Effect.Effect<boolean>
-    /** Asks for what is due, at most as many as are asked for at once; answers how many. */
+    readonly poll: (stored: StoredTransaction, actor: Actor) => Effect.Effect<boolean>
+    /** Polls for what is due, at most as many as are polled at once; answers how many. */
     readonly round: Effect.Effect<number>
-    /** Asks for ever. */
+    /** Polls for ever. */
     readonly run: Effect.Effect<never>
   }
 >()("gateway/services/OutcomePoller") {
@@ -43,13 +43,13 @@ export class OutcomePoller extends Context.Service<
       const policy = yield* Policy
       const codes = yield* Codes
 
-      const ask = Effect.fn("OutcomePoller.ask")(function* ({ traceparent, transaction }: StoredTransaction, actor: Actor) {
+      const poll = Effect.fn("OutcomePoller.poll")(function* ({ traceparent, transaction }: StoredTransaction, actor: Actor) {
         const { reference } = transaction
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
         yield* linkCurrentSpan([traceparent ?? null])
         const provider = registry.find(transaction.provider, transaction.mode)
         const guarantees = Option.getOrNull(Option.map(provider, (one) => one.guarantees))
-        const question = {
+        const statusPoll = {
           ...proofOf(guarantees, policy),
           provider: transaction.provider,
           actor,
@@ -62,25 +62,25 @@ export class OutcomePoller extends Context.Service<
             Effect.annotateLogs({ reference })
           )
           const unknown = { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" } as const
-          yield* settlement.applyAnswer(question, reference, unknown)
+          yield* settlement.applyAnswer(statusPoll, reference, unknown)
           return false
         }
-        const ended = yield* closeWithoutAsking(transaction, actor)
+        const ended = yield* closeWithoutPoll(transaction, actor)
         if (Option.isSome(ended)) return ended.value
         const answer = yield* answerOf(provider.value, transaction)
-        // The first that is heard of it is that it came back: it was delivered before.
+        // A return is the first news, so record the delivery first.
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
           const fact = deliveredBefore(transaction, answer)
           yield* settlement.applyFromProvider(transaction.provider, { reference, fact, actor })
         }
-        yield* settlement.applyAnswer(question, reference, answer)
-        // That something closed is still open is no news: what a callback told of is not to be seen there yet.
+        yield* settlement.applyAnswer(statusPoll, reference, answer)
+        // `StillPending` for a closed record tells nothing new: what the callback told of does not show there yet.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
         return answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale
       })
 
-      /** Once the window of its code passed, what became of its codes says whether there is anything to ask for. */
-      const closeWithoutAsking = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
+      /** Once the time for its code has passed, what became of its codes says whether there is anything to poll for. */
+      const closeWithoutPoll = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
         const now = yield* Clock.currentTimeMillis
         if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
         const { reference } = record
@@ -95,24 +95,24 @@ export class OutcomePoller extends Context.Service<
           })
           return Option.some(true)
         }
-        // From here on it is asked for like every charge that may have been placed.
+        // From here on it is polled like every charge that may have been placed.
         const note = "nobody heard the answer to a code"
         yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note }, actor })
         return Option.some(false)
       })
 
       const claim = Effect.fnUntraced(function* (free: number) {
-        // It outlives the calls that one question may need; a node that dies holds nothing longer than this.
+        // It outlives the calls that one poll may need; a node that dies holds nothing longer than this.
         const lease = pollLeaseMs(policy.providerTimeoutMs)
         return yield* transactions.claimDue(yield* Clock.currentTimeMillis, free, lease)
       })
 
       const work = (stored: StoredTransaction) =>
-        Effect.asVoid(ask(stored, "reconciler")).pipe(Effect.annotateLogs({ reference: stored.transaction.reference }))
+        Effect.asVoid(poll(stored, "reconciler")).pipe(Effect.annotateLogs({ reference: stored.transaction.reference }))
 
       const worker = yield* makeWorker({ name: "OutcomePoller", slots: SLOTS, idleMs: IDLE_MS, claim, work })
 
-      return OutcomePoller.of({ ask, round: worker.round, run: worker.run })
+      return OutcomePoller.of({ poll, round: worker.round, run: worker.run })
     })
   )
 }
@@ -139,7 +139,7 @@ const deliveredBefore = (
   note
 })
 
-/** Asks the provider for one record; `Unknown` where the question has no answer. */
+/** Polls the provider about one record; `Unknown` if the provider cannot be polled about its kind. */
 export const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.Effect<StatusOutcome> => {
   const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
   const unable: StatusOutcome = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }

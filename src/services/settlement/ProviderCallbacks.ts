@@ -33,7 +33,7 @@ const forged = Metric.counter("gateway_callbacks_refused_total", {
   incremental: true
 })
 
-/** Takes callbacks of providers. They are never believed: each is a reason to ask the provider about one transaction. */
+/** Takes callbacks of providers. They are never believed: each is a reason to poll the provider about one transaction. */
 export class ProviderCallbacks extends Context.Service<
   ProviderCallbacks,
   {
@@ -90,7 +90,7 @@ export class ProviderCallbacks extends Context.Service<
           yield* linkCurrentSpan([arrivals.get(callback.id) ?? null])
           arrivals.delete(callback.id)
           const found = Option.getOrUndefined(yield* find(callback))
-          const learnt = found === undefined ? false : yield* ask(found)
+          const learnt = found === undefined ? false : yield* poll(found)
           if (found !== undefined && learnt) return yield* inbox.markProcessed(callback.id, found.transaction.reference)
           const at = nextLook(callback.receivedAt, yield* Clock.currentTimeMillis)
           if (at === null)
@@ -106,11 +106,11 @@ export class ProviderCallbacks extends Context.Service<
         }
       )
 
-      // A question that broke has told nothing, and the callback must reach its bound all the same.
-      const ask = Effect.fnUntraced(function* (stored: StoredTransaction) {
-        const exit = yield* Effect.exit(poller.ask(stored, "callback"))
+      // A poll that broke has told nothing, and the callback must be parked in the end all the same.
+      const poll = Effect.fnUntraced(function* (stored: StoredTransaction) {
+        const exit = yield* Effect.exit(poller.poll(stored, "callback"))
         if (Exit.isSuccess(exit)) return exit.value
-        yield* Effect.logError("asking after a callback broke", exit.cause)
+        yield* Effect.logError("the poll for a callback broke", exit.cause)
         return false
       })
 

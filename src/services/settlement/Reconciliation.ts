@@ -97,7 +97,7 @@ export class Reconciliation extends Context.Service<
           else if (line.status !== "failed") found.push(missingHere(line))
         }
         for (const entry of about.values()) found.push(...compareLines(entry.record, entry.lines))
-        // Days have edges, and an account may be slow to list: what is not in the statement is asked for before it is said to be missing.
+        // Days have edges, and an account may be slow to list: what is not in the statement is polled before it is said to be missing.
         const unlisted = ours.filter(({ reference }) => !about.has(reference))
         return [...found, ...(yield* byQuestions(provider, unlisted))]
       })

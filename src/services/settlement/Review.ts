@@ -14,13 +14,13 @@ import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type RawCall, type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 
-/** Each time means that the provider's news moved the same record between our read and our commit. */
+/** Another decision is needed each time that a fact changed the same record between our read and our commit. */
 const DECISIONS_AT_MOST = 16
 
 /** A record that a person has to look at, all that happened to it, and what was last sent and answered for it, masked. */
 export interface Case {
   readonly record: LedgerRecord
-  /** Grows with all that is heard of the record. */
+  /** Increases with every stored fact. */
   readonly revision: bigint
   readonly history: ReadonlyArray<HistoryLine>
   readonly call: RawCall
@@ -38,7 +38,7 @@ export class Review extends Context.Service<
     /**
      * Ends an open case: status, ledger entry, history line, event and audit row are one commit. Answers the record as it then is.
      * Refused where no case is open, so that doing it twice is refused the second time, and where the record is no longer at the revision
-     * that the person saw. A word that came after the case was opened, and contradicts the outcome, opens the next one when it is said again.
+     * that the person saw. A fact that arrived during the case and contradicts the ruling opens a new case when the provider repeats it.
      */
     readonly resolve: (
       reference: Reference,
@@ -85,10 +85,10 @@ export class Review extends Context.Service<
           entry,
           line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },
           event,
-          nextAskAt: nextPoll(next, policy.pollSchedule, at),
+          nextPollAt: nextPoll(next, policy.pollSchedule, at),
           response: null,
-          accepted: false,
-          // A correction comes long after the windows of a payout that is failed by it.
+          savesBeneficiary: false,
+          // Only a release restores limits; by the time of a correction the windows have ended.
           restoreLimits: next.kind === "payout" && entry?.phase === "release",
           wipeDestination: isTerminal(next),
           raw: null
@@ -102,14 +102,14 @@ export class Review extends Context.Service<
         seen: bigint | null = null
       ) {
         let lastSeen: LedgerRecord | null = null
-        for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
+        for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
           const stored = yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* new NotResolved({ message: `there is no transaction ${reference}` })
           if (!stored.value.transaction.needsReview)
             return yield* new NotResolved({ message: `no review of ${reference} is open` })
           const { revision, transaction } = stored.value
           if ((seen !== null && revision !== seen) || (lastSeen !== null && !isSameCase(lastSeen, transaction)))
-            return yield* new NotResolved({ message: saidSince(reference, revision) })
+            return yield* new NotResolved({ message: changedSince(reference, revision) })
           lastSeen = transaction
           const step = yield* stepOf(stored.value, resolution)
           const result = yield* ledger.resolve(step, audit)
@@ -127,10 +127,10 @@ export class Review extends Context.Service<
   )
 }
 
-const saidSince = (reference: Reference, revision: bigint): string =>
+const changedSince = (reference: Reference, revision: bigint): string =>
   `the provider said something of ${reference} since: it is at revision ${revision} now; look at it again before you rule`
 
-/** What came to the open case meanwhile is not known to the ruling; another case is another question. */
+/** New facts on the same case do not invalidate the ruling; a different case does. */
 const isSameCase = (one: LedgerRecord, other: LedgerRecord): boolean =>
   one.status === other.status && openedWith(one) === openedWith(other)
 

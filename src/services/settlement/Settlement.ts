@@ -39,11 +39,11 @@ export interface News {
 interface Source {
   /** The provider that said it; null for what is true wherever the record is. */
   readonly provider?: string
-  /** The question that it answers. */
-  readonly question?: StatusPoll
+  /** The poll that it answers. */
+  readonly poll?: StatusPoll
 }
 
-/** Each time means that somebody else moved the same transaction between our read and our commit. */
+/** Another decision is needed each time that another process changed the same record between our read and our commit. */
 const DECISIONS_AT_MOST = 16
 /** Every create answers 201. */
 const CREATED = 201
@@ -67,10 +67,10 @@ export class Settlement extends Context.Service<
     /** As `apply`, for what is known of one provider: once the record is at another one this is no news, and leaves nothing. */
     readonly applyFromProvider: (provider: string, news: News) => Effect.Effect<LedgerRecord>
     /**
-     * As `applyFromProvider`, for the answer to a question. What "not found" proves is decided by the record as it is when the answer is
-     * written, and a question counts once, however often its answer is applied.
+     * As `applyFromProvider`, for the answer to a poll. What "not found" proves is decided by the record as it is when the answer is
+     * written, and a poll counts once, however often its answer is applied.
      */
-    readonly applyAnswer: (question: StatusPoll, reference: Reference, answer: Fact) => Effect.Effect<LedgerRecord>
+    readonly applyAnswer: (poll: StatusPoll, reference: Reference, answer: Fact) => Effect.Effect<LedgerRecord>
   }
 >()("gateway/services/Settlement") {
   static readonly layer = Layer.effect(
@@ -86,12 +86,12 @@ export class Settlement extends Context.Service<
       const stepOf = Effect.fnUntraced(function* (
         { revision, transaction }: StoredTransaction,
         { actor, claim = null, fact, raw = null, successStatus = CREATED }: News,
-        question: StatusPoll | null
+        poll: StatusPoll | null
       ) {
         const at = yield* Clock.currentTimeMillis
         const decision = decide(transaction, fact, actor, at)
-        const decided = countPoll(transaction, decision.next, fact, question)
-        // In the same commit as the last question: nothing open is ever left with nobody to look at it.
+        const decided = countPoll(transaction, decision.next, fact, poll)
+        // In the same commit as the last poll: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)
         const next = overdue ? sentToReview(decided, at) : decided
         const event =
@@ -115,34 +115,34 @@ export class Settlement extends Context.Service<
           entry: decision.entry,
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
           event,
-          nextAskAt: nextPoll(next, policy.pollSchedule, at),
+          nextPollAt: nextPoll(next, policy.pollSchedule, at),
           response: claim === null || response === null ? null : { claim, response },
-          accepted: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
+          savesBeneficiary: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
           wipeDestination: isTerminal(next),
           raw
         } satisfies ApplyStep
       })
 
-      const write = Effect.fnUntraced(function* (news: News, { provider, question }: Source) {
+      const write = Effect.fnUntraced(function* (news: News, { provider, poll }: Source) {
         const { actor, lastKnown = null, reference } = news
         yield* Effect.annotateCurrentSpan({
           "gateway.reference": reference,
           "gateway.fact": news.fact._tag,
           "gateway.actor": actor
         })
-        for (let attempt = 0; attempt < DECISIONS_AT_MOST; attempt++) {
-          const known = attempt === 0 ? Option.fromNullishOr(lastKnown) : Option.none()
+        for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
+          const known = decisions === 0 ? Option.fromNullishOr(lastKnown) : Option.none()
           const stored = Option.isSome(known) ? known : yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
           if (provider !== undefined && stored.value.transaction.provider !== provider) {
-            yield* Effect.logWarning("a provider spoke of what is at another one by now").pipe(
+            yield* Effect.logWarning("ignored a fact from a provider that no longer has the transaction").pipe(
               Effect.annotateLogs({ reference, provider, fact: news.fact._tag, actor })
             )
             return stored.value.transaction
           }
-          const fact = question === undefined ? news.fact : provenFact(stored.value.transaction, news.fact, question)
-          const step = yield* stepOf(stored.value, { ...news, fact }, question ?? null)
+          const fact = poll === undefined ? news.fact : provenFact(stored.value.transaction, news.fact, poll)
+          const step = yield* stepOf(stored.value, { ...news, fact }, poll ?? null)
           const result = yield* ledger.apply(step)
           if (result._tag === "Stale") continue
           if (step.event !== null) yield* dispatcher.nudge
@@ -152,7 +152,7 @@ export class Settlement extends Context.Service<
               Effect.annotateLogs({ reference, drift_minor: drift.amount.toString(), currency: drift.currency })
             )
           }
-          yield* Effect.logInfo("settled").pipe(
+          yield* Effect.logInfo("applied a fact").pipe(
             Effect.annotateLogs({ reference, fact: fact._tag, actor, status: step.next.status, moved: step.entry !== null })
           )
           return step.next
@@ -163,8 +163,7 @@ export class Settlement extends Context.Service<
       return Settlement.of({
         apply: (news) => write(news, {}),
         applyFromProvider: (provider, news) => write(news, { provider }),
-        applyAnswer: (question, reference, fact) =>
-          write({ reference, fact, actor: question.actor }, { provider: question.provider, question })
+        applyAnswer: (poll, reference, fact) => write({ reference, fact, actor: poll.actor }, { provider: poll.provider, poll })
       })
     })
   )
@@ -176,7 +175,7 @@ const noteOf = (fact: Fact, overdue: boolean): string => {
     fact._tag === "Succeeded"
       ? [`amount ${fact.amount ?? "unsaid"} ${fact.currency ?? ""}`.trim(), `fee ${fact.fee ?? "unsaid"}`]
       : []
-  return [fact.note, ...sums, ...(overdue ? ["asked to the end of the schedule: a person has to look"] : [])]
+  return [fact.note, ...sums, ...(overdue ? ["polled to the end of the schedule: a person has to look"] : [])]
     .filter((part) => part !== "")
     .join("; ")
 }

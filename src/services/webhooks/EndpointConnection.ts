@@ -24,8 +24,8 @@ export const CONNECTIONS_PER_ENDPOINT = 8
 
 /** So many connections lead to one origin at most, where many endpoints may live. */
 const CONNECTIONS_PER_ORIGIN = 64
-/** Of so many URLs is known where they lead. */
-const URLS_KEPT = 1_000
+/** How many parsed URLs are cached. */
+const URLS_CACHED = 1_000
 
 /**
  * Dials tenants. The address is checked in the connector, because an IP literal never reaches the lookup, and in the lookup,
@@ -75,7 +75,7 @@ const targets = (allowLoopback: boolean) => {
     const last = known.get(url)
     if (last !== undefined) return last
     const target = endpointUrlProblem(url, allowLoopback) ?? targetOf(new URL(url))
-    for (const oldest of known.size < URLS_KEPT ? [] : known.keys().take(1)) known.delete(oldest)
+    for (const oldest of known.size < URLS_CACHED ? [] : known.keys().take(1)) known.delete(oldest)
     known.set(url, target)
     return target
   }
@@ -83,13 +83,13 @@ const targets = (allowLoopback: boolean) => {
 
 const targetOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` })
 
-interface Heard {
+interface Received {
   status: number | null
   retryAfter: string | null
   bytes: number
 }
 
-interface Line {
+interface Sending {
   readonly agent: Agent
   readonly alarm: Timer
   readonly wholeMs: number
@@ -99,41 +99,41 @@ interface Line {
  * Sends the request and listens to the first bytes of its answer, and to nothing beyond them. Once the status has been said, how the rest
  * goes changes nothing about whether the event was taken.
  */
-const ask = ({ agent, alarm, wholeMs }: Line, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
+const ask = ({ agent, alarm, wholeMs }: Sending, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
   Effect.callback((resume) => {
-    const heard: Heard = { status: null, retryAfter: null, bytes: 0 }
+    const received: Received = { status: null, retryAfter: null, bytes: 0 }
     const chunks: Array<Buffer> = []
     let sent: Dispatcher.DispatchController | undefined
     let isOver = false
     const end = (problem: string) => {
       if (isOver) return
       isOver = true
-      putOff()
+      cancelTimeout()
       const excerpt = chunks.length === 0 ? problem : textOf(chunks)
       // Not on the stack of the parser, which is not done with these bytes.
-      queueMicrotask(() => resume(Effect.succeed({ status: heard.status, excerpt, retryAfter: heard.retryAfter })))
+      queueMicrotask(() => resume(Effect.succeed({ status: received.status, excerpt, retryAfter: received.retryAfter })))
     }
     const giveUp = (problem: string) => {
       end(problem)
       sent?.abort(new Error("nobody listens any more"))
     }
-    const putOff = alarm(wholeMs, () => giveUp(heard.status === null ? `no answer within ${wholeMs} ms` : ""))
+    const cancelTimeout = alarm(wholeMs, () => giveUp(received.status === null ? `no answer within ${wholeMs} ms` : ""))
     agent.dispatch(request, {
       onRequestStart: (controller) => {
         sent = controller
         if (isOver) giveUp("")
       },
       onResponseStart: (_controller, status, headers) => {
-        // What comes before the answer is none.
+        // Skip 1xx responses.
         if (status < 200) return
         const retryAfter = headers["retry-after"]
-        heard.status = status
-        heard.retryAfter = typeof retryAfter === "string" ? retryAfter : null
+        received.status = status
+        received.retryAfter = typeof retryAfter === "string" ? retryAfter : null
       },
       onResponseData: (_controller, chunk) => {
         chunks.push(chunk)
-        heard.bytes += chunk.length
-        if (heard.bytes >= EXCERPT_BYTES) giveUp("")
+        received.bytes += chunk.length
+        if (received.bytes >= EXCERPT_BYTES) giveUp("")
       },
       onResponseEnd: () => end(""),
       onResponseError: (_controller, error) => end(reasonOf(error))

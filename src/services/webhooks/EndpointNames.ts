@@ -42,9 +42,9 @@ export const endpointNames = (options: NameOptions): EndpointNames => {
     const stop = () => resolver.cancel()
     const answers = [answer]
     underWay.set(name, { answers, stop })
-    const putOff = options.alarm(options.withinMs, stop)
+    const cancelTimeout = options.alarm(options.withinMs, stop)
     const end = (resolved: Resolved) => {
-      putOff()
+      cancelTimeout()
       underWay.delete(name)
       for (const one of answers) one(resolved)
     }

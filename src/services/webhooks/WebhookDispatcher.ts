@@ -43,7 +43,7 @@ export class WebhookDispatcher extends Context.Service<
         return yield* outbox.claimDue(yield* Clock.currentTimeMillis, free, CONNECTIONS_PER_ENDPOINT, LEASE_MS)
       })
 
-      const settle = Effect.fnUntraced(function* (delivery: DueDelivery, at: Instant, answer: EndpointResponse) {
+      const record = Effect.fnUntraced(function* (delivery: DueDelivery, at: Instant, answer: EndpointResponse) {
         const endedAt = yield* Clock.currentTimeMillis
         const { excerpt, status } = answer
         const verdict = isTaken(answer) ? delivered : status === GONE ? gone : yield* postponed(delivery, endedAt, answer)
@@ -64,7 +64,7 @@ export class WebhookDispatcher extends Context.Service<
         Effect.flatMap(Clock.currentTimeMillis, (at) =>
           // What the endpoint answered is accounted for, also when the process is told to stop at that moment.
           Effect.uninterruptibleMask((restore) =>
-            Effect.flatMap(restore(sender.post(signed(delivery, at))), (answer) => settle(delivery, at, answer))
+            Effect.flatMap(restore(sender.post(signed(delivery, at))), (answer) => record(delivery, at, answer))
           )
         )
 

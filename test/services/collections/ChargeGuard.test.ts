@@ -62,7 +62,7 @@ const guarded = (world: World, own = payer.own) =>
             })
         }),
         fake(OutcomePoller, {
-          ask: () =>
+          poll: () =>
             Effect.as(
               Effect.andThen(
                 Ref.update(asked, (n) => n + 1),

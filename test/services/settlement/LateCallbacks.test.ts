@@ -13,9 +13,9 @@ it.effect(
   () => {
     const provider = fakeProvider("alpha", { sending: "refused", status: { _tag: "StillPending", ...heard } })
     return Effect.gen(function* () {
-      const { ask } = yield* OutcomePoller
+      const { poll } = yield* OutcomePoller
       const look = Effect.flatMap(fakeRecords, ([stored]) =>
-        stored === undefined ? Effect.succeed(false) : ask(stored, "callback")
+        stored === undefined ? Effect.succeed(false) : poll(stored, "callback")
       )
       expect(yield* charge("one")).toBe("charge_rejected_by_provider")
       expect(yield* look).toBe(false)

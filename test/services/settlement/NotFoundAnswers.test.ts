@@ -71,7 +71,7 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
     ])
   )
   const ask = (actor: Actor, about: StoredTransaction = stored) =>
-    Effect.flatMap(OutcomePoller, (poller) => poller.ask(about, actor))
+    Effect.flatMap(OutcomePoller, (poller) => poller.poll(about, actor))
   const moved = (next: Partial<Payout>) => {
     const { transaction } = stored
     if (transaction.kind === "payout") stored = { transaction: { ...transaction, ...next }, revision: stored.revision + 1n }

@@ -141,7 +141,7 @@ const ports = (world: World) => {
         Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none())
     }),
     fake(OutcomePoller, {
-      ask: ({ transaction }) =>
+      poll: ({ transaction }) =>
         Effect.andThen(
           Effect.sync(() => world.asked.push(transaction.reference)),
           world.learns

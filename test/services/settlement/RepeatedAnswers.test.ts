@@ -71,7 +71,7 @@ it.effect("a resolved review stays resolved while the provider repeats itself, a
       expect((yield* asked) - before).toBe(2)
       const stored = Option.getOrThrow(yield* (yield* Transactions).byReference(reference))
       yield* says({ ...words.paid, amount: minor(4_000n) })
-      yield* (yield* OutcomePoller).ask(stored, "callback")
+      yield* (yield* OutcomePoller).poll(stored, "callback")
       expect(yield* standing).toStrictEqual(["successful", true])
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
@@ -87,11 +87,11 @@ it.effect("a payout that was returned as never sent goes to review when the prov
       expect(yield* standing).toStrictEqual(["failed", false])
       const float = yield* floatNow
       yield* says(words.pending)
-      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
+      yield* (yield* OutcomePoller).poll(yield* onlyRecord, "callback")
       expect(yield* standing).toStrictEqual(["failed", true])
       expect(yield* floatNow).toStrictEqual(float)
       yield* resolved((yield* onlyRecord).transaction.reference, "failed")
-      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
+      yield* (yield* OutcomePoller).poll(yield* onlyRecord, "callback")
       expect(yield* standing).toStrictEqual(["failed", false])
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
@@ -103,7 +103,7 @@ const givenBack = Effect.gen(function* () {
   const hears = (word: StatusOutcome) =>
     Effect.gen(function* () {
       yield* says(word)
-      yield* (yield* OutcomePoller).ask(yield* onlyRecord, "callback")
+      yield* (yield* OutcomePoller).poll(yield* onlyRecord, "callback")
     })
   const opened = Effect.gen(function* () {
     yield* pay("one")

@@ -10,8 +10,8 @@ import { Webhook } from "standardwebhooks"
 import { delivery, dispatched, newSecret, type Received, receiver } from "../../support/WebhookReceiver.ts"
 
 const root = resolve(import.meta.dirname, "..", "..", "..")
-const page = readFileSync(join(root, "docs", "webhooks.md"), "utf8")
-const shown = (language: string) => new RegExp(`\`\`\`${language}\n([^]*?)\n\`\`\``).exec(page)?.[1] ?? ""
+const page = readFileSync(join(root, "docs", "integrating", "webhooks.md"), "utf8")
+const shown = (language: string) => new RegExp(`\`\`\`${language}(?: [\\w.]+)?\n([^]*?)\n\`\`\``).exec(page)?.[1] ?? ""
 
 interface Language {
   readonly name: string
@@ -22,7 +22,7 @@ interface Language {
 /** Each exits 0 if what it reads as JSON is signed with the secret, and 1 otherwise. */
 const languages: ReadonlyArray<Language> = [
   {
-    name: "Python's standard library, as docs/webhooks.md shows it",
+    name: "Python's standard library, as docs/integrating/webhooks.md shows it",
     program: "python3",
     args: [
       "-c",
@@ -75,7 +75,7 @@ describe("a delivery", () => {
     expect(languages.filter(isHere)).toEqual(here)
   })
 
-  it.live("is accepted by the receiver that docs/webhooks.md shows, which refuses a forged one", () =>
+  it.live("is accepted by the receiver that docs/integrating/webhooks.md shows, which refuses a forged one", () =>
     Effect.gen(function* () {
       const secret = newSecret()
       const { lines, url } = yield* shownReceiver(secret)

@@ -81,7 +81,18 @@ export const startSimulator = async (wish: Wish = {}) => {
     const { text } = await call("GET", `/transactions?search=${reference}`)
     return Schema.decodeUnknownSync(Schema.fromJsonString(Wire.TransactionsAnswer))(text).data.transactions
   }
-  return { eversendBaseUrl, baseUrls, dataDir, call, token, control, executions, search, stop: () => runtime.dispose() }
+  return {
+    controlUrl,
+    eversendBaseUrl,
+    baseUrls,
+    dataDir,
+    call,
+    token,
+    control,
+    executions,
+    search,
+    stop: () => runtime.dispose()
+  }
 }
 
 export type Running = Awaited<ReturnType<typeof startSimulator>>

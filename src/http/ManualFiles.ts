@@ -1,0 +1,56 @@
+import { readdir, readFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { Effect, Schema } from "effect"
+
+const ROOT = resolve(import.meta.dirname, "..", "..")
+
+/** What the manual consists of. Each folder is served below `/docs` under its last name, the clients under their whole path. */
+const folders = [
+  { folder: "docs/integrating", at: "/docs/integrating" },
+  { folder: "docs/contract", at: "/docs/contract" },
+  { folder: "clients/signing", at: "/docs/clients/signing" }
+] as const
+
+const SERVED = /\.(md|json|py|php|ts|go|java)$/
+
+/** A file of the repository that the gateway serves. */
+export interface ManualFile {
+  /** From the root of the repository, such as `docs/integrating/start.md`. */
+  readonly file: string
+  /** The path of its URL, such as `/docs/integrating/start`. */
+  readonly path: string
+  readonly text: string
+}
+
+/** The manual is not beside the program, usually because only `src` was copied. */
+export class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing", {
+  folder: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `cannot read ${this.folder}, which the gateway serves below /docs (${this.reason}); install docs/integrating, docs/contract and clients/signing beside src`
+  }
+}
+
+/** Every file of the manual, read at the start of the server. A Markdown page has no ending in its URL, and a README that of its folder. */
+export const readManual = (root: string = ROOT): Effect.Effect<ReadonlyArray<ManualFile>, ManualMissing> =>
+  Effect.map(
+    Effect.forEach(folders, ({ at, folder }) => readFolder(root, folder, at), { concurrency: "unbounded" }),
+    (files) => files.flat()
+  )
+
+const readFolder = (root: string, folder: string, at: string) =>
+  Effect.tryPromise({
+    try: async (): Promise<ReadonlyArray<ManualFile>> => {
+      const names = (await readdir(join(root, folder))).filter((name) => SERVED.test(name)).toSorted()
+      if (names.length === 0) throw new Error("it is empty")
+      return Promise.all(
+        names.map(async (name) => ({
+          file: `${folder}/${name}`,
+          path: name === "README.md" ? at : `${at}/${name.replace(/\.md$/, "")}`,
+          text: await readFile(join(root, folder, name), "utf8")
+        }))
+      )
+    },
+    catch: (error) => new ManualMissing({ folder, reason: error instanceof Error ? error.message : String(error) })
+  })
