@@ -26,6 +26,16 @@ describe("the manual below /docs", () => {
   )
 
   it(
+    "has each page as it is written, by the name of its file",
+    onEdge(async ({ ask }) => {
+      for (const { file, text } of files.filter((one) => one.file.endsWith(".md"))) {
+        const answer = await ask("GET", `/${file}`)
+        expect([answer.text, answer.headers["content-type"]], file).toEqual([text, "text/plain; charset=utf-8"])
+      }
+    })
+  )
+
+  it(
     "has the signing code and the vectors as they are in the repository",
     onEdge(async ({ ask }) => {
       for (const file of ["sign.py", "sign.php", "sign.ts", "sign.go", "Sign.java"]) {

@@ -35,16 +35,18 @@ export const ManualHandlers = HttpApiBuilder.group(
   })
 )
 
-/** Each file by its path, ready to be sent. */
+/** Each file by its path, ready to be sent: a page also by the name of its file. */
 const library = (files: ReadonlyArray<ManualFile>) => {
-  const rendered = new Map<string, StaticText>()
+  const ready = new Map<string, StaticText>()
+  const make = (path: string): StaticText | undefined => {
+    const found = files.find((one) => one.path === path || `/${one.file}` === path)
+    return found === undefined ? undefined : staticText(found.text, found.file.endsWith(".json") ? "application/json" : PLAIN)
+  }
   return (path: string): StaticText | undefined => {
-    const known = rendered.get(path)
-    if (known !== undefined) return known
-    const file = files.find((one) => one.path === path)
-    if (file === undefined) return undefined
-    const text = staticText(file.text, file.file.endsWith(".json") ? "application/json" : "text/plain; charset=utf-8")
-    rendered.set(path, text)
+    const text = ready.get(path) ?? make(path)
+    if (text !== undefined) ready.set(path, text)
     return text
   }
 }
+
+const PLAIN = "text/plain; charset=utf-8"
