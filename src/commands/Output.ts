@@ -1,5 +1,6 @@
-import { Console, Effect } from "effect"
+import { Console, Context, Effect } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
+import { allowsColor } from "../App.ts"
 import { isCurrency } from "../domain/Currency.ts"
 import { json } from "../domain/Json.ts"
 import { minor, toDecimal } from "../domain/Money.ts"
@@ -14,9 +15,14 @@ export const AsJson = GlobalFlag.Setting("json")({
  * Prints a command's result: its view as JSON, or for people: the same members, unless there are lines of its own. What came from outside
  * is in it to be seen and nothing else: no character of it steers the terminal, ends a line or turns the order of what is read.
  */
-export const printResult = Effect.fnUntraced(function* (view: unknown, forPeople?: ReadonlyArray<string>) {
+export const printResult = Effect.fnUntraced(function* (
+  view: unknown,
+  forPeople?: ReadonlyArray<string>,
+  /** The members that people need, where the view has more. */
+  shorter: unknown = view
+) {
   const asJson = yield* AsJson
-  yield* Console.log(asJson ? visibleText(json(view)) : forPeople === undefined ? asText(view) : visibleLines(forPeople))
+  yield* Console.log(asJson ? visibleText(json(view)) : forPeople === undefined ? asText(shorter) : visibleLines(forPeople))
 })
 
 /** Says something to people, on standard output; each text is one line. */
@@ -24,6 +30,29 @@ export const printLines = (...lines: ReadonlyArray<string>): Effect.Effect<void>
 
 /** Says on standard error what went wrong; each text is one line. */
 export const printErrors = (...lines: ReadonlyArray<string>): Effect.Effect<void> => Console.error(visibleLines(lines))
+
+/** Whether people read standard output on a terminal. */
+export const OnTerminal = Context.Reference<boolean>("gateway/commands/OnTerminal", {
+  defaultValue: () => process.stdout.isTTY === true
+})
+
+const colors = { good: 32, bad: 31, open: 33, quiet: 2 }
+
+/** A text, and what its colour says on a terminal. */
+export interface Colored {
+  readonly text: string
+  readonly as: keyof typeof colors
+}
+
+/** One line on standard output, with colours on a terminal where `NO_COLOR` does not forbid them. */
+export const printColored = Effect.fnUntraced(function* (pieces: ReadonlyArray<Colored | string>) {
+  const isColored = (yield* OnTerminal) && (yield* allowsColor)
+  const shown = pieces.map((piece) => {
+    if (typeof piece === "string") return visibleText(piece)
+    return isColored ? `\u001b[${colors[piece.as]}m${visibleText(piece.text)}\u001b[0m` : visibleText(piece.text)
+  })
+  yield* Console.log(shown.join(""))
+})
 
 const visibleLines = (lines: ReadonlyArray<string>): string => lines.map(visibleText).join("\n")
 

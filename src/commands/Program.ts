@@ -1,6 +1,7 @@
 import { Cause, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { audit } from "./Audit.ts"
+import { collection } from "./Collection.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
 import { block, screening } from "./Denylist.ts"
@@ -10,8 +11,11 @@ import { Installation } from "./Installation.ts"
 import { key } from "./Key.ts"
 import { ledger } from "./Ledger.ts"
 import { ceiling, limit } from "./Limit.ts"
+import { listen } from "./Listen.ts"
+import { login } from "./Login.ts"
 import { migrate } from "./Migrate.ts"
 import { AsJson, printErrors } from "./Output.ts"
+import { payout } from "./Payout.ts"
 import { provider } from "./Provider.ts"
 import { reconcile } from "./Reconcile.ts"
 import { review } from "./Review.ts"
@@ -23,6 +27,7 @@ import { start } from "./Start.ts"
 import { status } from "./Status.ts"
 import { tenant } from "./Tenant.ts"
 import { transaction } from "./Transaction.ts"
+import { trigger } from "./Trigger.ts"
 import { webhook } from "./Webhook.ts"
 
 /** What the process ends with. Stopped by a signal before it was done, a command ends with what shells call an interrupt. */
@@ -55,7 +60,12 @@ export const gateway = Command.make("gateway").pipe(
     review,
     audit,
     secrets,
-    signCommand
+    signCommand,
+    login,
+    payout,
+    collection,
+    listen,
+    trigger
   ]),
   Command.withGlobalFlags([AsJson])
 )
