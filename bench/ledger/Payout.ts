@@ -186,9 +186,7 @@ const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => 
       createdAt: at,
       lastUsedAt: at
     },
-    counters: limits.map((limit) =>
-      windowUse(appId, { ...limit, count: BOUND }, Buffer.from(partyHash).toString("hex"), at)
-    ),
+    counters: limits.map((limit) => windowUse(appId, { ...limit, count: BOUND }, Buffer.from(partyHash).toString("hex"), at)),
     partyHash
   }
 }
