@@ -5,7 +5,7 @@ import { interfaceDescription } from "../support/InterfaceDescription.ts"
 
 describe("the clients, copied as they are", () => {
   const browser = projectWith(["typescript"], [])
-  const effect = projectWith(["typescript"], ["effect", "@types/node", "undici-types"])
+  const effect = projectWith(["typescript", "effect"], ["effect", "@types/node", "undici-types"])
   afterAll(() => {
     browser.remove()
     effect.remove()
