@@ -123,7 +123,7 @@ const shown = [
 /** They run until they are stopped, or play a story of their own, and say what the gateway itself has made. */
 const servers = ["start", "demo", "serve", "simulator"]
 
-/** They show what a gateway's API answers: TenantCommands has their test. */
+/** They show what a gateway's API answers: TenantHostileText has their test. */
 const tenants = [
   "login",
   "listen",
