@@ -22,7 +22,7 @@ layer(Stack.layer({}, { beside: everyOther }), { excludeTestServices: true })("a
         const asText = yield* run(...words)
         expect([asText.code, asText.output.includes(reference)]).toEqual([0, true])
         for (const { errors, output } of [asText, yield* run(...words, "--json")]) {
-          expect(`${errors}${output}`).not.toMatch(/[\u001b\u0007\u202e]/)
+          expect(`${errors}${output}`).not.toMatch(/\p{Cc}(?<!\n)|\u202e/u)
           expect(`${errors}${output}`).not.toMatch(/^\s*forged/m)
         }
       }
