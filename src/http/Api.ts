@@ -9,7 +9,7 @@ import { FxApi } from "./api/Fx.ts"
 import { ManualApi } from "./api/Manual.ts"
 import { PayoutsApi } from "./api/Payouts.ts"
 import { CapabilitiesApi, ReferenceApi } from "./api/Reference.ts"
-import { DescriptionApi, HealthApi } from "./api/System.ts"
+import { DescriptionApi, DocsAssetsApi, HealthApi } from "./api/System.ts"
 import { TransactionsApi } from "./api/Transactions.ts"
 import { WebhooksApi } from "./api/Webhooks.ts"
 
@@ -29,6 +29,7 @@ export class Api extends HttpApi.make("gateway")
     CallbacksApi,
     WebhooksApi,
     DescriptionApi,
+    DocsAssetsApi,
     BeneficiariesApi,
     ManualApi
   )

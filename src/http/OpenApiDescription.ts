@@ -1,6 +1,7 @@
 import { OpenApi } from "effect/http-api"
 import { Api } from "./Api.ts"
 import { exampleComponents } from "./OpenApiErrors.ts"
+import { introduction } from "./OpenApiIntroduction.ts"
 import { operationOf, securitySchemes } from "./OpenApiOperations.ts"
 import { isTree, namedSchemas, type Tree, treeOf, withMode } from "./OpenApiSchemas.ts"
 import { webhooks } from "./OpenApiWebhooks.ts"
@@ -31,12 +32,12 @@ export const describeInterface = (): Tree => {
     info: {
       title: "Payment gateway",
       version: VERSION,
-      description: ABOUT,
+      description: introduction,
       contact: { name: "The operator of this gateway" },
       license: { name: "Proprietary", identifier: "LicenseRef-Proprietary" }
     },
     servers: [{ url: "/" }],
-    tags: Object.entries(groupTexts).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(groupTexts).map(([name, { description, title }]) => ({ name, description, "x-displayName": title })),
     paths: Object.fromEntries(paths),
     webhooks,
     components: {
@@ -51,11 +52,6 @@ export const describeInterface = (): Tree => {
 
 const GENERATED = { includeAnnotationKey: (key: string) => key === PARAMETER }
 const VERSION = "1.0.0"
-const ABOUT =
-  "Amounts are integers of the currency's smallest unit. Every answer is one envelope; exactly one of `terminal`, `retriable` and " +
-  "`ambiguous` is true on an error: branch on it and on `error.code`, never on the message. Members that are not named here are " +
-  "ignored in requests and listed in `X-Gateway-Ignored`."
-
 const requestName = ({ requestBody }: Tree): string | undefined => {
   const { schema } = treeOf(treeOf(treeOf(requestBody)["content"])["application/json"])
   const ref = treeOf(schema)["$ref"]

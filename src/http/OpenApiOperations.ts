@@ -5,6 +5,7 @@ import { endpointCallbacks } from "./OpenApiWebhooks.ts"
 import { examples, type Operation, operations } from "./Operations.ts"
 import { operationTexts } from "./OperationTexts.ts"
 import { PARAMETER } from "./Page.ts"
+import { EXAMPLE_ORIGIN, signedCurl } from "./SignedCurl.ts"
 
 const signing = {
   key: ["X-Gateway-Key", "`<app_id>.<key_id>.<api_key>`"],
@@ -42,6 +43,7 @@ export const operationOf = (method: string, path: string, operation: Tree): Tree
     ],
     ...(isCallbackPath(path) ? { requestBody: { required: true, content: { "*/*": {} } } } : {}),
     ...(isTree(requestBody) ? { requestBody: withExample(treeOf(wireSchema(requestBody)), request) } : {}),
+    ...sampleOf(method, path, own, request),
     ...(`${method} ${path}` === "PUT /v1/webhooks/endpoint" ? { callbacks: endpointCallbacks } : {}),
     responses: Object.fromEntries(
       Object.entries({ ...successes(treeOf(responses), own, isTree(requestBody)), ...errorResponsesOf(method, path) }).map(
@@ -52,6 +54,23 @@ export const operationOf = (method: string, path: string, operation: Tree): Tree
       )
     )
   }
+}
+
+/** How to send it from a shell, where it is for tenants to send. */
+const sampleOf = (method: string, path: string, own: Operation, body: unknown): Tree => {
+  if (isCallbackPath(path)) return {}
+  const headers = Object.entries(own.headers ?? {}).filter(([, { required }]) => required)
+  const source = isSignedPath(path, path)
+    ? signedCurl({
+        method,
+        path,
+        body,
+        hasKey: own.idempotencyKey !== undefined,
+        // The one that is required repeats the tenant's name.
+        headers: Object.fromEntries(headers.map(([name]) => [name, "$APP_ID"]))
+      })
+    : `curl -sS ${EXAMPLE_ORIGIN}${path}\n`
+  return { "x-codeSamples": [{ lang: "shell", label: "curl", source }] }
 }
 
 /** A parameter's description is found beside its schema, not in it. */

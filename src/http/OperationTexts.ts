@@ -148,19 +148,19 @@ export const operationTexts: Readonly<Record<string, OperationText>> = {
 
 /** What each group of operations is about, in the order in which they are shown. */
 export const groupTexts = {
-  collections: "Money in: charge a payer by mobile money, bank or card.",
-  payouts: "Money out of your float: to a mobile-money number, a bank account or a wallet.",
-  transactions: "Collections and payouts together: find one, or list them.",
-  fx: "Exchange float of one currency into another.",
-  float: "Your own money at the gateway.",
-  balances: "The wallets at the providers, which all tenants share.",
-  capabilities: "What you may do.",
-  reference: "Corridors, countries, banks and bank accounts.",
-  beneficiaries: "Recipients that your payouts saved.",
-  webhooks: "Where your events go, and what became of them.",
-  events: "What the gateway sends to your endpoint, signed as Standard Webhooks 1.0.",
-  refunds: "Not offered by any provider yet.",
-  health: "Whether the gateway answers, and what it is.",
-  description: "This description.",
-  callbacks: "Where providers report to the gateway. Tenants never call these."
+  collections: { title: "Collections", description: "Money in: charge a payer by mobile money, bank or card." },
+  payouts: { title: "Payouts", description: "Money out of your float: to a mobile-money number, a bank account or a wallet." },
+  transactions: { title: "Transactions", description: "Collections and payouts together: find one, or list them." },
+  fx: { title: "Exchanges", description: "Exchange float of one currency into another." },
+  float: { title: "Float", description: "Your own money at the gateway." },
+  balances: { title: "Provider balances", description: "The wallets at the providers, which all tenants share." },
+  capabilities: { title: "Capabilities", description: "What you may do." },
+  reference: { title: "Reference data", description: "Corridors, countries, banks and bank accounts." },
+  beneficiaries: { title: "Beneficiaries", description: "Recipients that your payouts saved." },
+  webhooks: { title: "Webhook endpoint", description: "Where your events go, and what became of them." },
+  events: { title: "Events", description: "What the gateway sends to your endpoint, signed as Standard Webhooks 1.0." },
+  refunds: { title: "Refunds", description: "Not offered by any provider yet." },
+  health: { title: "Health", description: "Whether the gateway answers, and what it is." },
+  description: { title: "This description", description: "This description." },
+  callbacks: { title: "Provider callbacks", description: "Where providers report to the gateway. Tenants never call these." }
 } as const

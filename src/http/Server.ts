@@ -11,11 +11,12 @@ import { BalancesHandlers, FloatHandlers } from "./handlers/Balances.ts"
 import { BeneficiariesHandlers } from "./handlers/Beneficiaries.ts"
 import { CallbacksHandlers } from "./handlers/Callbacks.ts"
 import { CollectionsHandlers, RefundsHandlers } from "./handlers/Collections.ts"
+import { DescriptionHandlers, DocsAssetsHandlers } from "./handlers/Description.ts"
 import { FxHandlers } from "./handlers/Fx.ts"
 import { ManualHandlers } from "./handlers/Manual.ts"
 import { PayoutsHandlers } from "./handlers/Payouts.ts"
 import { CapabilitiesHandlers, ReferenceHandlers } from "./handlers/Reference.ts"
-import { DescriptionHandlers, HealthHandlers } from "./handlers/System.ts"
+import { HealthHandlers } from "./handlers/System.ts"
 import { TransactionsHandlers } from "./handlers/Transactions.ts"
 import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
@@ -58,7 +59,8 @@ const Endpoints = HttpApiBuilder.layer(Api).pipe(
     WebhooksHandlers,
     DescriptionHandlers,
     BeneficiariesHandlers,
-    ManualHandlers
+    ManualHandlers,
+    DocsAssetsHandlers
   ]),
   Layer.provide([BalancesHandlers, CapabilitiesHandlers, ReferenceHandlers, RefundsHandlers]),
   Layer.provide([SignedRequest.layer, Idempotent.layer]),

@@ -1,7 +1,5 @@
-import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { errorSchemaName, responseSchemaName, wireCode } from "../../src/http/api/Errors.ts"
-import { docsPage, docsScript, docsStyle } from "../../src/http/DocsPage.ts"
 import { statuses } from "../../src/http/Envelope.ts"
 import { errorCodesOf } from "../../src/http/OpenApiErrors.ts"
 import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
@@ -123,21 +121,6 @@ describe("the OpenAPI description", () => {
         expect(refused.status).toBe(403)
         expect(Object.keys(refused.headers).filter((name) => name.startsWith("access-control"))).toEqual([])
       }
-    })
-  )
-
-  it(
-    "is shown by a page that loads nothing from other hosts",
-    onEdge(async ({ ask }) => {
-      const page = await ask("GET", "/docs")
-      expect(page.status).toBe(200)
-      expect(page.headers["content-type"]).toBe("text/html; charset=utf-8")
-      expect(page.text).toBe(docsPage)
-      expect(page.text).not.toMatch(/https?:|\bsrc=|@import|url\(|innerHTML/)
-      const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
-      const policy = page.headers["content-security-policy"] ?? ""
-      expect(policy).toContain("default-src 'none'")
-      expect(policy).toContain(`script-src ${hash(docsScript)}; style-src ${hash(docsStyle)}; connect-src 'self'`)
     })
   )
 })

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { described } from "../../domain/Description.ts"
+import { docsAssets } from "../DocsPage.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { Enveloped } from "./Wire.ts"
 
@@ -41,3 +42,11 @@ export class DescriptionApi extends HttpApiGroup.make("description").add(
   HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Record(Schema.String, Schema.Unknown) }),
   HttpApiEndpoint.get("docs", "/docs", { success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" })) })
 ) {}
+
+/** What draws the page: no operations of the API, and not described as such. */
+export class DocsAssetsApi extends HttpApiGroup.make("docsAssets")
+  .add(
+    HttpApiEndpoint.get("script", docsAssets.script, { success: Schema.String }),
+    HttpApiEndpoint.get("style", docsAssets.style, { success: Schema.String })
+  )
+  .annotate(OpenApi.Exclude, true) {}

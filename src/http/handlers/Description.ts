@@ -1,0 +1,51 @@
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { json } from "../../domain/Json.ts"
+import { Api } from "../Api.ts"
+import { readDocsAssets } from "../DocsAssets.ts"
+import { docsPage, docsScript, docsStyle } from "../DocsPage.ts"
+import { describeInterface } from "../OpenApiDescription.ts"
+import { CurrentRequest } from "../SignedRequest.ts"
+import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../StaticText.ts"
+
+/** The page may run and use what is its own and the gateway's, and call its own origin; nothing else. */
+const docsHeaders = {
+  "content-security-policy": [
+    "default-src 'none'",
+    `script-src 'self' ${sourceHash(docsScript)}`,
+    `style-src 'self' ${sourceHash(docsStyle)}`,
+    "connect-src 'self'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'"
+  ].join("; "),
+  "referrer-policy": "no-referrer",
+  ...sameOrigin
+}
+
+/** The API's description, as OpenAPI and as a page. */
+export const DescriptionHandlers = HttpApiBuilder.group(Api, "description", (handlers) => {
+  const description = staticText(json(describeInterface()), "application/json")
+  const page = staticText(docsPage, "text/html; charset=utf-8")
+  return handlers
+    .handleRaw("openapi", () =>
+      Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(description, rawHeaders, sameOrigin))
+    )
+    .handleRaw("docs", () => Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(page, rawHeaders, docsHeaders)))
+})
+
+/** What draws the page. */
+export const DocsAssetsHandlers = HttpApiBuilder.group(
+  Api,
+  "docsAssets",
+  Effect.fnUntraced(function* (handlers) {
+    const { script, style } = yield* readDocsAssets
+    const serve = (asset: Effect.Effect<StaticText>) =>
+      Effect.gen(function* () {
+        const { rawHeaders } = yield* CurrentRequest
+        return staticResponse(yield* asset, rawHeaders, sameOrigin)
+      })
+    return handlers.handleRaw("script", () => serve(script)).handleRaw("style", () => serve(style))
+  })
+)
