@@ -10,8 +10,8 @@ import { Stack, tenantOn, webhooksOf } from "../support/Stack.ts"
 
 const page = read("docs/integrating/webhooks.md")
 const runtime = ManagedRuntime.make(
-  // A charge that nobody executed expires while the test looks.
-  Layer.provideMerge(Stack.layer({ COLLECTION_EXPIRY: "4s", PROVIDER_TIMEOUT_MS: "4000" }, { delayMs: 200 }), Logger.layer([]))
+  // A charge that nobody executed expires while the test looks, and well after the answer to it.
+  Layer.provideMerge(Stack.layer({ COLLECTION_EXPIRY: "9s", PROVIDER_TIMEOUT_MS: "4000" }, { delayMs: 200 }), Logger.layer([]))
 )
 afterAll(() => runtime.dispose())
 
