@@ -1,5 +1,6 @@
-import { Schema, SchemaAST } from "effect"
+import { Effect, Option, Schema, SchemaAST } from "effect"
 import { described, optional } from "../domain/Description.ts"
+import { ValidationFailed } from "../domain/errors/Terminal.ts"
 import { Reference } from "../domain/Ids.ts"
 
 const MAX_PAGE = 100
@@ -55,4 +56,16 @@ export const cursorOf = ({ createdAt, id }: { readonly createdAt: number; readon
   Buffer.from(JSON.stringify([createdAt, id])).toString("base64url")
 
 /** None for a cursor that this gateway did not make. */
-export const readCursor = (cursor: string) => decodeCursor(Buffer.from(cursor, "base64url").toString("utf8"))
+export const readCursor = (cursor: string) =>
+  Option.map(decodeCursor(Buffer.from(cursor, "base64url").toString("utf8")), ([createdAt, id]) => ({ createdAt, id }))
+
+export const CURSOR_RULE = "must be a cursor that this list gave"
+
+/** Where a page begins; null for the first one. */
+export const positionOf = (cursor: string | undefined) =>
+  cursor === undefined
+    ? Effect.succeed(null)
+    : Option.match(readCursor(cursor), {
+        onNone: () => Effect.fail(new ValidationFailed({ issues: [{ path: "cursor", message: CURSOR_RULE }] })),
+        onSome: Effect.succeed
+      })

@@ -1,6 +1,7 @@
 import { Clock, Effect, Metric, Option, Schema } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { pathOf } from "../domain/CanonicalText.ts"
+import { boundedLog } from "../runtime/BoundedLog.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import type { Arrival } from "./Arrival.ts"
 import { matchRoute } from "./HttpRoutes.ts"
@@ -86,42 +87,21 @@ export interface RequestOutcome {
   readonly response: HttpServerResponse.HttpServerResponse
 }
 
-/** So many unsigned requests have a log line of their own in each window; the others are counted. */
-const UNSIGNED_LINES = 100
-const WINDOW = "10 seconds"
 const FIRST_FAULT = 500
 
 /**
  * Writes one log line a request, inside its span, so that the line carries the span's ids. Anybody can send requests without a
- * signature: beyond `UNSIGNED_LINES` they are counted by status, and each count is one line when the window ends. A request that failed
+ * signature: of a flood most are counted by status (`boundedLog`). A request that failed
  * by our own fault always has a line.
  */
 export const makeRequestLog = Effect.gen(function* () {
-  const scope = yield* Effect.scope
-  const unlogged = new Map<number, number>()
-  let lines = 0
-
-  const endWindow = Effect.suspend(() => {
-    lines = 0
-    const counts = [...unlogged]
-    unlogged.clear()
-    return Effect.forEach(
-      counts,
-      ([status, count]) => Effect.logInfo(`${count} more unsigned requests`).pipe(Effect.annotateLogs({ status, count })),
-      { discard: true }
-    )
-  })
-  yield* Effect.addFinalizer(() => endWindow)
+  const isUnsignedLine = yield* boundedLog((status: number, count) =>
+    Effect.logInfo(`${count} more unsigned requests`).pipe(Effect.annotateLogs({ status, count }))
+  )
 
   /** Whether it has a line of its own. */
-  const hasOwnLine = Effect.fnUntraced(function* (appId: string, status: number) {
-    if (appId !== "" || status >= FIRST_FAULT) return true
-    lines += 1
-    if (lines === 1) yield* Effect.forkIn(Effect.delay(endWindow, WINDOW), scope)
-    if (lines <= UNSIGNED_LINES) return true
-    unlogged.set(status, (unlogged.get(status) ?? 0) + 1)
-    return false
-  })
+  const hasOwnLine = (appId: string, status: number): Effect.Effect<boolean> =>
+    appId !== "" || status >= FIRST_FAULT ? Effect.succeed(true) : isUnsignedLine(status)
 
   return Effect.fnUntraced(function* (
     startedAt: number,

@@ -7,7 +7,7 @@ import { CollectionStatus, PayoutStatus } from "../domain/Transaction.ts"
 import type { TransactionFilter, TransactionPosition } from "../services/ports/Transactions.ts"
 import { Timestamp } from "./api/Wire.ts"
 import { bounded, inside, issueAt } from "./Issues.ts"
-import { Flag, pageQueryOf, readCursor } from "./Page.ts"
+import { CURSOR_RULE, Flag, pageQueryOf, readCursor } from "./Page.ts"
 
 const TRANSACTIONS_A_PAGE = 20
 const METADATA = "metadata."
@@ -75,7 +75,7 @@ const momentOf = (text: string | undefined): Option.Option<Instant> =>
   text === undefined ? Option.none() : Option.filter(instantOf(text), (at) => at >= 0)
 
 const positionOf = (cursor: string | undefined): Option.Option<TransactionPosition> =>
-  cursor === undefined ? Option.none() : Option.map(readCursor(cursor), ([createdAt, id]) => ({ createdAt, id }))
+  cursor === undefined ? Option.none() : readCursor(cursor)
 
 const metadataOf = (all: Parameters): TransactionFilter["metadata"] => {
   const [name, value] = Object.entries(all).find(([each]) => each.startsWith(METADATA)) ?? []
@@ -87,7 +87,6 @@ const isMetadata = (name: string, value: string | ReadonlyArray<string>): boolea
   typeof value === "string" && name.length > METADATA.length && !`${name}${value}`.includes("\0")
 
 const MOMENT_RULE = "must be a moment in UTC such as 2026-01-31T12:00:00.000Z"
-const CURSOR_RULE = "must be a cursor that this list gave"
 const UNKNOWN_FILTER = "is not a filter of this list"
 const ONE_MEMBER = "is a second member of metadata, and only one can be asked for"
 const NO_METADATA = "must name one member of metadata and its value, once"

@@ -1,10 +1,9 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { type Beneficiary, beneficiaryView } from "../../domain/Beneficiary.ts"
-import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { BeneficiaryBook } from "../../services/BeneficiaryBook.ts"
 import { Api } from "../Api.ts"
-import { cursorOf, DEFAULT_PAGE, readCursor } from "../Page.ts"
+import { cursorOf, DEFAULT_PAGE, positionOf } from "../Page.ts"
 import { singleValue } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
 import { Signed, withCaller } from "../SignedRequest.ts"
@@ -32,15 +31,6 @@ export const BeneficiariesHandlers = HttpApiBuilder.group(
       )
   })
 )
-
-const positionOf = (cursor: string | undefined) => {
-  if (cursor === undefined) return Effect.succeed(null)
-  const refusal = new ValidationFailed({ issues: [{ path: "cursor", message: "must be a cursor that this list gave" }] })
-  return Option.match(readCursor(cursor), {
-    onNone: () => Effect.fail(refusal),
-    onSome: ([createdAt, id]) => Effect.succeed({ createdAt, id })
-  })
-}
 
 const pageView = ({ items, more }: { readonly items: ReadonlyArray<Beneficiary>; readonly more: boolean }) => {
   const last = items.at(-1)

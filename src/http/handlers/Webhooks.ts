@@ -2,14 +2,13 @@ import { Effect, Option, Redacted, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { deliveryView } from "../../domain/Delivery.ts"
 import { defaultSubscription } from "../../domain/Event.ts"
-import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
 import { endpointView } from "../../domain/WebhookEndpoint.ts"
 import { type EndpointCommand, Webhooks } from "../../services/webhooks/Webhooks.ts"
 import { Api } from "../Api.ts"
 import { EndpointBody, RecoverBody } from "../api/Webhooks.ts"
 import { type Body, type BodyError, invalid, makeDecoder } from "../Body.ts"
-import { cursorOf, DEFAULT_PAGE, readCursor } from "../Page.ts"
+import { cursorOf, DEFAULT_PAGE, positionOf } from "../Page.ts"
 import { respond } from "../Response.ts"
 import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
@@ -31,7 +30,10 @@ export const WebhooksHandlers = HttpApiBuilder.group(
       .handleRaw("test", () => withCaller(webhooks.test).pipe(Effect.map(deliveryView), respond(200)))
       .handleRaw("deliveries", ({ query: { cursor, limit = DEFAULT_PAGE, status = null } }) =>
         withCaller((caller) =>
-          Effect.flatMap(positionOf(cursor), (after) => webhooks.deliveries(caller, { status, limit, after }))
+          Effect.flatMap(positionOf(cursor), (from) => {
+            const after = from === null ? null : { at: from.createdAt, id: from.id }
+            return webhooks.deliveries(caller, { status, limit, after })
+          })
         ).pipe(
           Effect.map(({ items, next }) => ({
             items: items.map(deliveryView),
@@ -65,14 +67,6 @@ const recoveryView = ({ deliveries, resumeAt }: ResultOf<"recover">) => ({
   deliveries,
   resume_since: resumeAt === null ? null : iso(resumeAt)
 })
-
-const positionOf = (cursor: string | undefined) => {
-  if (cursor === undefined) return Effect.succeed(null)
-  return Option.match(readCursor(cursor), {
-    onNone: () => new ValidationFailed({ issues: [{ path: "cursor", message: "must be a cursor that this list gave" }] }),
-    onSome: ([at, id]) => Effect.succeed({ at, id })
-  })
-}
 
 const NO_MOMENT = "must be a moment in UTC such as 2026-01-31T12:00:00.000Z"
 

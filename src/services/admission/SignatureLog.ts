@@ -1,5 +1,6 @@
 import { Effect, Exit, Metric, Option, Schema } from "effect"
 import { AppId } from "../../domain/Ids.ts"
+import { boundedLog } from "../../runtime/BoundedLog.ts"
 import { Tenants } from "../ports/Tenants.ts"
 
 // The caller learns nothing of why; whoever runs the gateway has to.
@@ -38,10 +39,6 @@ export interface NamedKey {
   readonly keyId: string
 }
 
-/** So many refusals have a line of their own in each window; the others are counted. */
-const LINES = 100
-const WINDOW = "10 seconds"
-
 const isAppId = Schema.is(AppId)
 
 /** What the log may say of a named key. */
@@ -56,26 +53,14 @@ const nobody: Found = { appId: null, keyId: null, unusable: "unknown_key" }
 
 /**
  * Counts refused signatures and writes a log line for each: the reason, and the tenant and the key where they exist. What a stranger
- * claims to be is not written down. Beyond `LINES` in a window, refusals are counted by reason, and each count is one line when the
- * window ends. Returns before the line is written, so that no caller can measure what is looked up for it.
+ * claims to be is not written down. Of a flood most are counted by reason (`boundedLog`). Returns before the line is written, so that no caller can measure what is looked up for it.
  */
 export const makeSignatureLog = Effect.gen(function* () {
   const tenants = yield* Tenants
   const scope = yield* Effect.scope
-  const unlogged = new Map<string, number>()
-  let lines = 0
-
-  const endWindow = Effect.suspend(() => {
-    lines = 0
-    const counts = [...unlogged]
-    unlogged.clear()
-    return Effect.forEach(
-      counts,
-      ([reason, count]) => Effect.logWarning(`${count} more refused signatures`).pipe(Effect.annotateLogs({ reason, count })),
-      { discard: true }
-    )
-  })
-  yield* Effect.addFinalizer(() => endWindow)
+  const hasOwnLine = yield* boundedLog((reason: string, count) =>
+    Effect.logWarning(`${count} more refused signatures`).pipe(Effect.annotateLogs({ reason, count }))
+  )
 
   /** The named tenant and key as far as they exist, and why the key cannot sign. */
   const lookUp = Effect.fnUntraced(function* ({ appId, keyId }: NamedKey): Effect.fn.Return<Found> {
@@ -103,9 +88,6 @@ export const makeSignatureLog = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (fault: SignatureFault, named: Option.Option<NamedKey>) {
     yield* Metric.update(Metric.withAttributes(refusals, { reason: metricReasons[fault.reason] }), 1)
-    lines += 1
-    if (lines === 1) yield* Effect.forkIn(Effect.delay(endWindow, WINDOW), scope)
-    if (lines <= LINES) yield* Effect.forkIn(writeLine(fault, named), scope)
-    else unlogged.set(fault.reason, (unlogged.get(fault.reason) ?? 0) + 1)
+    if (yield* hasOwnLine(fault.reason)) yield* Effect.forkIn(writeLine(fault, named), scope)
   })
 })
