@@ -4,18 +4,19 @@ import { HttpApiBuilder } from "effect/http-api"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { Api } from "../Api.ts"
 import { type ManualFile, readManual } from "../ManualFiles.ts"
+import { manualPage, manualStyle } from "../ManualPage.ts"
 import { errorResponse } from "../Response.ts"
 import { CurrentRequest } from "../SignedRequest.ts"
-import { type StaticText, sameOrigin, staticResponse, staticText } from "../StaticText.ts"
+import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../StaticText.ts"
 
-/** Nothing on a page runs or loads. */
+/** A page may use its own style and nothing else. */
 const headers = {
   ...sameOrigin,
-  "content-security-policy": "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "content-security-policy": `default-src 'none'; style-src ${sourceHash(manualStyle)}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   "referrer-policy": "no-referrer"
 }
 
-/** The manual without a signature. All files are read at the start. */
+/** The manual without a signature. All files are read at the start; a page is rendered when it is first asked for. */
 export const ManualHandlers = HttpApiBuilder.group(
   Api,
   "manual",
@@ -35,12 +36,15 @@ export const ManualHandlers = HttpApiBuilder.group(
   })
 )
 
-/** Each file by its path, ready to be sent: a page also by the name of its file. */
+/** Each file by its path, ready to be sent: a page rendered, and by the name of its file as it is written. */
 const library = (files: ReadonlyArray<ManualFile>) => {
   const ready = new Map<string, StaticText>()
   const make = (path: string): StaticText | undefined => {
-    const found = files.find((one) => one.path === path || `/${one.file}` === path)
-    return found === undefined ? undefined : staticText(found.text, found.file.endsWith(".json") ? "application/json" : PLAIN)
+    const page = files.find((one) => one.path === path)
+    const written = files.find(({ file }) => `/${file}` === path)
+    if (page?.file.endsWith(".md")) return staticText(manualPage(page, files), "text/html; charset=utf-8")
+    const { file, text } = page ?? written ?? {}
+    return text === undefined ? undefined : staticText(text, file?.endsWith(".json") ? "application/json" : PLAIN)
   }
   return (path: string): StaticText | undefined => {
     const text = ready.get(path) ?? make(path)
