@@ -4,27 +4,11 @@ import { SqlClient } from "effect/sql"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { AnswerBoundMs } from "./BoundedClient.ts"
 import { DatabaseError } from "./DatabaseError.ts"
-import * as money from "./migrations/0001_money.ts"
-import * as operations from "./migrations/0002_operations.ts"
-import * as limits from "./migrations/0003_limits.ts"
-import * as fx from "./migrations/0004_fx.ts"
-import * as webhooks from "./migrations/0005_webhooks.ts"
-import * as operators from "./migrations/0006_operators.ts"
-import * as codeFlow from "./migrations/0007_code_flow.ts"
-import * as retention from "./migrations/0008_retention.ts"
-import * as routing from "./migrations/0009_routing.ts"
-import * as reconciliation from "./migrations/0010_reconciliation.ts"
-import * as observability from "./migrations/0011_observability.ts"
-import * as partitions from "./migrations/0012_partitions.ts"
-import * as keysByAge from "./migrations/0013_keys_by_age.ts"
-import * as auditChain from "./migrations/0014_audit_chain.ts"
-import * as hashesOfNumbers from "./migrations/0015_hashes_of_numbers.ts"
-import * as strictGuard from "./migrations/0016_strict_guard.ts"
-import * as roles from "./migrations/0019_roles.ts"
-import * as sentCodes from "./migrations/0020_sent_codes.ts"
-import * as evidence from "./migrations/0022_evidence.ts"
-import * as tenantChanges from "./migrations/0023_tenant_changes.ts"
-import * as transactionsByTime from "./migrations/0024_transactions_by_time.ts"
+import * as ledger from "./migrations/0001_ledger.ts"
+import * as requests from "./migrations/0002_requests.ts"
+import * as providers from "./migrations/0003_providers.ts"
+import * as webhooks from "./migrations/0004_webhooks.ts"
+import * as operators from "./migrations/0005_operators.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -37,34 +21,14 @@ const TIMEOUT_MS = 600_000
 /** What PostgreSQL has not ended by itself by then, it will not. */
 const ANSWER_MS = TIMEOUT_MS + 3_000
 const QUOTE = "$gateway_migration$"
+/** What the first part of the schema was called in every draft before the first release. */
+const OF_DRAFTS = "0001_money"
 
 export const Migrations = {
   /** In the order in which they are applied. */
-  all: [
-    money,
-    operations,
-    limits,
-    fx,
-    webhooks,
-    operators,
-    codeFlow,
-    retention,
-    routing,
-    reconciliation,
-    observability,
-    partitions,
-    keysByAge,
-    auditChain,
-    hashesOfNumbers,
-    strictGuard,
-    roles,
-    sentCodes,
-    evidence,
-    tenantChanges,
-    transactionsByTime
-  ] satisfies ReadonlyArray<Migration>,
+  all: [ledger, requests, providers, webhooks, operators] satisfies ReadonlyArray<Migration>,
 
-  /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, and one that is not ours. */
+  /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, of a draft, and one that is not ours. */
   apply: (migrations: ReadonlyArray<Migration>): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -93,6 +57,12 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migration
   yield* sql`SELECT set_config('lock_timeout', ${`${TIMEOUT_MS}ms`}, true), set_config('statement_timeout', ${`${TIMEOUT_MS}ms`}, true)`
   yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.migrations})`
   const applied = yield* appliedBefore(sql)
+  if (applied.some(({ name }) => name === OF_DRAFTS)) {
+    return yield* new DatabaseError({
+      message:
+        "the database was made by a draft of this program before its first release: start with a new database or data folder"
+    })
+  }
   const known = new Set(migrations.map(({ name }) => name))
   for (const { name } of applied) {
     if (known.has(name)) continue

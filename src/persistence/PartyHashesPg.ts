@@ -23,14 +23,6 @@ export const PartyHashesPg = Layer.effect(
         )
         UPDATE transactions t SET party_hash = NULL, counted = '[]' FROM old
         WHERE t.app_id = old.app_id AND t.reference = old.reference RETURNING 1 AS forgotten`
-      // A release before left the windows in place when it dropped the hash.
-      const windows = yield* sql`WITH old AS MATERIALIZED (
-          SELECT app_id, reference FROM transactions
-          WHERE party_hash IS NULL AND json_array_length(counted) > 0 AND created_at < ${then}::timestamptz
-          ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        )
-        UPDATE transactions t SET counted = '[]' FROM old WHERE t.app_id = old.app_id AND t.reference = old.reference
-        RETURNING 1 AS forgotten`
       const locks = yield* sql`WITH old AS MATERIALIZED (
           SELECT app_id, mode, party_hash FROM payer_locks WHERE at < ${then}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )
@@ -52,7 +44,7 @@ export const PartyHashesPg = Layer.effect(
           SELECT app_id, mode, pin_id FROM sent_codes WHERE at < ${then}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )
         DELETE FROM sent_codes s USING old WHERE s.app_id = old.app_id AND s.mode = old.mode AND s.pin_id = old.pin_id RETURNING 1 AS forgotten`
-      return sent.length + transactions.length + windows.length + locks.length + requests.length + codes.length
+      return sent.length + transactions.length + locks.length + requests.length + codes.length
     }, Effect.orDie)
 
     return PartyHashes.of({ forget })

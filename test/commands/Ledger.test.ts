@@ -106,7 +106,7 @@ describe("ledger verify", () => {
       const rules = yield* spoilt(
         ...payout("pending"),
         "INSERT INTO journal VALUES ('acme', 'R', 'open', 'live', 'reserve', now())",
-        "INSERT INTO postings VALUES ('acme', 'R', 'open', 'UGX', 'available', 'live', -999), ('acme', 'R', 'open', 'UGX', 'reserved', 'live', 999)",
+        "INSERT INTO postings VALUES ('acme', 'R', 'open', 'UGX', 'available', 'live', -999, now()), ('acme', 'R', 'open', 'UGX', 'reserved', 'live', 999, now())",
         "UPDATE float_positions SET available_minor = available_minor - 999, reserved_minor = 999",
         key("NONE")
       )

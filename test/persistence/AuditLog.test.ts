@@ -199,15 +199,6 @@ describe("the audit log", () => {
       expect((yield* Effect.flip(Effect.scoped(givenNode(url)))).message).toContain("restore the table from a backup")
     })
   )
-
-  it.effect("rejects rows of the release before, which has no key", () =>
-    Effect.gen(function* () {
-      const { sql, verify } = yield* given
-      const written = yield* Effect.flip(sql`SELECT append_audit(now(), 'a', 'b', 'c', '{}')`)
-      expect(String(written.reason.cause)).toContain("this node cannot write it any more")
-      expect(yield* verify).toEqual({ rows: 0n, brokenAt: null })
-    })
-  )
 })
 
 /** Two rows, and a key, as the release before left them. */

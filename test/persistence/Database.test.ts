@@ -32,6 +32,21 @@ describe("the database's schema", () => {
     })
   )
 
+  it.effect("is refused when a draft before the first release created it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      const draft = [
+        { name: "0001_money", sql: "CREATE TABLE money ()" },
+        { name: "0002_operations", sql: "CREATE TABLE operations ()" }
+      ]
+      yield* Migrations.apply(draft).pipe(Effect.provide(on(url)))
+      const error = yield* Effect.flip(Effect.provide(Database.migrate, on(url)))
+      expect(error.message).toBe(
+        "the database was made by a draft of this program before its first release: start with a new database or data folder"
+      )
+    })
+  )
+
   it.effect("is refused when a released migration was edited", () =>
     Effect.gen(function* () {
       const { url } = yield* empty

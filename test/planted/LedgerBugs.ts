@@ -2,19 +2,14 @@ import type { Bug, Edit } from "./Bug.ts"
 
 const open = "src/persistence/ledger/OpenRecordSql.ts"
 const payoutMoves = "src/domain/PayoutMoves.ts"
-const money = "src/persistence/migrations/0001_money.ts"
+const ledger = "src/persistence/migrations/0001_ledger.ts"
 
 // Without these the database itself refuses a second entry, and the bug above it would be harmless.
 const noSlots: ReadonlyArray<Edit> = [
   {
-    file: money,
+    file: ledger,
     text: "  at timestamptz NOT NULL,\n  PRIMARY KEY (app_id, reference, slot)\n",
     instead: "  at timestamptz NOT NULL\n"
-  },
-  {
-    file: money,
-    text: "  amount_minor bigint NOT NULL CHECK (amount_minor <> 0),\n  PRIMARY KEY (app_id, reference, slot, currency, account)\n",
-    instead: "  amount_minor bigint NOT NULL CHECK (amount_minor <> 0)\n"
   }
 ]
 

@@ -5,7 +5,7 @@ import { DamagedLedger, type Given, type Planted } from "../support/DamagedLedge
 
 const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
 const posting = ({ appId, of }: Given, name: keyof Given["of"], line: string): string =>
-  `INSERT INTO postings (app_id, mode, reference, slot, currency, account, amount_minor) VALUES ('${appId}', 'live', '${of[name]}', ${line})`
+  `INSERT INTO postings (app_id, mode, reference, slot, currency, account, amount_minor, at) VALUES ('${appId}', 'live', '${of[name]}', ${line}, now())`
 const adjustment = ({ appId }: Given, direction: string, slot: string, available: number): ReadonlyArray<string> => [
   `INSERT INTO journal VALUES ('${appId}', 'ADJUSTED', '${slot}', 'live', '${direction}', now())`,
   `INSERT INTO postings VALUES ('${appId}', 'ADJUSTED', '${slot}', 'UGX', 'available', 'live', ${available}, now()),

@@ -84,7 +84,7 @@ need AS MATERIALIZED (
   SELECT ord::int, ${FLOAT_PLACE}, (${windows.count} + dense_rank() OVER (ORDER BY app_id, mode, currency))::int, held, available
   FROM judged WHERE refusal IS NULL AND held > 0
 )`,
-  // Goes through the needs step by step. A step takes all that it needs or nothing (fold_needs, migration 0003); a refused one
+  // Goes through the needs step by step. A step takes all that it needs or nothing (fold_needs, in 0001_ledger); a refused one
   // leaves room for the next. `failed` is the place of its first need that did not fit.
   `fold AS MATERIALIZED (
   SELECT f.step, f.remaining, a.poses[f.failed] AS failed

@@ -1,0 +1,225 @@
+export const name = "0001_ledger"
+
+/** Where the first part of a table that is divided by months ends: a month from now at least, on the first of a month (UTC). */
+const firstMonths = "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '2 months') AT TIME ZONE 'UTC'"
+
+/**
+ * Money: what was asked for, what happened to it, and the entries from which every float is folded. Every table of a tenant leads its
+ * primary key with app_id, so that the schema can be distributed by it.
+ *
+ * Locks are always taken in this order: charge_codes, transactions, idempotency_keys, tenants, payer_locks, counters, float_positions;
+ * within a table by primary key. The head of the audit log is always the last lock that is taken.
+ *
+ * What grows for ever lies in partitions by time, a month (UTC) each, so that the newest rows have small indexes of their own.
+ * TABLE_first reaches from the beginning to the months that a gateway makes ahead; TABLE_default takes what no month was made for, so
+ * that a row of any time lands. What makes a step unique stays whole: journal, transactions.
+ */
+export const sql = `
+-- One row a collection, a payout or an exchange.
+CREATE TABLE transactions (
+  app_id text NOT NULL,
+  reference text NOT NULL,
+  mode text NOT NULL CHECK (mode IN ('live', 'test')),
+  kind text NOT NULL CHECK (kind IN ('collection', 'payout', 'exchange')),
+  status text NOT NULL CHECK (status IN ('requires_action', 'pending', 'successful', 'failed', 'expired')),
+  needs_review boolean NOT NULL,
+  provider text NOT NULL,
+  provider_reference text,
+  -- Grows with every write; a step applies to exactly the revision that it was decided against.
+  revision bigint NOT NULL,
+  -- json and not jsonb: it is only ever read as a whole.
+  record json NOT NULL,
+  -- The keyed HMAC of the payer's or recipient's number; removed after 90 days.
+  party_hash bytea,
+  -- Where a payout goes, until the provider has it.
+  sealed_destination bytea,
+  next_ask_at timestamptz,
+  ask_lease_until timestamptz,
+  created_at timestamptz NOT NULL,
+  -- The windows that it was counted in, so that a failed payout is given back to exactly those.
+  counted json NOT NULL DEFAULT '[]',
+  -- The recipient of a payout, masked, until the provider accepts it and it becomes a beneficiary.
+  beneficiary json,
+  -- The last money call as it was sent and answered, masked and bounded before it came here.
+  raw_request text,
+  raw_response text,
+  -- W3C trace context of the request, so that work that comes later can be linked to it.
+  traceparent text,
+  PRIMARY KEY (app_id, reference)
+);
+-- A callback or an operator names the reference and not the tenant.
+CREATE UNIQUE INDEX transactions_by_reference ON transactions (reference);
+-- Callbacks that carry the provider's reference alone.
+CREATE INDEX transactions_by_provider_reference ON transactions (provider, provider_reference) WHERE provider_reference IS NOT NULL;
+-- What is to be polled next.
+CREATE INDEX transactions_due ON transactions (next_ask_at) WHERE next_ask_at IS NOT NULL;
+-- The list of open reviews.
+CREATE INDEX transactions_in_review ON transactions (created_at) WHERE needs_review;
+-- Small whatever the history is: every scrape and gateway status look at it.
+CREATE INDEX transactions_open ON transactions (created_at) WHERE status IN ('pending', 'requires_action');
+-- Finds the hashes of numbers that have had their 90 days.
+CREATE INDEX transactions_with_party ON transactions (created_at) WHERE party_hash IS NOT NULL;
+-- What was begun at one provider on one day, for reconciliation.
+CREATE INDEX transactions_by_provider_day ON transactions (provider, mode, created_at, reference);
+-- A tenant's own list, the newest first. Its filters have no index of their own: each would cost every payment an entry.
+CREATE INDEX transactions_by_tenant_and_time ON transactions (app_id, mode, created_at, reference);
+
+-- One line a step: who said what, and the status after it. Evidence, and kept.
+CREATE TABLE transaction_history (
+  app_id text NOT NULL,
+  reference text NOT NULL,
+  line bigint GENERATED ALWAYS AS IDENTITY,
+  at timestamptz NOT NULL,
+  actor text NOT NULL,
+  fact text NOT NULL,
+  note text NOT NULL,
+  status text NOT NULL,
+  -- Of the texts that the step wrote: ledger verify holds frozen bytes against them. Null where the step wrote no such text.
+  record_digest bytea,
+  event_digest bytea,
+  answer_digest bytea,
+  PRIMARY KEY (app_id, reference, line, at)
+) PARTITION BY RANGE (at);
+CREATE TABLE transaction_history_first PARTITION OF transaction_history FOR VALUES FROM (MINVALUE) TO (${firstMonths});
+CREATE TABLE transaction_history_default PARTITION OF transaction_history DEFAULT;
+
+-- One row an entry. settle and release share the slot 'close': only one of them can ever exist for a transaction.
+CREATE TABLE journal (
+  app_id text NOT NULL,
+  reference text NOT NULL,
+  slot text NOT NULL CHECK (slot IN ('open', 'close', 'return', 'correction')),
+  mode text NOT NULL,
+  phase text NOT NULL
+    CHECK (phase IN ('credit', 'debit', 'reserve', 'collect', 'settle', 'release', 'exchange', 'return', 'correct')),
+  at timestamptz NOT NULL,
+  PRIMARY KEY (app_id, reference, slot)
+);
+
+-- The amounts of an entry, with the entry's own time. Evidence, and kept.
+CREATE TABLE postings (
+  app_id text NOT NULL,
+  reference text NOT NULL,
+  slot text NOT NULL,
+  currency text NOT NULL,
+  account text NOT NULL CHECK (account IN ('available', 'reserved', 'collected', 'paid_out', 'provider_fees', 'credited', 'debited',
+    'fx_in', 'fx_out', 'returned', 'receivable', 'drift', 'pool')),
+  mode text NOT NULL,
+  amount_minor bigint NOT NULL CHECK (amount_minor <> 0),
+  at timestamptz NOT NULL,
+  PRIMARY KEY (app_id, reference, slot, currency, account, at)
+) PARTITION BY RANGE (at);
+CREATE TABLE postings_first PARTITION OF postings FOR VALUES FROM (MINVALUE) TO (${firstMonths});
+CREATE TABLE postings_default PARTITION OF postings DEFAULT;
+
+-- The fold of a tenant's postings in one currency.
+CREATE TABLE float_positions (
+  app_id text NOT NULL,
+  mode text NOT NULL,
+  currency text NOT NULL,
+  available_minor bigint NOT NULL DEFAULT 0 CHECK (available_minor >= 0),
+  reserved_minor bigint NOT NULL DEFAULT 0 CHECK (reserved_minor >= 0),
+  collected_minor bigint NOT NULL DEFAULT 0,
+  paid_out_minor bigint NOT NULL DEFAULT 0,
+  provider_fees_minor bigint NOT NULL DEFAULT 0,
+  credited_minor bigint NOT NULL DEFAULT 0,
+  debited_minor bigint NOT NULL DEFAULT 0,
+  fx_in_minor bigint NOT NULL DEFAULT 0,
+  fx_out_minor bigint NOT NULL DEFAULT 0,
+  returned_minor bigint NOT NULL DEFAULT 0,
+  -- What a correction took and the float could not cover: the tenant owes it. What a payout may draw from is available less this.
+  receivable_minor bigint NOT NULL DEFAULT 0 CHECK (receivable_minor >= 0),
+  PRIMARY KEY (app_id, mode, currency),
+  CONSTRAINT float_adds_up CHECK (available_minor + reserved_minor - receivable_minor =
+    collected_minor + credited_minor + fx_in_minor + returned_minor
+    - fx_out_minor - paid_out_minor - debited_minor - provider_fees_minor)
+);
+
+-- An operator's credits and debits, known by their external id.
+CREATE TABLE float_adjustments (
+  app_id text NOT NULL,
+  mode text NOT NULL,
+  external_id text NOT NULL,
+  reference text NOT NULL,
+  direction text NOT NULL CHECK (direction IN ('credit', 'debit')),
+  currency text NOT NULL,
+  amount_minor bigint NOT NULL CHECK (amount_minor > 0),
+  note text NOT NULL,
+  at timestamptz NOT NULL,
+  position json NOT NULL,
+  PRIMARY KEY (app_id, mode, external_id)
+);
+
+-- Recipients that a tenant has paid, masked; one row a recipient and mode.
+CREATE TABLE beneficiaries (
+  app_id text NOT NULL,
+  id text NOT NULL,
+  mode text NOT NULL CHECK (mode IN ('live', 'test')),
+  party_hash bytea NOT NULL,
+  type text NOT NULL,
+  country text NOT NULL,
+  currency text NOT NULL,
+  network text,
+  bank_code text,
+  bank_name text,
+  account_name text,
+  masked_destination text NOT NULL,
+  created_at timestamptz NOT NULL,
+  last_used_at timestamptz NOT NULL,
+  PRIMARY KEY (app_id, id)
+);
+-- A recipient that was paid before keeps its row.
+CREATE UNIQUE INDEX beneficiaries_by_party ON beneficiaries (app_id, mode, party_hash);
+-- The tenant's list, the newest first.
+CREATE INDEX beneficiaries_by_use ON beneficiaries (app_id, mode, created_at DESC, id DESC);
+
+-- Stops a statement whose parts do not agree with each other, so that nothing of it is committed.
+CREATE FUNCTION refuse_commit(reason text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'money step refused: %', reason;
+END
+$$;
+
+-- Which steps of a batch fit, as if they had come one after another in the order given. A need takes an amount of a resource
+-- (a position, a window) of which it may not use more than its bound; a step takes all of its needs or none. The needs are sorted
+-- by step and, within a step, by the order of refusals; used holds what is taken of each resource before the batch.
+CREATE FUNCTION fold_needs(used bigint[], steps int[], resources int[], amounts bigint[], bounds bigint[])
+RETURNS TABLE (step int, failed int, remaining bigint) LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  first int := 1;
+  last int;
+  i int;
+  total int := coalesce(array_length(steps, 1), 0);
+BEGIN
+  WHILE first <= total LOOP
+    last := first;
+    WHILE last < total AND steps[last + 1] = steps[first] LOOP last := last + 1; END LOOP;
+    step := steps[first];
+    failed := NULL;
+    remaining := NULL;
+    FOR i IN first..last LOOP
+      IF used[resources[i]] + amounts[i] > bounds[i] THEN
+        failed := i;
+        remaining := bounds[i] - used[resources[i]];
+        EXIT;
+      END IF;
+    END LOOP;
+    IF failed IS NULL THEN
+      FOR i IN first..last LOOP used[resources[i]] := used[resources[i]] + amounts[i]; END LOOP;
+    END IF;
+    RETURN NEXT;
+    first := last + 1;
+  END LOOP;
+END
+$$;
+
+-- Of the texts that a step writes. They stay where no gateway writes a second time.
+CREATE FUNCTION record_digest(record text) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT sha256(convert_to(record, 'UTF8'))
+$$;
+CREATE FUNCTION event_digest(id text, type text, body text) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT sha256(convert_to(id || chr(10) || type || chr(10) || body, 'UTF8'))
+$$;
+CREATE FUNCTION answer_digest(endpoint text, key text, status int, body bytea) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT sha256(convert_to(endpoint || chr(10) || key || chr(10) || status || chr(10), 'UTF8') || body)
+$$;
+`
