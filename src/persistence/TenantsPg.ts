@@ -1,44 +1,26 @@
 import { Array as Arr, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
-import { AppId, Mode } from "../domain/Ids.ts"
-import { type Instant, iso } from "../domain/Instant.ts"
-import { Caller, type Capability, type NewTenant, Role, Tenant } from "../domain/Tenant.ts"
+import type { AppId } from "../domain/Ids.ts"
+import { iso } from "../domain/Instant.ts"
+import { type Capability, type NewTenant, Tenant } from "../domain/Tenant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../services/ports/Tenants.ts"
+import { Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { makeApiKeys } from "./ApiKeysPg.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { makeBatchedRead } from "./BatchedRead.ts"
 import { makeRowCache } from "./RowCache.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-const KEYS_KEPT = 10_000
-/** Anybody can name keys that are not there. */
-const ABSENT_KEYS_KEPT = 1_000
-const keysKept = { atMost: KEYS_KEPT, absent: { is: Option.isNone<SigningKey>, atMost: ABSENT_KEYS_KEPT } }
 const TREATMENTS_KEPT = 10_000
 const COLUMNS =
   'app_id AS "appId", status, capabilities, pinned_provider AS pinned, repeat_sales AS "repeatSales", created_at AS "createdAt"'
 const defaultTreatment: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null, repeatSales: false }
-/** What a signed request may name; anything else is known to be no key without asking. */
-const isKeyName = Schema.is(Schema.Tuple([AppId, Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,64}$/))]))
 
 const tenants = rowsOf(Schema.Struct({ ...Tenant.fields, createdAt: Moment }))
-const keyRows = rowsOf(
-  Schema.Struct({
-    appId: AppId,
-    keyId: Schema.String,
-    mode: Mode,
-    role: Role,
-    createdAt: Moment,
-    revokedAt: Schema.NullOr(Moment)
-  })
-)
-const signingKeys = rowsOf(
-  Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array })
-)
 
 /**
- * Tenants on PostgreSQL. It owns tenants and api_keys. A change is one statement on one row, committed with its audit row. Signing keys and pins
+ * Tenants on PostgreSQL. It owns tenants; `ApiKeysPg` has their keys. A change is one statement on one row, committed with its audit row. Pins
  * are cached, because every request needs them; the audit row counts up the number that tells every node to read them again.
  */
 export const TenantsPg = Layer.effect(
@@ -81,60 +63,6 @@ export const TenantsPg = Layer.effect(
     const pinned = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.pinned)
     const repeatSales = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.repeatSales)
 
-    const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
-      const { appId, keyId, mode, role } = key.caller
-      const secret = yield* vault.seal(secretOf(appId, keyId), key.signingSecret)
-      const rows = yield* trail.withKept(
-        sql`
-        INSERT INTO api_keys (app_id, key_id, mode, role, api_key_hash, signing_secret_sealed, created_at)
-        SELECT app_id, ${keyId}, ${mode}, ${role}, ${key.apiKeyHash}, ${secret}, ${iso(key.createdAt)}::timestamptz
-        FROM tenants WHERE app_id = ${appId}
-        RETURNING key_id`,
-        audit
-      )
-      yield* unchanged.forget
-      return rows.length === 1
-    })
-
-    const revokeKey = Effect.fn("Tenants.revokeKey")(function* (appId: AppId, keyId: string, at: Instant, audit: AuditEntry) {
-      const rows = yield* trail.withKept(
-        sql`
-        UPDATE api_keys SET revoked_at = ${iso(at)}::timestamptz WHERE app_id = ${appId} AND key_id = ${keyId} AND revoked_at IS NULL
-        RETURNING key_id`,
-        audit
-      )
-      yield* unchanged.forget
-      return rows.length === 1
-    })
-
-    const keys = Effect.fn("Tenants.keys")(
-      (appId: AppId): Effect.Effect<ReadonlyArray<KeyRow>> =>
-        keyRows(sql`
-          SELECT app_id AS "appId", key_id AS "keyId", mode, role, created_at AS "createdAt", revoked_at AS "revokedAt"
-          FROM api_keys WHERE app_id = ${appId} ORDER BY created_at, key_id`)
-    )
-
-    const readKeys = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
-      const rows = yield* signingKeys(sql`
-        SELECT k.* FROM unnest(${names.map(appIdOf)}::text[], ${names.map(keyIdOf)}::text[]) AS w(app_id, key_id)
-        CROSS JOIN LATERAL (
-          SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed"
-          FROM api_keys WHERE app_id = w.app_id AND key_id = w.key_id AND revoked_at IS NULL LIMIT 1
-        ) k`)
-      const found = new Map<string, SigningKey>()
-      for (const { apiKeyHash, signingSecretSealed, ...caller } of rows) {
-        const { appId, keyId } = caller
-        const signingSecret = yield* vault.open(secretOf(appId, keyId), signingSecretSealed)
-        found.set(nameOf(appId, keyId), { caller, apiKeyHash, signingSecret })
-      }
-      return names.map((name) => Option.fromUndefinedOr(found.get(name)))
-    })
-    // An absent key is kept too, so that asking for one costs what asking for a present one does.
-    const signing = yield* unchanged.keep({ read: readKeys, ...keysKept })
-
-    const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
-      isKeyName([appId, keyId]) ? signing.get(nameOf(appId, keyId)) : Effect.succeedNone
-
     return Tenants.of({
       create,
       find,
@@ -142,10 +70,7 @@ export const TenantsPg = Layer.effect(
       ...changesOf(sql, trail, unchanged.forget),
       pinned,
       repeatSales,
-      issueKey,
-      revokeKey,
-      keys,
-      signingKey
+      ...(yield* makeApiKeys({ sql, vault, trail, unchanged }))
     })
   })
 )
@@ -184,11 +109,3 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
 
   return { setStatus, setCapability, pin, setRepeatSales }
 }
-
-/** An AppId holds no slash. */
-const nameOf = (appId: string, keyId: string): string => `${appId}/${keyId}`
-const appIdOf = (name: string): string => name.slice(0, name.indexOf("/"))
-const keyIdOf = (name: string): string => name.slice(name.indexOf("/") + 1)
-
-/** Names the place as well, so that a secret copied to another key's row does not open there. */
-const secretOf = (appId: string, keyId: string): string => `signing_secret ${appId}/${keyId}`

@@ -1,0 +1,112 @@
+import { Effect, Option, Schema, type Scope } from "effect"
+import type { SqlClient } from "effect/sql"
+import { AppId, Mode } from "../domain/Ids.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { Caller, Role } from "../domain/Tenant.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import type { KeyRow, NewKey, SigningKey, Tenants } from "../services/ports/Tenants.ts"
+import type { Vault } from "../services/ports/Vault.ts"
+import type { AuditTrail } from "./AuditTrail.ts"
+import type { RowCache } from "./RowCache.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+const KEYS_KEPT = 10_000
+/** Anybody can name keys that are not there. */
+const ABSENT_KEYS_KEPT = 1_000
+const keysKept = { atMost: KEYS_KEPT, absent: { is: Option.isNone<SigningKey>, atMost: ABSENT_KEYS_KEPT } }
+/** What a signed request may name; anything else is known to be no key without asking. */
+const isKeyName = Schema.is(Schema.Tuple([AppId, Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,64}$/))]))
+
+const keyRows = rowsOf(
+  Schema.Struct({
+    appId: AppId,
+    keyId: Schema.String,
+    mode: Mode,
+    role: Role,
+    createdAt: Moment,
+    revokedAt: Schema.NullOr(Moment)
+  })
+)
+const signingKeys = rowsOf(
+  Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array })
+)
+
+interface KeyStorage {
+  readonly sql: SqlClient.SqlClient
+  readonly vault: Vault["Service"]
+  readonly trail: AuditTrail
+  readonly unchanged: RowCache
+}
+
+type ApiKeys = Pick<Tenants["Service"], "issueKey" | "revokeKey" | "keys" | "signingKey">
+
+/**
+ * The API keys of tenants on PostgreSQL, a part of `TenantsPg`. It owns api_keys. An API key is stored as a keyed hash only, a signing secret
+ * sealed. Keys are cached, because every request needs one; the audit row of a change makes every node read them again.
+ */
+export const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effect<ApiKeys, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
+      const { appId, keyId, mode, role } = key.caller
+      const secret = yield* vault.seal(secretOf(appId, keyId), key.signingSecret)
+      const rows = yield* trail.withKept(
+        sql`
+        INSERT INTO api_keys (app_id, key_id, mode, role, api_key_hash, signing_secret_sealed, created_at)
+        SELECT app_id, ${keyId}, ${mode}, ${role}, ${key.apiKeyHash}, ${secret}, ${iso(key.createdAt)}::timestamptz
+        FROM tenants WHERE app_id = ${appId}
+        RETURNING key_id`,
+        audit
+      )
+      yield* unchanged.forget
+      return rows.length === 1
+    })
+
+    const revokeKey = Effect.fn("Tenants.revokeKey")(function* (appId: AppId, keyId: string, at: Instant, audit: AuditEntry) {
+      const rows = yield* trail.withKept(
+        sql`
+        UPDATE api_keys SET revoked_at = ${iso(at)}::timestamptz WHERE app_id = ${appId} AND key_id = ${keyId} AND revoked_at IS NULL
+        RETURNING key_id`,
+        audit
+      )
+      yield* unchanged.forget
+      return rows.length === 1
+    })
+
+    const keys = Effect.fn("Tenants.keys")(
+      (appId: AppId): Effect.Effect<ReadonlyArray<KeyRow>> =>
+        keyRows(sql`
+          SELECT app_id AS "appId", key_id AS "keyId", mode, role, created_at AS "createdAt", revoked_at AS "revokedAt"
+          FROM api_keys WHERE app_id = ${appId} ORDER BY created_at, key_id`)
+    )
+
+    const readKeys = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+      const rows = yield* signingKeys(sql`
+        SELECT k.* FROM unnest(${names.map(appIdOf)}::text[], ${names.map(keyIdOf)}::text[]) AS w(app_id, key_id)
+        CROSS JOIN LATERAL (
+          SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed"
+          FROM api_keys WHERE app_id = w.app_id AND key_id = w.key_id AND revoked_at IS NULL LIMIT 1
+        ) k`)
+      const found = new Map<string, SigningKey>()
+      for (const { apiKeyHash, signingSecretSealed, ...caller } of rows) {
+        const { appId, keyId } = caller
+        const signingSecret = yield* vault.open(secretOf(appId, keyId), signingSecretSealed)
+        found.set(nameOf(appId, keyId), { caller, apiKeyHash, signingSecret })
+      }
+      return names.map((name) => Option.fromUndefinedOr(found.get(name)))
+    })
+    // An absent key is kept too, so that asking for one costs what asking for a present one does.
+    const signing = yield* unchanged.keep({ read: readKeys, ...keysKept })
+
+    const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
+      isKeyName([appId, keyId]) ? signing.get(nameOf(appId, keyId)) : Effect.succeedNone
+
+    return { issueKey, revokeKey, keys, signingKey }
+  })
+
+/** An AppId holds no slash. */
+const nameOf = (appId: string, keyId: string): string => `${appId}/${keyId}`
+const appIdOf = (name: string): string => name.slice(0, name.indexOf("/"))
+const keyIdOf = (name: string): string => name.slice(name.indexOf("/") + 1)
+
+/** Names the place as well, so that a secret copied to another key's row does not open there. */
+const secretOf = (appId: string, keyId: string): string => `signing_secret ${appId}/${keyId}`
