@@ -1,16 +1,16 @@
 import { Effect } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
+import { largestAmountWithin } from "../../domain/DeductedFee.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
-import { largestAmountWithin } from "../../domain/Fee.ts"
 import { LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { PayoutOperations, PayoutQuote, QuoteRefused } from "../ports/Provider.ts"
 import type { RoutedProvider } from "../routing/Routes.ts"
 
-// Turns one provider's quote into the price of a payout. `PayoutPricing` decides which providers are asked; `Fee` in domain finds the amount
-// where the fee is deducted.
+// Turns one provider's quote into the price of a payout. `PayoutPricing` decides which providers are asked; `DeductedFee` in domain
+// finds the amount where the fee is deducted.
 
 /** What decides the price of a payout. */
 export interface PayoutTerms {

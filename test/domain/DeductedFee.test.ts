@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { describe, expect } from "vitest"
-import { largestAmountWithin, QUOTES_AT_MOST } from "../../src/domain/Fee.ts"
+import { largestAmountWithin, QUOTES_AT_MOST } from "../../src/domain/DeductedFee.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor, ZERO } from "../../src/domain/Money.ts"
 
 const flat = (fee: bigint) => (_amount: MinorUnits) => Effect.succeed({ fee: minor(fee) })

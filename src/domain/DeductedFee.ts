@@ -1,8 +1,7 @@
 import { Effect } from "effect"
 import { type MinorUnits, minor, minusOrZero, ZERO } from "./Money.ts"
 
-// Prices no fee: it finds how much of a budget can be sent when the fee is deducted from it. Fees are priced by `PayoutPricing`, which asks
-// the provider.
+// How much of a budget can be sent when the fee is deducted from it. What the fee is says `PayoutPricing`, which asks the provider.
 
 /** Each step is a free call to the provider: a bisection over one fee step of 2^20 minor units ends well within it. */
 export const QUOTES_AT_MOST = 24
