@@ -3,7 +3,7 @@ import type { CircuitPolicy } from "../../domain/CircuitBreaker.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PollSchedule } from "../../domain/PollSchedule.ts"
-import type { RetrySchedule } from "../../domain/RetrySchedule.ts"
+import type { WebhookRetrySchedule } from "../../domain/WebhookRetrySchedule.ts"
 import type { RateLimit } from "./RateLimits.ts"
 
 /** The settings that business rules need. `Config` reads them once when the process starts. Durations are milliseconds unless the name says otherwise. */
@@ -24,7 +24,7 @@ export class Policy extends Context.Service<
     readonly otpExpiryMs: number
     readonly notFoundGraceMs: number
     readonly notFoundCount: number
-    readonly webhookScheduleMs: RetrySchedule
+    readonly webhookScheduleMs: WebhookRetrySchedule
     readonly webhookAllowLoopback: boolean
     readonly circuit: CircuitPolicy
     readonly testCeilings: Readonly<Record<Currency, MinorUnits>>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { nextAttempt } from "../../src/domain/RetrySchedule.ts"
+import { nextAttempt } from "../../src/domain/WebhookRetrySchedule.ts"
 
 const schedule = [0, 5_000, 30_000]
 const failed = { at: 1_000_000, attempts: 1, retryAfter: null, random: 0.5 }

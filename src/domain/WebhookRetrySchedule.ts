@@ -2,7 +2,7 @@ import { DateTime, Option } from "effect"
 import type { Instant } from "./Instant.ts"
 
 /** The retry schedule of webhooks: milliseconds before each attempt, counted from the attempt before it; the first is usually 0. */
-export type RetrySchedule = ReadonlyArray<number>
+export type WebhookRetrySchedule = ReadonlyArray<number>
 
 /** How far an attempt may be moved from its base delay, so that deliveries that failed together do not come back together. */
 const JITTER = 0.2
@@ -22,7 +22,7 @@ export interface FailedAttempt {
 }
 
 /** When to attempt again after a failure; null past the schedule, where the delivery is parked. */
-export const nextAttempt = (schedule: RetrySchedule, failed: FailedAttempt): Instant | null => {
+export const nextAttempt = (schedule: WebhookRetrySchedule, failed: FailedAttempt): Instant | null => {
   const base = schedule[failed.attempts]
   if (base === undefined) return null
   const jittered = base * (1 - JITTER + 2 * JITTER * failed.random)
