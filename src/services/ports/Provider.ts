@@ -8,7 +8,7 @@ import type { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
-import type { StatementLine } from "../../domain/Reconciliation.ts"
+import type { StatementLine } from "../../domain/ReconciliationDifference.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { CallbackHint } from "./ProviderInbox.ts"
 

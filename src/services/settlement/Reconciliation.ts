@@ -3,20 +3,20 @@ import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import {
-  type Difference,
   differenceOf,
   differences,
   missingHere,
   type ProviderRecord,
+  type ReconciliationDifference,
   type StatementLine
-} from "../../domain/Reconciliation.ts"
+} from "../../domain/ReconciliationDifference.ts"
 import type { Provider, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { answerOf } from "./OutcomePoller.ts"
 
 /** A difference in one of the provider's accounts: there is one for each mode. */
-export type ModeDifference = Difference & { readonly mode: Mode }
+export type ModeDifference = ReconciliationDifference & { readonly mode: Mode }
 
 export interface ReconciliationReport {
   readonly ok: boolean
@@ -84,7 +84,7 @@ export class Reconciliation extends Context.Service<
       ) {
         const own = new Map<string, LedgerRecord>(ours.map((record) => [record.reference, record]))
         const about = new Map<string, { readonly record: LedgerRecord; readonly lines: Array<StatementLine> }>()
-        const found: Array<Difference> = []
+        const found: Array<ReconciliationDifference> = []
         for (const line of lines) {
           const known = line.reference === null ? undefined : own.get(line.reference)
           const record = known ?? Option.getOrUndefined(yield* oursOf(provider, line))
@@ -111,7 +111,7 @@ export class Reconciliation extends Context.Service<
               return theirs === undefined ? [differenceOf(record, "unanswered", null)] : differences(record, theirs)
             }),
           { concurrency: QUESTIONS_AT_ONCE }
-        ).pipe(Effect.map((all): ReadonlyArray<Difference> => all.flat()))
+        ).pipe(Effect.map((all): ReadonlyArray<ReconciliationDifference> => all.flat()))
 
       const inMode = Effect.fnUntraced(function* (provider: Provider, start: Instant, day: string) {
         const { mode, statement } = provider
@@ -160,7 +160,10 @@ export class Reconciliation extends Context.Service<
 }
 
 /** Several movements for one record of ours are one difference: money moved more than once, whatever each of them says. */
-const compareLines = (record: LedgerRecord, [first, ...more]: ReadonlyArray<StatementLine>): ReadonlyArray<Difference> => {
+const compareLines = (
+  record: LedgerRecord,
+  [first, ...more]: ReadonlyArray<StatementLine>
+): ReadonlyArray<ReconciliationDifference> => {
   if (first === undefined) return []
   const moved = [first, ...more].filter(({ status }) => status !== "failed")
   if (moved.length > 1)

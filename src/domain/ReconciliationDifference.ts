@@ -33,7 +33,7 @@ export type ProviderRecord =
  * Where their account and ours do not agree. `missing_here`: they moved money that we do not know of. `missing_there`: they know nothing of
  * what we hold to be sent. `doubled`: one reference of ours stands for several movements. `unanswered`: it could not be found out.
  */
-export interface Difference {
+export interface ReconciliationDifference {
   readonly kind: "missing_here" | "missing_there" | "doubled" | "state" | "amount" | "currency" | "fee" | "unanswered"
   readonly direction: Direction
   readonly reference: string | null
@@ -42,7 +42,7 @@ export interface Difference {
   readonly theirs: string | null
 }
 
-export const missingHere = (line: StatementLine): Difference => ({
+export const missingHere = (line: StatementLine): ReconciliationDifference => ({
   kind: "missing_here",
   direction: line.direction,
   reference: line.reference,
@@ -52,7 +52,11 @@ export const missingHere = (line: StatementLine): Difference => ({
 })
 
 /** What is wrong with one record of ours as a whole. */
-export const differenceOf = (record: LedgerRecord, kind: Difference["kind"], theirs: string | null): Difference => ({
+export const differenceOf = (
+  record: LedgerRecord,
+  kind: ReconciliationDifference["kind"],
+  theirs: string | null
+): ReconciliationDifference => ({
   kind,
   direction: record.kind,
   reference: record.reference,
@@ -62,12 +66,12 @@ export const differenceOf = (record: LedgerRecord, kind: Difference["kind"], the
 })
 
 /** To the minor unit; amounts, currency and fee only of what moved. */
-export const differences = (record: LedgerRecord, theirs: ProviderRecord): ReadonlyArray<Difference> => {
+export const differences = (record: LedgerRecord, theirs: ProviderRecord): ReadonlyArray<ReconciliationDifference> => {
   const ours = standingOf(record)
   if (!agreeing[ours].includes(theirs.status))
     return [differenceOf(record, theirs.status === "absent" ? "missing_there" : "state", describedRecord(theirs))]
   if (theirs.status === "absent" || ours === "failed" || ours === "expired") return []
-  const row = (kind: Difference["kind"], own: unknown, their: unknown) => ({
+  const row = (kind: ReconciliationDifference["kind"], own: unknown, their: unknown) => ({
     ...differenceOf(record, kind, String(their)),
     ours: String(own)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { differences, type ProviderRecord } from "../../src/domain/Reconciliation.ts"
+import { differences, type ProviderRecord } from "../../src/domain/ReconciliationDifference.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const theirs = (status: "pending" | "successful" | "failed" | "returned", change: object = {}): ProviderRecord => ({
