@@ -104,7 +104,7 @@ export const fakeProvider = (
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
-      webhookAuth: "none",
+      callbackAuth: "none",
       quoteTtlMs: 60_000,
       notFoundGraceMs: 0
     },

@@ -177,7 +177,7 @@ const silent = Effect.succeed({ _tag: "Unknown", reason: "timeout", note: "" } a
 const provider: Provider = {
   name: "eversend",
   mode: "test",
-  guarantees: { clientReference: "none", lookup: "none", webhookAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
+  guarantees: { clientReference: "none", lookup: "none", callbackAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
   callbacks: { verify: () => Option.none() },
   payouts: {
     quote: () => Effect.succeed({ _tag: "QuoteRefused", kind: "other", note: "" }),

@@ -13,7 +13,7 @@ const always = [
   "Refusals.ts",
   "Settings.ts",
   "Translate.ts",
-  "Webhook.ts",
+  "Callback.ts",
   "Wire.ts"
 ]
 /** Of these a folder has those that its wire makes necessary. */

@@ -21,7 +21,7 @@ export const MOVERS: ReadonlyArray<Mover> = [
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
-      webhookAuth: "hmac",
+      callbackAuth: "hmac",
       quoteTtlMs: QUOTE_MS,
       notFoundGraceMs: 10 * MINUTE
     },
@@ -34,7 +34,7 @@ export const MOVERS: ReadonlyArray<Mover> = [
     guarantees: {
       clientReference: "none",
       lookup: "by_client_ref_inferred",
-      webhookAuth: "hmac",
+      callbackAuth: "hmac",
       quoteTtlMs: QUOTE_MS,
       notFoundGraceMs: 10 * MINUTE
     },
@@ -47,7 +47,7 @@ export const MOVERS: ReadonlyArray<Mover> = [
     guarantees: {
       clientReference: "unique_reject",
       lookup: "by_client_ref",
-      webhookAuth: "none",
+      callbackAuth: "none",
       quoteTtlMs: QUOTE_MS,
       notFoundGraceMs: SHORT_GRACE_MS
     },
@@ -60,7 +60,7 @@ export const MOVERS: ReadonlyArray<Mover> = [
     guarantees: {
       clientReference: "none",
       lookup: "by_client_ref",
-      webhookAuth: "weak",
+      callbackAuth: "weak",
       quoteTtlMs: QUOTE_MS,
       notFoundGraceMs: 2 * MINUTE
     },

@@ -74,7 +74,7 @@ export class World {
       name,
       mode,
       guarantees,
-      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), guarantees.webhookAuth === "none") },
+      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), guarantees.callbackAuth === "none") },
       payouts: {
         quote: ({ amount, corridor }) =>
           this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(quoted(amount, corridor.currency)),
@@ -120,7 +120,7 @@ export class World {
       guarantees: {
         clientReference: "none",
         lookup: "by_client_ref_inferred",
-        webhookAuth: "hmac",
+        callbackAuth: "hmac",
         quoteTtlMs: MINUTE,
         notFoundGraceMs: 10 * MINUTE
       },

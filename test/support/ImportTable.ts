@@ -105,7 +105,7 @@ export const imports: ReadonlyArray<{
       "providers/ProviderStatus.ts",
       "providers/Statements.ts",
       "providers/Tokens.ts",
-      "providers/Webhooks.ts"
+      "providers/CallbackVerification.ts"
     ],
     packages: [core, crypto, http]
   },

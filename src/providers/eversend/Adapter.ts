@@ -17,6 +17,7 @@ import { movements, ownOf } from "../Movements.ts"
 import { askQuote, quoteRefused } from "../Quotes.ts"
 import type { Transport } from "../Transport.ts"
 import { openBankNames } from "./Banks.ts"
+import { eversendCallbacks } from "./Callback.ts"
 import { type EversendSettings, openClient } from "./Client.ts"
 import { exchangeOutcome, quoteExchange } from "./Exchange.ts"
 import { byIdPath, chargeBody, codeBody, payoutBody, quotationBody, searchPath } from "./Order.ts"
@@ -25,14 +26,13 @@ import { referenceData } from "./Reference.ts"
 import { identity, type Kind } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
 import { chargeOutcome, foundById, foundInPage, payoutOutcome } from "./Translate.ts"
-import { eversendCallbacks } from "./Webhook.ts"
 import { OtpAnswer } from "./Wire.ts"
 
 /** Eversend does not say what a second call with one transactionRef does, nor that its search is by transactionRef. */
 const guarantees: ProviderGuarantees = {
   clientReference: "none",
   lookup: "by_client_ref_inferred",
-  webhookAuth: "hmac",
+  callbackAuth: "hmac",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 600_000
 }

@@ -216,7 +216,7 @@ const ExchangeSide = Schema.Struct({ currency: Schema.String, amount: Amount })
 export const ExchangeAnswer = envelope(Schema.Struct({ source: ExchangeSide, destination: ExchangeSide }))
 
 /** The callback. Two families are in the wild, flat and with `data`; either way it only says which transaction to ask for. */
-export const WebhookBody = Schema.Struct({
+export const CallbackBody = Schema.Struct({
   type: Schema.optionalKey(Schema.String),
   eventType: Schema.optionalKey(Schema.String),
   transactionRef: nullable(Schema.String),

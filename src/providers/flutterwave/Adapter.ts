@@ -6,6 +6,7 @@ import { lookingBy, movements, notSent, ownOf } from "../Movements.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { openBranches } from "./Banks.ts"
+import { flutterwaveCallbacks } from "./Callback.ts"
 import { type FlutterwaveSettings, openClient } from "./Client.ts"
 import { chargeRoute } from "./Networks.ts"
 import { accountOf, chargeCall, chargePath, transferBody, transferPath } from "./Order.ts"
@@ -14,7 +15,6 @@ import { RESOLVES_IN, referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
 import { chargeFound, chargeOutcome, payoutOutcome, transferFound } from "./Translate.ts"
-import { flutterwaveCallbacks } from "./Webhook.ts"
 
 /**
  * Transfers are unique by our reference; charges are not, and one promise is made for both. Flutterwave answers 503 itself after about 28 s and
@@ -23,7 +23,7 @@ import { flutterwaveCallbacks } from "./Webhook.ts"
 const guarantees: ProviderGuarantees = {
   clientReference: "none",
   lookup: "by_client_ref",
-  webhookAuth: "weak",
+  callbackAuth: "weak",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 120_000,
   bankAccountCountries: RESOLVES_IN

@@ -116,7 +116,7 @@ const BalanceRow = Schema.Struct({ currency: Schema.String, available_balance: A
 export const BalancesAnswer = envelope(Schema.Array(BalanceRow))
 
 /** The callback, of charges (`tx_ref`) and transfers (`reference`) alike: it only says which of them to ask for. */
-export const WebhookBody = Schema.Struct({
+export const CallbackBody = Schema.Struct({
   event: nullable(Schema.String),
   data: Schema.optionalKey(
     Schema.Struct({ id: nullable(Text), tx_ref: nullable(Schema.String), reference: nullable(Schema.String) })

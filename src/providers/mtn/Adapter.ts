@@ -16,20 +16,20 @@ import { movements, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
+import { mtnCallbacks } from "./Callback.ts"
 import { type Branch, type MtnSettings, openClient } from "./Client.ts"
 import { misfit, paymentBody, transferBody } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
 import { found, posted } from "./Translate.ts"
-import { mtnCallbacks } from "./Webhook.ts"
 import { moneyPath, type Product, referenceIdOf, statusPath } from "./Wire.ts"
 
 /** An X-Reference-Id is taken once, and the transaction is polled by it; right after the 202 it may not be found yet. */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
-  webhookAuth: "none",
+  callbackAuth: "none",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 60_000
 }

@@ -11,6 +11,7 @@ import { feeOf } from "../ContractFees.ts"
 import { movements, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import type { Transport } from "../Transport.ts"
+import { pawapayCallbacks } from "./Callback.ts"
 import { openCallbackKeys } from "./CallbackKeys.ts"
 import { openClient, type PawapaySettings } from "./Client.ts"
 import { depositBody, networkOf, payoutBody } from "./Order.ts"
@@ -18,14 +19,13 @@ import { quoteOf } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity, type Kind } from "./Refusals.ts"
 import { type FeeOf, found, initiated, isUnsure } from "./Translate.ts"
-import { pawapayCallbacks } from "./Webhook.ts"
 import { paymentId } from "./Wire.ts"
 
 /** "Not found" is a proof 15 minutes after sending, says pawaPay. */
 const guarantees: ProviderGuarantees = {
   clientReference: "idempotent",
   lookup: "by_client_ref",
-  webhookAuth: "rfc9421",
+  callbackAuth: "rfc9421",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 900_000
 }

@@ -4,6 +4,7 @@ import { adapterOf, type Connection, connectionTo, type Operations } from "../Co
 import { lookingBy, movements, ownOf, type Placed } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import type { ProviderResponse, Transport } from "../Transport.ts"
+import { paystackCallbacks } from "./Callback.ts"
 import { openClient, type PaystackSettings } from "./Client.ts"
 import { chargedParty, recipientBody, resolvingCountries } from "./Networks.ts"
 import { chargeBody, checkChargePath, submitBody, transferBody, verifyChargePath, verifyTransferPath } from "./Order.ts"
@@ -20,13 +21,12 @@ import {
   transferOutcome,
   voucherOutcome
 } from "./Translate.ts"
-import { paystackCallbacks } from "./Webhook.ts"
 
 /** A reference that was used is refused, for charges and for transfers, and both are verified by it. */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
-  webhookAuth: "hmac",
+  callbackAuth: "hmac",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 60_000,
   bankAccountCountries: resolvingCountries

@@ -127,7 +127,7 @@ export const CountriesAnswer = envelope(
 )
 
 /** The callback. A refund names the charge that it is of. */
-export const WebhookBody = Schema.Struct({
+export const CallbackBody = Schema.Struct({
   event: Schema.optionalKey(Schema.String),
   data: Schema.optionalKey(
     Schema.Struct({

@@ -18,7 +18,7 @@ export interface ProviderGuarantees {
   readonly clientReference: "idempotent" | "unique_reject" | "none"
   /** How a transaction is polled. `inferred`: the query is not documented to work so, hence its "not found" proves nothing. */
   readonly lookup: "by_client_ref" | "by_client_ref_inferred" | "by_provider_ref" | "none"
-  readonly webhookAuth: "hmac" | "rfc9421" | "weak" | "none"
+  readonly callbackAuth: "hmac" | "rfc9421" | "weak" | "none"
   readonly quoteTtlMs: number
   /** How long after sending "not found" proves nothing, whatever the setting says. */
   readonly notFoundGraceMs: number

@@ -22,7 +22,7 @@ contract(simulatedEversend, {
   exchange: { currency: "KES", amount: minor(12_345n), destinationCurrency: "UGX" },
   namesFees: { payouts: true },
   sentBack: { payouts: "Returned", charges: "Returned" },
-  webhookAuth: "hmac"
+  callbackAuth: "hmac"
 })
 
 contract(simulatedPawapay, {
@@ -39,7 +39,7 @@ contract(simulatedPawapay, {
   ],
   namesFees: { payouts: false },
   sentBack: { payouts: "Succeeded", charges: "Succeeded" },
-  webhookAuth: "rfc9421"
+  callbackAuth: "rfc9421"
 })
 
 contract(simulatedFlutterwave, {
@@ -64,7 +64,7 @@ contract(simulatedFlutterwave, {
   ],
   namesFees: { payouts: true },
   sentBack: { payouts: "Refused", charges: "Succeeded" },
-  webhookAuth: "weak"
+  callbackAuth: "weak"
 })
 
 contract(simulatedPaystack, {
@@ -83,7 +83,7 @@ contract(simulatedPaystack, {
   ],
   namesFees: { payouts: true },
   sentBack: { payouts: "Returned", charges: "Returned" },
-  webhookAuth: "hmac"
+  callbackAuth: "hmac"
 })
 
 contract(simulatedMtn, {
@@ -96,5 +96,5 @@ contract(simulatedMtn, {
   charges: [momo("UG", "UGX", "MTN", "+25677200"), momo("GH", "GHS", "MTN", "+23324400"), momo("RW", "RWF", "MTN", "+25078000")],
   namesFees: { payouts: false },
   sentBack: { payouts: "Succeeded", charges: "Succeeded" },
-  webhookAuth: "none"
+  callbackAuth: "none"
 })

@@ -95,7 +95,7 @@ const expectTracked = (kind: Kind, { outcome }: Played, { amount, currency }: Wa
 }
 
 /** Genuine callbacks point at their transaction, and a forged one verifies only where nothing is signed. */
-const expectCallbacks = Effect.fnUntraced(function* (row: Row, one: Played, { webhookAuth }: Abilities) {
+const expectCallbacks = Effect.fnUntraced(function* (row: Row, one: Played, { callbackAuth }: Abilities) {
   if (row.callbacks === null) return
   const { callbacks, live } = yield* ContractBench
   const answer = yield* one.ask(null)
@@ -104,7 +104,7 @@ const expectCallbacks = Effect.fnUntraced(function* (row: Row, one: Played, { we
   const came = yield* callbacks(names, row.callbacks + forged)
   expect(came).toHaveLength(row.callbacks + forged)
   const hints = (yield* Effect.forEach(came, (callback) => verified(live, callback))).flatMap(Option.toArray)
-  expect(hints).toHaveLength(row.callbacks + (webhookAuth === "none" ? forged : 0))
+  expect(hints).toHaveLength(row.callbacks + (callbackAuth === "none" ? forged : 0))
   for (const { providerReference, reference } of hints)
     expect(reference === one.reference || (providerReference !== null && names.includes(providerReference))).toBe(true)
 })

@@ -41,7 +41,7 @@ export interface Abilities {
   readonly namesFees: { readonly payouts: boolean }
   /** What an answer says once money that arrived was sent back: that, a failure after the success (a person looks), or still success. */
   readonly sentBack: { readonly payouts: SentBack; readonly charges: SentBack }
-  readonly webhookAuth: ProviderGuarantees["webhookAuth"]
+  readonly callbackAuth: ProviderGuarantees["callbackAuth"]
 }
 
 const way = (country: string, currency: Currency, method: Way["method"], party: Way["party"]): Way => ({

@@ -45,7 +45,7 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
 })
 
 /** What `promises` declares, and that it is so: recovery follows the declaration. */
-export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, exchange, payouts, webhookAuth }: Abilities) => {
+export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, exchange, payouts, callbackAuth }: Abilities) => {
   it.effect("declares what its wire allows", () =>
     Effect.gen(function* () {
       const { live, test } = yield* ContractBench
@@ -54,7 +54,7 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
       expect([live.payouts, live.collections, live.exchange].map((part) => part !== undefined)).toStrictEqual(tested)
       expect(live.guarantees).toStrictEqual(test.guarantees)
       expect([live.mode, test.mode]).toStrictEqual(["live", "test"])
-      expect(live.guarantees.webhookAuth).toBe(webhookAuth)
+      expect(live.guarantees.callbackAuth).toBe(callbackAuth)
       expect(live.guarantees.quoteTtlMs).toBeGreaterThan(0)
       expect(live.guarantees.notFoundGraceMs).toBeGreaterThanOrEqual(60_000)
     })
@@ -112,10 +112,10 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
           const hint = yield* verified(live, callback)
           expect(Option.isSome(hint)).toBe(true)
           expect(yield* verified(live, callback)).toStrictEqual(hint)
-          for (const forged of forgeries(callback, webhookAuth))
+          for (const forged of forgeries(callback, callbackAuth))
             expect(yield* verified(live, forged)).toStrictEqual(Option.none())
           // Each mode is an account of its own, with secrets of its own.
-          if (webhookAuth === "hmac" || webhookAuth === "weak")
+          if (callbackAuth === "hmac" || callbackAuth === "weak")
             expect(yield* verified(test, callback)).toStrictEqual(Option.none())
         })
     )
@@ -128,7 +128,7 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
         const callback = { method: "POST", path: "/", headers: {}, body: Buffer.from(text) }
         const hint = yield* verified(live, callback)
         expect(hint).toStrictEqual(
-          webhookAuth === "none" && Option.isSome(hint)
+          callbackAuth === "none" && Option.isSome(hint)
             ? Option.some({ reference: null, providerReference: null })
             : Option.none()
         )
@@ -138,7 +138,7 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
 }
 
 /** What must not verify: altered bytes where they are signed, and absent headers where there are any. */
-const forgeries = (callback: RawCallback, auth: Abilities["webhookAuth"]): ReadonlyArray<RawCallback> => {
+const forgeries = (callback: RawCallback, auth: Abilities["callbackAuth"]): ReadonlyArray<RawCallback> => {
   const { body } = callback
   const altered = [0, Math.floor(body.length / 2), body.length - 1].map((at) => {
     const bytes = Buffer.from(body)

@@ -1,10 +1,10 @@
 import { Option } from "effect"
 import { describe, expect, it } from "vitest"
 import { exponents } from "../../../src/domain/Currency.ts"
+import { mtnCallbacks } from "../../../src/providers/mtn/Callback.ts"
 import { marketCountries, marketOf } from "../../../src/providers/mtn/Networks.ts"
 import { misfit, paymentBody, transferBody } from "../../../src/providers/mtn/Order.ts"
 import { quoteBy } from "../../../src/providers/mtn/Quote.ts"
-import { mtnCallbacks } from "../../../src/providers/mtn/Webhook.ts"
 import { corridorOf, momo, newReference, payerOf, quoteOrder } from "../contract/Orders.ts"
 import { charge, ghana, payout, settings, statusOf, uganda } from "./Orders.ts"
 

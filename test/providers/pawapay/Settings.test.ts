@@ -28,7 +28,7 @@ describe("pawaPay's settings", () => {
           opened.map(({ callbacks, mode, name, guarantees }) => [
             name,
             mode,
-            guarantees.webhookAuth,
+            guarantees.callbackAuth,
             callbacks.refreshKeys === undefined
           ])
         ).toEqual([["pawapay", "live", "rfc9421", "PAWAPAY_LIVE_CALLBACK_KEY" in key]])

@@ -11,18 +11,18 @@ import type {
   ProviderGuarantees,
   StatusQuery
 } from "../../../src/services/ports/Provider.ts"
+import { sixthCallbacks } from "./Callback.ts"
 import { openClient, type SixthSettings } from "./Client.ts"
 import { movementBody } from "./Order.ts"
 import { quoteOf } from "./Quote.ts"
 import { identity, type Kind } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
 import { found, posted } from "./Translate.ts"
-import { sixthCallbacks } from "./Webhook.ts"
 
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
-  webhookAuth: "hmac",
+  callbackAuth: "hmac",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 60_000
 }

@@ -24,7 +24,7 @@ contract(simulatedSixth, {
   charges: [momo("UG", "UGX", "AIRTEL", "+25675200"), momo("KE", "KES", "AIRTEL", "+25473200")],
   namesFees: { payouts: true },
   sentBack: { payouts: "Returned", charges: "Returned" },
-  webhookAuth: "hmac"
+  callbackAuth: "hmac"
 })
 
 const reference = newReference()

@@ -34,7 +34,7 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
-      webhookAuth: "hmac",
+      callbackAuth: "hmac",
       quoteTtlMs: 1,
       notFoundGraceMs: 1
     },

@@ -54,7 +54,7 @@ const payout = (given: Partial<Payout> = {}): Payout => ({
 const providerOf = ({ keys, refreshKeys }: World): Provider => ({
   name: "eversend",
   mode: "test",
-  guarantees: { clientReference: "idempotent", lookup: "by_client_ref", webhookAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
+  guarantees: { clientReference: "idempotent", lookup: "by_client_ref", callbackAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
   callbacks: {
     verify: ({ body, headers }) =>
       keys.has(headers["signature"] ?? "") ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none(),

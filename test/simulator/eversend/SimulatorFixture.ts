@@ -150,7 +150,7 @@ export const startReceiver = async (running: Running, answer: (count: number) =>
     request.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8")
       const signature = createHmac("sha512", WEBHOOK_SECRET).update(body).digest("hex")
-      const type = decode(Wire.WebhookBody, body).type ?? ""
+      const type = decode(Wire.CallbackBody, body).type ?? ""
       received.push({ body, type, genuine: request.headers["x-eversend-signature"] === signature })
       response.writeHead(answer(received.length)).end()
       arrived.resolve()

@@ -1,7 +1,7 @@
 import { createHash, type KeyObject, verify } from "node:crypto"
 import { Option } from "effect"
 import type { Callbacks, RawCallback } from "../../services/ports/Provider.ts"
-import { hintReader } from "../Webhooks.ts"
+import { hintReader } from "../CallbackVerification.ts"
 import type { CallbackKeys } from "./CallbackKeys.ts"
 import { Payment } from "./Wire.ts"
 

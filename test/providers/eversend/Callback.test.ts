@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto"
 import { expect, it } from "@effect/vitest"
 import { Option, Redacted } from "effect"
 import { describe } from "vitest"
-import { eversendCallbacks } from "../../../src/providers/eversend/Webhook.ts"
+import { eversendCallbacks } from "../../../src/providers/eversend/Callback.ts"
 import { newReference } from "./Orders.ts"
 
 const SECRET = "webhook-secret"

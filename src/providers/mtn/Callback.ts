@@ -1,6 +1,6 @@
 import { Option } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
-import { bodyDecoder, hintReader } from "../Webhooks.ts"
+import { bodyDecoder, hintReader } from "../CallbackVerification.ts"
 import { StatusAnswer } from "./Wire.ts"
 
 /**

@@ -1,10 +1,10 @@
 import { Option, type Redacted } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
-import { hintReader, hmacCallbacks } from "../Webhooks.ts"
-import { WebhookBody } from "./Wire.ts"
+import { hintReader, hmacCallbacks } from "../CallbackVerification.ts"
+import { CallbackBody } from "./Wire.ts"
 
 /**
- * A callback is genuine when its header is the hexadecimal HMAC-SHA512 of its bytes under the webhook secret; without a secret none
+ * A callback is genuine when its header is the hexadecimal HMAC-SHA512 of its bytes under the `WEBHOOK_SECRET`; without a secret none
  * is. (A sample in Eversend's documentation hashes without the secret: such a signature anyone can make.)
  */
 export const eversendCallbacks = (secret: Redacted.Redacted | null): Callbacks =>
@@ -12,7 +12,7 @@ export const eversendCallbacks = (secret: Redacted.Redacted | null): Callbacks =
     ? { verify: () => Option.none() }
     : hmacCallbacks({ header: "x-eversend-signature", algorithm: "sha512", secret, hintOf })
 
-const hintOf = hintReader(WebhookBody, ({ data, transactionId, transactionRef }) => ({
+const hintOf = hintReader(CallbackBody, ({ data, transactionId, transactionRef }) => ({
   reference: transactionRef ?? data?.transactionRef,
   id: transactionId ?? data?.transactionId
 }))

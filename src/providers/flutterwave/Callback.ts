@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
-import { hintReader } from "../Webhooks.ts"
-import { WebhookBody } from "./Wire.ts"
+import { hintReader } from "../CallbackVerification.ts"
+import { CallbackBody } from "./Wire.ts"
 
 const HEADER = "verif-hash"
 
@@ -21,4 +21,4 @@ export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks =
 /** Of one length, so that neither the secret's length nor its beginning shows in the time. */
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-const hintOf = hintReader(WebhookBody, ({ data }) => ({ reference: data?.tx_ref ?? data?.reference, id: data?.id }))
+const hintOf = hintReader(CallbackBody, ({ data }) => ({ reference: data?.tx_ref ?? data?.reference, id: data?.id }))
