@@ -36,7 +36,13 @@ layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) 
         const quote = yield* tenant.post("/v1/payouts/quote", body)
         expect([quote.status, quote.body.data]).toMatchObject([
           200,
-          { fees_minor: null, total_amount_minor: null, destination_amount_minor: null, affordable: false }
+          {
+            fees_minor: null,
+            total_amount_minor: null,
+            destination_amount_minor: null,
+            affordable: false,
+            unpriced_reason: "above_provider_maximum"
+          }
         ])
       })
     )

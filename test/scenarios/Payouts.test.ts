@@ -31,6 +31,14 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
   const bank = { fees_minor: 5_400, total_amount_minor: 15_400, minimum_minor: 10_000 }
   const nobody = { destination: undefined }
   const deducted = { deduct_fee_from_amount: true }
+  const unpriced = {
+    fees_minor: null,
+    total_amount_minor: null,
+    destination_amount_minor: null,
+    affordable: false,
+    shortfall_minor: null,
+    expires_at: null
+  }
 
   const quotes: ReadonlyArray<readonly [promise: string, body: object, estimate: object]> = [
     ["every figure of the contract", momoPayout("1234"), plain],
@@ -67,15 +75,33 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
       {
         ...plain,
         ...bank,
+        ...unpriced,
         amount_minor: 9_999,
-        fees_minor: null,
-        total_amount_minor: null,
-        destination_amount_minor: null,
         meets_minimum: false,
-        affordable: false,
-        shortfall_minor: null,
-        expires_at: null
+        unpriced_reason: "below_provider_minimum"
       }
+    ],
+    [
+      "that the fee takes the whole budget",
+      momoPayout("1234", { ...deducted, amount_minor: 1_000 }),
+      {
+        ...plain,
+        ...deducted,
+        ...unpriced,
+        amount_minor: 1_000,
+        meets_minimum: false,
+        unpriced_reason: "fee_exceeds_amount"
+      }
+    ],
+    [
+      "that a wallet is priced for its owner only",
+      { ...momoPayout("1234", nobody), method: "wallet" },
+      { ...plain, ...unpriced, minimum_minor: null, unpriced_reason: "destination_required" }
+    ],
+    [
+      "that the provider refuses for a reason of its own",
+      { ...momoPayout("1234", { destination: { type: "wallet", country: "UG", tag: "nobody0016" } }), method: "wallet" },
+      { ...plain, ...unpriced, minimum_minor: null, unpriced_reason: "provider_refused" }
     ]
   ]
   for (const [promise, body, estimate] of quotes) {

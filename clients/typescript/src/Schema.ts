@@ -1811,9 +1811,14 @@ export interface PayoutQuote {
   readonly suggested_method?: Method
   /** What would leave your float by that method, in minor units of `currency` */
   readonly suggested_total_minor?: bigint
+  /** Why `fees_minor` and what follows from it are null: the provider quotes for a named recipient only, the amount is below or above what it takes, the fee is as much as the amount, or it refuses for a reason of its own. Absent where there is a price */
+  readonly unpriced_reason?: UnpricedReason
   /** Until when the provider keeps the price; null where it does not say */
   readonly expires_at: string | null
 }
+
+/** Why the provider does not quote a payout */
+export type UnpricedReason = "destination_required" | "below_provider_minimum" | "above_provider_maximum" | "fee_exceeds_amount" | "provider_refused"
 
 /** A payout to price */
 export interface PayoutQuoteRequest {

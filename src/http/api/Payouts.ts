@@ -4,6 +4,7 @@ import { Country, Method } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { AmountType } from "../../domain/Transaction.ts"
+import { UnpricedReason } from "../../domain/UnpricedReason.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { PayoutRecord } from "./Records.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Narration, Timestamp, text } from "./Wire.ts"
@@ -105,6 +106,10 @@ export const Estimate = Schema.Struct({
   shortfall_minor: described(known, "What your float lacks, in minor units of `currency`"),
   suggested_method: optional(Method, "A cheaper method that your float covers, where there is one"),
   suggested_total_minor: optional(Amount, "What would leave your float by that method, in minor units of `currency`"),
+  unpriced_reason: optional(
+    UnpricedReason,
+    "Why `fees_minor` and what follows from it are null: the provider quotes for a named recipient only, the amount is below or above what it takes, the fee is as much as the amount, or it refuses for a reason of its own. Absent where there is a price"
+  ),
   expires_at: described(Schema.NullOr(Timestamp), "Until when the provider keeps the price; null where it does not say")
 }).annotate({
   identifier: "PayoutQuote",

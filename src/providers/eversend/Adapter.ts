@@ -84,7 +84,7 @@ export const eversend = adapterOf(
 const quoting = (connection: Connection): PayoutOperations["quote"] =>
   Effect.fn("eversend.quote")(function* (order) {
     const body = quotationBody(order)
-    if (body === undefined) return quoteRefused("a wallet is quoted for its owner only", "party")
+    if (body === undefined) return quoteRefused("a wallet is quoted for its owner only", "no_recipient")
     const call = { operation: "quotation", method: "POST", path: "/payouts/quotation", body } as const
     return yield* askQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
   })

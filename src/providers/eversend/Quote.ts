@@ -88,6 +88,6 @@ const isSum = (a: string, b: string, total: string): boolean => {
 }
 
 /** Eversend would do it, and the gateway cannot count so much: no later answer will be another one. */
-export const tooLarge: QuoteRefused = quoteRefused("more than the largest amount", "amount")
+export const tooLarge: QuoteRefused = quoteRefused("more than the largest amount", "too_much")
 
 export const broken = (why: string): NoQuote => noQuote(`a quotation of Eversend's makes no sense: ${why}`)

@@ -173,7 +173,7 @@ const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
     const answer = yield* port.quote({ currency, amount: source, destinationCurrency })
     if (!("_tag" in answer)) return answer
     // What is too little buys nothing, and is quoted so.
-    return answer.kind === "amount" ? ("too_much" as const) : yield* refusedQuote
+    return answer.kind === "too_much" ? ("too_much" as const) : yield* refusedQuote
   })
   const reaching = (wanted: MinorUnits, first: MinorUnits) =>
     smallestSourceFor(wanted, first, exponents[destinationCurrency], quoteOf)

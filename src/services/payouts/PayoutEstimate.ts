@@ -4,8 +4,10 @@ import type { CapabilityNotAllowed, CorridorUnsupported, ValidationFailed } from
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
 import type { Caller } from "../../domain/Tenant.ts"
+import type { UnpricedReason } from "../../domain/UnpricedReason.ts"
 import { Admission } from "../admission/Admission.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
+import type { QuoteRefused } from "../ports/Provider.ts"
 import { PayoutPricing } from "./PayoutPricing.ts"
 import type { PayoutRoute, PayoutTerms, PricedPayout } from "./PayoutQuoteCalculation.ts"
 
@@ -29,26 +31,45 @@ export const payoutEstimator = Effect.gen(function* () {
   ): Effect.fn.Return<PayoutEstimate, QuoteRefusal> {
     yield* admission.requireCapability(caller, "payouts")
     const route = yield* pricing.route(caller, terms)
-    const priced = yield* pricing.tryPrice(route, terms)
+    const quoted = yield* pricing.tryPrice(route, terms)
+    const unpriced = unpricedReason(terms, route, quoted)
+    const priced = unpriced === undefined && "quote" in quoted ? quoted : undefined
     const positions = yield* ledger.positions(caller.appId, caller.mode)
     const available = positions.find(({ currency }) => currency === terms.currency)?.available ?? ZERO
     const affordable = priced !== undefined && add(priced.quote.principal, priced.quote.fee) <= available
     const cheaper = affordable || priced === undefined ? undefined : yield* pricing.cheaperMethod(caller, terms, available)
-    return estimateView({ terms, route, priced, available, cheaper, now: yield* Clock.currentTimeMillis })
+    return estimateView({ terms, route, priced, unpriced, available, cheaper, now: yield* Clock.currentTimeMillis })
   })
 })
+
+/** Undefined for a price. What the provider does not say is read from the corridor's window, which counts the source currency. */
+const unpricedReason = (
+  terms: PayoutTerms,
+  { corridor: { maximum, minimum } }: PayoutRoute,
+  quoted: PricedPayout | QuoteRefused
+): UnpricedReason | undefined => {
+  // A budget that its fee would eat buys nothing: there are no figures to show.
+  if ("quote" in quoted) return quoted.quote.principal === ZERO ? "fee_exceeds_amount" : undefined
+  if (quoted.kind === "no_recipient") return "destination_required"
+  if (quoted.kind === "too_much") return "above_provider_maximum"
+  const isOfSource = amountCurrencyOf(terms) === terms.currency
+  if (quoted.kind === "party" || !isOfSource) return "provider_refused"
+  if (minimum !== null && terms.amount < minimum) return "below_provider_minimum"
+  return maximum !== null && terms.amount > maximum ? "above_provider_maximum" : "provider_refused"
+}
 
 interface Estimate {
   readonly terms: PayoutTerms
   readonly route: PayoutRoute
   readonly priced: PricedPayout | undefined
+  readonly unpriced: UnpricedReason | undefined
   readonly available: MinorUnits
   readonly cheaper: { readonly method: string; readonly total: MinorUnits } | undefined
   readonly now: Instant
 }
 
 /** The answer of a quote (contract PAY-29 to PAY-32). The fee's figures are null where the provider will not quote such an amount. */
-const estimateView = ({ available, cheaper, now, priced, route: { corridor }, terms }: Estimate) => {
+const estimateView = ({ available, cheaper, now, priced, route: { corridor }, terms, unpriced }: Estimate) => {
   const total = priced === undefined ? null : add(priced.quote.principal, priced.quote.fee)
   return {
     amount_minor: terms.amount,
@@ -69,6 +90,7 @@ const estimateView = ({ available, cheaper, now, priced, route: { corridor }, te
     available_minor: available,
     shortfall_minor: total === null ? null : minusOrZero(total, available),
     ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total }),
+    ...(unpriced === undefined ? {} : { unpriced_reason: unpriced }),
     expires_at: priced === undefined ? null : iso(now + priced.quote.expiresInMs)
   }
 }

@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor, CorridorKey, Method } from "../../domain/Corridor.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import { type BankAccountUnresolvable, CorridorUnsupported, type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
-import { add, type MinorUnits, ZERO } from "../../domain/Money.ts"
+import { add, type MinorUnits } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -42,8 +42,8 @@ export class PayoutPricing extends Context.Service<
       terms: PayoutTerms & { readonly destination: Destination },
       principal: MinorUnits
     ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused>
-    /** Undefined where the provider will not quote such an amount. */
-    readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<PricedPayout | undefined, ProviderError>
+    /** A refused quote is an answer here. */
+    readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<PricedPayout | QuoteRefused, ProviderError>
     /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
     readonly cheaperMethod: (
       caller: Caller,
@@ -116,11 +116,9 @@ export class PayoutPricing extends Context.Service<
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: PayoutRoute, terms: PayoutTerms) {
         const ask = (payoutProvider: PayoutProvider) =>
           Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), priceOf(where, payoutProvider, terms))
-        const priced = yield* firstToSucceed(where.providers, ask, goesToNextProvider).pipe(
-          Effect.catchTag("QuoteRefused", () => Effect.succeed(undefined))
+        return yield* firstToSucceed(where.providers, ask, goesToNextProvider).pipe(
+          Effect.catchTag("QuoteRefused", (refused) => Effect.succeed(refused))
         )
-        // A budget that its fee would eat buys nothing: there are no figures to show.
-        return priced !== undefined && priced.quote.principal === ZERO ? undefined : priced
       })
 
       const requote = Effect.fn("PayoutPricing.requote")(function* (
@@ -179,6 +177,8 @@ export class PayoutPricing extends Context.Service<
 
 const quoteIssues = {
   party: { path: "destination", message: "is not known to the provider" },
+  no_recipient: { path: "destination", message: "is not known to the provider" },
+  too_much: { path: "amount_minor", message: "is not an amount that the provider quotes" },
   amount: { path: "amount_minor", message: "is not an amount that the provider quotes" },
   other: { path: "", message: "the provider refuses to quote this payout" }
 } as const satisfies Record<QuoteRefused["kind"], Issue>

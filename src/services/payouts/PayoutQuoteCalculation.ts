@@ -49,7 +49,7 @@ export interface Offer extends PricedPayout {
   readonly note: string
 }
 
-const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "amount", note: "amount and fee are more than can be counted" }
+const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "too_much", note: "amount and fee are more than can be counted" }
 
 /** Whether the next provider is asked for a quote: after no readable answer, or where this one does not do it at all. A refusal of the amount or
  * of the recipient is final. */

@@ -50,8 +50,15 @@ export interface PayoutQuote {
   readonly token: string
 }
 
-/** The provider will not quote: the amount is outside its window, the recipient does not exist, or it refuses for another reason. */
-export type QuoteRefused = { readonly _tag: "QuoteRefused"; readonly kind: "amount" | "party" | "other"; readonly note: string }
+/**
+ * The provider will not quote: for such an amount (`too_much` where it is more than can be counted), for a recipient whom it does not know,
+ * without a recipient, or for another reason.
+ */
+export interface QuoteRefused {
+  readonly _tag: "QuoteRefused"
+  readonly kind: "too_much" | "amount" | "party" | "no_recipient" | "other"
+  readonly note: string
+}
 
 export interface PayoutOrder {
   readonly reference: Reference

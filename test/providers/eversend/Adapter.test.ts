@@ -49,7 +49,7 @@ describe("quotes", () => {
       const { payouts } = yield* opened
       expect(yield* payouts.quote(quoteOrder({ amount: minor(499n) }))).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
       const own = corridor("payout", "wallet")
-      expect(yield* payouts.quote(quoteOrder({ corridor: own }))).toMatchObject({ _tag: "QuoteRefused", kind: "party" })
+      expect(yield* payouts.quote(quoteOrder({ corridor: own }))).toMatchObject({ _tag: "QuoteRefused", kind: "no_recipient" })
       expect(yield* payouts.quote(quoteOrder({ corridor: own, destination: wallet("0016") }))).toMatchObject({
         _tag: "QuoteRefused",
         kind: "party"
