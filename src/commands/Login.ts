@@ -46,7 +46,7 @@ export const login = Command.make(
   ),
   Command.withExamples([
     {
-      command: "gateway login --url http://127.0.0.1:8080 --key .data/tenant.json",
+      command: "gateway login --url http://127.0.0.1:8080 --key .data/tenant-test.json",
       description: "Log in to a gateway of `npm start`"
     },
     {

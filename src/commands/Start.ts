@@ -11,7 +11,7 @@ import { Installation, onlyForDevelopment } from "./Installation.ts"
 import { printResult } from "./Output.ts"
 import { openGateway, untilStopped } from "./Serve.ts"
 import { type SimulatorPlace, SimulatorProcess } from "./Simulator.ts"
-import { demoTenant } from "./StartTenant.ts"
+import { demoTenant, keyFileOf } from "./StartTenant.ts"
 import { headerLines, signingHeaders } from "./signing/SignedHeaders.ts"
 
 /** An earlier gateway of the same data folder gets this long to drain: as long as its requests may take, and a little more. */
@@ -129,7 +129,9 @@ const registerCallbacks = Effect.fnUntraced(function* (
   }
 })
 
-type OperatorPorts = typeof demoTenant extends (dataDir: string) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+type OperatorPorts = typeof demoTenant extends (dataDir: string, mode: Mode) => Effect.Effect<infer _A, infer _E, infer R>
+  ? R
+  : never
 
 const printIntroduction = Effect.fnUntraced(function* (
   dataDir: string,
@@ -137,7 +139,10 @@ const printIntroduction = Effect.fnUntraced(function* (
   simulatorUrl: string,
   context: Context.Context<OperatorPorts>
 ) {
-  const key = yield* Effect.provide(demoTenant(dataDir), context)
+  const key = yield* Effect.provide(demoTenant(dataDir, "live"), context)
+  yield* Effect.provide(demoTenant(dataDir, "test"), context)
+  const keyFile = keyFileOf(dataDir, "live")
+  const testKeyFile = keyFileOf(dataDir, "test")
   const target = `${url}/v1/float`
   const headers = yield* Effect.provide(signingHeaders(key, { method: "GET", url: target, body: new Uint8Array() }), context)
   const lines = headerLines(headers)
@@ -145,15 +150,22 @@ const printIntroduction = Effect.fnUntraced(function* (
     url,
     simulator_url: simulatorUrl,
     tenant: key,
-    sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${shellQuoted(join(dataDir, "tenant.json"))} | curl -sS -H @- ${target}`,
+    sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${shellQuoted(keyFile)} | curl -sS -H @- ${target}`,
+    test_key_file: testKeyFile,
+    login: `npm run -s gateway -- login --url ${url} --key ${shellQuoted(testKeyFile)}`,
+    trigger: "npm run -s gateway -- trigger 0001",
     curl: `curl -sS ${lines.map((line) => `-H '${line}'`).join(" ")} ${target}`
   }
   yield* printResult(view, [
     `The gateway answers at ${url}`,
     `The provider simulator's control port is ${simulatorUrl}/__simulator/executions`,
     "",
-    `A tenant to try it with (kept in ${join(dataDir, "tenant.json")}):`,
+    `A tenant to try it with (kept in ${keyFile}):`,
     ...Object.entries(key).map(([name, value]) => `  ${name.padEnd(14)}  ${value}`),
+    "",
+    `Pay with its test key (kept in ${testKeyFile}) from a second terminal; 0001 is refused, 1234 succeeds:`,
+    `  ${view.login}`,
+    `  ${view.trigger}`,
     "",
     "Sign a request and send it:",
     `  ${view.sign_and_send}`,

@@ -52,6 +52,8 @@ const started = async ({
   url: string
   simulator_url: string
   sign_and_send: string
+  login: string
+  trigger: string
   tenant: object
 }> => JSON.parse(await firstLine)
 const remembered = async (dataDir: string, name: string): Promise<number> =>
@@ -130,11 +132,15 @@ describe("gateway start", () => {
     async () => {
       const dataDir = await folder("payment-gateway-it's a start-")
       const first = start(dataDir)
-      const { sign_and_send } = await started(first)
+      const { login, sign_and_send, trigger } = await started(first)
       const shell = promisify(execFile)
-      const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir }
+      const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir, XDG_CONFIG_HOME: dataDir }
       const { stdout } = await shell("sh", ["-c", sign_and_send], { cwd: ROOT, env })
       expect(JSON.parse(stdout).data).toEqual([expect.objectContaining({ currency: "UGX", available_minor: 1_000_000 })])
+
+      await shell("sh", ["-c", login], { cwd: ROOT, env })
+      const refused = await shell("sh", ["-c", trigger], { cwd: ROOT, env }).catch((error: { stderr: string }) => error)
+      expect(refused.stderr).toMatch(/^payout_rejected_by_provider: /m)
 
       const status = async () => JSON.parse(await run(dataDir, ["status", "--json"]).firstLine)
       const here = await status()
