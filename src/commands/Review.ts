@@ -9,7 +9,7 @@ import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
-import { caseView, toDo } from "./ReviewCase.ts"
+import { caseView, formatReviewQueue } from "./ReviewCase.ts"
 
 const CASES_LISTED = 1000
 
@@ -22,7 +22,7 @@ const list = Command.make(
     const review = yield* Review
     const reading = yield* auditEntry("transaction raw read", "", { reason: "review list" })
     const cases = yield* review.cases(CASES_LISTED, reading)
-    yield* printResult(cases.map(caseView), toDo(cases, reading.at))
+    yield* printResult(cases.map(caseView), formatReviewQueue(cases, reading.at))
   }, Effect.provide(reviewPorts))
 ).pipe(
   Command.withDescription(

@@ -42,8 +42,8 @@ const sentView = (record: Case["record"]) => {
   }
 }
 
-/** Cases for people: the lines of a to-do list. */
-export const toDo = (cases: ReadonlyArray<Case>, now: Instant): ReadonlyArray<string> => {
+/** Cases for people, the oldest first, as lines of text. */
+export const formatReviewQueue = (cases: ReadonlyArray<Case>, now: Instant): ReadonlyArray<string> => {
   if (cases.length === 0) return ["nothing needs a person"]
   const count = cases.length === 1 ? "1 case needs" : `${cases.length} cases need`
   return [`${count} a person, the oldest first`, ...cases.flatMap((one, at) => ["", ...block(one, at + 1, now)])]

@@ -3,7 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { minor } from "../domain/Money.ts"
 import type { AuthorizeCommand } from "../services/collections/CodeFlow.ts"
-import type { CodeCommand } from "../services/collections/CodeRequests.ts"
+import type { SendOtpCommand } from "../services/collections/CodeRequests.ts"
 import type { CollectionCommand } from "../services/collections/Collections.ts"
 import type { Otp } from "../services/ports/Provider.ts"
 import { AuthorizeBody, CodeBody, CollectionBody } from "./api/Collections.ts"
@@ -86,7 +86,7 @@ export const authorizeBody =
     })
 
 /** Adds the `Deprecation` header where the body has a legacy form. */
-export const withDeprecation = <E, R>(
+export const withDeprecationHeader = <E, R>(
   response: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Signed> =>
   Effect.flatMap(Signed, ({ body }) => {
@@ -100,7 +100,7 @@ const isLegacy = (body: JsonTree): boolean =>
   ["otp", "pin_id", "pin"].some((name) => Object.hasOwn(body, name))
 
 /** The body of `POST /v1/collections/otp`. */
-export const codeBody = (body: JsonTree): Result.Result<Body<CodeCommand>, BodyError> =>
+export const codeBody = (body: JsonTree): Result.Result<Body<SendOtpCommand>, BodyError> =>
   Result.gen(function* () {
     const card = cardData(body)
     const decoded = decodeCode(body)
@@ -109,7 +109,7 @@ export const codeBody = (body: JsonTree): Result.Result<Body<CodeCommand>, BodyE
     const source = sourceOf(wire.source, wire.country)
     const issues = [...issuesOf(source), ...card]
     if (Result.isFailure(source) || source.success === null || issues.length > 0) return yield* invalid(issues)
-    const command: CodeCommand = { country: wire.country, source: source.success }
+    const command: SendOtpCommand = { country: wire.country, source: source.success }
     return { command, fingerprint: reveal(command), ignored }
   })
 

@@ -9,7 +9,7 @@ import { Records } from "../../services/Records.ts"
 import { Api } from "../Api.ts"
 import { RefundBody } from "../api/Collections.ts"
 import { type Body, type BodyError, makeDecoder } from "../Body.ts"
-import { authorizeBody, codeBody, collectionBody, withDeprecation } from "../CollectionBody.ts"
+import { authorizeBody, codeBody, collectionBody, withDeprecationHeader } from "../CollectionBody.ts"
 import { Idempotent } from "../Idempotent.ts"
 import { respond } from "../Response.ts"
 import { withCaller } from "../SignedRequest.ts"
@@ -40,7 +40,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
             about: reference,
             successStatus: 200
           })
-          .pipe(withDeprecation)
+          .pipe(withDeprecationHeader)
       )
       .handleRaw("sendCode", () => withBody(codeBody, codeRequests.send, 201))
       .handleRaw("find", ({ params }) =>

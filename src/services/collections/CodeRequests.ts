@@ -21,7 +21,7 @@ import { Routes } from "../routing/Routes.ts"
 import { chargersFor } from "./ChargeDispatch.ts"
 import { codeSender } from "./CodeSender.ts"
 
-export interface CodeCommand {
+export interface SendOtpCommand {
   readonly country: string
   readonly source: MomoParty
 }
@@ -49,7 +49,7 @@ export class CodeRequests extends Context.Service<
   CodeRequests,
   {
     /** Texts a code to the payer; records and charges nothing. */
-    readonly send: (caller: Caller, command: CodeCommand) => Effect.Effect<SentCode, CodeRequestRefusal>
+    readonly send: (caller: Caller, command: SendOtpCommand) => Effect.Effect<SentCode, CodeRequestRefusal>
   }
 >()("gateway/services/CodeRequests") {
   static readonly layer = Layer.effect(
@@ -74,7 +74,7 @@ export class CodeRequests extends Context.Service<
         return row
       })
 
-      const send = Effect.fn("CodeRequests.send")(function* (caller: Caller, { country, source }: CodeCommand) {
+      const send = Effect.fn("CodeRequests.send")(function* (caller: Caller, { country, source }: SendOtpCommand) {
         yield* admission.requireMoneyCapability(caller, "collections")
         const corridor = yield* corridorIn(country)
         if (source.country !== country)
