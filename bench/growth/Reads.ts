@@ -89,7 +89,7 @@ const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, n
   "remove windows": () => Effect.flatMap(VelocityLimits, ({ prune }) => prune(now - 8 * DAY_MS, A_STEP)),
   "remove events": () => Effect.flatMap(WebhookDeliveries, ({ purge }) => purge(now - 31 * DAY_MS, null, A_STEP)),
   "remove callbacks": () => Effect.flatMap(ProviderInbox, ({ prune }) => prune(now - 90 * DAY_MS, A_STEP)),
-  "forget numbers": () => Effect.flatMap(PartyHashes, ({ forget }) => forget(now - 90 * DAY_MS, A_STEP))
+  "forget numbers": () => Effect.flatMap(PartyHashes, ({ prune }) => prune(now - 90 * DAY_MS, A_STEP))
 })
 
 /** How long each takes and how many rows it reads of large tables; one that reads as many as such a table has, again and again, is an error. */

@@ -176,7 +176,7 @@ const SHED_RETRY_AFTER_SECONDS = 1
 
 const shed = () =>
   Effect.andThen(
-    Effect.logWarning("the signature could not be checked in time"),
+    Effect.logWarning("request authentication timed out"),
     Effect.suspend(() => Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })))
   )
 

@@ -25,6 +25,7 @@ const attributes = {
   moved: "whether money moved",
   drift_minor: "what a provider took beyond the held fee",
   currency: "a currency code",
+  step: "which step of data retention",
   count: "how many requests a line stands for",
   duration_ms: "how long it took",
   skew_ms: "how far the clock of this machine is ahead of the database's",

@@ -4,7 +4,7 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { PartyHashes } from "../services/ports/PartyHashes.ts"
 
 /**
- * PartyHashes on PostgreSQL. It owns no table: it removes the hashes of numbers from the tables that have them. Each statement is a commit of its
+ * PartyHashes on PostgreSQL. It owns no table: it removes the hashes of phone numbers from the tables that have them. Each statement is a commit of its
  * own and skips rows that are locked, so that it never waits and is part of no deadlock. The next round takes what was skipped.
  */
 export const PartyHashesPg = Layer.effect(
@@ -13,8 +13,8 @@ export const PartyHashesPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
 
     // Each statement is a commit of its own, and takes rows of one table only, those that nobody holds: it never waits, so that it can be
-    // part of no deadlock. What is held is forgotten in the next round.
-    const forget = Effect.fn("PartyHashes.forget")(function* (before: Instant, limit: number) {
+    // part of no deadlock. What is held is removed in the next round.
+    const prune = Effect.fn("PartyHashes.prune")(function* (before: Instant, limit: number) {
       const then = iso(before)
       // Also of what is still open: nothing compares with it any more, and the windows that it was counted in are long gone.
       const transactions = yield* sql`WITH old AS MATERIALIZED (
@@ -47,6 +47,6 @@ export const PartyHashesPg = Layer.effect(
       return sent.length + transactions.length + locks.length + requests.length + codes.length
     }, Effect.orDie)
 
-    return PartyHashes.of({ forget })
+    return PartyHashes.of({ prune })
   })
 )

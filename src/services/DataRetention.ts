@@ -25,7 +25,7 @@ const CALLBACKS_KEPT_MS = 90 * 24 * 3_600_000
 /** Promised to tenants: a key is remembered, with its answer, for so long. */
 const KEYS_KEPT_MS = 90 * 24 * 3_600_000
 
-/** The hashes of numbers, by which a number is recognised, are deleted after this. */
+/** The hashes of phone numbers, by which a number is recognised, are deleted after this. */
 const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 
 /** Younger events go with their month's partition, which costs nothing to drop; row by row they cost as much as they cost to write. */
@@ -43,19 +43,19 @@ export const makeRetentionRound = Effect.gen(function* () {
   const keepPartitions = yield* makePartitionMaintenance
   // Each answers how many rows it removed. Where that is the most that a step may remove, there may be more.
   const sweeps = [
-    { what: "partitions", sweep: (now: number) => Effect.as(keepPartitions(now), 0) },
-    { what: "spent nonces", sweep: (now: number) => nonces.prune(now, ROWS_PER_STEP) },
-    { what: "old keys", sweep: (now: number) => keys.prune(now - KEYS_KEPT_MS, ROWS_PER_STEP) },
-    { what: "ended windows", sweep: (now: number) => limits.prune(now - COUNTERS_KEPT_MS, ROWS_PER_STEP) },
-    { what: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
-    { what: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, ROWS_PER_STEP) },
-    { what: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
-    { what: "hashes of numbers", sweep: (now: number) => parties.forget(now - PARTIES_KNOWN_MS, ROWS_PER_STEP) }
+    { step: "partitions", sweep: (now: number) => Effect.as(keepPartitions(now), 0) },
+    { step: "spent nonces", sweep: (now: number) => nonces.prune(now, ROWS_PER_STEP) },
+    { step: "expired idempotency keys", sweep: (now: number) => keys.prune(now - KEYS_KEPT_MS, ROWS_PER_STEP) },
+    { step: "ended velocity windows", sweep: (now: number) => limits.prune(now - COUNTERS_KEPT_MS, ROWS_PER_STEP) },
+    { step: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
+    { step: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, ROWS_PER_STEP) },
+    { step: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
+    { step: "hashes of phone numbers", sweep: (now: number) => parties.prune(now - PARTIES_KNOWN_MS, ROWS_PER_STEP) }
   ]
 
-  const isFull = Effect.fnUntraced(function* ({ sweep, what }: (typeof sweeps)[number], now: number) {
+  const isFull = Effect.fnUntraced(function* ({ step, sweep }: (typeof sweeps)[number], now: number) {
     const exit = yield* Effect.exit(sweep(now))
-    if (Exit.isFailure(exit)) yield* Effect.logError(`${what} could not be removed`, exit.cause)
+    if (Exit.isFailure(exit)) yield* Effect.annotateLogs(Effect.logError("a retention step failed", exit.cause), { step })
     return Exit.isSuccess(exit) && exit.value >= ROWS_PER_STEP
   })
 
@@ -106,7 +106,7 @@ export const makePartitionMaintenance = Effect.gen(function* () {
     const undone = done.filter(isCrowded).map(({ partition }) => partition)
     const line = undone.join(", ")
     if (line !== "" && line !== (yield* Ref.get(told)))
-      yield* Effect.logWarning(`too many rows for these partitions to be made or retired: ${line}`)
+      yield* Effect.logWarning(`partitions too large to create or retire: ${line}`)
     yield* Ref.set(told, line)
   })
 })

@@ -36,7 +36,7 @@ export const fakeLedgerVerification = (expected: Expected<LedgerVerification["Se
 /** Partitions of the tables that grow for ever. */
 export const fakePartitions = (expected: Expected<Partitions["Service"]> = {}) => fake(Partitions, expected)
 
-/** PartyHashes: forgetting the hashes of numbers. */
+/** PartyHashes: removing the hashes of phone numbers. */
 export const fakePartyHashes = (expected: Expected<PartyHashes["Service"]> = {}) => fake(PartyHashes, expected)
 
 /** ProviderInbox: callbacks of providers, stored before they are answered. */

@@ -59,12 +59,12 @@ it.live("the removal of codes of closed charges skips locked ones and keeps to i
     const node = yield* givenPorts(yield* givenDatabase)
     yield* Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { forget } = yield* PartyHashes
+      const { prune } = yield* PartyHashes
       yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
         SELECT 'acme', n::text, 'live', 'collection', 'failed', false, 'eversend', 1, '{}', to_timestamp(n) FROM generate_series(1, 5) AS n`
       yield* sql`INSERT INTO charge_codes (app_id, reference) SELECT 'acme', n::text FROM generate_series(1, 5) AS n`
-      expect(yield* whileHeld("SELECT 1 FROM charge_codes WHERE reference = '3' FOR UPDATE", forget(NOON, 3))).toBe(3)
-      expect(yield* forget(NOON, 3)).toBe(2)
+      expect(yield* whileHeld("SELECT 1 FROM charge_codes WHERE reference = '3' FOR UPDATE", prune(NOON, 3))).toBe(3)
+      expect(yield* prune(NOON, 3)).toBe(2)
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
 )

@@ -57,7 +57,7 @@ describe("the hash of a number", () => {
       Effect.gen(function* () {
         const { node } = yield* given(50_000n)
         yield* Effect.gen(function* () {
-          const { forget } = yield* PartyHashes
+          const { prune } = yield* PartyHashes
           const now = yield* Clock.currentTimeMillis
           yield* paid("old")
           yield* (yield* PayerLocks).charges(appId, "live", partyHash)
@@ -65,15 +65,15 @@ describe("the hash of a number", () => {
           yield* (yield* Codes).request({ ...code, at: NOON, counters: [] }, { perNumber: 3, windowMs: 600_000 })
           yield* (yield* Codes).sent({ ...code, pinId: "VE1" }, NOON)
           expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
-          yield* forget(NOON - DAY, 10)
+          yield* prune(NOON - DAY, 10)
           expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
           yield* (yield* SqlClient.SqlClient)`INSERT INTO beneficiaries
           (app_id, id, mode, party_hash, type, country, currency, masked_destination, created_at, last_used_at)
           VALUES (${appId}, 'B1', 'live', ${partyHash}, 'momo', 'UG', 'UGX', '••••0010', now() - interval '1 year', now() - interval '1 year')`
-          yield* forget(now + DAY, 10)
+          yield* prune(now + DAY, 10)
           yield* (yield* VelocityLimits).prune(NOON + DAY, 10)
           expect(yield* standing).toEqual(["beneficiaries"])
-          expect(yield* forget(now + DAY, 10)).toBe(0)
+          expect(yield* prune(now + DAY, 10)).toBe(0)
           expect(yield* standing).toEqual(["beneficiaries"])
           expect(yield* (yield* Beneficiaries).purge(appId, auditEntry())).toBe(1)
           expect(yield* standing).toEqual([])
@@ -86,10 +86,10 @@ describe("the hash of a number", () => {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { forget } = yield* PartyHashes
+        const { prune } = yield* PartyHashes
         for (const key of ["one", "two", "three", "four", "five"]) yield* paid(key)
         const left = Effect.map(sql`SELECT 1 FROM transactions WHERE counted::text LIKE ${`%${hex}%`}`, (rows) => rows.length)
-        const steps = Effect.all([forget(NOON + DAY, 2), left])
+        const steps = Effect.all([prune(NOON + DAY, 2), left])
         expect([yield* steps, yield* steps, yield* steps, yield* steps]).toEqual([
           [2, 3],
           [2, 1],

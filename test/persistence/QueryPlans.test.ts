@@ -155,7 +155,7 @@ const hot = {
   sweeps: Effect.gen(function* () {
     yield* (yield* Nonces).prune(NOON, 1_000)
     yield* (yield* VelocityLimits).prune(NOON - 1e9, 1_000)
-    yield* (yield* PartyHashes).forget(NOON - 1e10, 1_000)
+    yield* (yield* PartyHashes).prune(NOON - 1e10, 1_000)
     yield* (yield* WebhookDeliveries).purge(NOON - 1e10, null, 1_000)
     yield* (yield* ProviderInbox).prune(NOON - 1e10, 1_000)
   })

@@ -45,7 +45,7 @@ const given = (
     fake(VelocityLimits, {
       prune: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit))
     }),
-    fake(PartyHashes, { forget: (before) => noted("hashes of numbers", before, 0) }),
+    fake(PartyHashes, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
     fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
     fake(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
     fake(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
@@ -71,7 +71,7 @@ describe("data retention", () => {
         nonces: 0,
         keys: 90,
         callbacks: 90,
-        "hashes of numbers": 90,
+        "hashes of phone numbers": 90,
         "tenants' changes": 400,
         windows: 8
       })
@@ -116,7 +116,7 @@ describe("data retention", () => {
       const { lines, looks, run } = given((look) => [crowded(look < 3 ? "events_202601" : "events_202602")])
       yield* run
       yield* TestClock.adjust("150 minutes")
-      const told = "too many rows for these partitions to be made or retired:"
+      const told = "partitions too large to create or retire:"
       expect([looks(), lines]).toEqual([3, [`${told} events_202601`, `${told} events_202602`]])
     })
   )

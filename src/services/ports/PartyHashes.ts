@@ -9,6 +9,6 @@ export class PartyHashes extends Context.Service<
      * Drops up to `limit` of each kind that are older than `before`, wherever they stand, of open transactions, too; answers how many.
      * Only the hashes of codes stay while their charge is open: they say whether one was sent.
      */
-    readonly forget: (before: Instant, limit: number) => Effect.Effect<number>
+    readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/PartyHashes") {}
