@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
-import { openReceiver } from "./DemoReceiver.ts"
+import { openDemoReceiver } from "./DemoReceiver.ts"
 import { openStack } from "./DemoStack.ts"
 import { onlyForDevelopment } from "./Installation.ts"
 import { AsJson, printLines, printResult } from "./Output.ts"
@@ -72,7 +72,7 @@ const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.
 
 const play = Effect.fnUntraced(function* (step: Step) {
   const stack = yield* openStack()
-  const receiver = yield* openReceiver()
+  const receiver = yield* openDemoReceiver()
   yield* step("PostgreSQL, the provider simulator and the gateway run as three processes", stack.url)
 
   yield* stack.command("tenant", "create", "shop")
@@ -119,7 +119,7 @@ const finalPosition: Position = {
 
 interface Shop {
   readonly client: ReturnType<typeof tenantOf>
-  readonly receiver: Effect.Success<ReturnType<typeof openReceiver>>
+  readonly receiver: Effect.Success<ReturnType<typeof openDemoReceiver>>
   readonly secret: string
   readonly step: Step
 }

@@ -23,7 +23,7 @@ const WAIT_MS = 15_000
 const TOLERANCE_SECONDS = 300
 
 /** A tenant's server on a free port of loopback: takes every event, and checks signatures by Standard Webhooks 1.0 alone. */
-export const openReceiver = Effect.fn("openReceiver")(function* () {
+export const openDemoReceiver = Effect.fn("openDemoReceiver")(function* () {
   const received: Array<Received> = []
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []

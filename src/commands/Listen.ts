@@ -4,7 +4,7 @@ import { identifiers } from "../App.ts"
 import { json } from "../domain/Json.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { borrowEndpoint } from "./client/EndpointLoan.ts"
-import { type Arrived, forward, openReceiver } from "./client/EventReceiver.ts"
+import { type Arrived, forward, openEventReceiver } from "./client/EventReceiver.ts"
 import { exactJson } from "./client/ExactJson.ts"
 import { isLoopback, type Profile, Profiles, profileFlag } from "./client/Profile.ts"
 import { callGateway } from "./client/TenantClient.ts"
@@ -47,7 +47,7 @@ export const listen = Command.make(
         ++shown === Option.getOrElse(count, () => 0) ? Deferred.succeed(done, undefined) : Effect.void
       )
       if (Option.isSome(publicUrl) || isLoopback(new URL(login.url).hostname)) {
-        const { arrived, port: taken } = yield* openReceiver(port)
+        const { arrived, port: taken } = yield* openEventReceiver(port)
         const url = Option.getOrElse(publicUrl, () => `http://127.0.0.1:${taken}/`)
         const secret = yield* borrowEndpoint(login, url, takeOver)
         yield* printErrors(

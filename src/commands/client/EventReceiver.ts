@@ -20,7 +20,7 @@ export interface Arrived {
 }
 
 /** A receiver on loopback, for as long as the scope lives. Every delivery is in the queue and waits for its response. */
-export const openReceiver = Effect.fn("openReceiver")(function* (port: number) {
+export const openEventReceiver = Effect.fn("openEventReceiver")(function* (port: number) {
   const arrived = yield* Queue.unbounded<Arrived>()
   const server = createServer(async (request, response) => {
     const chunks: Array<Buffer> = []
