@@ -1,13 +1,13 @@
 import { Clock, Effect, Layer } from "effect"
-import { type RateLimit, RateLimits, type Taken } from "../services/ports/RateLimits.ts"
+import { type RateLimit, type RateLimitDecision, RateLimits } from "../services/ports/RateLimits.ts"
 
 /** The least recently used bucket beyond these is forgotten, and so begins full again. */
 const MOST_BUCKETS = 100_000
 const SECOND_MS = 1000
 
-export const withinRateLimit: Taken = { _tag: "Allowed" }
+export const withinRateLimit: RateLimitDecision = { _tag: "Allowed" }
 
-export const limitedFor = (milliseconds: number): Taken => ({
+export const rateLimited = (milliseconds: number): RateLimitDecision => ({
   _tag: "Limited",
   retryAfterSeconds: Math.max(1, Math.ceil(milliseconds / SECOND_MS))
 })
@@ -26,7 +26,7 @@ export const countingHere = (mostBuckets: number = MOST_BUCKETS): RateLimits["Se
       fullAt.delete(bucket)
       fullAt.set(bucket, wait > 0 ? full : full + interval)
       if (fullAt.size > mostBuckets) forgetOldest(fullAt)
-      return wait > 0 ? limitedFor(wait) : withinRateLimit
+      return wait > 0 ? rateLimited(wait) : withinRateLimit
     })
 }
 

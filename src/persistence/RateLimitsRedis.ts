@@ -2,7 +2,7 @@ import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { RateLimits } from "../services/ports/RateLimits.ts"
-import { countingHere, intervalMs, limitedFor, withinRateLimit } from "./RateLimitsMemory.ts"
+import { countingHere, intervalMs, rateLimited, withinRateLimit } from "./RateLimitsMemory.ts"
 
 /** How long one request may wait for Redis before this process decides for itself. */
 const ANSWER_MS = 250
@@ -65,7 +65,7 @@ export const RateLimitsRedis = {
                   onSuccess: () => Effect.as(found, withinRateLimit),
                   onFailure: (error) =>
                     error._tag === "RateLimiterError" && error.reason._tag === "RateLimitExceeded"
-                      ? Effect.as(found, limitedFor(Duration.toMillis(error.reason.retryAfter)))
+                      ? Effect.as(found, rateLimited(Duration.toMillis(error.reason.retryAfter)))
                       : Effect.andThen(lost(error), here(bucket, limit))
                 })
               )

@@ -7,7 +7,7 @@ export interface RateLimit {
   readonly burst: number
 }
 
-export type Taken = { readonly _tag: "Allowed" } | { readonly _tag: "Limited"; readonly retryAfterSeconds: number }
+export type RateLimitDecision = { readonly _tag: "Allowed" } | { readonly _tag: "Limited"; readonly retryAfterSeconds: number }
 
 /** Rate limits by token buckets, shared by all nodes where Redis is configured, else counted by each process. */
 export class RateLimits extends Context.Service<
@@ -19,6 +19,6 @@ export class RateLimits extends Context.Service<
      * `bucket` names its kind, then whose it is ("bank_resolution:key:…"); it is stored, so that a person's number stands in it only as
      * a keyed hash.
      */
-    readonly take: (bucket: string, limit: RateLimit) => Effect.Effect<Taken>
+    readonly take: (bucket: string, limit: RateLimit) => Effect.Effect<RateLimitDecision>
   }
 >()("gateway/services/ports/RateLimits") {}
