@@ -95,7 +95,7 @@ const runtimePassword = (password: Redacted.Redacted): Redacted.Redacted =>
   Redacted.make(createHmac("sha256", Redacted.value(password)).update(RUNTIME).digest("base64url"))
 
 const ensure = Effect.fnUntraced(function* (dataDir: string, durability: Durability) {
-  const found = yield* PostgresCluster.find(dataDir, yield* PostgresInstall.major)
+  const found = yield* PostgresCluster.readExisting(dataDir, yield* PostgresInstall.major)
   const account = yield* PostgresInstall.account(Option.isSome(found) ? found.value.folder : join(dataDir, "postgres"))
   const programs = yield* PostgresInstall.programs(account)
   const cluster = Option.isSome(found)
@@ -149,7 +149,7 @@ const login = (cluster: Cluster, port: number, startedByUs: boolean) =>
 const existing = Effect.fnUntraced(function* (path: string) {
   const dataDir = yield* PostgresCluster.locate(path)
   if (Option.isNone(dataDir)) return Option.none()
-  return yield* PostgresCluster.find(dataDir.value, yield* PostgresInstall.major)
+  return yield* PostgresCluster.readExisting(dataDir.value, yield* PostgresInstall.major)
 })
 
 const revive = Effect.fnUntraced(

@@ -45,7 +45,7 @@ export const PostgresCluster = {
     ),
 
   /** The cluster of a data folder if it has one; fails on a folder that is not ours or of another major version. */
-  find: Effect.fn("PostgresCluster.find")(function* (
+  readExisting: Effect.fn("PostgresCluster.readExisting")(function* (
     dataDir: string,
     major: string
   ): Effect.fn.Return<Option.Option<Cluster>, EmbeddedPostgresError> {

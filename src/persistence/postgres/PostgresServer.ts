@@ -11,8 +11,8 @@ import type { Account } from "./PostgresInstall.ts"
 /** `full`: what is committed survives a power cut. `off`: for tests, whose data dies with them. */
 export type Durability = "full" | "off"
 
-/** A postmaster that lives and serves the asked folder, ready or not. */
-export interface Postmaster {
+/** The main process of a server: it lives and serves the asked folder, ready or not. */
+export interface PostgresProcess {
   readonly pid: number
   readonly port: number
 }
@@ -38,7 +38,7 @@ export const PostgresServer = {
   /** The server of a cluster; `none` when it does not run, even if `postmaster.pid` names a process: numbers are used again. */
   find: Effect.fn("PostgresServer.find")(function* (
     folder: string
-  ): Effect.fn.Return<Option.Option<Postmaster>, EmbeddedPostgresError> {
+  ): Effect.fn.Return<Option.Option<PostgresProcess>, EmbeddedPostgresError> {
     const text = yield* readPidFile(folder)
     if (text === undefined) return Option.none()
     // Its lines: process number, folder, start time, port, ...
