@@ -6,8 +6,8 @@ export type Circuit =
   | { readonly _tag: "Closed"; readonly failures: Failures }
   /** Nothing is let through until then; `forMs` is how long it stayed open this time. */
   | { readonly _tag: "Open"; readonly until: Instant; readonly forMs: number }
-  /** Half open: one call is under way that decides, and no other is let through. */
-  | { readonly _tag: "Trial"; readonly forMs: number }
+  /** One call is under way that decides, and no other is let through. */
+  | { readonly _tag: "HalfOpen"; readonly forMs: number }
 
 /** Failures in a row, by whose request they met; null is the gateway's own work. */
 type Failures = ReadonlyMap<AppId | null, number>
@@ -48,18 +48,18 @@ export const allowsTenantCall = ({ own, shared }: { readonly shared: Circuit; re
 
 /** The circuit after a call was let through. */
 export const onCallStart = (circuit: Circuit): Circuit =>
-  circuit._tag === "Open" ? { _tag: "Trial", forMs: circuit.forMs } : circuit
+  circuit._tag === "Open" ? { _tag: "HalfOpen", forMs: circuit.forMs } : circuit
 
 /** The circuit after a call ended. A call that began while it was closed changes nothing once it has opened: only the trial does. */
 export const onCallEnd = (circuit: Circuit, { at, how, isTrial, tenant }: EndedCall, policy: CircuitPolicy): Circuit => {
-  if (isTrial !== (circuit._tag === "Trial")) return circuit
+  if (isTrial !== (circuit._tag === "HalfOpen")) return circuit
   switch (circuit._tag) {
     case "Closed": {
       if (how !== "failed") return how === "answered" ? closedCircuit : circuit
       const failures = new Map(circuit.failures).set(tenant, (circuit.failures.get(tenant) ?? 0) + 1)
       return weight(failures, policy) < policy.failures ? { _tag: "Closed", failures } : opened(policy.openMs, at)
     }
-    case "Trial":
+    case "HalfOpen":
       if (how === "answered") return closedCircuit
       if (how === "abandoned") return { _tag: "Open", until: at, forMs: circuit.forMs }
       return opened(Math.max(circuit.forMs, Math.min(circuit.forMs * 2, LONGEST_OPEN_MS)), at)

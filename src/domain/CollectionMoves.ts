@@ -27,7 +27,7 @@ const open: Row<Collection> = {
   Succeeded: when(hasOtherFigures, reviewObserved, succeed),
   Refused: fail,
   NotSent: when(isDisproved, note, fail),
-  Rerouted: when(isTaken, note, reroute),
+  Rerouted: when(isBoundToProvider, note, reroute),
   Expired: expire,
   Returned: review
 }
@@ -161,7 +161,7 @@ function isRedirectKnown(collection: Collection, _: Fact, { actor }: Source): bo
 }
 
 /** What a provider has a handle of, or the payer was given an action for, stays where it is. */
-function isTaken(collection: Collection): boolean {
+function isBoundToProvider(collection: Collection): boolean {
   return hasHandle(collection) || hasNextAction(collection)
 }
 

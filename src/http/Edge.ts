@@ -19,7 +19,7 @@ import { afterResponse } from "./NodeListener.ts"
 import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { makeRequestLog } from "./RequestTelemetry.ts"
-import { errorResponse, withSafeHeaders } from "./Response.ts"
+import { errorResponse, withStandardHeaders } from "./Response.ts"
 import { CurrentRequest, type EdgeRequest } from "./SignedRequest.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -67,7 +67,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
           attributes: { "http.request.method": method, "gateway.request_id": requestId }
         })
       )
-      return withSafeHeaders(response, requestId)
+      return withStandardHeaders(response, requestId)
     })
 
   /** Runs the checks and the endpoint, and makes a response of every error, defect and interruption. */

@@ -8,7 +8,7 @@ import type { Timer } from "../runtime/Timer.ts"
 import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import type { makeConnections, NoPlace } from "./ConnectionLimit.ts"
 import { errorEnvelope } from "./Envelope.ts"
-import { safeHeaders } from "./Response.ts"
+import { standardHeaders } from "./Response.ts"
 import { makeUnreadLimit } from "./UnreadResponses.ts"
 
 // An import would load everything that node:http exports, and with it an HTTP client of 16 MB that nobody uses.
@@ -108,7 +108,7 @@ const writeRaw = (socket: Duplex, error: ApiError): void => {
     `HTTP/1.1 ${status} ${error._tag}`,
     "content-type: application/json",
     `content-length: ${Buffer.byteLength(body)}`,
-    ...Object.entries(safeHeaders).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(standardHeaders).map(([name, value]) => `${name}: ${value}`),
     `x-request-id: ${randomUUID()}`,
     "connection: close"
   ]

@@ -23,11 +23,11 @@ export const errorResponse = (error: ApiError): Response => {
 }
 
 /** What every response carries: no proxy keeps a copy, unless the response allows it, and no browser guesses its type. */
-export const safeHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const
+export const standardHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const
 
-/** The response with the safe headers and its request's id. Headers that it has already win over the safe ones. */
-export const withSafeHeaders = (response: Response, requestId: string): Response =>
-  HttpServerResponse.setHeaders(response, { ...safeHeaders, ...response.headers, "x-request-id": requestId })
+/** The response with the standard headers and its request's id. Headers that it has already win over the standard ones. */
+export const withStandardHeaders = (response: Response, requestId: string): Response =>
+  HttpServerResponse.setHeaders(response, { ...standardHeaders, ...response.headers, "x-request-id": requestId })
 
 /** Names the members of the body that were ignored in `X-Gateway-Ignored`; a character that no header can carry is shown as `?`. */
 export const withIgnoredHeader =

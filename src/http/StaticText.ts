@@ -47,10 +47,10 @@ export const staticResponse = (
 const acceptsGzip = (values: ReadonlyArray<string>): boolean => {
   const codings = items(values).map((item) => {
     const [name = "", ...parameters] = item.toLowerCase().split(";")
-    return { name: name.trim(), isTaken: !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter.trim())) }
+    return { name: name.trim(), isAccepted: !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter.trim())) }
   })
   const named = codings.find(({ name }) => name === "gzip") ?? codings.find(({ name }) => name === "*")
-  return named?.isTaken ?? false
+  return named?.isAccepted ?? false
 }
 
 const hasOne = (values: ReadonlyArray<string>, tags: ReadonlyArray<string>): boolean =>

@@ -70,8 +70,8 @@ export class Circuits extends Context.Service<
           const [shared, ownBegun] = [CircuitBreaker.onCallStart(circuits.shared), CircuitBreaker.onCallStart(own)]
           const begun: Begun & { readonly isLet: boolean } = {
             isLet: true,
-            isTrial: shared._tag === "Trial",
-            isOwnTrial: ownBegun._tag === "Trial"
+            isTrial: shared._tag === "HalfOpen",
+            isOwnTrial: ownBegun._tag === "HalfOpen"
           }
           return [begun, withOwn({ ...circuits, shared }, tenant, ownBegun)]
         })
@@ -181,7 +181,7 @@ const logChange = (
       ),
       whose
     )
-  return before._tag === "Trial" && after._tag === "Closed"
+  return before._tag === "HalfOpen" && after._tag === "Closed"
     ? Effect.annotateLogs(Effect.logInfo("a circuit closed: the provider answers again"), whose)
     : Effect.void
 }
