@@ -2,7 +2,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import { type Attempted, type CodeAttempt, Codes } from "../services/ports/Codes.ts"
+import { type CodeAttempt, type CodeAttemptOutcome, Codes } from "../services/ports/Codes.ts"
 import type { Claim } from "../services/ports/Idempotency.ts"
 import { rowsOf } from "./Rows.ts"
 import { sentCodes } from "./SentCodesPg.ts"
@@ -68,24 +68,24 @@ export const CodesPg = Layer.effect(
       function* (attempt: CodeAttempt) {
         const { appId, at, claim, codeHash, holder, leaseMs, mode, partyHash, reference, wrongAtMost } = attempt
         const codes = yield* locked(attempt, codeHash, at)
-        if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies Attempted
-        if (codes.closed) return { _tag: "Moved" } satisfies Attempted
-        if (codes.wrong >= wrongAtMost) return { _tag: "Spent" } satisfies Attempted
-        if (codes.known) return { _tag: "KnownWrong", wrong: codes.wrong } satisfies Attempted
-        if (!(yield* isWaiting(attempt))) return { _tag: "Moved" } satisfies Attempted
-        if (claim !== null && !(yield* isClaimed(claim))) return { _tag: "Busy" } satisfies Attempted
+        if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies CodeAttemptOutcome
+        if (codes.closed) return { _tag: "Moved" } satisfies CodeAttemptOutcome
+        if (codes.wrong >= wrongAtMost) return { _tag: "Spent" } satisfies CodeAttemptOutcome
+        if (codes.known) return { _tag: "KnownWrong", wrong: codes.wrong } satisfies CodeAttemptOutcome
+        if (!(yield* isWaiting(attempt))) return { _tag: "Moved" } satisfies CodeAttemptOutcome
+        if (claim !== null && !(yield* isClaimed(claim))) return { _tag: "Busy" } satisfies CodeAttemptOutcome
         const [tenant] = yield* statusRows(sql`SELECT status FROM tenants WHERE app_id = ${appId} FOR SHARE`)
-        if (tenant?.status !== "active") return { _tag: "Frozen" } satisfies Attempted
+        if (tenant?.status !== "active") return { _tag: "Frozen" } satisfies CodeAttemptOutcome
         const [payer] = yield* holderRows(sql`SELECT reference FROM payer_locks
           WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash} FOR UPDATE`)
-        if (payer === undefined || payer.reference !== holder) return { _tag: "PayerBusy" } satisfies Attempted
+        if (payer === undefined || payer.reference !== holder) return { _tag: "PayerBusy" } satisfies CodeAttemptOutcome
         if (claim !== null) yield* pin(claim, reference)
         yield* sql`UPDATE payer_locks SET reference = ${reference}, at = ${iso(at)}::timestamptz,
             recent = add_charge(recent, ${reference}, ${iso(at)}::timestamptz)
           WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
         yield* sql`UPDATE charge_codes SET sent = true, lease_until = ${iso(at + leaseMs)}::timestamptz
           WHERE app_id = ${appId} AND reference = ${reference}`
-        return { _tag: "Leased" } satisfies Attempted
+        return { _tag: "Leased" } satisfies CodeAttemptOutcome
       },
       (effect) => sql.withTransaction(effect),
       Effect.orDie

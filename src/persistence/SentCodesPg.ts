@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { iso } from "../domain/Instant.ts"
 import type { WindowUse } from "../domain/VelocityLimits.ts"
-import type { CodeRequested, Codes, CountedCode } from "../services/ports/Codes.ts"
+import type { Codes, CountedCode, SendQuotaOutcome } from "../services/ports/Codes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const requestRows = rowsOf(Schema.Struct({ oldest: Moment, granted: Schema.Boolean }))
@@ -51,8 +51,8 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
       return { _tag: "Granted" } as const
     }).pipe(
       (counted) => sql.withTransaction(counted),
-      Effect.catchTag("NumberFull", (full): Effect.Effect<CodeRequested> => Effect.succeed(full)),
-      Effect.catchTag("TenantFull", (full): Effect.Effect<CodeRequested> => Effect.succeed(full)),
+      Effect.catchTag("NumberFull", (full): Effect.Effect<SendQuotaOutcome> => Effect.succeed(full)),
+      Effect.catchTag("TenantFull", (full): Effect.Effect<SendQuotaOutcome> => Effect.succeed(full)),
       Effect.orDie
     )
   )

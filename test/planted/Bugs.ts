@@ -159,8 +159,8 @@ const codeBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/persistence/CodesPg.ts",
-        text: 'if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies Attempted',
-        instead: 'if (codes.sent && codes.leased) return { _tag: "Busy" } satisfies Attempted'
+        text: 'if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies CodeAttemptOutcome',
+        instead: 'if (codes.sent && codes.leased) return { _tag: "Busy" } satisfies CodeAttemptOutcome'
       }
     ]
   },

@@ -18,7 +18,7 @@ import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
-import { type Attempted, Codes } from "../ports/Codes.ts"
+import { type CodeAttemptOutcome, Codes } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Otp } from "../ports/Provider.ts"
@@ -56,7 +56,7 @@ export type AuthorizeRefusal =
   | UnknownOutcomeError
 
 type Begun =
-  | Exclude<Attempted, { readonly _tag: "PayerBusy" | "Leased" }>
+  | Exclude<CodeAttemptOutcome, { readonly _tag: "PayerBusy" | "Leased" }>
   | { readonly _tag: "Leased"; readonly takenAt: Instant }
   | { readonly _tag: "Expired" }
 

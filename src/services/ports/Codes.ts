@@ -22,7 +22,7 @@ export interface CodeAttempt {
   readonly wrongAtMost: number
 }
 
-export type Attempted =
+export type CodeAttemptOutcome =
   /** Nobody else sends a code for this transaction while the lease lasts. */
   | { readonly _tag: "Leased" }
   /** Somebody does right now. */
@@ -60,7 +60,7 @@ export interface CodeBounds {
   readonly windowMs: number
 }
 
-export type CodeRequested =
+export type SendQuotaOutcome =
   | { readonly _tag: "Granted" }
   /** The number has had its codes; the next one may be sent from `freeAt` on. */
   | { readonly _tag: "NumberFull"; readonly freeAt: Instant }
@@ -84,7 +84,7 @@ export class Codes extends Context.Service<
   Codes,
   {
     /** Takes the transaction for one code, or says why not. Writes nothing unless it answers `Leased`. */
-    readonly begin: (attempt: CodeAttempt) => Effect.Effect<Attempted>
+    readonly begin: (attempt: CodeAttempt) => Effect.Effect<CodeAttemptOutcome>
     /**
      * The provider said that the code is wrong: nothing was placed. Counts it, gives transaction and payer free, and forgets the key.
      * Answers how many wrong codes there are by now; the same code twice counts once.
@@ -103,7 +103,7 @@ export class Codes extends Context.Service<
      * Counts a code that is about to be sent, in one commit: for its number, whatever it is for and in both modes together, and in the
      * tenant's windows. Where it may not be sent nothing is counted.
      */
-    readonly request: (code: CountedCode, bounds: CodeBounds) => Effect.Effect<CodeRequested>
+    readonly request: (code: CountedCode, bounds: CodeBounds) => Effect.Effect<SendQuotaOutcome>
     /** The code was provably not sent: it does not count. Once for each; nothing where it is counted no more. */
     readonly unsent: (code: CountedCode) => Effect.Effect<void>
     /** Keeps whose code it is: only then can it be said. */
