@@ -4,14 +4,17 @@ import { Effect, Schema } from "effect"
 
 const ROOT = resolve(import.meta.dirname, "..", "..")
 
-/** What the manual consists of. Each folder is served below `/docs` under its last name, the clients under their whole path. */
+/** What the manual consists of. A folder of `docs` keeps its path, one of `clients` is below `/docs`. */
 const folders = [
   { folder: "docs/integrating", at: "/docs/integrating" },
   { folder: "docs/contract", at: "/docs/contract" },
-  { folder: "clients/signing", at: "/docs/clients/signing" }
-] as const
+  ...["signing", "typescript", "typescript/src", "effect", "effect/src", "bruno", "bruno/environments"].map((name) => ({
+    folder: `clients/${name}`,
+    at: `/docs/clients/${name}`
+  }))
+]
 
-const SERVED = /\.(md|json|py|php|ts|go|java)$/
+const SERVED = /\.(md|json|py|php|ts|go|java|bru)$/
 
 /** A file of the repository that the gateway serves. */
 export interface ManualFile {
@@ -22,13 +25,16 @@ export interface ManualFile {
   readonly text: string
 }
 
+/** The path under which a file is served as it is written. */
+export const writtenPathOf = ({ file }: ManualFile): string => (file.startsWith("docs/") ? `/${file}` : `/docs/${file}`)
+
 /** The manual is not beside the program, usually because only `src` was copied. */
 export class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing", {
   folder: Schema.String,
   reason: Schema.String
 }) {
   override get message(): string {
-    return `cannot read ${this.folder}, which the gateway serves below /docs (${this.reason}); install docs/integrating, docs/contract and clients/signing beside src`
+    return `cannot read ${this.folder}, which the gateway serves below /docs (${this.reason}); install docs/integrating, docs/contract and clients beside src`
   }
 }
 

@@ -29,7 +29,8 @@ footer { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem;
 /** Where readers go from every page. */
 const rooms = [
   { title: "Integrating", at: "/docs/integrating" },
-  { title: "The contract", at: "/docs/contract" }
+  { title: "The contract", at: "/docs/contract" },
+  { title: "Clients", at: "/docs/clients" }
 ] as const
 const reference = `<a href="/docs">API reference</a><a href="/openapi.json">openapi.json</a>`
 

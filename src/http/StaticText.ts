@@ -9,7 +9,7 @@ export const sameOrigin = { "cross-origin-resource-policy": "same-origin" }
 /** An inline style or script as a content security policy allows it. */
 export const sourceHash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
-/** A text that stays the same while the process lives. It is hashed and compressed once. */
+/** A text, or an archive of texts, that stays the same while the process lives. It is hashed and compressed once. */
 export interface StaticText {
   readonly contentType: string
   readonly plain: Uint8Array
@@ -17,8 +17,8 @@ export interface StaticText {
   readonly hash: string
 }
 
-export const staticText = (text: string, contentType: string): StaticText => {
-  const plain = Buffer.from(text)
+export const staticText = (text: string | Uint8Array, contentType: string): StaticText => {
+  const plain = typeof text === "string" ? Buffer.from(text) : text
   return { contentType, plain, gzip: gzipSync(plain), hash: createHash("sha256").update(plain).digest("base64url") }
 }
 

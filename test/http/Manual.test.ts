@@ -1,10 +1,14 @@
+import { execFileSync } from "node:child_process"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { readManual } from "../../src/http/ManualFiles.ts"
 import { read } from "../documents/Pages.ts"
 import { onEdge } from "../support/EdgeClient.ts"
 
+const ROOT = resolve(import.meta.dirname, "..", "..")
 const HOST = ["Host", "api.gateway.example"] as const
 const files = await Effect.runPromise(readManual())
 
@@ -13,7 +17,8 @@ describe("the manual below /docs", () => {
     "is served without a signature, to its own origin only, and runs nothing",
     onEdge(async ({ ask }) => {
       expect(files.length).toBeGreaterThan(25)
-      for (const { path } of files) {
+      // Names with spaces are no URLs: Bruno's files are in the archive only.
+      for (const { path } of files.filter((one) => !one.file.endsWith(".bru"))) {
         const answer = await ask("GET", path)
         expect([answer.status, answer.headers["cross-origin-resource-policy"]], path).toEqual([200, "same-origin"])
         expect(answer.headers["content-security-policy"]).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; img-src data:;/)
@@ -27,7 +32,7 @@ describe("the manual below /docs", () => {
     "has each page as it is written, by the name of its file",
     onEdge(async ({ ask }) => {
       for (const { file, text } of files.filter((one) => one.file.endsWith(".md"))) {
-        const answer = await ask("GET", `/${file}`)
+        const answer = await ask("GET", file.startsWith("docs/") ? `/${file}` : `/docs/${file}`)
         expect([answer.text, answer.headers["content-type"]], file).toEqual([text, "text/plain; charset=utf-8"])
       }
     })
@@ -47,9 +52,42 @@ describe("the manual below /docs", () => {
   )
 
   it(
+    "has all clients as one archive, byte for byte, which tar unpacks",
+    onEdge(async ({ port }) => {
+      const folder = await mkdtemp(join(tmpdir(), "payment-gateway-clients-"))
+      const archive = await fetch(`http://127.0.0.1:${port}/docs/clients.tar`)
+      expect([archive.status, archive.headers.get("content-type")]).toEqual([200, "application/x-tar"])
+      execFileSync("tar", ["-x", "-C", folder], { input: Buffer.from(await archive.arrayBuffer()) })
+      const clients = files.filter(({ file }) => file.startsWith("clients/"))
+      for (const { file, text } of clients) expect(await readFile(join(folder, file), "utf8"), file).toBe(text)
+      const kept = execFileSync("git", ["ls-files", "clients"], { cwd: ROOT, encoding: "utf8" }).trim().split("\n")
+      expect(clients.map(({ file }) => file).toSorted()).toEqual(kept.toSorted())
+      await rm(folder, { recursive: true })
+    })
+  )
+
+  it(
+    "is where the gateway's bare address leads",
+    onEdge(async ({ ask }) => {
+      const answer = await ask("GET", "/")
+      expect([answer.status, answer.headers["location"], JSON.parse(answer.text)]).toEqual([
+        302,
+        "/docs",
+        { code: 302, message: "ok", data: { docs: "/docs", integrating: "/docs/integrating", openapi: "/openapi.json" } }
+      ])
+    })
+  )
+
+  it(
     "answers the envelope for a page that is not there, whatever its name",
     onEdge(async ({ ask }) => {
-      for (const path of ["/docs/integrating/none", "/docs/contract/..", "/docs/integrating/", "/docs/clients/signing/vectors"]) {
+      for (const path of [
+        "/docs/integrating/none",
+        "/docs/contract/..",
+        "/docs/integrating/",
+        "/docs/clients/signing/vectors",
+        "/docs/clients"
+      ]) {
         const answer = await ask("GET", path)
         expect([answer.status, JSON.parse(answer.text).error.code], path).toEqual([404, "not_found"])
       }

@@ -10,6 +10,16 @@ export class ManualApi extends HttpApiGroup.make("manual")
     HttpApiEndpoint.get("integratingPage", "/docs/integrating/:page", { ...page, params: { page: Schema.String } }),
     HttpApiEndpoint.get("contract", "/docs/contract", page),
     HttpApiEndpoint.get("contractPage", "/docs/contract/:page", { ...page, params: { page: Schema.String } }),
-    HttpApiEndpoint.get("signing", "/docs/clients/signing/:file", { ...page, params: { file: Schema.String } })
+    HttpApiEndpoint.get("clients", "/docs/clients.tar", page),
+    HttpApiEndpoint.get("client", "/docs/clients/:client", { ...page, params: { client: Schema.String } }),
+    HttpApiEndpoint.get("clientFile", "/docs/clients/:client/:file", {
+      ...page,
+      params: { client: Schema.String, file: Schema.String }
+    }),
+    HttpApiEndpoint.get("clientSource", "/docs/clients/:client/:folder/:file", {
+      ...page,
+      params: { client: Schema.String, folder: Schema.String, file: Schema.String }
+    }),
+    HttpApiEndpoint.get("home", "/", page)
   )
   .annotate(OpenApi.Exclude, true) {}

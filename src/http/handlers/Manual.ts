@@ -3,11 +3,13 @@ import type { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { Api } from "../Api.ts"
-import { type ManualFile, readManual } from "../ManualFiles.ts"
+import { successEnvelope } from "../Envelope.ts"
+import { type ManualFile, readManual, writtenPathOf } from "../ManualFiles.ts"
 import { manualPage, manualStyle } from "../ManualPage.ts"
-import { errorResponse } from "../Response.ts"
+import { errorResponse, httpResponse } from "../Response.ts"
 import { CurrentRequest } from "../SignedRequest.ts"
 import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../StaticText.ts"
+import { tarArchive } from "../TarArchive.ts"
 
 /** A page may use its own style and nothing else. */
 const headers = {
@@ -32,16 +34,29 @@ export const ManualHandlers = HttpApiBuilder.group(
       .handleRaw("integratingPage", ({ params }) => serve(`/docs/integrating/${params.page}`))
       .handleRaw("contract", () => serve("/docs/contract"))
       .handleRaw("contractPage", ({ params }) => serve(`/docs/contract/${params.page}`))
-      .handleRaw("signing", ({ params }) => serve(`/docs/clients/signing/${params.file}`))
+      .handleRaw("clients", () => serve(CLIENTS))
+      .handleRaw("client", ({ params }) => serve(`/docs/clients/${params.client}`))
+      .handleRaw("clientFile", ({ params }) => serve(`/docs/clients/${params.client}/${params.file}`))
+      .handleRaw("clientSource", ({ params: { client, file, folder } }) => serve(`/docs/clients/${client}/${folder}/${file}`))
+      .handleRaw("home", () => Effect.succeed(home))
   })
 )
+
+const CLIENTS = "/docs/clients.tar"
+
+/** Who opens the gateway's address in a browser gets to the pages; like every other path it answers the envelope. */
+const home = httpResponse(successEnvelope(302, { docs: "/docs", integrating: "/docs/integrating", openapi: "/openapi.json" }), {
+  ...sameOrigin,
+  location: "/docs"
+})
 
 /** Each file by its path, ready to be sent: a page rendered, and by the name of its file as it is written. */
 const library = (files: ReadonlyArray<ManualFile>) => {
   const ready = new Map<string, StaticText>()
   const make = (path: string): StaticText | undefined => {
+    if (path === CLIENTS) return staticText(tarArchive(clientsIn(files)), "application/x-tar")
     const page = files.find((one) => one.path === path)
-    const written = files.find(({ file }) => `/${file}` === path)
+    const written = files.find((one) => writtenPathOf(one) === path)
     if (page?.file.endsWith(".md")) return staticText(manualPage(page, files), "text/html; charset=utf-8")
     const { file, text } = page ?? written ?? {}
     return text === undefined ? undefined : staticText(text, file?.endsWith(".json") ? "application/json" : PLAIN)
@@ -52,5 +67,8 @@ const library = (files: ReadonlyArray<ManualFile>) => {
     return text
   }
 }
+
+const clientsIn = (files: ReadonlyArray<ManualFile>) =>
+  files.filter(({ file }) => file.startsWith("clients/")).map(({ file, text }) => ({ name: file, text }))
 
 const PLAIN = "text/plain; charset=utf-8"
