@@ -6,7 +6,7 @@ export const manualStyle = `
 :root { color-scheme: light dark; --line: #8885; --soft: #8882; --link: light-dark(#0a58b8, #8ab8ff); }
 * { box-sizing: border-box; }
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; display: grid; grid-template-columns: 15rem minmax(0, 54rem); gap: 0 2.5rem; padding: 0 1.25rem 4rem; }
-nav { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding: 1.25rem 0; font-size: 15px; }
+nav { position: sticky; top: 0; max-height: 100vh; overflow: auto; scrollbar-width: thin; padding: 1.25rem 0; font-size: 15px; }
 nav a { display: block; padding: .15rem 0; color: inherit; text-decoration: none; }
 nav a:hover, nav a:focus-visible { text-decoration: underline; } nav a[aria-current] { font-weight: 700; }
 nav p { margin: .9rem 0 .2rem; font-size: 13px; opacity: .75; }
@@ -16,7 +16,7 @@ h1 a, h2 a, h3 a { color: inherit; text-decoration: none; } h2 a:hover::after, h
 :target { scroll-margin-top: 1rem; background: var(--soft); }
 code, pre { font: 14px/1.5 ui-monospace, monospace; } code { background: var(--soft); border-radius: 3px; padding: .05rem .25rem; overflow-wrap: anywhere; }
 pre { background: var(--soft); border-radius: 5px; padding: .75rem .9rem; overflow-x: auto; margin: .4rem 0 1rem; } pre code { background: none; padding: 0; overflow-wrap: normal; }
-.answer { white-space: pre-wrap; overflow-wrap: anywhere; } figure { margin: 1rem 0; } main li li { font-size: 14px; opacity: .8; } figcaption { font-size: 13px; opacity: .75; }
+.answer { white-space: pre-wrap; } .answer code { overflow-wrap: anywhere; } figure { margin: 1rem 0; } main li li { font-size: 14px; opacity: .8; } figcaption { font-size: 13px; opacity: .75; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1rem; font-size: 15px; }
 td, th { text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); padding: .35rem .9rem .35rem 0; }
 td code { overflow-wrap: normal; }
@@ -94,6 +94,10 @@ const rendererOf = (page: ManualFile, all: ReadonlyArray<ManualFile>): Marked =>
         const label = this.parser.parseInline(tokens)
         const target = targetOf(href, page, all)
         return target === undefined ? unserved(href, label, page) : `<a href="${escaped(target)}">${label}</a>`
+      },
+      // A long code may break after its underscores, so that a table keeps room for its sentences.
+      codespan({ text }: Tokens.Codespan) {
+        return `<code>${escaped(text).replaceAll("_", "_<wbr>")}</code>`
       },
       // The first word after the fence is the language; a second one is the name under which the reader saves the example.
       code({ lang = "", text }: Tokens.Code) {

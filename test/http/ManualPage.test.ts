@@ -47,6 +47,12 @@ describe("a page of the manual", () => {
     expect(start === undefined ? "" : titleOf(start)).toBe("Start")
   })
 
+  it("breaks a long code only after an underscore, and shows it unchanged", () => {
+    const errors = pages.find(({ path }) => path === "/docs/integrating/errors")?.html ?? ""
+    expect(errors).toContain("<code>amount_<wbr>below_<wbr>minimum</code>")
+    expect(errors.match(/<code>[^<]*_[^<]*<\/code>(?!<\/pre>)/g)).toEqual(null)
+  })
+
   it("shows examples as text, with the name under which they are saved", () => {
     const start = pages.find(({ path }) => path === "/docs/integrating/start")?.html ?? ""
     expect(start).toContain("<figcaption><code>receiver.php</code></figcaption>")
