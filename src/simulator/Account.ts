@@ -1,8 +1,8 @@
 import { join } from "node:path"
 import { Effect, Schema, type Scope } from "effect"
 import { type Currency } from "../domain/Currency.ts"
+import { openAppendOnlyFile } from "./AppendOnlyFile.ts"
 import { type Execution, type Fact, Facts, type Job, type SimulatedTransaction } from "./Facts.ts"
-import { openJournal } from "./Journal.ts"
 
 /** What every wallet holds before the first movement, minor units. */
 export const OPENING_BALANCE = 1_000_000_000_000n
@@ -27,17 +27,17 @@ export interface Account {
 }
 
 export const openAccount = Effect.fn("openAccount")(function* (dataDir: string): Effect.fn.Return<Account, never, Scope.Scope> {
-  const journal = yield* openJournal(join(dataDir, "simulator", "account.jsonl"), true)
+  const file = yield* openAppendOnlyFile(join(dataDir, "simulator", "account.jsonl"), true)
   const book = new Book()
-  for (const line of journal.lines) book.apply(decode(line))
+  for (const line of file.lines) book.apply(decode(line))
   let last = 0
 
   return {
     commit: Effect.fnUntraced(function* (facts: ReadonlyArray<Fact>) {
       book.apply(facts)
-      yield* journal.append(encode(facts))
+      yield* file.append(encode(facts))
     }),
-    settled: journal.settled,
+    settled: file.settled,
     transaction: (provider, id) => book.transactions.get(`${provider}/${id}`),
     transactions: (provider, account) => book.find(book.ofAccount.get(`${provider}/${account}`)),
     byReference: (provider, account, reference) => book.find(book.ofReference.get(`${provider}/${account}/${reference}`)),

@@ -4,7 +4,7 @@ import { iso } from "../domain/Instant.ts"
 import { endingOf, type Gate, playOf } from "./Endings.ts"
 import { type Fact, newTransaction, type SimulatedTransaction } from "./Facts.ts"
 import { type ErrorResponses, passGate, type Stop, withFault } from "./Responses.ts"
-import type { SimulatorContext, WireRequest, WireResponse } from "./SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse, SimulatorContext } from "./SimulatedProvider.ts"
 
 /** One merchant's account at a provider; live and test mode are two of them. */
 export interface Merchant {
@@ -18,7 +18,7 @@ export interface MerchantCall<M extends Merchant = Merchant> {
   readonly errors: ErrorResponses
   readonly context: SimulatorContext
   readonly merchant: M
-  readonly request: WireRequest
+  readonly request: SimulatedRequest
   readonly now: number
   /** What may happen once only: true the first time that a key is seen in this process. */
   readonly claim: (key: string) => boolean
@@ -76,7 +76,7 @@ export interface Order extends Omit<Parameters<typeof newTransaction>[1], "provi
 export const create = Effect.fnUntraced(function* (
   call: MerchantCall,
   order: Order,
-  write: (transaction: SimulatedTransaction) => WireResponse
+  write: (transaction: SimulatedTransaction) => SimulatedResponse
 ) {
   const { alongside = () => [], errors = call.errors, once, short, ...own } = order
   yield* passGate(errors, playOf(own.kind, own.ending))

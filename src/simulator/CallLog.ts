@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { DateTime, Effect, Schema, type Scope } from "effect"
-import { openJournal } from "./Journal.ts"
-import type { WireRequest } from "./SimulatedProvider.ts"
+import { openAppendOnlyFile } from "./AppendOnlyFile.ts"
+import type { SimulatedRequest } from "./SimulatedProvider.ts"
 
 const Call = Schema.Struct({
   provider: Schema.String,
@@ -18,7 +18,7 @@ const KEPT_CALLS = 100_000
 
 /** Every call that the providers received, whatever became of it. */
 export interface CallLog {
-  readonly record: (provider: string, request: WireRequest) => Effect.Effect<void>
+  readonly record: (provider: string, request: SimulatedRequest) => Effect.Effect<void>
   /** Those whose path or body names the reference; all without one. Oldest first. */
   readonly list: (reference: string | undefined) => ReadonlyArray<Call>
 }
@@ -28,16 +28,16 @@ const decode = Schema.decodeUnknownSync(CallLine)
 const encode = Schema.encodeSync(CallLine)
 
 export const openCallLog = Effect.fn("openCallLog")(function* (dataDir: string): Effect.fn.Return<CallLog, never, Scope.Scope> {
-  const journal = yield* openJournal(join(dataDir, "simulator", "calls.jsonl"), false)
-  const calls = journal.lines.slice(-KEPT_CALLS).map((line) => decode(line))
+  const file = yield* openAppendOnlyFile(join(dataDir, "simulator", "calls.jsonl"), false)
+  const calls = file.lines.slice(-KEPT_CALLS).map((line) => decode(line))
   return {
-    record: Effect.fnUntraced(function* (provider: string, { body, method, path, query }: WireRequest) {
+    record: Effect.fnUntraced(function* (provider: string, { body, method, path, query }: SimulatedRequest) {
       const at = DateTime.formatIso(yield* DateTime.now)
       const search = query.size === 0 ? "" : `?${query.toString()}`
       const call = { provider, method, path: path + search, body, at }
       calls.push(call)
       if (calls.length > KEPT_CALLS) calls.shift()
-      yield* journal.append(encode(call))
+      yield* file.append(encode(call))
     }),
     list: (reference) => {
       if (reference === undefined) return calls

@@ -4,7 +4,7 @@ import type { CallLog } from "./CallLog.ts"
 import { Ending } from "./Endings.ts"
 import type { ProviderServer } from "./ProviderServer.ts"
 import type { Scheduler } from "./Scheduler.ts"
-import type { WireRequest, WireResponse } from "./SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse } from "./SimulatedProvider.ts"
 
 interface Options {
   readonly account: Account
@@ -21,7 +21,7 @@ const CallbacksRequest = Schema.Struct({
   client_id: Schema.optionalKey(Schema.String)
 })
 
-type ControlEndpoint = (request: WireRequest) => Effect.Effect<WireResponse>
+type ControlEndpoint = (request: SimulatedRequest) => Effect.Effect<SimulatedResponse>
 
 /** The `/__simulator` addresses (contract SIM-3, SIM-4). */
 export const controlRoutes = (options: Options): ControlEndpoint => {
@@ -35,7 +35,7 @@ export const controlRoutes = (options: Options): ControlEndpoint => {
 const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Record<string, ControlEndpoint>> => {
   const withServer = <A extends { readonly provider: string }>(
     schema: Schema.ConstraintDecoder<A>,
-    use: (server: ProviderServer, wish: A) => Effect.Effect<WireResponse>
+    use: (server: ProviderServer, wish: A) => Effect.Effect<SimulatedResponse>
   ): ControlEndpoint => {
     const decode = Schema.decodeUnknownResult(Schema.fromJsonString(schema))
     return ({ body }) => {
@@ -77,7 +77,7 @@ const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Rec
   }
 }
 
-const json = (status: number, body: unknown): WireResponse => ({
+const json = (status: number, body: unknown): SimulatedResponse => ({
   kind: "response",
   status,
   contentType: "application/json",

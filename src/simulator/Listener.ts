@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Effect, Exit, FiberSet, type Scope } from "effect"
-import type { WireRequest, WireResponse } from "./SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse } from "./SimulatedProvider.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
 const { createServer } = process.getBuiltinModule("node:http")
@@ -19,7 +19,7 @@ const KEEP_ALIVE_MS = 75_000
 
 export const makeListener = Effect.fn("makeListener")(function* (
   host: string,
-  handle: (request: WireRequest) => Effect.Effect<WireResponse>
+  handle: (request: SimulatedRequest) => Effect.Effect<SimulatedResponse>
 ): Effect.fn.Return<Listener, never, Scope.Scope> {
   const requests = yield* FiberSet.make<void>()
   const run = yield* FiberSet.runtime(requests)()
@@ -34,11 +34,11 @@ export const makeListener = Effect.fn("makeListener")(function* (
 const serve = Effect.fnUntraced(function* (
   incoming: IncomingMessage,
   response: ServerResponse,
-  handle: (request: WireRequest) => Effect.Effect<WireResponse>
+  handle: (request: SimulatedRequest) => Effect.Effect<SimulatedResponse>
 ) {
   const body = yield* Effect.promise(() => readBody(incoming))
   if (body === undefined) return
-  const exit = yield* Effect.exit(handle(wireRequest(incoming, body)))
+  const exit = yield* Effect.exit(handle(simulatedRequest(incoming, body)))
   if (Exit.isFailure(exit)) {
     yield* Effect.logError("the simulator failed to answer", exit.cause)
     return write(response, { kind: "response", status: 500, contentType: "text/plain", body: "simulator defect" })
@@ -46,7 +46,7 @@ const serve = Effect.fnUntraced(function* (
   write(response, exit.value)
 })
 
-const write = (outgoing: ServerResponse, response: WireResponse): void => {
+const write = (outgoing: ServerResponse, response: SimulatedResponse): void => {
   switch (response.kind) {
     case "silence":
       return
@@ -61,7 +61,7 @@ const write = (outgoing: ServerResponse, response: WireResponse): void => {
   }
 }
 
-const wireRequest = (incoming: IncomingMessage, body: string): WireRequest => {
+const simulatedRequest = (incoming: IncomingMessage, body: string): SimulatedRequest => {
   const target = incoming.url ?? "/"
   const at = target.indexOf("?")
   const path = at === -1 ? target : target.slice(0, at)

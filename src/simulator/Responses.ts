@@ -2,12 +2,12 @@ import { Data, Effect, Option, Result, Schema } from "effect"
 import type { Currency } from "../domain/Currency.ts"
 import { fromDecimal, type MinorUnits } from "../domain/Money.ts"
 import type { Gate, Play, ResponseFault } from "./Endings.ts"
-import type { WireRequest, WireResponse } from "./SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse } from "./SimulatedProvider.ts"
 
 /** The call ends here with this response. */
-export class Stop extends Data.TaggedError("Stop")<{ readonly response: WireResponse }> {}
+export class Stop extends Data.TaggedError("Stop")<{ readonly response: SimulatedResponse }> {}
 
-export const response = (status: number, contentType: string, body: string): WireResponse => ({
+export const response = (status: number, contentType: string, body: string): SimulatedResponse => ({
   kind: "response",
   status,
   contentType,
@@ -15,17 +15,18 @@ export const response = (status: number, contentType: string, body: string): Wir
 })
 
 /** The response of a proxy in front of the provider. */
-export const badGateway = (status: number): WireResponse => response(status, "text/html", "<html><body>Bad gateway</body></html>")
+export const badGateway = (status: number): SimulatedResponse =>
+  response(status, "text/html", "<html><body>Bad gateway</body></html>")
 
 /** A page for a payer. */
-export const page = (content: string, status = 200): WireResponse =>
+export const page = (content: string, status = 200): SimulatedResponse =>
   response(status, "text/html; charset=utf-8", `<html><body>${content}</body></html>`)
 
 /** A provider's own bodies for what an ending may do to a call. */
 export interface ErrorResponses
-  extends Readonly<Partial<Record<Exclude<Gate, "open" | "unheard" | "reset">, WireResponse | undefined>>> {
+  extends Readonly<Partial<Record<Exclude<Gate, "open" | "unheard" | "reset">, SimulatedResponse | undefined>>> {
   /** An error of the provider's own, after it executed the call. */
-  readonly broken: WireResponse
+  readonly broken: SimulatedResponse
 }
 
 /** Stops a call that its ending does not let in. A gate without a body lets it through: the provider fails such a call later. */
@@ -38,7 +39,7 @@ export const passGate = (errors: ErrorResponses, { gate }: Pick<Play, "gate">): 
 }
 
 /** What is sent in place of the response to an accepted call. */
-export const withFault = (errors: ErrorResponses, fault: ResponseFault, whole: WireResponse): WireResponse =>
+export const withFault = (errors: ErrorResponses, fault: ResponseFault, whole: SimulatedResponse): SimulatedResponse =>
   ({ none: whole, silence: { kind: "silence" } as const, server_error: errors.broken, not_json: badGateway(200) })[fault]
 
 export const decodedOr = <A>(
@@ -51,7 +52,7 @@ export const decodedOr = <A>(
 }
 
 /** Undefined where it is not JSON. A number is what `of` makes of its text: a float would lose the last digits of a large amount. */
-export const exactBody = ({ body }: WireRequest, of: (text: string) => unknown = (text) => text): unknown =>
+export const exactBody = ({ body }: SimulatedRequest, of: (text: string) => unknown = (text) => text): unknown =>
   Option.getOrUndefined(parsed(body, of))
 
 const parsed = Option.liftThrowable((text: string, of: (text: string) => unknown): unknown =>

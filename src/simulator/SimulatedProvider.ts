@@ -3,7 +3,7 @@ import type { Account } from "./Account.ts"
 import type { Ending, PlannedCallback, ResponseFault } from "./Endings.ts"
 import type { Fact, OutgoingCallback, SimulatedTransaction } from "./Facts.ts"
 
-export interface WireRequest {
+export interface SimulatedRequest {
   readonly method: string
   /** As sent, but with duplicate slashes collapsed and without the query. */
   readonly path: string
@@ -13,7 +13,7 @@ export interface WireRequest {
 }
 
 /** `silence` holds the connection open until the client leaves; `reset` is a TCP reset. */
-export type WireResponse =
+export type SimulatedResponse =
   | { readonly kind: "response"; readonly status: number; readonly contentType: string; readonly body: string }
   | { readonly kind: "silence" }
   | { readonly kind: "reset" }
@@ -42,5 +42,5 @@ export interface SimulatedProvider {
   readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback
   /** The headers of a callback whose signature tells where and when it is sent. */
   readonly sign?: (callback: OutgoingCallback, account: string, url: string, now: number) => OutgoingCallback["headers"]
-  readonly handler: (context: SimulatorContext) => (request: WireRequest) => Effect.Effect<WireResponse>
+  readonly handler: (context: SimulatorContext) => (request: SimulatedRequest) => Effect.Effect<SimulatedResponse>
 }

@@ -3,7 +3,7 @@ import type { Merchant, MerchantCall } from "./Call.ts"
 import { playOf } from "./Endings.ts"
 import type { SimulatedTransaction } from "./Facts.ts"
 import { type ErrorResponses, page, passGate, type Stop, withFault } from "./Responses.ts"
-import type { SimulatedProvider, SimulatorContext, WireRequest, WireResponse } from "./SimulatedProvider.ts"
+import type { SimulatedProvider, SimulatedRequest, SimulatedResponse, SimulatorContext } from "./SimulatedProvider.ts"
 
 /** What one provider's wire says: all else is the same for every provider, and in this file. */
 export interface SimulatedWire<M extends Merchant> {
@@ -14,7 +14,7 @@ export interface SimulatedWire<M extends Merchant> {
   readonly errors: ErrorResponses
   readonly routes: WireEndpoints<MerchantCall<M>>
   /** Who calls. `line` is the method and the path below the mount, empty where it is not below it. */
-  readonly authenticate: (request: WireRequest, line: string, now: number) => Effect.Effect<M, Stop>
+  readonly authenticate: (request: SimulatedRequest, line: string, now: number) => Effect.Effect<M, Stop>
   readonly unknownAddress: Stop
   /** An unknown address is refused before the caller is asked who he is. */
   readonly refusesAddressFirst?: boolean
@@ -24,7 +24,7 @@ export interface SimulatedWire<M extends Merchant> {
 }
 
 interface WireEndpoint<Call> {
-  readonly endpoint: (call: Call, parameter: string) => Effect.Effect<WireResponse, Stop>
+  readonly endpoint: (call: Call, parameter: string) => Effect.Effect<SimulatedResponse, Stop>
   /** The name by which the control port chooses the ending of the next call; absent where a number in the call does. */
   readonly operation?: string
   /** The endpoint asks for the chosen ending itself. */
@@ -38,7 +38,7 @@ export type WireEndpoints<Call> = Readonly<Record<string, WireEndpoint<Call>>>
 interface PayerPage {
   /** Its group is the transaction. */
   readonly path: RegExp
-  readonly missing: WireResponse
+  readonly missing: SimulatedResponse
   readonly isFor?: (transaction: SimulatedTransaction) => boolean
   /** The link back to the shop. */
   readonly backTo?: (transaction: SimulatedTransaction) => string
@@ -69,7 +69,7 @@ export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): Simul
     handler: (context) => {
       const claim = onceOnly()
       return Effect.fnUntraced(
-        function* (request: WireRequest) {
+        function* (request: SimulatedRequest) {
           const id = request.method === "GET" ? wire.payerPage?.path.exec(request.path)?.[1] : undefined
           if (wire.payerPage !== undefined && id !== undefined)
             return yield* visitPage(wire, wire.payerPage, context.account.transaction(name, id), { context, claim })
@@ -123,17 +123,17 @@ const onceOnly = (): Claim => {
   }
 }
 
-const lineOf = (mount: string, { method, path }: WireRequest): string => {
+const lineOf = (mount: string, { method, path }: SimulatedRequest): string => {
   const whole = path.replace(/\/$/, "")
   return whole.startsWith(`${mount}/`) ? `${method} ${whole.slice(mount.length)}` : ""
 }
 
-export const bearerOf = (request: WireRequest): string | undefined =>
+export const bearerOf = (request: SimulatedRequest): string | undefined =>
   /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1]
 
 interface SecretKey<M> {
   readonly secretOf: (account: M) => Redacted.Redacted
-  readonly given: (request: WireRequest) => string | undefined
+  readonly given: (request: SimulatedRequest) => string | undefined
   readonly unknown: Stop
   /** Where no secret is given; else that is an unknown one too. */
   readonly absent?: Stop
@@ -142,7 +142,7 @@ interface SecretKey<M> {
 /** For a provider whose accounts show a secret in every call. */
 export const bySecret =
   <M extends Merchant>(accounts: ReadonlyArray<M>, { absent, given, secretOf, unknown }: SecretKey<M>) =>
-  (request: WireRequest): Effect.Effect<M, Stop> => {
+  (request: SimulatedRequest): Effect.Effect<M, Stop> => {
     const secret = given(request)
     if (secret === undefined && absent !== undefined) return Effect.fail(absent)
     const account = accounts.find((one) => Redacted.value(secretOf(one)) === secret)

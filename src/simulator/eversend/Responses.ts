@@ -5,7 +5,7 @@ import { toDecimal } from "../../domain/Money.ts"
 import { byReference, type Merchant, type MerchantCall, newDigits } from "../Call.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
-import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
 
 export interface EversendAccount extends Merchant {
   readonly clientSecret: Redacted.Redacted
@@ -16,14 +16,15 @@ export interface EversendAccount extends Merchant {
 
 export type Call = MerchantCall<EversendAccount>
 
-const json = (status: number, body: unknown): WireResponse =>
+const json = (status: number, body: unknown): SimulatedResponse =>
   response(status, "application/json; charset=utf-8", JSON.stringify(body))
 
-export const plain = (body: unknown): WireResponse => json(200, body)
-export const success = (data: unknown): WireResponse => json(200, { code: 200, data, success: true })
+export const plain = (body: unknown): SimulatedResponse => json(200, body)
+export const success = (data: unknown): SimulatedResponse => json(200, { code: 200, data, success: true })
 
 /** Eversend has no codes of its own, and more than one shape for the text. */
-export const refusal = (status: number, message: unknown): WireResponse => json(status, { code: status, success: false, message })
+export const refusal = (status: number, message: unknown): SimulatedResponse =>
+  json(status, { code: status, success: false, message })
 export const refuse = (status: number, message: string) => new Stop({ response: refusal(status, message) })
 export const refusePhone = () =>
   new Stop({ response: json(400, { message: { message: "phone number must be a valid international format" } }) })
@@ -31,7 +32,7 @@ export const refusePhone = () =>
 export const shortBalance = refuse(402, "Insufficient wallet balance")
 export const amountRefused = refuse(400, "amount has too many decimals")
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> =>
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
   decodedOr(
     schema,
     exactBody(request, (text) => new RawJson(text)),

@@ -1,7 +1,7 @@
 import { Effect, Option, Redacted, Schema } from "effect"
 import { eversendProvider } from "../../providers/eversend/Settings.ts"
 import { hmacHeader, ownerOf, signedCallback } from "../Callbacks.ts"
-import type { WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatedRequest } from "../SimulatedProvider.ts"
 import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator } from "../SimulatorModule.ts"
 import { issueToken, peekToken, readToken, type TokenKind } from "../Tokens.ts"
@@ -80,7 +80,7 @@ export const eversendSimulator = (accounts: ReadonlyArray<EversendAccount>) =>
       })
   })
 
-const byCredentials = (accounts: ReadonlyArray<EversendAccount>, { header }: WireRequest) => {
+const byCredentials = (accounts: ReadonlyArray<EversendAccount>, { header }: SimulatedRequest) => {
   const account = accounts.find(({ clientId }) => clientId === header("clientId"))
   return account === undefined || Redacted.value(account.clientSecret) !== header("clientSecret")
     ? Effect.fail(refuse(401, "Invalid client credentials"))

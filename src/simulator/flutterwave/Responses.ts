@@ -4,7 +4,7 @@ import { json as exactJson, RawJson } from "../../domain/Json.ts"
 import { toDecimal } from "../../domain/Money.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
 import { decimalOr, decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
-import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** At Flutterwave the key is the account. */
 export interface FlutterwaveAccount extends Merchant {
@@ -14,18 +14,20 @@ export interface FlutterwaveAccount extends Merchant {
 
 export type Call = MerchantCall<FlutterwaveAccount>
 
-const json = (status: number, body: object): WireResponse => response(status, "application/json; charset=utf-8", exactJson(body))
+const json = (status: number, body: object): SimulatedResponse =>
+  response(status, "application/json; charset=utf-8", exactJson(body))
 
-export const success = (message: string, data: unknown, more: object = {}): WireResponse =>
+export const success = (message: string, data: unknown, more: object = {}): SimulatedResponse =>
   json(200, { status: "success", message, data, ...more })
 
 /** A response without `data`, as a charge that continues on a page has. */
-export const successWithout = (message: string, more: object): WireResponse => json(200, { status: "success", message, ...more })
+export const successWithout = (message: string, more: object): SimulatedResponse =>
+  json(200, { status: "success", message, ...more })
 
-const refusal = (status: number, message: string): WireResponse => json(status, { status: "error", message, data: null })
+const refusal = (status: number, message: string): SimulatedResponse => json(status, { status: "error", message, data: null })
 export const refuse = (status: number, message: string) => new Stop({ response: refusal(status, message) })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> =>
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
   decodedOr(schema, exactBody(request), (why) => refuse(400, why))
 
 /** What is asked for in major units, exactly. */

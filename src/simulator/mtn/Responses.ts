@@ -3,7 +3,7 @@ import type { CountryAccount } from "../../providers/mtn/Client.ts"
 import type { Product } from "../../providers/mtn/Wire.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
 import { decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
-import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** An account, and the product and country that its call is for. */
 export interface ProductMerchant extends Merchant {
@@ -13,11 +13,11 @@ export interface ProductMerchant extends Merchant {
 
 export type Call = MerchantCall<ProductMerchant>
 
-export const json = (status: number, body: unknown): WireResponse =>
+export const json = (status: number, body: unknown): SimulatedResponse =>
   response(status, "application/json;charset=utf-8", JSON.stringify(body))
 
 /** 202, and not one byte more. */
-export const accepted: WireResponse = response(202, "application/json", "")
+export const accepted: SimulatedResponse = response(202, "application/json", "")
 
 export const refuse = (status: number, code: string, message: string): Stop =>
   new Stop({ response: json(status, { code, message }) })
@@ -26,7 +26,7 @@ export const refuse = (status: number, code: string, message: string): Stop =>
 export const turnAway = (statusCode: number, message: string): Stop =>
   new Stop({ response: json(statusCode, { statusCode, message }) })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: WireRequest): Effect.Effect<A, Stop> =>
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: SimulatedRequest): Effect.Effect<A, Stop> =>
   decodedOr(Schema.fromJsonString(schema), body, (why) => refuse(400, "BAD_REQUEST", why))
 
 /** MTN takes a movement that it will fail for want of money or of an account. */

@@ -5,7 +5,7 @@ import { type MarketCountry, marketCountries, marketOf } from "../../providers/m
 import { mtnProvider } from "../../providers/mtn/Settings.ts"
 import { type Product, products } from "../../providers/mtn/Wire.ts"
 import { simulatedCollectionFee, simulatedPayoutFees } from "../Fees.ts"
-import type { WireRequest } from "../SimulatedProvider.ts"
+import type { SimulatedRequest } from "../SimulatedProvider.ts"
 import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator } from "../SimulatorModule.ts"
 import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
@@ -99,7 +99,7 @@ interface Asked {
 /** By the product's subscription key, and then by the API user's key or a token. */
 const authenticate = Effect.fnUntraced(function* (
   merchants: ReadonlyArray<ProductMerchant>,
-  request: WireRequest,
+  request: SimulatedRequest,
   { isForToken, now, product }: Asked
 ) {
   const key = request.header("ocp-apim-subscription-key")

@@ -1,7 +1,7 @@
 import { type Effect, type Redacted, Schema } from "effect"
 import type { Merchant, MerchantCall } from "../Call.ts"
 import { badGateway, decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
-import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** pawaPay knows an account by its token. */
 export interface PawapayAccount extends Merchant {
@@ -10,7 +10,8 @@ export interface PawapayAccount extends Merchant {
 
 export type Call = MerchantCall<PawapayAccount>
 
-export const json = (status: number, body: unknown): WireResponse => response(status, "application/json", JSON.stringify(body))
+export const json = (status: number, body: unknown): SimulatedResponse =>
+  response(status, "application/json", JSON.stringify(body))
 
 /** What the identifier is called, and the one that was sent. */
 export interface Subject {
@@ -45,11 +46,11 @@ export const refuse = (status: number, failureCode: string) => new Stop({ respon
 export const rejected = (status: number, failureCode: string) =>
   new Stop({ response: json(status, { status: "REJECTED", ...reason(failureCode) }) })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: WireRequest): Effect.Effect<A, Stop> =>
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: SimulatedRequest): Effect.Effect<A, Stop> =>
   decodedOr(Schema.fromJsonString(schema), body, () => rejected(400, "INVALID_INPUT"))
 
 /** An error of pawaPay's own has no status, and the payment may exist all the same. */
-const broken = (named: object): WireResponse => json(500, { ...named, ...reason("UNKNOWN_ERROR") })
+const broken = (named: object): SimulatedResponse => json(500, { ...named, ...reason("UNKNOWN_ERROR") })
 
 export const paymentErrors = (subject: Subject): ErrorResponses => ({
   refused: reject(subject, "AMOUNT_OUT_OF_BOUNDS").response,

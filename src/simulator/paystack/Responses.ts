@@ -2,7 +2,7 @@ import type { Effect, Redacted, Schema } from "effect"
 import { json } from "../../domain/Json.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
 import { decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
-import type { WireRequest, WireResponse } from "../SimulatedProvider.ts"
+import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** One integration at Paystack; its live and its test key are two of them. */
 export interface PaystackAccount extends Merchant {
@@ -11,12 +11,12 @@ export interface PaystackAccount extends Merchant {
 
 export type Call = MerchantCall<PaystackAccount>
 
-const wire = (status: number, body: object): WireResponse => response(status, "application/json; charset=utf-8", json(body))
+const wire = (status: number, body: object): SimulatedResponse => response(status, "application/json; charset=utf-8", json(body))
 
-export const success = (message: string, data: unknown, meta?: object, status = 200): WireResponse =>
+export const success = (message: string, data: unknown, meta?: object, status = 200): SimulatedResponse =>
   wire(status, { status: true, message, data, ...(meta === undefined ? {} : { meta }) })
 
-const refusal = (status: number, message: string, fault: { readonly type: string; readonly code: string }): WireResponse =>
+const refusal = (status: number, message: string, fault: { readonly type: string; readonly code: string }): SimulatedResponse =>
   wire(status, { status: false, message, meta: { nextStep: "Read the message" }, ...fault })
 
 export const refuse = (status: number, message: string, code = "invalid_params") =>
@@ -26,7 +26,7 @@ export const refuse = (status: number, message: string, code = "invalid_params")
 export const refusePlainly = (status: number, message: string) => new Stop({ response: wire(status, { status: false, message }) })
 
 /** Without a content type too. */
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: WireRequest): Effect.Effect<A, Stop> =>
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
   decodedOr(schema, exactBody(request), (why) => refuse(400, why))
 
 export const shortBalance = refusePlainly(400, "Your balance is not enough to fulfill this request")

@@ -9,7 +9,7 @@ import { endingOf, type PlannedCallback } from "../../../src/simulator/Endings.t
 import type { SimulatedTransaction } from "../../../src/simulator/Facts.ts"
 import { collectionFee, payoutFee, simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
 import { decimalOr, decodedOr, type ErrorResponses, exactBody, response, Stop } from "../../../src/simulator/Responses.ts"
-import type { WireResponse } from "../../../src/simulator/SimulatedProvider.ts"
+import type { SimulatedResponse } from "../../../src/simulator/SimulatedProvider.ts"
 import { bySecret, simulatedWire, type WireEndpoints } from "../../../src/simulator/SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../../../src/simulator/SimulatorModule.ts"
 import { sixthProvider } from "./Settings.ts"
@@ -39,7 +39,7 @@ interface SixthAccount extends Merchant {
 type Call = MerchantCall<SixthAccount>
 type Kind = "payout" | "collection"
 
-const json = (status: number, body: object): WireResponse => response(status, "application/json", JSON.stringify(body))
+const json = (status: number, body: object): SimulatedResponse => response(status, "application/json", JSON.stringify(body))
 const refuse = (status: number, code: string): Stop => new Stop({ response: json(status, { error: { code } }) })
 
 const walletEmpty = refuse(422, "wallet_empty")

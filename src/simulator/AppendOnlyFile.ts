@@ -3,10 +3,10 @@ import { dirname } from "node:path"
 import { Deferred, Effect, Queue, type Scope } from "effect"
 
 /** An append-only file of lines. */
-export interface Journal {
+export interface AppendOnlyFile {
   /** The lines that were there at the start. */
   readonly lines: ReadonlyArray<string>
-  /** Answers once the line is on disk, or written at all where the journal is not `synced`. Lines that arrive together are
+  /** Answers once the line is on disk, or written at all where the file is not `synced`. Lines that arrive together are
    * written together. */
   readonly append: (line: string) => Effect.Effect<void>
   /** Answers once everything appended before it is on disk. */
@@ -19,15 +19,15 @@ interface Entry {
 }
 
 const NEWLINE = 10
-/** A journal holds whole numbers of people and the bodies of requests: for its owner alone. */
+/** It holds whole numbers of people and the bodies of requests: for its owner alone. */
 const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 
 /** A process killed in the middle of a write leaves a last line without its end: it is cut off. */
-export const openJournal = Effect.fn("openJournal")(function* (
+export const openAppendOnlyFile = Effect.fn("openAppendOnlyFile")(function* (
   path: string,
   synced: boolean
-): Effect.fn.Return<Journal, never, Scope.Scope> {
+): Effect.fn.Return<AppendOnlyFile, never, Scope.Scope> {
   const lines = yield* Effect.promise(() => readWholeLines(path))
   const file = yield* Effect.acquireRelease(
     Effect.promise(() => open(path, "a", PRIVATE_FILE)),
@@ -58,7 +58,7 @@ const write = Effect.fnUntraced(function* (file: FileHandle, entries: ReadonlyAr
     await file.appendFile(text)
     if (synced) await file.datasync()
   }).pipe(
-    Effect.tapError((error) => Effect.logError("the simulator cannot write its journal: it stops answering calls", error.cause)),
+    Effect.tapError((error) => Effect.logError("the simulator cannot write to its file: it stops answering calls", error.cause)),
     Effect.catchTag("UnknownError", (error) => Effect.die(error))
   )
   for (const { written } of entries) yield* Deferred.succeed(written, undefined)
