@@ -1,9 +1,10 @@
 import { Layer } from "effect"
+import type { ApiError } from "../domain/errors/ApiError.ts"
 import { RetriableError } from "../domain/errors/Retriable.ts"
 import { TerminalError } from "../domain/errors/Terminal.ts"
 import { json } from "../domain/Json.ts"
 import type { StoredResponse } from "../services/ports/Idempotency.ts"
-import { type ApiError, ResponseEncoder } from "../services/ports/ResponseEncoder.ts"
+import { ResponseEncoder } from "../services/ports/ResponseEncoder.ts"
 
 /** The status of every error (contract ERR-5). Leaving one out does not compile. */
 export const statuses = {

@@ -6,6 +6,7 @@ import {
   ProviderTimeout,
   ProviderUnavailable
 } from "../domain/errors/Ambiguous.ts"
+import type { ApiError } from "../domain/errors/ApiError.ts"
 import {
   GlobalCeilingReached,
   OtpIncorrect,
@@ -46,7 +47,6 @@ import {
 } from "../domain/errors/Terminal.ts"
 import { Reference } from "../domain/Ids.ts"
 import { minor } from "../domain/Money.ts"
-import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 
 const reference = Reference.make("040BVG387GZAXPSHV61R95KJ3J")
 const corridor = { country: "NG", currency: "NGN", direction: "payout", method: "momo" } as const

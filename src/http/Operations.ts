@@ -1,4 +1,4 @@
-import type { ApiError } from "../services/ports/ResponseEncoder.ts"
+import type { ApiError } from "../domain/errors/ApiError.ts"
 import executed from "./examples.json" with { type: "json" }
 
 type Code = ApiError["_tag"]

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import type { ApiError } from "../domain/errors/ApiError.ts"
 import type { StoredResponse } from "../services/ports/Idempotency.ts"
-import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import { errorEnvelope, successEnvelope } from "./Envelope.ts"
 
 type Response = HttpServerResponse.HttpServerResponse

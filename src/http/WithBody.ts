@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
+import type { ApiError } from "../domain/errors/ApiError.ts"
 import type { Caller } from "../domain/Tenant.ts"
-import type { ApiError } from "../services/ports/ResponseEncoder.ts"
 import { type Body, checkMode, readTree } from "./Body.ts"
 import { respond, withIgnoredHeader } from "./Response.ts"
 import { Signed } from "./SignedRequest.ts"

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { AmbiguousError, DuplicateChargeInFlight, InternalError } from "../../src/domain/errors/Ambiguous.ts"
+import type { ApiError } from "../../src/domain/errors/ApiError.ts"
 import { RetriableError, VelocityLimitExceeded } from "../../src/domain/errors/Retriable.ts"
 import {
   AmountBelowMinimum,
@@ -12,7 +13,6 @@ import { Reference } from "../../src/domain/Ids.ts"
 import { RawJson } from "../../src/domain/Json.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { errorEnvelope, statuses, successEnvelope } from "../../src/http/Envelope.ts"
-import type { ApiError } from "../../src/services/ports/ResponseEncoder.ts"
 
 const reference = Reference.make("00000000000000000000000001")
 

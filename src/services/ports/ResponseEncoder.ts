@@ -1,11 +1,6 @@
 import { Context } from "effect"
-import type { AmbiguousError } from "../../domain/errors/Ambiguous.ts"
-import type { RetriableError } from "../../domain/errors/Retriable.ts"
-import type { TerminalError } from "../../domain/errors/Terminal.ts"
+import type { ApiError } from "../../domain/errors/ApiError.ts"
 import type { StoredResponse } from "./Idempotency.ts"
-
-/** Every error that a request may be answered with. */
-export type ApiError = TerminalError | RetriableError | AmbiguousError
 
 /** Turns a result into the exact bytes of its response, so that what a commit stores is what is sent. Pure: the same result, the same bytes. */
 export class ResponseEncoder extends Context.Service<
