@@ -11,7 +11,7 @@ import { inSpan } from "../../runtime/Tracing.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
 /** What a payout takes out of a provider's account: principal and fee. */
-export interface AccountSpend {
+export interface ProviderAccountDebit {
   readonly provider: string
   readonly mode: Mode
   readonly currency: Currency
@@ -32,7 +32,10 @@ export class Velocity extends Context.Service<
       partyHash: Uint8Array
     ) => Effect.Effect<ReadonlyArray<WindowUse>, VelocityLimitExceeded>
     /** The same windows and, where the provider's account has a ceiling, that of today. */
-    readonly addCeiling: (counters: ReadonlyArray<WindowUse>, spend: AccountSpend) => Effect.Effect<ReadonlyArray<WindowUse>>
+    readonly addCeiling: (
+      counters: ReadonlyArray<WindowUse>,
+      spend: ProviderAccountDebit
+    ) => Effect.Effect<ReadonlyArray<WindowUse>>
     /** What an OverCap of FloatLedger.open is refused with. */
     readonly refusal: (counter: WindowUse | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
   }
@@ -53,7 +56,7 @@ export class Velocity extends Context.Service<
         return counters
       }, inSpan("Velocity.check"))
 
-      const addCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<WindowUse>, spend: AccountSpend) {
+      const addCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<WindowUse>, spend: ProviderAccountDebit) {
         const { currency, mode, provider, total } = spend
         const ceiling = yield* limits.ceiling(provider, currency)
         if (Option.isNone(ceiling)) return counters
