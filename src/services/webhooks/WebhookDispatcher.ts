@@ -46,13 +46,13 @@ export class WebhookDispatcher extends Context.Service<
       const record = Effect.fnUntraced(function* (delivery: DueDelivery, at: Instant, answer: EndpointResponse) {
         const endedAt = yield* Clock.currentTimeMillis
         const { excerpt, status } = answer
-        const verdict = isTaken(answer) ? delivered : status === GONE ? gone : yield* postponed(delivery, endedAt, answer)
+        const verdict = isSuccess(answer) ? delivered : status === GONE ? gone : yield* postponed(delivery, endedAt, answer)
         yield* outbox.recordAttempt({ delivery, at, durationMs: endedAt - at, status, excerpt }, verdict)
         yield* Effect.annotateCurrentSpan({ status: status ?? 0, verdict: verdict._tag })
         if (verdict._tag === "Delivered") return
         // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
         const reason = status === null ? excerpt : `status ${status}`
-        yield* Effect.annotateLogs(Effect.logWarning(`a webhook was not taken: ${reason}`), namesOf(delivery))
+        yield* Effect.annotateLogs(Effect.logWarning(`a webhook delivery attempt failed: ${reason}`), namesOf(delivery))
       })
 
       const postponed = (delivery: DueDelivery, at: Instant, { retryAfter }: EndpointResponse) =>
@@ -83,7 +83,7 @@ const delivered: AttemptOutcome = { _tag: "Delivered" }
 const gone: AttemptOutcome = { _tag: "Gone" }
 const followUp = (at: Instant | null): AttemptOutcome => (at === null ? { _tag: "Parked" } : { _tag: "Again", at })
 
-const isTaken = ({ status }: EndpointResponse): boolean => status !== null && status >= 200 && status < 300
+const isSuccess = ({ status }: EndpointResponse): boolean => status !== null && status >= 200 && status < 300
 
 /** As spans and log lines say which delivery they are about. */
 const namesOf = ({ endpoint, eventId, eventType, id }: DueDelivery) => ({
