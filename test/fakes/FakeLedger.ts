@@ -3,9 +3,9 @@ import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { AppId, Mode } from "../../src/domain/Ids.ts"
 import { type Entry, type FloatPosition, positionOf } from "../../src/domain/Ledger.ts"
 import {
-  type Adjusted,
   type Adjustment,
-  type Applied,
+  type AdjustmentOutcome,
+  type ApplyOutcome,
   type ApplyStep,
   FloatLedger,
   type OpenOutcome,
@@ -37,7 +37,7 @@ export const fakeFloatLedger = Layer.unwrap(
       return opened
     })
 
-    const adjust = Effect.fnUntraced(function* (adjustment: Adjustment): Effect.fn.Return<Adjusted> {
+    const adjust = Effect.fnUntraced(function* (adjustment: Adjustment): Effect.fn.Return<AdjustmentOutcome> {
       const { appId, currency, direction, entry, externalId, mode } = adjustment
       if (Option.isNone(yield* tenants.find(appId))) return { _tag: "NoTenant" }
       const available = positionIn(memory, appId, mode, currency).available
@@ -105,7 +105,7 @@ const commitOpen = (memory: Memory, step: OpenStep): void => {
   if (event !== null) memory.events.push(event)
 }
 
-const commitApply = (memory: Memory, step: ApplyStep): Applied => {
+const commitApply = (memory: Memory, step: ApplyStep): ApplyOutcome => {
   const { entry, event, line, next, nextPollAt, response } = step
   const row = memory.rows.get(next.reference)
   if (row === undefined || row.stored.revision !== step.expectedRevision) return { _tag: "Stale" }

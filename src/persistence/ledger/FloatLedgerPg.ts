@@ -3,7 +3,13 @@ import { SqlClient } from "effect/sql"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { minor } from "../../domain/Money.ts"
-import { type Applied, type ApplyStep, FloatLedger, type OpenOutcome, type OpenStep } from "../../services/ports/FloatLedger.ts"
+import {
+  type ApplyOutcome,
+  type ApplyStep,
+  FloatLedger,
+  type OpenOutcome,
+  type OpenStep
+} from "../../services/ports/FloatLedger.ts"
 import { Identifiers } from "../../services/ports/Identifiers.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../AuditTrail.ts"
@@ -41,7 +47,7 @@ const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenS
 const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
   onOwnConnection(sql)(sql.unsafe(applyFactSql, applyParameters(steps))).pipe(
     Effect.flatMap(decodeApplyRows),
-    Effect.map((rows) => rows.map(({ applied }): Applied => ({ _tag: applied ? "Applied" : "Stale" }))),
+    Effect.map((rows) => rows.map(({ applied }): ApplyOutcome => ({ _tag: applied ? "Applied" : "Stale" }))),
     inBatchSpan("apply", steps)
   )
 
@@ -106,10 +112,10 @@ const recoverOpen = (sql: SqlClient.SqlClient) =>
 
 /** Stale means Applied where this step's own line stands in the history. */
 const recoverApply = (sql: SqlClient.SqlClient) =>
-  Effect.fnUntraced(function* ({ line, next: { appId, reference } }: ApplyStep, result: Applied) {
+  Effect.fnUntraced(function* ({ line, next: { appId, reference } }: ApplyStep, result: ApplyOutcome) {
     if (result._tag !== "Stale") return result
     const rows = yield* sql`SELECT 1 FROM transaction_history
       WHERE app_id = ${appId} AND reference = ${reference} AND at = ${iso(line.at)}::timestamptz AND actor = ${line.actor}
         AND fact = ${line.fact} AND note = ${withoutNul(line.note)} AND status = ${line.status} LIMIT 1`
-    return rows.length === 1 ? ({ _tag: "Applied" } satisfies Applied) : result
+    return rows.length === 1 ? ({ _tag: "Applied" } satisfies ApplyOutcome) : result
   })

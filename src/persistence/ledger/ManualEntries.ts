@@ -7,7 +7,7 @@ import { type Account, coveringReceivable, type Entry, entrySlots, FloatPosition
 import { minor, minusOrZero } from "../../domain/Money.ts"
 import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
-import type { Adjusted, Adjustment, Applied, ApplyStep, Resolved } from "../../services/ports/FloatLedger.ts"
+import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep, ResolveOutcome } from "../../services/ports/FloatLedger.ts"
 import type { Identifiers } from "../../services/ports/Identifiers.ts"
 import type { AuditTrail } from "../AuditTrail.ts"
 import type { Traced } from "./StepTracing.ts"
@@ -53,7 +53,7 @@ interface Tools {
   readonly identifiers: Identifiers["Service"]
   readonly trail: AuditTrail
   /** Runs the apply statement, here inside the transaction of the resolution. */
-  readonly applyAll: (steps: ReadonlyArray<Traced<ApplyStep>>) => Effect.Effect<ReadonlyArray<Applied>, unknown>
+  readonly applyAll: (steps: ReadonlyArray<Traced<ApplyStep>>) => Effect.Effect<ReadonlyArray<ApplyOutcome>, unknown>
 }
 
 /**
@@ -105,7 +105,7 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
   const adjust = Effect.fn("FloatLedger.adjust")(
     function* (adjustment: Adjustment) {
       const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${adjustment.appId} FOR SHARE`
-      if (tenants.length === 0) return { _tag: "NoTenant" } satisfies Adjusted
+      if (tenants.length === 0) return { _tag: "NoTenant" } satisfies AdjustmentOutcome
       const row = yield* lockPosition(adjustment)
       const before = positionOf(row)
       const done = yield* findEarlier(adjustment)
@@ -115,11 +115,11 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
           done.value.currency === adjustment.currency &&
           done.value.amount_minor === adjustment.amount
         return same
-          ? ({ _tag: "Adjusted", position: done.value.position } satisfies Adjusted)
-          : ({ _tag: "Conflict" } satisfies Adjusted)
+          ? ({ _tag: "Adjusted", position: done.value.position } satisfies AdjustmentOutcome)
+          : ({ _tag: "Conflict" } satisfies AdjustmentOutcome)
       }
       if (adjustment.direction === "debit" && adjustment.amount > before.available)
-        return { _tag: "ShortFloat", available: before.available } satisfies Adjusted
+        return { _tag: "ShortFloat", available: before.available } satisfies AdjustmentOutcome
       const entry = coveringReceivable(adjustment.entry, () => balancesOf(row))
       const after = positionOf({
         ...row,
@@ -127,7 +127,7 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
         receivable_minor: row.receivable_minor - amountPosted(entry, "receivable")
       })
       yield* post(adjustment, entry, after)
-      return { _tag: "Adjusted", position: after } satisfies Adjusted
+      return { _tag: "Adjusted", position: after } satisfies AdjustmentOutcome
     },
     (effect) => sql.withTransaction(effect),
     Effect.orDie
@@ -150,13 +150,13 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
       if (step.entry?.phase === "correct") {
         const earlier = yield* sql`SELECT 1 FROM journal
           WHERE app_id = ${appId} AND reference = ${reference} AND slot = ${entrySlots.correct}`
-        if (earlier.length > 0) return { _tag: "Corrected" } satisfies Resolved
+        if (earlier.length > 0) return { _tag: "Corrected" } satisfies ResolveOutcome
       }
       const entry = step.entry?.phase === "correct" ? yield* coverFromFloat(step.entry, appId, mode) : step.entry
       const [result] = yield* applyAll([{ ...step, entry, traceparent: yield* currentTraceparent }])
-      if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies Resolved
+      if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies ResolveOutcome
       yield* trail.write(resolutionEntry(audit, reference, entry))
-      return result satisfies Resolved
+      return result satisfies ResolveOutcome
     },
     (effect) => sql.withTransaction(effect),
     Effect.orDie

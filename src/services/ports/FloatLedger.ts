@@ -79,10 +79,10 @@ export interface ApplyStep {
   readonly raw: CapturedCall | null
 }
 
-export type Applied = { readonly _tag: "Applied" } | { readonly _tag: "Stale" }
+export type ApplyOutcome = { readonly _tag: "Applied" } | { readonly _tag: "Stale" }
 
 /** `Corrected`: a correction was posted for this transaction before, and there is at most one. */
-export type Resolved = Applied | { readonly _tag: "Corrected" }
+export type ResolveOutcome = ApplyOutcome | { readonly _tag: "Corrected" }
 
 /** An operator's correction of a float, known by its external id. */
 export interface Adjustment {
@@ -98,7 +98,7 @@ export interface Adjustment {
   readonly audit: AuditEntry
 }
 
-export type Adjusted =
+export type AdjustmentOutcome =
   /** Posted now, or earlier by the same external id with the same parameters. `position` is as it was right after the posting. */
   | { readonly _tag: "Adjusted"; readonly position: FloatPosition }
   /** The external id was used for something else. */
@@ -121,14 +121,14 @@ export class FloatLedger extends Context.Service<
     /** Commits record, reservation, key link, history and event, or writes nothing and says why. The same claim a second time is ClaimLost. */
     readonly open: (step: OpenStep) => Effect.Effect<OpenOutcome>
     /** Commits the next record, its entry, event, answer and wipe, or nothing when the row moved on (Stale: decide again). */
-    readonly apply: (step: ApplyStep) => Effect.Effect<Applied>
+    readonly apply: (step: ApplyStep) => Effect.Effect<ApplyOutcome>
     /**
      * Commits a person's resolution and its audit row, as `apply` does. What `available` cannot cover of its entry becomes the tenant's
      * receivable, and what it brings in covers the receivable first.
      */
-    readonly resolve: (step: ApplyStep, audit: AuditEntry) => Effect.Effect<Resolved>
+    readonly resolve: (step: ApplyStep, audit: AuditEntry) => Effect.Effect<ResolveOutcome>
     /** Posts a credit or a debit once per external id; a credit covers the tenant's receivable first. */
-    readonly adjust: (adjustment: Adjustment) => Effect.Effect<Adjusted>
+    readonly adjust: (adjustment: Adjustment) => Effect.Effect<AdjustmentOutcome>
     /** One position per currency held, `available` being what a payout may draw from (a receivable is taken off), ordered by currency; empty when the tenant holds none. */
     readonly positions: (appId: AppId, mode: Mode) => Effect.Effect<ReadonlyArray<FloatPosition>>
   }
