@@ -12,7 +12,9 @@ const givenOld = async ({ query }: Bench) => {
     "INSERT INTO nonces (app_id, key_id, nonce, expires_at) SELECT 'tenant-' || n % 1000, 'key', 'old-' || n, now() - interval '1 hour' FROM generate_series(1, $1::int) n",
     [NONCES]
   )
-  await query("UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, lease_until = NULL WHERE status = 'due'")
+  await query(
+    `WITH due AS (DELETE FROM due_deliveries RETURNING *)\n    UPDATE deliveries d SET status = 'delivered', next_attempt_at = NULL FROM due WHERE d.app_id = due.app_id AND d.id = due.id`
+  )
 }
 
 /**

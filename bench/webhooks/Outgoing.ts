@@ -59,9 +59,11 @@ const fallDue = async ({ database }: Side, count: number, batch: number): Promis
       SELECT 'bench-' || n % $2, upper(left(md5($3 || '/' || n), 26)), 'live', 'payout.successful', NULL, $4, now()
       FROM generate_series(1, $1::int) AS n
       RETURNING app_id, id, mode, created_at
+    ), queued AS (
+      INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+      SELECT app_id, id, mode, id, 'due', created_at, created_at FROM told RETURNING *
     )
-    INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-    SELECT app_id, id, mode, id, 'due', created_at, created_at FROM told`,
+    INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued`,
     [count, TENANTS, String(batch), eventBody]
   )
 }

@@ -77,10 +77,10 @@ export const GatewayStatusPg = Layer.effect(
 
     // The oldest by each endpoint's own queue, as they are claimed: what waits for a disabled endpoint is late for nobody.
     const outbox = queues(sql`
-      SELECT (SELECT count(*)::int FROM (SELECT FROM deliveries WHERE status = 'due' LIMIT ${COUNTED_AT_MOST}) d) AS due,
-        (SELECT count(*)::int FROM (SELECT FROM deliveries WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) p) AS parked,
+      SELECT (SELECT count(*)::int FROM (SELECT FROM due_deliveries LIMIT ${COUNTED_AT_MOST}) d) AS due,
+        (SELECT count(*)::int FROM (SELECT FROM deliveries WHERE parked LIMIT ${COUNTED_AT_MOST}) p) AS parked,
         (SELECT min(first.next_attempt_at) FROM webhook_endpoints e CROSS JOIN LATERAL (
-          SELECT d.next_attempt_at FROM deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.status = 'due'
+          SELECT d.next_attempt_at FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode
           ORDER BY d.next_attempt_at LIMIT 1) first WHERE e.enabled) AS "oldestAt"`)
 
     const inbox = queues(sql`
@@ -128,7 +128,7 @@ export const GatewayStatusPg = Layer.effect(
           CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint
         FROM (
           SELECT d.app_id, d.mode, count(*)::int AS parked
-          FROM (SELECT app_id, mode FROM deliveries WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) d GROUP BY 1, 2
+          FROM (SELECT app_id, mode FROM deliveries WHERE parked LIMIT ${COUNTED_AT_MOST}) d GROUP BY 1, 2
         ) p LEFT JOIN webhook_endpoints e ON e.app_id = p.app_id AND e.mode = p.mode
         ORDER BY p.parked DESC, 1, 2 LIMIT ${limit}`)
       const owing = yield* owingTenants(sql`

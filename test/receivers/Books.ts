@@ -34,10 +34,11 @@ export const openBooks = (url: string): Books => {
       rows(
         (sql) => sql<Waiting>`
           SELECT d.app_id, e.enabled, count(*) FILTER (WHERE d.status = 'due')::int AS due,
-            count(*) FILTER (WHERE d.status = 'due' AND d.lease_until > now())::int AS leased,
+            count(*) FILTER (WHERE f.leased_until[array_position(f.ids, d.id)] > now())::int AS leased,
             count(*) FILTER (WHERE d.status = 'parked')::int AS parked, max(d.attempts)::int AS most_attempts,
             extract(epoch FROM min(d.next_attempt_at) - now())::int AS soonest_seconds
           FROM deliveries d JOIN webhook_endpoints e ON e.app_id = d.app_id AND e.mode = d.mode
+          LEFT JOIN webhook_flights f ON f.app_id = d.app_id AND f.mode = d.mode
           WHERE d.status <> 'delivered' GROUP BY d.app_id, e.enabled`
       ),
     close: () => runtime.dispose()

@@ -48,9 +48,11 @@ const due = (sql: SqlClient.SqlClient, names: ReadonlyArray<string>, count: numb
       INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
       SELECT name, upper(substr(translate(md5(random()::text || name || n), 'ilou', 'jkmn'), 1, 26)), 'live', 'payout.successful', NULL, '{}', clock_timestamp()
       FROM unnest(${names}::text[]) AS name CROSS JOIN generate_series(1, ${count}::int) AS n RETURNING app_id, id, mode, created_at
+    ), queued AS (
+      INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+      SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made RETURNING *
     )
-    INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-    SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made`
+    INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued`
 
 /** A burst of one event a tenant every so often, until each has arrived; how late they were. */
 const phase = Effect.fnUntraced(function* (prefix: string) {

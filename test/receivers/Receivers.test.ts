@@ -71,9 +71,11 @@ const givenEvents = (sql: SqlClient.SqlClient, appId: AppId) => {
         INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
         SELECT ${appId}, e.id, 'live', 'payout.successful', NULL, e.body, to_timestamp(e.n)
         FROM unnest(${ids}::text[], ${bodies}::text[]) WITH ORDINALITY AS e(id, body, n) RETURNING *
+      ), queued AS (
+        INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+        SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made RETURNING *
       )
-      INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-      SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made`,
+      INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued`,
     ids
   )
 }

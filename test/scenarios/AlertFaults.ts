@@ -142,7 +142,8 @@ export const stories: ReadonlyArray<Fault> = [
       yield* holder`BEGIN`
       yield* holder`SELECT pg_advisory_xact_lock(7002)`
       yield* tenant.post("/v1/payouts", momoPayout("1234"))
-      yield* sql`UPDATE deliveries SET next_attempt_at = next_attempt_at - interval '10 minutes' WHERE app_id = ${tenant.appId}`
+      yield* sql`WITH sooner AS (UPDATE due_deliveries SET next_attempt_at = next_attempt_at - interval '10 minutes' WHERE app_id = ${tenant.appId})
+        UPDATE deliveries SET next_attempt_at = next_attempt_at - interval '10 minutes' WHERE app_id = ${tenant.appId}`
       yield* fires(operated, before, "WebhooksLate")
       yield* holder`ROLLBACK`
       yield* hook.count(1)

@@ -58,7 +58,9 @@ describe("webhook endpoints whose host names do not resolve", () => {
 
       yield* Effect.forEach(tenants, (tenant) => tenant.call("DELETE", ENDPOINT))
       const sql = Context.get(gateway.context, SqlClient.SqlClient)
-      const leased = sql<{ count: bigint }>`SELECT count(*) AS count FROM deliveries WHERE lease_until > now() AND status = 'due'`
+      const leased = sql<{
+        count: bigint
+      }>`SELECT count(*) AS count FROM webhook_flights, unnest(leased_until) AS until WHERE until > now()`
       yield* eventually(leased, ([row]) => row?.count === 0n)
       const before = asked.length
       // Due deliveries were looked for since then: another tenant's came.

@@ -122,6 +122,7 @@ const planted: ReadonlyArray<Planted> = [
     damage: (given) => [
       `UPDATE deliveries SET status = 'parked', next_attempt_at = NULL WHERE event_id = (SELECT id FROM events
         WHERE reference = '${given.of.paid}' AND type = 'payout.successful')`,
+      "DELETE FROM due_deliveries q USING deliveries d WHERE d.id = q.id AND d.status = 'parked'",
       `DELETE FROM events WHERE reference = '${given.of.paid}' AND type = 'payout.successful'`,
       `INSERT INTO events SELECT app_id, 'FORGED', mode, 'payout.returned', reference, body, created_at FROM events
         WHERE reference = '${given.of.failed}' AND type = 'payout.failed'`
@@ -148,17 +149,35 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
+    promise: "deliveries that are due and nobody claims, and one that is claimed and is not due",
+    damage: ({ of }) => [
+      "DELETE FROM due_deliveries",
+      `UPDATE deliveries SET status = 'due', next_attempt_at = now() WHERE event_id = (SELECT id FROM events
+        WHERE reference = '${of.paid}' AND type = 'payout.successful')`,
+      `UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL WHERE event_id = (SELECT id FROM events
+        WHERE reference = '${of.failed}' AND type = 'payout.failed')`,
+      `INSERT INTO due_deliveries SELECT d.app_id, d.mode, now(), d.id, d.created_at FROM deliveries d JOIN events e ON e.id = d.event_id
+        WHERE e.reference = '${of.failed}' AND e.type = 'payout.failed'`
+    ],
+    found: ({ appId }) => [
+      expect.stringMatching(`^deliveries_come_due ${appId}/[0-9A-Z]{26}: it is due, and does not wait to be delivered$`),
+      expect.stringMatching(`^deliveries_come_due ${appId}/[0-9A-Z]{26}: it waits to be delivered, and is not due$`)
+    ]
+  },
+  {
     promise: "deliveries that were postponed for ever",
     damage: ({ of }) => [
       `UPDATE deliveries d SET status = 'due', next_attempt_at = CASE e.reference WHEN '${of.paid}' THEN 'infinity' ELSE now() END,
-        lease_until = CASE e.reference WHEN '${of.failed}' THEN 'infinity'::timestamptz END
-        FROM events e WHERE e.id = d.event_id AND e.type IN ('payout.successful', 'payout.failed')`
+        completed_at = NULL FROM events e WHERE e.id = d.event_id AND e.type IN ('payout.successful', 'payout.failed')`,
+      "DELETE FROM due_deliveries",
+      "INSERT INTO due_deliveries SELECT app_id, mode, next_attempt_at, id, created_at FROM deliveries WHERE status = 'due'",
+      "DELETE FROM webhook_flights",
+      `INSERT INTO webhook_flights SELECT d.app_id, d.mode, ARRAY[d.id], '{infinity}' FROM deliveries d JOIN events e ON e.id = d.event_id
+        WHERE e.reference = '${of.failed}' AND e.type = 'payout.failed'`
     ],
     found: ({ appId }) => [
       expect.stringMatching(`^deliveries_come_due ${appId}/[0-9A-Z]{26}: nobody will deliver it before infinity$`),
-      expect.stringMatching(
-        `^deliveries_come_due ${appId}/[0-9A-Z]{26}: a lease keeps everybody from delivering it until infinity$`
-      )
+      expect.stringMatching(`^deliveries_come_due ${appId}/[0-9A-Z]{26}: a lease keeps everybody from delivering it`)
     ]
   },
   {

@@ -22,9 +22,19 @@ export const givenWaiting = (sql: SqlClient.SqlClient, name: string, count: numb
       SELECT ${name}, upper(substr(translate(md5(${name} || n), 'ilou', 'jkmn'), 1, 26)), 'test', 'payout.successful', NULL, '{"n":' || n || '}',
         to_timestamp((${from}::int + n) / 1000.0)
       FROM generate_series(1, ${count}::int) AS n RETURNING app_id, id, mode, created_at
+    ), queued AS (
+      INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+      SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made RETURNING *
     )
-    INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-    SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made`
+    INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued`
+
+/** How many deliveries wait, and how many are on their way. */
+export const leftOf = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    sql<{ due: number; leased: number }>`SELECT (SELECT count(*)::int FROM due_deliveries) AS due,
+      (SELECT coalesce(sum(cardinality(ids)), 0)::int FROM webhook_flights) AS leased`,
+    ([left]) => left
+  )
 
 export const givenNodes = Effect.gen(function* () {
   const url = yield* givenDatabase

@@ -185,6 +185,10 @@ befriended AS (
   INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
   SELECT e.app_id, e.id, e.mode, e.id, 'due', e.created_at, e.created_at
   FROM told e JOIN webhook_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode AND w.enabled AND e.type = ANY (w.events)
+  RETURNING app_id, mode, next_attempt_at, id, created_at
+)`,
+  `waiting AS (
+  INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued
 )`
 ]
 

@@ -96,8 +96,8 @@ CREATE TABLE ceilings (
   PRIMARY KEY (provider, currency)
 );
 
--- Callbacks, before anybody knows whose they are. Not divided by months: the same bytes are one row at whatever time they come, and a
--- unique key of a divided table would have to contain the time.
+-- Callbacks, before anybody knows whose they are. The id is made of the provider, the mode and the digest: the same bytes are one row, at
+-- whatever time they come. That is why it is not divided by months: a unique key of a divided table would have to contain the time.
 CREATE TABLE provider_inbox (
   id text PRIMARY KEY,
   provider text NOT NULL,
@@ -109,15 +109,12 @@ CREATE TABLE provider_inbox (
   status text NOT NULL CHECK (status IN ('due', 'done', 'parked')),
   next_look_at timestamptz,
   matched_reference text,
-  UNIQUE (provider, mode, digest),
   CHECK ((status = 'due') = (next_look_at IS NOT NULL))
 );
 -- What is to be looked into next.
 CREATE INDEX provider_inbox_due ON provider_inbox (next_look_at) WHERE status = 'due';
--- The operators' list.
-CREATE INDEX provider_inbox_listed ON provider_inbox (received_at, id);
 -- What waits for a person.
 CREATE INDEX provider_inbox_parked ON provider_inbox (received_at, id) WHERE status = 'parked';
--- What was looked into, by age, for removal; what is parked stays.
-CREATE INDEX provider_inbox_done ON provider_inbox (received_at) WHERE status = 'done';
+-- What was looked into, by age, for removal and for the operators' list; what is parked stays.
+CREATE INDEX provider_inbox_done ON provider_inbox (received_at, id) WHERE status = 'done';
 `

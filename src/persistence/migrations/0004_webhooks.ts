@@ -47,7 +47,8 @@ CREATE INDEX events_of_tenant ON events (app_id, mode, created_at, id);
 -- Everybody's by age, for removal.
 CREATE INDEX events_by_age ON events (created_at, id);
 
--- One row an event that an endpoint is to be told.
+-- One row an event that an endpoint is to be told; an event's own delivery has its id, one that a recovery made has another. Whatever
+-- changes is in no index, so that every update is in place, in room that each page keeps.
 CREATE TABLE deliveries (
   app_id text NOT NULL,
   id text NOT NULL,
@@ -56,24 +57,42 @@ CREATE TABLE deliveries (
   status text NOT NULL CHECK (status IN ('due', 'delivered', 'parked')),
   attempts int NOT NULL DEFAULT 0,
   next_attempt_at timestamptz,
-  lease_until timestamptz,
   created_at timestamptz NOT NULL,
   completed_at timestamptz,
+  -- For an index of the parked ones: with the status itself in it, no update of the status would be in place.
+  parked boolean GENERATED ALWAYS AS (status = 'parked') STORED,
   PRIMARY KEY (app_id, id, created_at),
   CHECK ((status = 'due') = (next_attempt_at IS NOT NULL))
 ) PARTITION BY RANGE (created_at);
-CREATE TABLE deliveries_first PARTITION OF deliveries FOR VALUES FROM (MINVALUE) TO (${firstMonths});
-CREATE TABLE deliveries_default PARTITION OF deliveries DEFAULT;
--- What an endpoint is to be told next.
-CREATE INDEX deliveries_due ON deliveries (app_id, mode, next_attempt_at) WHERE status = 'due';
--- In flight: what an endpoint's limit is counted by. Settling clears the lease, so this index holds little.
-CREATE INDEX deliveries_leased ON deliveries (app_id, mode, lease_until) WHERE status = 'due' AND lease_until IS NOT NULL;
+CREATE TABLE deliveries_first PARTITION OF deliveries FOR VALUES FROM (MINVALUE) TO (${firstMonths}) WITH (fillfactor = 80);
+CREATE TABLE deliveries_default PARTITION OF deliveries DEFAULT WITH (fillfactor = 80);
 -- The tenant's list.
 CREATE INDEX deliveries_listed ON deliveries (app_id, mode, created_at, id);
 -- What failed for good and can be sent again.
-CREATE INDEX deliveries_parked ON deliveries (app_id, mode, created_at, id) WHERE status = 'parked';
--- The deliveries of an event, for recovery and removal.
-CREATE INDEX deliveries_of_event ON deliveries (app_id, event_id);
+CREATE INDEX deliveries_parked ON deliveries (app_id, mode, created_at, id) WHERE parked;
+-- An event's deliveries besides its own, which is found by the event's id.
+CREATE INDEX deliveries_recovered ON deliveries (app_id, event_id) WHERE id <> event_id;
+
+-- What an endpoint is to be told next: a row as long as a delivery is due. It comes, moves and goes with deliveries.next_attempt_at.
+CREATE TABLE due_deliveries (
+  app_id text NOT NULL,
+  mode text NOT NULL,
+  next_attempt_at timestamptz NOT NULL,
+  id text NOT NULL,
+  -- The delivery's own, which says in which month it lies.
+  created_at timestamptz NOT NULL,
+  PRIMARY KEY (app_id, mode, next_attempt_at, id)
+);
+
+-- What is on its way to an endpoint, from whichever node, and until when it is leased to that node. An endpoint's limit is counted by it.
+-- A row an endpoint, made by its first claim; a claim that died leaves only leases that run out.
+CREATE TABLE webhook_flights (
+  app_id text NOT NULL,
+  mode text NOT NULL,
+  ids text[] NOT NULL,
+  leased_until timestamptz[] NOT NULL CHECK (cardinality(leased_until) = cardinality(ids)),
+  PRIMARY KEY (app_id, mode)
+) WITH (fillfactor = 50);
 
 CREATE TABLE delivery_attempts (
   app_id text NOT NULL,
@@ -133,11 +152,12 @@ BEGIN
 
     -- A recovery makes deliveries of events that are up to 30 days old.
     SELECT array_agg(u.app_id), array_agg(u.event_id) INTO apps, ids FROM (
-      (SELECT d.app_id, d.event_id FROM deliveries d
-        WHERE d.status = 'due' AND d.created_at < span.to_at + interval '31 days' LIMIT at_most + 1)
+      (SELECT d.app_id, d.event_id FROM due_deliveries q
+        JOIN deliveries d ON d.app_id = q.app_id AND d.id = q.id AND d.created_at = q.created_at
+        WHERE q.created_at < span.to_at + interval '31 days' LIMIT at_most + 1)
       UNION ALL
       (SELECT d.app_id, d.event_id FROM deliveries d
-        WHERE d.status = 'parked' AND d.created_at < span.to_at + interval '31 days' LIMIT at_most + 1)
+        WHERE d.parked AND d.created_at < span.to_at + interval '31 days' LIMIT at_most + 1)
     ) u;
     IF cardinality(apps) > at_most THEN
       outcome := 'crowded';
@@ -150,7 +170,9 @@ BEGIN
     SELECT array_agg(x.d) FILTER (WHERE x.created_at >= span.from_at AND x.created_at < span.to_at), array_agg(x.app_id), array_agg(x.id)
       INTO kept_deliveries, of_apps, of_ids
       FROM (SELECT DISTINCT u.a, u.i FROM unnest(apps, ids) AS u(a, i)) k CROSS JOIN LATERAL (
-        SELECT d, d.created_at, d.app_id, d.id FROM deliveries d WHERE d.app_id = k.a AND d.event_id = k.i OFFSET 0) x;
+        SELECT d, d.created_at, d.app_id, d.id FROM deliveries d WHERE d.app_id = k.a AND d.id = k.i AND d.event_id = k.i
+        UNION ALL
+        SELECT d, d.created_at, d.app_id, d.id FROM deliveries d WHERE d.app_id = k.a AND d.event_id = k.i AND d.id <> d.event_id OFFSET 0) x;
     SELECT array_agg(x.t) INTO kept_attempts FROM (SELECT DISTINCT u.a, u.i FROM unnest(of_apps, of_ids) AS u(a, i)) k CROSS JOIN LATERAL (
       SELECT t FROM delivery_attempts t WHERE t.app_id = k.a AND t.delivery_id = k.i AND t.at >= span.from_at AND t.at < span.to_at OFFSET 0) x;
     -- One row more than what stays is enough to know that something goes.
@@ -161,7 +183,8 @@ BEGIN
     CONTINUE WHEN NOT filled;
     EXECUTE format('TRUNCATE %I, %I, %I', span.events, span.deliveries, span.attempts);
     INSERT INTO events SELECT k.* FROM unnest(kept_events) AS k;
-    INSERT INTO deliveries SELECT k.* FROM unnest(kept_deliveries) AS k;
+    INSERT INTO deliveries (app_id, id, mode, event_id, status, attempts, next_attempt_at, created_at, completed_at)
+      SELECT k.app_id, k.id, k.mode, k.event_id, k.status, k.attempts, k.next_attempt_at, k.created_at, k.completed_at FROM unnest(kept_deliveries) AS k;
     INSERT INTO delivery_attempts OVERRIDING SYSTEM VALUE SELECT k.* FROM unnest(kept_attempts) AS k;
     UPDATE events_kept SET since = span.to_at WHERE since < span.to_at;
     outcome := 'emptied';

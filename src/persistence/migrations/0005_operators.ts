@@ -154,6 +154,8 @@ SET lock_timeout = '100ms' AS $make$
 DECLARE
   child text := parent || to_char(from_at AT TIME ZONE 'UTC', '"_"YYYYMM');
   net text := parent || '_default';
+  storage text;
+  written text;
   early int;
 BEGIN
   IF pg_relation_size(net::regclass) > 67108864 THEN RETURN 'crowded'; END IF;
@@ -161,9 +163,14 @@ BEGIN
     INTO early USING from_at, to_at;
   IF early > 100000 THEN RETURN 'crowded'; END IF;
   EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL EXCLUDING IDENTITY)', child, parent);
+  SELECT array_to_string(reloptions, ', ') INTO storage FROM pg_class WHERE oid = net::regclass;
+  IF storage <> '' THEN EXECUTE format('ALTER TABLE %I SET (%s)', child, storage); END IF;
   EXECUTE format('LOCK TABLE ONLY %I IN ACCESS EXCLUSIVE MODE NOWAIT', net);
-  EXECUTE format('WITH early AS (DELETE FROM %I WHERE %I >= $1 AND %I < $2 RETURNING *) INSERT INTO %I SELECT * FROM early',
-    net, key, key, child) USING from_at, to_at;
+  -- A generated column is not written.
+  SELECT string_agg(quote_ident(attname), ', ') INTO written FROM pg_attribute
+    WHERE attrelid = net::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '';
+  EXECUTE format('WITH early AS (DELETE FROM %I WHERE %I >= $1 AND %I < $2 RETURNING *) INSERT INTO %I (%s) SELECT %s FROM early',
+    net, key, key, child, written, written) USING from_at, to_at;
   EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, child, from_at, to_at);
   RETURN 'made';
 EXCEPTION WHEN lock_not_available OR duplicate_table OR invalid_object_definition THEN

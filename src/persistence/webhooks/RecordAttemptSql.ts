@@ -53,22 +53,47 @@ WITH RECURSIVE step AS MATERIALIZED (
 ),
 locked AS MATERIALIZED (
   -- A claimant that slept past its lease still tells of a success, but it does not undo what the next one did.
-  SELECT d.app_id, d.id, d.created_at, s.ord FROM step s CROSS JOIN LATERAL (
-    SELECT d.app_id, d.id, d.created_at FROM deliveries d
+  SELECT d.app_id, d.mode, d.id, d.created_at, d.next_attempt_at, ${steps.value("status", "s.ord")} AS status,
+    ${steps.value("next_attempt_at", "s.ord")} AS again_at, ${steps.value("completed_at", "s.ord")} AS completed_at, s.ord
+  FROM step s CROSS JOIN LATERAL (
+    SELECT d.app_id, d.mode, d.id, d.created_at, d.next_attempt_at FROM deliveries d
     WHERE d.app_id = s.app_id AND d.id = s.id AND d.created_at >= s.created_at AND d.created_at < s.created_at + interval '1 millisecond'
       AND d.status NOT IN ('delivered', 'parked') AND (d.attempts = s.attempts OR s.taken) FOR UPDATE
   ) d
 ),
 settled AS (
-  UPDATE deliveries d SET status = ${steps.value("status", "l.ord")}, attempts = d.attempts + 1,
-    next_attempt_at = ${steps.value("next_attempt_at", "l.ord")}, lease_until = NULL, completed_at = ${steps.value("completed_at", "l.ord")}
+  UPDATE deliveries d SET status = l.status, attempts = d.attempts + 1, next_attempt_at = l.again_at, completed_at = l.completed_at
   FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id AND d.created_at = l.created_at
   RETURNING d.app_id, d.id, l.ord
+),
+ended AS (
+  DELETE FROM due_deliveries q USING locked l
+  WHERE q.app_id = l.app_id AND q.mode = l.mode AND q.next_attempt_at = l.next_attempt_at AND q.id = l.id AND l.status <> 'due'
+  RETURNING q.id
+),
+put_off AS (
+  UPDATE due_deliveries q SET next_attempt_at = l.again_at FROM locked l
+  WHERE q.app_id = l.app_id AND q.mode = l.mode AND q.next_attempt_at = l.next_attempt_at AND q.id = l.id AND l.status = 'due'
+  RETURNING q.id
 ),
 noted AS (
   INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
   SELECT app_id, id, ${steps.value("at", "ord")}, ${steps.value("duration_ms", "ord")}, ${steps.value("answered", "ord")}, ${steps.value("excerpt", "ord")}
   FROM settled
+),
+flown AS MATERIALIZED (
+  -- After the deliveries, which may be held: nobody who claims waits for as long as that.
+  SELECT f.app_id, f.mode, o.ids FROM (
+    SELECT app_id, mode, array_agg(id) AS ids FROM step WHERE (SELECT count(*) FROM settled) >= 0 GROUP BY app_id, mode ORDER BY app_id, mode
+  ) o CROSS JOIN LATERAL (
+    SELECT f.app_id, f.mode FROM webhook_flights f WHERE f.app_id = o.app_id AND f.mode = o.mode FOR UPDATE
+  ) f
+),
+landed AS (
+  UPDATE webhook_flights f SET (ids, leased_until) = (
+    SELECT coalesce(array_agg(k.id), '{}'), coalesce(array_agg(k.until), '{}') FROM unnest(f.ids, f.leased_until) AS k(id, until)
+    WHERE k.id <> ALL (o.ids))
+  FROM flown o WHERE f.app_id = o.app_id AND f.mode = o.mode
 ),
 news AS MATERIALIZED (
   SELECT app_id, mode, url, bool_or(taken) AS taken, max(at) FILTER (WHERE NOT taken) AS failed_at, max(at) FILTER (WHERE gone) AS gone_at
@@ -112,4 +137,7 @@ disabled AS (
   FROM (SELECT DISTINCT ON (app_id, mode) * FROM standing ORDER BY app_id, mode, place DESC) s
   WHERE e.app_id = s.app_id AND e.mode = s.mode
 )
-SELECT count(*)::int AS settled FROM settled`
+SELECT (SELECT count(*)::int FROM settled) AS settled,
+  -- Somebody asked for one of them again between this statement's moment and its lock: it is written anew.
+  CASE WHEN (SELECT count(*) FROM locked) <> (SELECT count(*) FROM ended) + (SELECT count(*) FROM put_off)
+    THEN refuse_commit('a delivery was due at another moment') END AS refused`

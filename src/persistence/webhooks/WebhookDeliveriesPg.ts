@@ -3,17 +3,12 @@ import { SqlClient } from "effect/sql"
 import { type Delivery, type DeliveryAttempt, DeliveryStatus } from "../../domain/Delivery.ts"
 import { EventType, type OutboxEvent } from "../../domain/Event.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
-import { type Instant, iso } from "../../domain/Instant.ts"
+import { iso } from "../../domain/Instant.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import {
-  type DeliveryCursor,
-  type DeliveryQuery,
-  type RecoveryStep,
-  type Redelivery,
-  WebhookDeliveries
-} from "../../services/ports/WebhookDeliveries.ts"
+import { type DeliveryQuery, type Redelivery, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { Moment, rowsOf } from "../Rows.ts"
+import { eventSteps } from "./EventSteps.ts"
 
 /** Of one delivery's attempts the last so many are shown: the whole schedule, and what was asked for by hand. */
 const ATTEMPTS_SHOWN = 20
@@ -45,13 +40,10 @@ const attemptRows = rowsOf(
   })
 )
 const owners = rowsOf(Schema.Struct({ appId: AppId, mode: Mode }))
-const steps = rowsOf(
-  Schema.Struct({ seen: Schema.Number, changed: Schema.Number, at: Schema.NullOr(Moment), id: Schema.NullOr(Schema.String) })
-)
 
 /**
  * WebhookDeliveries on PostgreSQL: deliveries, delivery_attempts and events as tenants and operators see them. It shares these tables with
- * the money statements, which write events, and WebhookOutboxPg, which records attempts. Purging locks a delivery before it decides.
+ * the money statements, which write events, and WebhookOutboxPg, which claims what is due and records attempts. Purging locks a delivery before it decides.
  */
 export const WebhookDeliveriesPg = Layer.effect(
   WebhookDeliveries,
@@ -98,8 +90,7 @@ export const WebhookDeliveriesPg = Layer.effect(
       d.next_attempt_at AS "nextAttemptAt", d.created_at AS "createdAt", d.completed_at AS "completedAt"`)
 
     const list = Effect.fn("WebhookDeliveries.list")(function* ({ after, appId, limit, mode, status }: DeliveryQuery) {
-      // A status in a parameter would hide the index of the parked ones.
-      const only = status === null ? sql.literal("true") : sql.literal(`d.status = '${status}'`)
+      const only = status === null ? sql.literal("true") : sql.literal(ofStatus[status])
       const older =
         after === null ? sql.literal("true") : sql`(d.created_at, d.id) < (${iso(after.at)}::timestamptz, ${after.id})`
       const rows = yield* heads(sql`
@@ -124,16 +115,32 @@ export const WebhookDeliveriesPg = Layer.effect(
     })
 
     const redeliver = Effect.fn("WebhookDeliveries.redeliver")(function* ({ appId, at, change, id, mode }: Redelivery) {
-      const rows = yield* trail.with(
-        sql`
-          UPDATE deliveries SET status = 'due', attempts = CASE WHEN status = 'due' THEN attempts ELSE 0 END,
-            next_attempt_at = least(next_attempt_at, ${iso(at)}::timestamptz), completed_at = NULL
-          -- Whatever makes a delivery due reads its event, so that no month of events goes meanwhile.
-          WHERE app_id = ${appId} AND id = ${id} AND mode = ${mode}
-            AND EXISTS (SELECT FROM events v WHERE v.app_id = deliveries.app_id AND v.id = deliveries.event_id)
-          RETURNING id`,
-        change
-      )
+      const again = Effect.gen(function* () {
+        // Locked before the statement that writes, so that what it reads beside the row is as new as the row.
+        yield* sql`SELECT FROM deliveries WHERE app_id = ${appId} AND id = ${id} AND mode = ${mode} FOR UPDATE`
+        return yield* sql`
+          WITH was AS MATERIALIZED (
+            SELECT d.* FROM deliveries d WHERE d.app_id = ${appId} AND d.id = ${id} AND d.mode = ${mode}
+              -- Whatever makes a delivery due reads its event, so that no month of events goes meanwhile.
+              AND EXISTS (SELECT FROM events v WHERE v.app_id = d.app_id AND v.id = d.event_id)
+          ),
+          due AS (
+            UPDATE deliveries d SET status = 'due', attempts = CASE WHEN d.status = 'due' THEN d.attempts ELSE 0 END,
+              next_attempt_at = least(d.next_attempt_at, ${iso(at)}::timestamptz), completed_at = NULL
+            FROM was w WHERE d.app_id = w.app_id AND d.id = w.id AND d.created_at = w.created_at
+            RETURNING d.app_id, d.mode, d.next_attempt_at, d.id, d.created_at
+          ),
+          sooner AS (
+            UPDATE due_deliveries q SET next_attempt_at = due.next_attempt_at FROM was w JOIN due ON due.id = w.id
+            WHERE q.app_id = w.app_id AND q.mode = w.mode AND q.next_attempt_at = w.next_attempt_at AND q.id = w.id
+          ),
+          waiting AS (
+            INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
+            SELECT app_id, mode, next_attempt_at, id, created_at FROM due WHERE NOT EXISTS (SELECT FROM was WHERE status = 'due')
+          )
+          SELECT id FROM due`
+      })
+      const rows = yield* trail.with(again, change)
       return rows.length === 1
     })
 
@@ -144,80 +151,27 @@ export const WebhookDeliveriesPg = Layer.effect(
           INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
           VALUES (${appId}, ${id}, ${mode}, ${type}, ${reference}, ${body}, ${iso(at)}::timestamptz)
           RETURNING app_id, id, mode, created_at
+        ),
+        queued AS (
+          INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+          SELECT app_id, id, mode, id, 'due', created_at, created_at FROM told
+          RETURNING app_id, mode, next_attempt_at, id, created_at
         )
-        INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-        SELECT app_id, id, mode, id, 'due', created_at, created_at FROM told`
+        INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued`
     }, Effect.orDie)
 
-    const recover = Effect.fn("WebhookDeliveries.recover")(
-      function* ({ appId, change, from, ids, mode, until }: RecoveryStep) {
-        const [row] = yield* steps(sql`
-        WITH page AS MATERIALIZED (
-          SELECT id, type, created_at FROM events
-          WHERE app_id = ${appId} AND mode = ${mode} AND (created_at, id) > (${iso(from.at)}::timestamptz, ${from.id})
-            AND created_at <= ${iso(until)}::timestamptz
-          ORDER BY created_at, id LIMIT ${ids.length}
-        ),
-        wanted AS MATERIALIZED (
-          SELECT p.id, p.created_at, row_number() OVER (ORDER BY p.created_at, p.id) AS place
-          FROM page p JOIN webhook_endpoints e ON e.app_id = ${appId} AND e.mode = ${mode} AND e.enabled AND p.type = ANY (e.events)
-          WHERE p.type <> 'webhook.test' AND NOT EXISTS (
-            SELECT FROM deliveries d WHERE d.app_id = ${appId} AND d.event_id = p.id AND d.status = 'due' AND d.attempts = 0)
-        ),
-        made AS (
-          -- An event's own time keeps the order of the events; those of one millisecond keep the list's.
-          INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-          SELECT ${appId}, f.id, ${mode}, w.id, 'due', w.created_at + w.place * interval '1 microsecond', ${iso(until)}::timestamptz
-          FROM wanted w JOIN unnest(${ids}::text[]) WITH ORDINALITY AS f(id, place) ON f.place = w.place
-          RETURNING id
-        ),
-        last AS (SELECT created_at, id FROM page ORDER BY created_at DESC, id DESC LIMIT 1)
-        SELECT (SELECT count(*)::int FROM page) AS seen, (SELECT count(*)::int FROM made) AS changed,
-          (SELECT created_at FROM last) AS at, (SELECT id FROM last) AS id`)
-        const made = row?.changed ?? 0
-        if (made > 0) yield* trail.write(change)
-        return { made, next: nextOf(row, ids.length) }
-      },
-      (effect) => sql.withTransaction(effect),
-      Effect.orDie
-    )
-
-    const purge = Effect.fn("WebhookDeliveries.purge")(function* (before: Instant, after: DeliveryCursor | null, limit: number) {
-      const later = after === null ? sql.literal("true") : sql`(created_at, id) > (${iso(after.at)}::timestamptz, ${after.id})`
-      const [row] = yield* steps(sql`
-        WITH old AS MATERIALIZED (
-          SELECT app_id, id, created_at FROM events WHERE created_at < ${iso(before)}::timestamptz AND ${later}
-          ORDER BY created_at, id LIMIT ${limit}
-        ),
-        locked AS MATERIALIZED (
-          -- Locked, so that nobody asks for one again meanwhile.
-          SELECT d.app_id, d.id, d.created_at, d.event_id, d.status FROM deliveries d JOIN old o ON d.app_id = o.app_id AND d.event_id = o.id
-          ORDER BY d.app_id, d.id FOR UPDATE OF d
-        ),
-        free AS MATERIALIZED (
-          SELECT o.app_id, o.id, o.created_at FROM old o WHERE NOT EXISTS (
-            SELECT FROM locked l WHERE l.app_id = o.app_id AND l.event_id = o.id AND l.status <> 'delivered')
-        ),
-        arrived AS (
-          DELETE FROM deliveries d USING locked l JOIN free f ON f.app_id = l.app_id AND f.id = l.event_id
-          WHERE d.app_id = l.app_id AND d.id = l.id AND d.created_at = l.created_at RETURNING d.app_id, d.id, d.created_at
-        ),
-        attempted AS (
-          DELETE FROM delivery_attempts a USING arrived d WHERE a.app_id = d.app_id AND a.delivery_id = d.id
-        ),
-        removed AS (
-          DELETE FROM events e USING free f WHERE e.app_id = f.app_id AND e.id = f.id AND e.created_at = f.created_at RETURNING e.id
-        ),
-        since AS (UPDATE events_kept SET since = ${iso(before)}::timestamptz WHERE since < ${iso(before)}::timestamptz AND EXISTS (SELECT FROM removed)),
-        last AS (SELECT created_at, id FROM old ORDER BY created_at DESC, id DESC LIMIT 1)
-        SELECT (SELECT count(*)::int FROM old) AS seen, (SELECT count(*)::int FROM removed) AS changed,
-          (SELECT created_at FROM last) AS at, (SELECT id FROM last) AS id`)
-      return { removed: row?.changed ?? 0, next: nextOf(row, limit) }
-    })
+    const { purge, recover } = eventSteps(sql, trail)
 
     return WebhookDeliveries.of({ list, find, owner, redeliver, deliver, recover, purge })
   })
 )
+
+/** As the indexes of the parked and of the due ones have it: a parameter would hide them. */
+const ofStatus = {
+  due: "d.status = 'due' AND EXISTS (SELECT FROM due_deliveries q WHERE q.app_id = d.app_id AND q.mode = d.mode AND q.next_attempt_at = d.next_attempt_at AND q.id = d.id)",
+  delivered: "d.status = 'delivered'",
+  parked: "d.parked"
+} as const satisfies Readonly<Record<DeliveryStatus, string>>
 
 const attemptOf = ({ at, durationMs, excerpt, status }: AttemptRow): DeliveryAttempt => ({
   at,
@@ -227,13 +181,3 @@ const attemptOf = ({ at, durationMs, excerpt, status }: AttemptRow): DeliveryAtt
 })
 
 type AttemptRow = Omit<DeliveryAttempt, "excerpt"> & { readonly excerpt: string | null }
-
-interface Step {
-  readonly seen: number
-  readonly at: Instant | null
-  readonly id: string | null
-}
-
-/** A step that did not fill its limit was the last one. */
-const nextOf = (step: Step | undefined, limit: number): DeliveryCursor | null =>
-  step === undefined || step.seen < limit || step.at === null || step.id === null ? null : { at: step.at, id: step.id }

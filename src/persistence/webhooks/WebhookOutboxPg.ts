@@ -44,7 +44,7 @@ const SECRETS_CACHED = 1_000
 
 /**
  * WebhookOutbox on PostgreSQL: it claims deliveries and records their attempts. An advisory lock lets one node claim at a time, so that the bound of each
- * endpoint is counted over all nodes; a lease makes a delivery one node's. An attempt changes a delivery only if no other attempt has since.
+ * endpoint is counted over all nodes; a lease makes a delivery one node's. It owns due_deliveries and webhook_flights. An attempt changes a delivery only if no other attempt has since.
  */
 export const WebhookOutboxPg = Layer.effect(
   WebhookOutbox,
@@ -131,20 +131,20 @@ const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<Readon
 }
 
 /**
- * Leases deliveries that are due: $1 is now, $2 how many, $3 how many of one endpoint at a time, $4 until when.
+ * Leases deliveries that are due: $1 is now, $2 how many, $3 how many of one endpoint at a time, $4 until when. The leases stand in
+ * webhook_flights, a row an endpoint, and no delivery is written: what is due and what is in flight are of one moment, because whoever
+ * records an attempt changes both in one commit.
  *
- * Two things keep its plan fast. `locked` finds each delivery by its key and does not repeat `status = 'due'`: with that condition PostgreSQL
- * might scan the index of all due deliveries, of which a tenant can have very many. The LIMITs use their parameters directly, so
- * that PostgreSQL plans the statement for their values each time: a generic plan, made when nothing was due, would read every due delivery.
+ * The LIMITs use their parameters directly, so that PostgreSQL plans the statement for their values each time: a generic plan, made when
+ * nothing was due, would read every due delivery.
  */
 export const claimStatement = `
 WITH RECURSIVE owed AS (
   -- Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are.
-  (SELECT d.app_id, d.mode FROM deliveries d WHERE d.status = 'due' ORDER BY d.app_id, d.mode LIMIT 1)
+  (SELECT d.app_id, d.mode FROM due_deliveries d ORDER BY d.app_id, d.mode LIMIT 1)
   UNION ALL
   SELECT next.app_id, next.mode FROM owed o CROSS JOIN LATERAL (
-    SELECT d.app_id, d.mode FROM deliveries d WHERE d.status = 'due' AND (d.app_id, d.mode) > (o.app_id, o.mode)
-    ORDER BY d.app_id, d.mode LIMIT 1
+    SELECT d.app_id, d.mode FROM due_deliveries d WHERE (d.app_id, d.mode) > (o.app_id, o.mode) ORDER BY d.app_id, d.mode LIMIT 1
   ) next
 ),
 turn AS (
@@ -152,42 +152,41 @@ turn AS (
   SELECT e.app_id, e.mode, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
   FROM owed o
   JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
+  LEFT JOIN webhook_flights f ON f.app_id = o.app_id AND f.mode = o.mode
+  CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(l.id), '{}') AS ids FROM unnest(f.ids, f.leased_until) AS l(id, until) WHERE l.until > $1::timestamptz
+  ) leased
   CROSS JOIN LATERAL (
     SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at) AS place
-    FROM deliveries d
-    WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.status = 'due' AND d.next_attempt_at <= $1::timestamptz
-      AND (d.lease_until IS NULL OR d.lease_until <= $1::timestamptz)
+    FROM due_deliveries d
+    WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= $1::timestamptz AND d.id <> ALL (leased.ids)
     ORDER BY d.next_attempt_at
-    LIMIT greatest(0, $3::int - (
-      SELECT count(*) FROM deliveries f
-      WHERE f.app_id = e.app_id AND f.mode = e.mode AND f.status = 'due' AND f.lease_until > $1::timestamptz))
+    LIMIT greatest(0, $3::int - cardinality(leased.ids))
   ) waiting
   WHERE e.enabled
 ),
 chosen AS MATERIALIZED (
   -- Every endpoint's first comes before anybody's second, so that a long queue delays nobody else.
-  SELECT app_id, id, created_at, place, next_attempt_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT $2
+  SELECT app_id, mode, id, created_at, place, next_attempt_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT $2
 ),
-locked AS MATERIALIZED (
-  SELECT c.app_id, c.id, c.created_at, c.place, c.next_attempt_at
-  FROM chosen c
-  CROSS JOIN LATERAL (
-    SELECT d.id FROM deliveries d
-    WHERE d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at AND d.status NOT IN ('delivered', 'parked')
-    FOR UPDATE SKIP LOCKED
-  ) d
-),
-leased AS (
-  UPDATE deliveries d SET lease_until = $4::timestamptz
-  FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id AND d.created_at = l.created_at
-  RETURNING d.app_id, d.mode, d.id, d.event_id, d.attempts, d.created_at, l.place, l.next_attempt_at
+flying AS (
+  -- An attempt that was recorded meanwhile is not in the row any more that this one adds to.
+  INSERT INTO webhook_flights AS w (app_id, mode, ids, leased_until)
+  SELECT app_id, mode, array_agg(id), array_agg($4::timestamptz) FROM chosen GROUP BY app_id, mode ORDER BY app_id, mode
+  ON CONFLICT (app_id, mode) DO UPDATE SET (ids, leased_until) = (
+    SELECT array_agg(l.id), array_agg(l.until) FROM (
+      SELECT k.id, k.until FROM unnest(w.ids, w.leased_until) AS k(id, until) WHERE k.until > $1::timestamptz AND k.id <> ALL (EXCLUDED.ids)
+      UNION ALL
+      SELECT n.id, n.until FROM unnest(EXCLUDED.ids, EXCLUDED.leased_until) AS n(id, until)
+    ) l)
 )
-SELECT l.id, l.event_id AS "eventId", v.type AS "eventType", v.body, l.attempts, l.created_at AS "createdAt", t.traceparent,
+SELECT c.id, d.event_id AS "eventId", v.type AS "eventType", v.body, d.attempts, c.created_at AS "createdAt", t.traceparent,
   e.app_id AS "appId", e.mode, e.url, e.secret_sealed AS "secretSealed",
   CASE WHEN e.previous_until > $1::timestamptz THEN e.previous_secret_sealed END AS "previousSealed"
-FROM leased l
-JOIN webhook_endpoints e ON e.app_id = l.app_id AND e.mode = l.mode
+FROM chosen c
+JOIN webhook_endpoints e ON e.app_id = c.app_id AND e.mode = c.mode
+JOIN deliveries d ON d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at
 -- No event is newer than what delivers it.
-JOIN events v ON v.app_id = l.app_id AND v.id = l.event_id AND v.created_at <= l.created_at
+JOIN events v ON v.app_id = d.app_id AND v.id = d.event_id AND v.created_at <= d.created_at
 LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference
-ORDER BY l.place, l.next_attempt_at, l.app_id, l.id`
+ORDER BY c.place, c.next_attempt_at, c.app_id, c.id`

@@ -41,6 +41,9 @@ const given = Effect.gen(function* () {
         INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
         SELECT app_id, id, mode, id, ${status}, CASE ${status}::text WHEN 'due' THEN created_at END, created_at FROM made
         WHERE ${status}::text IS NOT NULL RETURNING *
+      ), queued AS (
+        INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
+        SELECT app_id, mode, next_attempt_at, id, created_at FROM sent WHERE status = 'due'
       )
       INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
       SELECT app_id, id, created_at, 1, 204, '' FROM sent`

@@ -30,9 +30,11 @@ const given = Effect.gen(function* () {
   /** One event that waits since the beginning of time. */
   const waiting = (id: number) =>
     sql`WITH made AS (INSERT INTO events (app_id, id, mode, type, body, created_at)
-        VALUES ('acme', lpad(${String(id)}, 26, '0'), 'test', 'payout.failed', '{}', to_timestamp(0)) RETURNING *)
-      INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-      SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made`
+        VALUES ('acme', lpad(${String(id)}, 26, '0'), 'test', 'payout.failed', '{}', to_timestamp(0)) RETURNING *), queued AS (
+        INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+        SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made RETURNING *
+      )
+      INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued`
   const claim = (at: number) => Effect.map(outbox.claimDue(at, 9, 8, LEASE_MS), ([first]) => first)
   /** The secrets that an attempt at that moment signs with. */
   const signing = (at: number) =>

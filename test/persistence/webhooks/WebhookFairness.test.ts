@@ -21,9 +21,11 @@ const waiting = (sql: SqlClient.SqlClient, name: string, count: number, from: nu
       SELECT ${name}, upper(substr(translate(md5(${name} || n), 'ilou', 'jkmn'), 1, 26)), 'live', 'payout.successful', NULL, '{}',
         to_timestamp((${from}::int + n) / 1000.0)
       FROM generate_series(1, ${count}::int) AS n RETURNING app_id, id, mode, created_at
+    ), queued AS (
+      INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+      SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made RETURNING *
     )
-    INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-    SELECT app_id, id, mode, id, 'due', created_at, created_at FROM made`
+    INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued`
 
 /** How many rounds of claims pass until the last event of the others is claimed, and what they claimed of the dead endpoint. */
 const rounds = Effect.fnUntraced(function* (flood: number) {

@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import { expect } from "vitest"
 import type { DueDelivery } from "../../../src/services/ports/WebhookOutbox.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
-import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../../support/TestOutbox.ts"
+import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, leftOf, NOW, put, tenantsOf } from "../../support/TestOutbox.ts"
 
 const ids = (deliveries: ReadonlyArray<DueDelivery>) => deliveries.map(({ id }) => id)
 
@@ -79,10 +79,11 @@ describe("the outbox", () => {
       yield* one.recordAttempt(attempt(first), { _tag: "Parked" })
       yield* one.recordAttempt({ ...attempt(first), status: null }, { _tag: "Delivered" })
       expect(yield* one.claimDue(NOW + 500_000, 9, 8, LEASE_MS)).toEqual([])
-      expect(yield* sql`SELECT status, attempts, lease_until FROM deliveries ORDER BY created_at`).toEqual([
-        { status: "delivered", attempts: 2, lease_until: null },
-        { status: "parked", attempts: 1, lease_until: null }
+      expect(yield* sql`SELECT status, attempts FROM deliveries ORDER BY created_at`).toEqual([
+        { status: "delivered", attempts: 2 },
+        { status: "parked", attempts: 1 }
       ])
+      expect(yield* leftOf(sql)).toEqual({ due: 0, leased: 0 })
       expect(
         yield* sql`SELECT duration_ms, status, excerpt FROM delivery_attempts WHERE delivery_id = ${first.id} ORDER BY line`
       ).toEqual([
