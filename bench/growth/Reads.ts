@@ -81,7 +81,7 @@ const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, n
       const digest = createHash("sha256").update(`${now} ${time}`).digest()
       const id = Reference.make(digest.toString("hex").toUpperCase().slice(0, 26))
       const hint = { reference, providerReference: null }
-      return store({ id, provider: "eversend", mode: "live", receivedAt: now, digest, hint })
+      return store({ id, provider: "eversend", mode: "live", receivedAt: now, digest, hint }, now)
     }),
   "how things stand": () => Effect.flatMap(GatewayStatus, ({ read }) => read),
   "remove nonces": () => Effect.flatMap(Nonces, ({ prune }) => prune(now, A_STEP)),

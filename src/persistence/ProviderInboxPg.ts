@@ -3,9 +3,16 @@ import { SqlClient, type Statement } from "effect/sql"
 import { Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { type Callback, CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
+import {
+  type Callback,
+  CallbackStatus,
+  type LeasedCallback,
+  ProviderInbox,
+  type StoredCallback
+} from "../services/ports/ProviderInbox.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
+import { makeProcessedCallbacks } from "./ProcessedCallbacks.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const storedIds = rowsOf(Schema.Struct({ id: Reference }))
@@ -37,7 +44,7 @@ const Listed = Schema.Struct({
 const listedRows = rowsOf(Listed)
 
 /**
- * ProviderInbox on PostgreSQL. It owns provider_inbox. Provider, mode and digest are a unique key, which makes a repeated callback one row.
+ * ProviderInbox on PostgreSQL. It owns provider_inbox. The id stands for provider, mode and digest, which makes a repeated callback one row.
  * Claiming skips rows that are locked and leases the others until a moment; a callback whose node died is claimed again after it.
  */
 export const ProviderInboxPg = Layer.effect(
@@ -45,14 +52,16 @@ export const ProviderInboxPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const trail = auditTrail(sql, (yield* Vault).hash)
+    const processed = yield* makeProcessedCallbacks(sql)
 
-    const store = Effect.fn("ProviderInbox.store")(function* (callback: Callback) {
+    const store = Effect.fn("ProviderInbox.store")(function* (callback: Callback, dueAt: Instant) {
       const { digest, hint, id, mode, provider, receivedAt } = callback
       const rows = yield* storedIds(sql`
+        ${processed.alongWith(id)}
         INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, status, next_look_at)
         VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
-          'due', ${iso(receivedAt)}::timestamptz)
-        ON CONFLICT (provider, mode, digest) DO UPDATE
+          'due', ${iso(dueAt)}::timestamptz)
+        ON CONFLICT (id) DO UPDATE
           SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, matched_reference = NULL
           WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
         RETURNING id`)
@@ -70,13 +79,8 @@ export const ProviderInboxPg = Layer.effect(
           RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference
         )
         SELECT id, provider, mode, received_at, digest, reference, provider_reference FROM leased ORDER BY received_at, id`)
-      return rows.map(callbackOf)
+      return rows.map((row): LeasedCallback => ({ ...callbackOf(row), leasedUntil: now + leaseMs }))
     })
-
-    const markProcessed = Effect.fn("ProviderInbox.markProcessed")(function* (id: Reference, reference: Reference) {
-      yield* sql`UPDATE provider_inbox SET status = 'done', next_look_at = NULL, matched_reference = ${reference}
-        WHERE id = ${id} AND status <> 'done'`
-    }, Effect.orDie)
 
     const retryAt = Effect.fn("ProviderInbox.retryAt")(function* (id: Reference, at: Instant | null) {
       yield* at === null
@@ -85,11 +89,17 @@ export const ProviderInboxPg = Layer.effect(
     }, Effect.orDie)
 
     const list = Effect.fn("ProviderInbox.list")(function* (status: CallbackStatus | null, limit: number) {
-      // A status in a parameter would hide the index of the parked ones.
-      const only = status === null ? sql.literal("true") : sql.literal(`status = '${status}'`)
-      const rows = yield* listedRows(sql`
-        SELECT id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference
-        FROM provider_inbox WHERE ${only} ORDER BY received_at DESC, id DESC LIMIT ${limit}`)
+      // Each status has its index, which a parameter would hide.
+      const newest = (status === null ? CallbackStatus.literals : [status]).map(
+        (one) => `(SELECT * FROM provider_inbox WHERE status = '${one}' ORDER BY received_at DESC, id DESC LIMIT $1)`
+      )
+      const rows = yield* listedRows(
+        sql.unsafe(
+          `SELECT id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference
+          FROM (${newest.join(" UNION ALL ")}) AS n ORDER BY received_at DESC, id DESC LIMIT $1`,
+          [limit]
+        )
+      )
       return rows.map(rowOf)
     })
 
@@ -122,7 +132,7 @@ export const ProviderInboxPg = Layer.effect(
       return row?.swept ?? 0
     })
 
-    return ProviderInbox.of({ store, claimDue, markProcessed, retryAt, list, replay, close, prune })
+    return ProviderInbox.of({ store, claimDue, markProcessed: processed.add, retryAt, list, replay, close, prune })
   })
 )
 

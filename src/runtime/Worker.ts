@@ -8,13 +8,18 @@ const ENOUGH = 1 / 4
 const GATHER_MS = 20
 
 /** Background work on rows that are claimed under a lease. */
-export interface Worker {
+export interface Worker<A> {
   /** Claims once, does all of it, and answers how many. */
   readonly round: Effect.Effect<number>
   /** Claims and works for ever. A slow item holds up one slot and nobody else. */
   readonly run: Effect.Effect<never>
   /** Has `run` claim at once. */
   readonly nudge: Effect.Effect<void>
+  /**
+   * Has `write` make an item that is due. Where `run` has a slot for it, `write` is told that it is taken, and leases it by the way: it is
+   * worked on as soon as it is written, and nobody has to claim it. Null is no new item.
+   */
+  readonly submit: <E>(write: (isTaken: boolean) => Effect.Effect<A | null, E>) => Effect.Effect<A | null, E>
 }
 
 export interface WorkerOptions<A> {
@@ -36,7 +41,7 @@ interface Ends {
   enough: number
 }
 
-export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions<A>): Effect.fn.Return<Worker> {
+export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions<A>): Effect.fn.Return<Worker<A>> {
   const { idleMs, name, slots, work } = options
   /** That something happened; and that it is worth a claim now. */
   const [wake, urgent] = [yield* Queue.sliding<void>(1), yield* Queue.sliding<void>(1)]
@@ -52,32 +57,58 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
     return items.length
   })
 
+  /** Items under way, and those that are being written for a slot. */
+  let busy = 0
+  const ends: Ends = { count: 0, enough: 0 }
+  const ended = Effect.suspend(() => {
+    busy -= 1
+    return ++ends.count < ends.enough ? Queue.offer(wake, undefined) : nudge
+  })
+  /** Begins one item, for which a slot is counted already; undefined while nobody runs. */
+  let begin: ((item: A) => void) | undefined
+
+  const submit: Worker<A>["submit"] = (write) =>
+    Effect.suspend(() => {
+      if (begin === undefined || busy >= slots) return Effect.tap(write(false), (item) => (item === null ? Effect.void : nudge))
+      busy += 1
+      return write(true).pipe(
+        Effect.onExit((exit) => {
+          if (Exit.isFailure(exit) || exit.value === null || begin === undefined) return Effect.asVoid(ended)
+          begin(exit.value)
+          return Effect.void
+        }),
+        Effect.uninterruptible
+      )
+    })
+
   /** Until there is a reason to claim again. */
   const rest = Effect.gen(function* () {
     const happened = yield* Queue.take(wake).pipe(Effect.timeoutOption(idleMs))
     if (Option.isSome(happened)) yield* Queue.take(urgent).pipe(Effect.timeoutOption(GATHER_MS))
   })
 
-  const step = Effect.fnUntraced(function* (underWay: FiberSet.FiberSet<void>, ends: Ends) {
-    const free = slots - (yield* FiberSet.size(underWay))
+  const step = Effect.fnUntraced(function* (run: (item: A) => void) {
+    const free = slots - busy
     yield* Effect.andThen(Queue.clear(wake), Queue.clear(urgent))
     ends.count = 0
     const claimed = free > 0 ? yield* Effect.exit(claim(free)) : Exit.succeed([])
     yield* report(`${name}: nothing could be claimed`, claimed)
     if (Exit.isFailure(claimed)) return yield* Effect.sleep(BROKEN_PAUSE_MS)
     ends.enough = Math.ceil((slots - free + claimed.value.length) * ENOUGH)
-    const ended = Effect.suspend(() => (++ends.count < ends.enough ? Queue.offer(wake, undefined) : nudge))
-    for (const item of claimed.value) yield* FiberSet.run(underWay, Effect.andThen(attempted(item), Effect.asVoid(ended)))
+    busy += claimed.value.length
+    for (const item of claimed.value) run(item)
     yield* rest
   })
 
   const loop = Effect.fnUntraced(function* (): Effect.fn.Return<never, never, Scope.Scope> {
-    const underWay = yield* FiberSet.make<void>()
-    const ends: Ends = { count: 0, enough: 0 }
-    return yield* Effect.forever(step(underWay, ends))
+    const fork = yield* FiberSet.runtime(yield* FiberSet.make<void>())()
+    const run = (item: A) => void fork(Effect.ensuring(attempted(item), Effect.asVoid(ended)))
+    yield* Effect.addFinalizer(() => Effect.sync(() => void (begin = undefined)))
+    begin = run
+    return yield* Effect.forever(step(run))
   })
 
-  return { round, run: Effect.scoped(loop()), nudge }
+  return { round, run: Effect.scoped(loop()), nudge, submit }
 })
 
 /** A worker goes on after whatever broke, but never without saying so. */

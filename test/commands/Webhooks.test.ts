@@ -119,7 +119,7 @@ describe("the operators' commands for webhooks", () => {
       const id = yield* newReference
       const digest = new Uint8Array(32)
       const hint = { reference: null, providerReference: "BSB1" }
-      yield* inbox.store({ id, provider: "eversend", mode: "test", receivedAt: 1_000, digest, hint })
+      yield* inbox.store({ id, provider: "eversend", mode: "test", receivedAt: 1_000, digest, hint }, 1_000)
       yield* inbox.retryAt(id, null)
       const row = {
         id,

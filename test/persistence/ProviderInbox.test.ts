@@ -1,40 +1,49 @@
 import { describe, it } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { expect } from "vitest"
-import { type Callback, ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
-import { givenDatabase, givenNode, newReference } from "../support/TestDatabase.ts"
+import { type Callback, type LeasedCallback, ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { callbackId } from "../../src/services/settlement/ProviderCallbacks.ts"
+import { auditEntry, givenDatabase, givenNode, newReference } from "../support/TestDatabase.ts"
 
 const LEASE_MS = 10_000
 const MINUTE = 60_000
+const FAR = 1e12
 
-const givenCallback = (override: Partial<Callback> = {}) =>
-  Effect.map(
-    newReference,
-    (id): Callback => ({
-      id,
-      provider: "eversend",
-      mode: "test",
-      receivedAt: 1_000,
-      digest: new Uint8Array(32).fill(1),
-      hint: { reference: null, providerReference: "BSB1" },
-      ...override
-    })
-  )
+const givenCallback = (override: Partial<Omit<Callback, "id">> = {}): Callback => {
+  const callback = {
+    provider: "eversend",
+    mode: "test",
+    receivedAt: 1_000,
+    digest: new Uint8Array(32).fill(1),
+    hint: { reference: null, providerReference: "BSB1" },
+    ...override
+  } as const
+  return { id: callbackId(callback), ...callback }
+}
+
+/** As it is stored by whoever leaves it to a claim: due at once, and its lease is that moment. */
+const left = (callback: Callback): LeasedCallback => ({ ...callback, leasedUntil: callback.receivedAt })
+
+/** Writes what was processed: it goes with the next one that is stored, which is due in a long time. */
+const written = (inbox: ProviderInbox["Service"]) =>
+  inbox.store(givenCallback({ digest: new Uint8Array(32).fill(255), provider: "next", receivedAt: FAR }), FAR)
 
 describe("the provider's inbox", () => {
   it.effect("stores the same bytes once, whichever nodes receive them", () =>
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
-      const callbacks = yield* Effect.all(Array.from({ length: 10 }, () => givenCallback()))
+      const callbacks = Array.from({ length: 10 }, () => givenCallback())
       const stored = yield* Effect.all(
-        callbacks.map((callback, index) => Context.get(nodes[index % 2 === 0 ? 0 : 1], ProviderInbox).store(callback)),
+        callbacks.map((callback, index) =>
+          Context.get(nodes[index % 2 === 0 ? 0 : 1], ProviderInbox).store(callback, callback.receivedAt)
+        ),
         { concurrency: "unbounded" }
       )
       expect(stored.filter((fresh) => fresh)).toHaveLength(1)
       const inbox = Context.get(nodes[0], ProviderInbox)
-      expect(yield* inbox.store(yield* givenCallback({ mode: "live" }))).toBe(true)
-      expect(yield* inbox.store(yield* givenCallback({ provider: "other" }))).toBe(true)
+      expect(yield* inbox.store(givenCallback({ mode: "live" }), 1_000)).toBe(true)
+      expect(yield* inbox.store(givenCallback({ provider: "other" }), 1_000)).toBe(true)
     })
   )
 
@@ -43,10 +52,8 @@ describe("the provider's inbox", () => {
       const url = yield* givenDatabase
       const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
       const inboxes = [Context.get(one, ProviderInbox), Context.get(other, ProviderInbox)] as const
-      const callbacks = yield* Effect.forEach([1, 2, 3, 4], (fill) =>
-        givenCallback({ digest: new Uint8Array(32).fill(fill), receivedAt: fill })
-      )
-      yield* Effect.forEach(callbacks, (callback) => inboxes[0].store(callback))
+      const callbacks = [1, 2, 3, 4].map((fill) => givenCallback({ digest: new Uint8Array(32).fill(fill), receivedAt: fill }))
+      yield* Effect.forEach(callbacks, (callback) => inboxes[0].store(callback, callback.receivedAt))
       const claims = yield* Effect.all([inboxes[0].claimDue(2_000, 3, LEASE_MS), inboxes[1].claimDue(2_000, 3, LEASE_MS)], {
         concurrency: 2
       })
@@ -57,7 +64,9 @@ describe("the provider's inbox", () => {
           .sort()
       ).toEqual(callbacks.map(({ id }) => id).sort())
       expect(yield* inboxes[0].claimDue(2_000 + LEASE_MS - 1, 9, LEASE_MS)).toEqual([])
-      expect(yield* inboxes[1].claimDue(2_000 + LEASE_MS, 9, LEASE_MS)).toEqual(callbacks)
+      expect(yield* inboxes[1].claimDue(2_000 + LEASE_MS, 9, LEASE_MS)).toEqual(
+        callbacks.map((callback) => ({ ...callback, leasedUntil: 2_000 + 2 * LEASE_MS }))
+      )
     })
   )
 
@@ -65,34 +74,70 @@ describe("the provider's inbox", () => {
     Effect.gen(function* () {
       const inbox = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), ProviderInbox)
       const reference = yield* newReference
-      const [done, later, parked] = yield* Effect.all([
+      const [done, later, parked] = [
         givenCallback({ digest: new Uint8Array(32).fill(1), hint: { reference, providerReference: null } }),
         givenCallback({ digest: new Uint8Array(32).fill(2) }),
         givenCallback({ digest: new Uint8Array(32).fill(3) })
-      ])
-      for (const callback of [done, later, parked]) yield* inbox.store(callback)
-      yield* inbox.markProcessed(done.id, reference)
+      ]
+      for (const callback of [done, later, parked]) yield* inbox.store(callback, callback.receivedAt)
+      yield* inbox.markProcessed(left(done), reference)
       yield* inbox.retryAt(later.id, 5_000)
       yield* inbox.retryAt(parked.id, null)
+      yield* written(inbox)
       expect(yield* inbox.claimDue(4_999, 9, LEASE_MS)).toEqual([])
-      expect(yield* inbox.claimDue(5_000, 9, LEASE_MS)).toEqual([later])
-      expect(yield* inbox.store(yield* givenCallback({ digest: done.digest }))).toBe(false)
+      expect(yield* inbox.claimDue(5_000, 9, LEASE_MS)).toEqual([{ ...later, leasedUntil: 5_000 + LEASE_MS }])
+      expect(yield* inbox.store(givenCallback({ digest: done.digest }), 1_000)).toBe(false)
     })
+  )
+
+  it.effect("leaves a callback alone that was stored with a lease, and writes what came of it with the next one", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const inbox = Context.get(yield* givenNode(url), ProviderInbox)
+      const [first, second] = [givenCallback(), givenCallback({ digest: new Uint8Array(32).fill(2), receivedAt: 2_000 })]
+      const leased = { ...first, leasedUntil: first.receivedAt + LEASE_MS }
+      yield* inbox.store(first, leased.leasedUntil)
+      expect(yield* inbox.claimDue(leased.leasedUntil - 1, 9, LEASE_MS)).toEqual([])
+      const reference = yield* newReference
+      yield* inbox.markProcessed(leased, reference)
+      // The same bytes again do not write it: a statement changes a row once.
+      expect(yield* inbox.store(first, first.receivedAt)).toBe(false)
+      expect(yield* inbox.list("done", 9)).toEqual([])
+      yield* inbox.store(second, second.receivedAt)
+      expect(yield* inbox.list("done", 9)).toEqual([{ ...first, status: "done", nextLookAt: null, matched: reference }])
+    })
+  )
+
+  it.effect(
+    "looks again into a callback whose lease ran out, or that somebody had replayed, although it was processed before",
+    () =>
+      Effect.gen(function* () {
+        const inbox = Context.get(yield* givenNode(yield* givenDatabase), ProviderInbox)
+        const [late, replayed] = [givenCallback(), givenCallback({ digest: new Uint8Array(32).fill(2) })]
+        for (const callback of [late, replayed]) yield* inbox.store(callback, 2_000)
+        const reference = yield* newReference
+        for (const callback of [late, replayed]) yield* inbox.markProcessed({ ...callback, leasedUntil: 2_000 }, reference)
+        yield* inbox.replay(replayed.id, 3_000, auditEntry())
+        const again = yield* inbox.claimDue(3_000, 9, LEASE_MS)
+        expect(new Set(again.map(({ id }) => id))).toEqual(new Set([late.id, replayed.id]))
+        yield* written(inbox)
+        expect(yield* inbox.list("done", 9)).toEqual([])
+      })
   )
 
   it.effect("removes old callbacks that are done in bounded steps, and never waiting ones", () =>
     Effect.gen(function* () {
       const inbox = Context.get(yield* givenNode(yield* givenDatabase), ProviderInbox)
-      const callbacks = yield* Effect.forEach([1, 2, 3, 4, 5], (fill) =>
-        givenCallback({ digest: new Uint8Array(32).fill(fill), receivedAt: fill })
-      )
-      yield* Effect.forEach(callbacks, (callback) => inbox.store(callback))
+      const callbacks = [1, 2, 3, 4, 5].map((fill) => givenCallback({ digest: new Uint8Array(32).fill(fill), receivedAt: fill }))
+      yield* Effect.forEach(callbacks, (callback) => inbox.store(callback, callback.receivedAt))
       const reference = yield* newReference
-      for (const { id, receivedAt } of callbacks)
-        if (receivedAt !== 2 && receivedAt !== 3) yield* inbox.markProcessed(id, reference)
+      for (const callback of callbacks)
+        if (callback.receivedAt !== 2 && callback.receivedAt !== 3) yield* inbox.markProcessed(left(callback), reference)
       yield* inbox.retryAt(callbacks[1]?.id ?? reference, null)
+      yield* written(inbox)
       expect([yield* inbox.prune(5, 1), yield* inbox.prune(5, 9), yield* inbox.prune(5, 9)]).toEqual([1, 1, 0])
       expect((yield* inbox.list(null, 9)).map(({ receivedAt, status }) => [receivedAt, status])).toEqual([
+        [FAR, "due"],
         [5, "done"],
         [3, "due"],
         [2, "parked"]
@@ -103,12 +148,13 @@ describe("the provider's inbox", () => {
   it.effect("processes repeated bytes again when the first ones are old, handled or parked, at a bounded rate", () =>
     Effect.gen(function* () {
       const inbox = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), ProviderInbox)
-      const first = yield* givenCallback()
-      const again = (receivedAt: number) => Effect.flatMap(givenCallback({ receivedAt }), inbox.store)
+      const first = givenCallback()
+      const again = (receivedAt: number) => inbox.store(givenCallback({ receivedAt }), receivedAt)
       const due = (now: number) => Effect.map(inbox.claimDue(now, 9, LEASE_MS), (claimed) => claimed.map(({ id }) => id))
-      expect(yield* inbox.store(first)).toBe(true)
+      expect(yield* inbox.store(first, first.receivedAt)).toBe(true)
       expect(yield* again(MINUTE * 2)).toBe(false)
-      yield* inbox.markProcessed(first.id, yield* newReference)
+      yield* inbox.markProcessed(left(first), yield* newReference)
+      yield* written(inbox)
       expect(yield* again(first.receivedAt + MINUTE - 1)).toBe(false)
       expect(yield* again(first.receivedAt + MINUTE)).toBe(true)
       const reopened = {
@@ -117,7 +163,7 @@ describe("the provider's inbox", () => {
         nextLookAt: first.receivedAt + MINUTE,
         matched: null
       }
-      expect(yield* inbox.list(null, 9)).toEqual([{ ...first, ...reopened }])
+      expect((yield* inbox.list(null, 9)).slice(1)).toEqual([{ ...first, ...reopened }])
       expect(yield* due(first.receivedAt + MINUTE)).toEqual([first.id])
       yield* inbox.retryAt(first.id, null)
       expect(yield* again(first.receivedAt + MINUTE * 2 - 1)).toBe(false)

@@ -53,6 +53,46 @@ describe("Worker", () => {
     })
   )
 
+  it.effect("works at once on what is submitted while it has a slot, and leaves the rest to a claim", () =>
+    Effect.gen(function* () {
+      const due: Array<string> = []
+      const begun: Array<string> = []
+      const go = yield* Deferred.make<void>()
+      const worker = yield* makeWorker<string>({
+        ...options,
+        claim: (free) => Effect.sync(() => due.splice(0, free)),
+        work: (item) =>
+          Effect.andThen(
+            Effect.sync(() => begun.push(item)),
+            Deferred.await(go)
+          )
+      })
+      const told: Array<boolean> = []
+      const submit = (item: string) =>
+        worker.submit((isTaken) =>
+          Effect.sync(() => {
+            told.push(isTaken)
+            if (!isTaken) due.push(item)
+            return item
+          })
+        )
+      yield* submit("before it runs")
+      const running = yield* Effect.forkChild(worker.run)
+      yield* TestClock.adjust("1 second")
+      yield* Effect.forEach(["1", "2", "3", "4"], submit)
+      expect(yield* worker.submit(() => Effect.succeed(null))).toBe(null)
+      expect(told).toEqual([false, true, true, true, false])
+      yield* Effect.yieldNow
+      expect(begun).toEqual(["before it runs", "1", "2", "3"])
+      yield* Deferred.succeed(go, undefined)
+      yield* TestClock.adjust("1 second")
+      expect(begun).toEqual(["before it runs", "1", "2", "3", "4"])
+      yield* Fiber.interrupt(running)
+      yield* submit("after it ran")
+      expect(told.at(-1)).toBe(false)
+    })
+  )
+
   it.effect("claims again by itself without a nudge", () =>
     Effect.gen(function* () {
       let claims = 0

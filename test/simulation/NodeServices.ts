@@ -129,8 +129,8 @@ const oneByOne = (ready: Ready, between: Between): Ready => {
     Context.add(ProviderInbox, {
       ...inbox,
       claimDue: (now, _, leaseMs) => inbox.claimDue(now, 1, leaseMs),
-      store: (callback) => between("store", inbox.store(callback)),
-      markProcessed: (id, reference) => between("done", inbox.markProcessed(id, reference))
+      store: (callback, dueAt) => between("store", inbox.store(callback, dueAt)),
+      markProcessed: (callback, reference) => between("done", inbox.markProcessed(callback, reference))
     }),
     Context.add(WebhookOutbox, {
       claimDue: (now, _, perEndpoint, leaseMs) => outbox.claimDue(now, 1, perEndpoint, leaseMs),

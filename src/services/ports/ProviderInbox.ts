@@ -10,13 +10,19 @@ export interface CallbackHint {
 }
 
 export interface Callback {
+  /** Made of provider, mode and digest: the same callback again is the same row. */
   readonly id: Reference
   readonly provider: string
   readonly mode: Mode
   readonly receivedAt: Instant
-  /** SHA-256 of the bytes: the same callback again is the same row. */
+  /** SHA-256 of the bytes. */
   readonly digest: Uint8Array
   readonly hint: CallbackHint
+}
+
+/** A callback that one node looks into until then. */
+export interface LeasedCallback extends Callback {
+  readonly leasedUntil: Instant
 }
 
 /** Due: it is processed by itself. Done: the transaction that it pointed at was polled. Parked: it led to nothing, and waits for a person. */
@@ -33,20 +39,25 @@ export interface StoredCallback extends Callback {
 /**
  * The inbox of providers' callbacks. A callback is committed here before the provider gets its answer, once for the same bytes.
  *
- * Delivery: at least once. A claimed callback belongs to one node for its lease; unless `markProcessed` or `retryAt` is called it is due again
- * afterwards. Oldest first, without a guaranteed order. After the last retry it is parked for a person and never dropped.
+ * Delivery: at least once. A claimed callback, or one that was stored with a lease, belongs to one node for its lease; unless `markProcessed`
+ * or `retryAt` is called it is due again afterwards. Oldest first, without a guaranteed order. After the last retry it is parked for a person and never dropped.
  */
 export class ProviderInbox extends Context.Service<
   ProviderInbox,
   {
     /**
      * False when the same bytes came a moment ago. Bytes that came longer ago may be about a later change (a body of references only is the
-     * same each time): they are due again, as if they had come for the first time, at most once in that while.
+     * same each time): they are due again, as if they had come for the first time, at most once in that while. They are due at `dueAt`: whoever
+     * looks into them at once says when its lease ends, which needs no second commit.
      */
-    readonly store: (callback: Callback) => Effect.Effect<boolean>
+    readonly store: (callback: Callback, dueAt: Instant) => Effect.Effect<boolean>
     /** Takes up to `limit` that wait to be looked at, for `leaseMs`. */
-    readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<Callback>>
-    readonly markProcessed: (id: Reference, reference: Reference) => Effect.Effect<void>
+    readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<LeasedCallback>>
+    /**
+     * It was looked into for this transaction, unless its lease is somebody else's by now. Not committed for itself: it is written with the next
+     * callback that is stored, or two seconds later. When the process dies before that, the callback is looked into once more.
+     */
+    readonly markProcessed: (callback: LeasedCallback, reference: Reference) => Effect.Effect<void>
     /** Nothing matched, or the provider did not answer: look again at `at`; null parks it for a person. */
     readonly retryAt: (id: Reference, at: Instant | null) => Effect.Effect<void>
     /** Newest first, at most `limit`, of every status where none is given. */

@@ -2,15 +2,14 @@ import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
 import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
-import type { Reference } from "../../domain/Ids.ts"
+import { type Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { currentTraceparent, linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
-import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Callbacks, RawCallback } from "../ports/Provider.ts"
-import { type Callback, type CallbackHint, ProviderInbox } from "../ports/ProviderInbox.ts"
+import { type Callback, type CallbackHint, type LeasedCallback, ProviderInbox } from "../ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { OutcomePoller } from "./OutcomePoller.ts"
@@ -58,7 +57,6 @@ export class ProviderCallbacks extends Context.Service<
       const inbox = yield* ProviderInbox
       const transactions = yield* Transactions
       const poller = yield* OutcomePoller
-      const identifiers = yield* Identifiers
       const policy = yield* Policy
       // A counter that is not there yet grows from nothing, which no alert sees.
       for (const provider of registry.known) yield* Metric.update(Metric.withAttributes(forged, { provider }), 0)
@@ -73,8 +71,10 @@ export class ProviderCallbacks extends Context.Service<
         if (traceparent !== null) arrivals.set(id, traceparent)
       })
 
+      const leaseMs = pollLeaseMs(policy.providerTimeoutMs)
+
       const claim = Effect.fnUntraced(function* (free: number) {
-        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, pollLeaseMs(policy.providerTimeoutMs))
+        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, leaseMs)
       })
 
       const find = Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
@@ -86,12 +86,12 @@ export class ProviderCallbacks extends Context.Service<
       })
 
       const look = Effect.fn("ProviderCallbacks.look")(
-        function* (callback: Callback) {
+        function* (callback: LeasedCallback) {
           yield* linkCurrentSpan([arrivals.get(callback.id) ?? null])
           arrivals.delete(callback.id)
           const found = Option.getOrUndefined(yield* find(callback))
           const learnt = found === undefined ? false : yield* poll(found)
-          if (found !== undefined && learnt) return yield* inbox.markProcessed(callback.id, found.transaction.reference)
+          if (found !== undefined && learnt) return yield* inbox.markProcessed(callback, found.transaction.reference)
           const at = nextLook(callback.receivedAt, yield* Clock.currentTimeMillis)
           if (at === null)
             yield* Effect.logWarning(`a callback is parked: ${found === undefined ? "it matched nothing" : "nothing was learnt"}`)
@@ -131,10 +131,16 @@ export class ProviderCallbacks extends Context.Service<
         const receivedAt = yield* Clock.currentTimeMillis
         const digest = createHash("sha256").update(callback.body).digest()
         const { mode, name } = account
-        const id = yield* identifiers.reference
-        const isNew = yield* inbox.store({ id, provider: name, mode, receivedAt, digest, hint })
+        const id = callbackId({ provider: name, mode, digest })
+        const arrived = { id, provider: name, mode, receivedAt, digest, hint }
+        const leasedUntil = receivedAt + leaseMs
+        const stored = yield* worker.submit((isTaken) =>
+          Effect.flatMap(inbox.store(arrived, isTaken ? leasedUntil : receivedAt), (isNew) =>
+            isNew ? Effect.as(rememberArrival(id), { ...arrived, leasedUntil }) : Effect.succeed(null)
+          )
+        )
+        const isNew = stored !== null
         yield* Effect.annotateCurrentSpan({ provider: name, mode, duplicate: !isNew, ...(isNew ? { callback_id: id } : {}) })
-        if (isNew) yield* Effect.andThen(rememberArrival(id), worker.nudge)
         return "stored" as const
       })
 
@@ -144,6 +150,10 @@ export class ProviderCallbacks extends Context.Service<
     })
   )
 }
+
+/** The same bytes of the same account have the same id. */
+export const callbackId = ({ digest, mode, provider }: { provider: string; mode: Mode; digest: Uint8Array }): Reference =>
+  referenceFrom(createHash("sha256").update(`${provider} ${mode} `).update(digest).digest())
 
 const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Option.Option<CallbackHint>> =>
   Effect.suspend(() => {

@@ -113,22 +113,22 @@ const ports = (world: World) => {
       routeKey: () => "route-key"
     }),
     fakeProviderInbox({
-      store: (callback) =>
+      store: (callback, dueAt) =>
         Effect.sync(() => {
           world.calls.push("store")
           const key = Buffer.from(callback.digest).toString("hex")
           if (world.stored.has(key)) return false
           world.stored.set(key, callback)
-          world.due.push(callback)
+          if (dueAt === callback.receivedAt) world.due.push(callback)
           return true
         }),
-      claimDue: (_now, limit, leaseMs) =>
+      claimDue: (now, limit, leaseMs) =>
         Effect.sync(() => {
           world.calls.push("claim")
           world.leases.push(leaseMs)
-          return world.due.splice(0, limit)
+          return world.due.splice(0, limit).map((callback) => ({ ...callback, leasedUntil: now + leaseMs }))
         }),
-      markProcessed: (_id, reference) => Effect.sync(() => void world.done.push(reference)),
+      markProcessed: (_callback, reference) => Effect.sync(() => void world.done.push(reference)),
       retryAt: (_id, at) => Effect.sync(() => void world.later.push(at))
     }),
     fake(Transactions, {
