@@ -77,7 +77,7 @@ describe("ProviderCallbacks", () => {
     })
   )
 
-  it.effect("processes a callback at once while it runs", () =>
+  it.effect("processes a callback at once while it runs, and claims nothing for it", () =>
     Effect.gen(function* () {
       const world = newWorld()
       const asked = yield* Deferred.make<boolean>()
@@ -85,8 +85,10 @@ describe("ProviderCallbacks", () => {
       const { receive, run } = yield* ingress(world)
       const running = yield* Effect.forkChild(run)
       yield* TestClock.adjust(1)
+      world.calls.length = 0
       yield* receive("eversend", "route-key", callback({ providerReference: "ever-1" }))
       expect(yield* Deferred.await(asked)).toBe(true)
+      expect(world.calls).toEqual(["store"])
       yield* Fiber.interrupt(running)
     })
   )
