@@ -26,14 +26,14 @@ const LOOK_MS = 5_000
 const CLOSE_MS = 2_000
 
 export interface ListenerParts {
-  readonly alarm: Timer
+  readonly timer: Timer
   readonly placeFor: ReturnType<typeof makeConnections>
   /** Called for each connection that found no place. */
   readonly onRefused: (why: NoPlace) => void
 }
 
 /** A server of node:http. What Node would answer by itself is answered with an envelope, too, and no client holds a connection for ever. */
-export const makeHttpServer = ({ alarm, placeFor, onRefused }: ListenerParts): Server => {
+export const makeHttpServer = ({ timer, placeFor, onRefused }: ListenerParts): Server => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,
@@ -47,7 +47,7 @@ export const makeHttpServer = ({ alarm, placeFor, onRefused }: ListenerParts): S
     writeRaw(socket, error)
     socket.once(
       "close",
-      alarm(CLOSE_MS, () => socket.destroy())
+      timer(CLOSE_MS, () => socket.destroy())
     )
   }
   server.on("connection", (socket) => {
@@ -56,7 +56,7 @@ export const makeHttpServer = ({ alarm, placeFor, onRefused }: ListenerParts): S
     onRefused(place)
     return socket.destroy()
   })
-  limitUnread(server, alarm)
+  limitUnread(server, timer)
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerRaw(socket, malformed(error.code ?? "")))
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerRaw(socket, new MethodNotAllowed()))
   // An unknown expectation is no reason to refuse a request.
@@ -65,8 +65,8 @@ export const makeHttpServer = ({ alarm, placeFor, onRefused }: ListenerParts): S
 }
 
 /** Replaces `emit`, because no listener can keep a request from the listeners after it: one too many must not even become a fiber. */
-const limitUnread = (server: Server, alarm: Timer): void => {
-  const isAdmitted = makeUnreadLimit(alarm)
+const limitUnread = (server: Server, timer: Timer): void => {
+  const isAdmitted = makeUnreadLimit(timer)
   const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
   const emit = emitter.emit.bind(server)
   emitter.emit = (event, ...told) => {

@@ -99,7 +99,7 @@ const listen = ({ connectionPlaces, host, port, trustedProxies }: ServerSettings
       const run = Effect.runForkWith(yield* Effect.context<never>())
       for (const why of ["in_all", "an_address"] as const) yield* countRefusedConnection({ why }, 0)
       const node = makeHttpServer({
-        alarm: yield* makeTimer,
+        timer: yield* makeTimer,
         placeFor: makeConnections(connectionPlaces, trustedProxies),
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })

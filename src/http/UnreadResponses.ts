@@ -19,7 +19,7 @@ interface ConnectionState {
  * Limits the responses that a connection leaves unread. A connection with more requests than `MAX_UNREAD` is closed. The time for
  * reading runs from the first response that waits until none does: reading one of them gives no more time for the next.
  */
-export const makeUnreadLimit = (alarm: Timer) => {
+export const makeUnreadLimit = (timer: Timer) => {
   const connections = new WeakMap<Socket, ConnectionState>()
 
   const stateOf = (socket: Socket): ConnectionState => {
@@ -49,7 +49,7 @@ export const makeUnreadLimit = (alarm: Timer) => {
     response.once("prefinish", () => {
       isWhole = true
       owed.unread += 1
-      if (owed.unread === 1) owed.stopClock = alarm(READ_MS, () => socket.destroy())
+      if (owed.unread === 1) owed.stopClock = timer(READ_MS, () => socket.destroy())
     })
     response.once("close", () => {
       owed.responses.delete(response)

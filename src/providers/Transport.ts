@@ -43,9 +43,9 @@ export const openTransport = Effect.fn("openTransport")(function* (
     Effect.sync(() => new Agent(connections)),
     (agent) => Effect.promise(() => agent.destroy())
   )
-  const alarm = yield* makeTimer
+  const timer = yield* makeTimer
   const annotated: Transport["call"] = Effect.fnUntraced(function* (call) {
-    const response = yield* once(agent, alarm, call)
+    const response = yield* once(agent, timer, call)
     yield* Effect.annotateCurrentSpan({
       outcome: response._tag,
       ...(response._tag === "Answered" ? { "http.response.status_code": response.status } : { note: response.note })
@@ -96,7 +96,7 @@ interface Progress {
   givenUp: boolean
 }
 
-const once = (agent: Agent, alarm: Timer, call: ProviderCall): Effect.Effect<ProviderResponse> =>
+const once = (agent: Agent, timer: Timer, call: ProviderCall): Effect.Effect<ProviderResponse> =>
   Effect.suspend(() => {
     if (call.timeoutMs <= 0) return Effect.succeed<ProviderResponse>({ _tag: "NotSent", note: "no time left" })
     return Effect.callback<ProviderResponse>((resume) => {
@@ -106,7 +106,7 @@ const once = (agent: Agent, alarm: Timer, call: ProviderCall): Effect.Effect<Pro
         stop()
         resume(Effect.succeed(response))
       })
-      const stop = alarm(call.timeoutMs, () => {
+      const stop = timer(call.timeoutMs, () => {
         handler.giveUp()
         resume(Effect.succeed(broken(progress, "timeout", "no answer in time")))
       })

@@ -1,13 +1,13 @@
 import { Clock, type Context, Effect, Exit, Fiber, type Scope } from "effect"
 
-/** Calls `ring` once after `ms`, unless the function that it returns is called before. */
-export type Timer = (ms: number, ring: () => void) => () => void
+/** Calls `fire` once after `ms`, unless the function that it returns is called before. */
+export type Timer = (ms: number, fire: () => void) => () => void
 
 const NANOS_A_MS = 1_000_000
 
 interface Waiting {
   readonly at: number
-  readonly ring: () => void
+  readonly fire: () => void
 }
 
 /**
@@ -29,14 +29,14 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
       if (left > 0) yield* Effect.sleep(left)
       if (!line.delete(first)) continue
       // One that breaks must not silence those after it.
-      const exit = yield* Effect.exit(Effect.sync(first.ring))
-      if (Exit.isFailure(exit)) yield* Effect.logError("an alarm broke", exit.cause)
+      const exit = yield* Effect.exit(Effect.sync(first.fire))
+      if (Exit.isFailure(exit)) yield* Effect.logError("a timer broke", exit.cause)
     }
     lines.delete(ms)
   })
 
-  return (ms, ring) => {
-    const one = { at: now() + ms, ring }
+  return (ms, fire) => {
+    const one = { at: now() + ms, fire }
     const known = lines.get(ms)
     const line = known ?? new Set([one])
     if (known === undefined) {
@@ -49,14 +49,14 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
 
 /** As `Effect.timeoutOrElse`: what is late is interrupted, and `late` comes in its place. */
 export const timeoutWith =
-  (alarm: Timer) =>
+  (timer: Timer) =>
   <A, E, R, B, E2, R2>(effect: Effect.Effect<A, E, R>, ms: number, late: () => Effect.Effect<B, E2, R2>) =>
     Effect.contextWith((context: Context.Context<R | R2>) =>
       Effect.callback<A | B, E | E2, R2>((resume) => {
         const fiber = Effect.runForkWith(context)(effect)
         const exit = fiber.pollUnsafe()
         if (exit !== undefined) return resume(exit)
-        const stop = alarm(ms, () => resume(Effect.andThen(Fiber.interrupt(fiber), Effect.suspend(late))))
+        const stop = timer(ms, () => resume(Effect.andThen(Fiber.interrupt(fiber), Effect.suspend(late))))
         fiber.addObserver((exit) => {
           stop()
           resume(exit)

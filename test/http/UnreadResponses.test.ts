@@ -33,14 +33,14 @@ const take = (socket: Socket, bytes: number): Promise<void> =>
     socket.on("data", read).resume()
   })
 
-/** A listener whose alarms a test rings, and which answers by `answer`. */
+/** A listener whose timers a test fires, and which answers by `answer`. */
 const listening = async (answer: (response: ServerResponse) => void) => {
-  const alarms: Array<{ ms: number; ring: () => void }> = []
+  const timers: Array<{ ms: number; fire: () => void }> = []
   const server = makeHttpServer({
-    alarm: (ms, ring) => {
-      const one = { ms, ring }
-      alarms.push(one)
-      return () => void (alarms.includes(one) && alarms.splice(alarms.indexOf(one), 1))
+    timer: (ms, fire) => {
+      const one = { ms, fire }
+      timers.push(one)
+      return () => void (timers.includes(one) && timers.splice(timers.indexOf(one), 1))
     },
     placeFor: () => () => {},
     onRefused: () => {}
@@ -53,32 +53,32 @@ const listening = async (answer: (response: ServerResponse) => void) => {
     server.closeAllConnections()
     server.close()
   }
-  return { alarms, port, stop }
+  return { timers, port, stop }
 }
 
 describe("a connection with unanswered requests", () => {
   it("is closed a fixed time after its first unread answer, even if it reads the queued answers slowly", async () => {
-    const { alarms, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
+    const { timers, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
     const socket = await opened(port)
     socket.pause().write(GET.repeat(4))
-    while (alarms.length === 0) await turn()
-    const [first] = alarms
+    while (timers.length === 0) await turn()
+    const [first] = timers
     await take(socket, LARGE + LARGE / 2)
-    expect(alarms).toEqual([first])
+    expect(timers).toEqual([first])
     const cut = closed(socket)
-    first?.ring()
+    first?.fire()
     socket.resume()
     await cut
     stop()
   })
 
   it("gets the full time again once every answer was read", async () => {
-    const { alarms, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
+    const { timers, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
     const socket = await opened(port)
     for (const _ of [1, 2]) {
       socket.write(GET)
       await take(socket, LARGE)
-      while (alarms.length > 0) await turn()
+      while (timers.length > 0) await turn()
     }
     socket.destroy()
     stop()

@@ -6,9 +6,9 @@ import { makeTimer, timeoutWith } from "../../src/runtime/Timer.ts"
 describe("a timer", () => {
   it.effect("fires once, at its time, unless it was postponed", () =>
     Effect.gen(function* () {
-      const alarm = yield* makeTimer
-      const rung: Array<string> = []
-      const set = (name: string, ms: number) => alarm(ms, () => void rung.push(name))
+      const timer = yield* makeTimer
+      const fired: Array<string> = []
+      const set = (name: string, ms: number) => timer(ms, () => void fired.push(name))
       const putOff = set("put off", 1000)
       set("first", 1000)
       yield* TestClock.adjust(400)
@@ -16,18 +16,18 @@ describe("a timer", () => {
       set("second", 1000)
       set("shorter", 100)
       yield* TestClock.adjust(599)
-      expect(rung).toEqual(["shorter"])
+      expect(fired).toEqual(["shorter"])
       yield* TestClock.adjust(1)
-      expect(rung).toEqual(["shorter", "first"])
+      expect(fired).toEqual(["shorter", "first"])
       yield* TestClock.adjust(400)
-      expect(rung).toEqual(["shorter", "first", "second"])
+      expect(fired).toEqual(["shorter", "first", "second"])
       // Of a length that nobody waited for any more, after one that breaks.
-      alarm(1000, () => {
+      timer(1000, () => {
         throw new Error("broken")
       })
       set("third", 1000)
       yield* TestClock.adjust(5000)
-      expect(rung).toEqual(["shorter", "first", "second", "third"])
+      expect(fired).toEqual(["shorter", "first", "second", "third"])
     }).pipe(Effect.scoped)
   )
 

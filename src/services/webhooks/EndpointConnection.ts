@@ -39,9 +39,9 @@ export const endpointConnection = (
     WebhookSender,
     Effect.gen(function* () {
       const { webhookAllowLoopback } = yield* Policy
-      const alarm = yield* makeTimer
+      const timer = yield* makeTimer
       const names = yield* Effect.acquireRelease(
-        Effect.sync(() => endpointNames({ alarm, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
+        Effect.sync(() => endpointNames({ timer, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
         ({ close }) => Effect.sync(close)
       )
       const connect = guardedConnector(webhookAllowLoopback, connectMs, names)
@@ -53,7 +53,7 @@ export const endpointConnection = (
       const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointResponse> => {
         const target = targetOf(url)
         if (typeof target === "string") return Effect.succeed({ status: null, excerpt: target, retryAfter: null })
-        return ask({ agent, alarm, wholeMs }, { ...target, method: "POST", headers, body })
+        return ask({ agent, timer, wholeMs }, { ...target, method: "POST", headers, body })
       }
       return {
         post: (delivery) => Effect.withSpan(post(delivery), "WebhookSender.post", { kind: "client", captureStackTrace: false })
@@ -91,7 +91,7 @@ interface Received {
 
 interface Sending {
   readonly agent: Agent
-  readonly alarm: Timer
+  readonly timer: Timer
   readonly wholeMs: number
 }
 
@@ -99,7 +99,7 @@ interface Sending {
  * Sends the request and listens to the first bytes of its answer, and to nothing beyond them. Once the status has been said, how the rest
  * goes changes nothing about whether the event was taken.
  */
-const ask = ({ agent, alarm, wholeMs }: Sending, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
+const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
   Effect.callback((resume) => {
     const received: Received = { status: null, retryAfter: null, bytes: 0 }
     const chunks: Array<Buffer> = []
@@ -117,7 +117,7 @@ const ask = ({ agent, alarm, wholeMs }: Sending, request: Dispatcher.DispatchOpt
       end(problem)
       sent?.abort(new Error("nobody listens any more"))
     }
-    const cancelTimeout = alarm(wholeMs, () => giveUp(received.status === null ? `no answer within ${wholeMs} ms` : ""))
+    const cancelTimeout = timer(wholeMs, () => giveUp(received.status === null ? `no answer within ${wholeMs} ms` : ""))
     agent.dispatch(request, {
       onRequestStart: (controller) => {
         sent = controller

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises"
 import type { Timer } from "../../runtime/Timer.ts"
 
 export interface NameOptions {
-  readonly alarm: Timer
+  readonly timer: Timer
   /** For one name, whatever its servers do. */
   readonly withinMs: number
   /** `address` or `address:port`; none: those of the machine. */
@@ -42,7 +42,7 @@ export const endpointNames = (options: NameOptions): EndpointNames => {
     const stop = () => resolver.cancel()
     const answers = [answer]
     underWay.set(name, { answers, stop })
-    const cancelTimeout = options.alarm(options.withinMs, stop)
+    const cancelTimeout = options.timer(options.withinMs, stop)
     const end = (resolved: Resolved) => {
       cancelTimeout()
       underWay.delete(name)
