@@ -3,7 +3,7 @@ import type { Fact } from "../domain/Fact.ts"
 import { exactJson, type ProviderResponse } from "./Transport.ts"
 
 /** What an answer means. `alarm` is for the operator: the provider, or our account there, is not as its adapter expects. */
-export interface Reading<F> {
+export interface FactWithAlarm<F> {
   readonly fact: F
   readonly alarm: string | null
 }
@@ -12,9 +12,9 @@ export type Unknown = Extract<Fact, { _tag: "Unknown" }>
 export type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
 
 /** No answer that can be believed, as a fact: what came back proves nothing. */
-export type NoAnswer = (response: ProviderResponse) => Reading<Unknown>
+export type ReadAsUnknown = (response: ProviderResponse) => FactWithAlarm<Unknown>
 
-export const withoutAlarm = <F>(fact: F): Reading<F> => ({ fact, alarm: null })
+export const withoutAlarm = <F>(fact: F): FactWithAlarm<F> => ({ fact, alarm: null })
 
 /** The body of an answer with one of these statuses, where it has the shape that it must have. */
 export const decoded = <A>(
@@ -42,7 +42,7 @@ export const isAnswered = (response: ProviderResponse, ...statuses: ReadonlyArra
 export const unknownOutcome = (
   response: ProviderResponse,
   said: (answered: Answered, reason: Unknown["reason"]) => { readonly note: string; readonly alarm: string | null }
-): Reading<Unknown> => {
+): FactWithAlarm<Unknown> => {
   if (response._tag === "NotSent") return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note: response.note })
   if (response._tag === "Lost") return withoutAlarm({ _tag: "Unknown", reason: response.reason, note: response.note })
   const { status } = response
@@ -58,8 +58,8 @@ const unknownReasons: ReadonlyMap<number, Unknown["reason"]> = new Map([
 ])
 
 /** Loud are a success that cannot be read, and what says that our account is refused. */
-export const noAnswerOf =
-  (provider: string, notAdmitted: string): NoAnswer =>
+export const unknownReader =
+  (provider: string, notAdmitted: string): ReadAsUnknown =>
   (response) =>
     unknownOutcome(response, ({ status }) =>
       isSuccess(status)
@@ -68,7 +68,7 @@ export const noAnswerOf =
     )
 
 /** An answer that can be read, and does not make sense. */
-export const unreadable = (why: string, status: string): Reading<Unknown> => ({
+export const unreadable = (why: string, status: string): FactWithAlarm<Unknown> => ({
   fact: { _tag: "Unknown", reason: "bad_response", note: why },
   alarm: `${why} (status ${JSON.stringify(status.slice(0, LONGEST_STATUS))})`
 })
@@ -77,5 +77,5 @@ const LONGEST_STATUS = 40
 /** An alarm is for the operator; the fact is the same with and without it. */
 export const alarmLogger =
   (provider: string) =>
-  <F>({ alarm, fact }: Reading<F>, reference: string): Effect.Effect<F> =>
+  <F>({ alarm, fact }: FactWithAlarm<F>, reference: string): Effect.Effect<F> =>
     alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider, reference }), fact)

@@ -2,7 +2,7 @@ import { Effect, Option, type Schema, type Scope } from "effect"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Mode } from "../domain/Ids.ts"
 import type { Provider, ProviderGuarantees } from "../services/ports/Provider.ts"
-import { alarmLogger, decoded, type NoAnswer, type Reading } from "./AnswerParsing.ts"
+import { alarmLogger, decoded, type FactWithAlarm, type ReadAsUnknown } from "./AnswerParsing.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
 import { deadlineAfter } from "./Client.ts"
 import { openTransport, type ProviderResponse, type Transport } from "./Transport.ts"
@@ -13,7 +13,7 @@ export interface Identity {
   readonly name: string
   /** As alarms call it. */
   readonly title: string
-  readonly noAnswer: NoAnswer
+  readonly readAsUnknown: ReadAsUnknown
 }
 
 /** One account at a provider, with what every adapter does over it. */
@@ -29,7 +29,7 @@ export interface Connection extends Identity {
   readonly get: <A>(schema: Schema.ConstraintDecoder<A>, operation: string, path: string) => Effect.Effect<A, ProviderError>
   /** For an answer that cannot be used. */
   readonly giveUp: (alarm: string | null) => Effect.Effect<never, ProviderError>
-  readonly logAlarm: <F>(reading: Reading<F>, reference: string) => Effect.Effect<F>
+  readonly logAlarm: <F>(reading: FactWithAlarm<F>, reference: string) => Effect.Effect<F>
 }
 
 /** What a provider does over one account; what it cannot do is absent. */
@@ -46,7 +46,7 @@ export const adapterOf = <Account>(
   })
 
 export const connectionTo = (identity: Identity, client: Client, timeoutMs: number): Connection => {
-  const { name: provider, noAnswer } = identity
+  const { name: provider, readAsUnknown } = identity
   const deadline = deadlineAfter(timeoutMs)
   const call: Connection["call"] = (one) => Effect.flatMap(deadline, (until) => client(one, until))
   const giveUp: Connection["giveUp"] = Effect.fnUntraced(function* (alarm) {
@@ -55,7 +55,7 @@ export const connectionTo = (identity: Identity, client: Client, timeoutMs: numb
   })
   const read: Connection["read"] = (schema, response) =>
     Option.match(decoded(schema, response), {
-      onNone: () => giveUp(noAnswer(response).alarm),
+      onNone: () => giveUp(readAsUnknown(response).alarm),
       onSome: Effect.succeed
     })
   return {

@@ -1,22 +1,22 @@
 import { Clock, Effect, Option, type Schema } from "effect"
 import type { ExchangeOrder, PayoutOrder, PayoutOutcome, StatusOutcome, StatusQuery } from "../services/ports/Provider.ts"
-import { decoded, type NoAnswer, type Reading, type Unknown, unreadable, withoutAlarm } from "./AnswerParsing.ts"
+import { decoded, type FactWithAlarm, type ReadAsUnknown, type Unknown, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import type { Connection } from "./Connection.ts"
 import type { Refused } from "./Refusals.ts"
 import type { ProviderResponse } from "./Transport.ts"
 
-/** What the answer to the call that moves money means, or that only a lookup by our reference can tell. */
-export type Placed<F> = Reading<F> | Unconfirmed<F>
+/** What the answer to the call that moves money means: a fact, or that only a lookup by our reference can tell. */
+export type MoneyCallAnswer<F> = FactWithAlarm<F> | NeedsLookup<F>
 
-/** `confirm` says what the lookup's answer makes of it. Until then it is no fact. */
-export interface Unconfirmed<F> {
-  readonly confirm: (looked: Reading<StatusOutcome>) => Reading<F>
+/** No fact yet: `confirm` makes one of it and of what the lookup found. */
+export interface NeedsLookup<F> {
+  readonly confirm: (looked: FactWithAlarm<StatusOutcome>) => FactWithAlarm<F>
 }
 
-/** Ours, as far as an answer has to fit it: `currency` is the one of the float that moves. */
-export type Own = Pick<StatusQuery, "reference" | "currency">
+/** Our side of the transaction, which an answer has to match: `currency` is the one of the float that moves. */
+export type ExpectedTransaction = Pick<StatusQuery, "reference" | "currency">
 
-export const ownOf = ({ corridor, reference }: Pick<PayoutOrder, "reference" | "corridor">): Own => ({
+export const expectedOf = ({ corridor, reference }: Pick<PayoutOrder, "reference" | "corridor">): ExpectedTransaction => ({
   reference,
   currency: corridor.currency
 })
@@ -25,11 +25,11 @@ type Ordered = Pick<PayoutOrder, "reference" | "corridor"> | (Pick<PayoutOrder, 
 
 interface Movement<Order, F> {
   /** The call that moves money, and whatever has to come before it. It is made once: nothing here repeats it. */
-  readonly place: (order: Order) => Effect.Effect<Placed<F>>
+  readonly place: (order: Order) => Effect.Effect<MoneyCallAnswer<F>>
   /** Looks for the transaction by our reference. */
-  readonly look: (order: StatusQuery, until: number) => Effect.Effect<Reading<StatusOutcome>>
+  readonly look: (order: StatusQuery, until: number) => Effect.Effect<FactWithAlarm<StatusOutcome>>
   /** An answer after which the provider advises to look a second time. */
-  readonly isUnsure?: (looked: Reading<StatusOutcome>) => boolean
+  readonly isUnsure?: (looked: FactWithAlarm<StatusOutcome>) => boolean
 }
 
 /** How payouts, collections and exchanges are made and polled at every provider. A lookup after the call has a deadline of its own. */
@@ -64,44 +64,44 @@ export const lookingBy =
     { client }: Connection,
     operation: string,
     path: (order: StatusQuery) => string,
-    found: (response: ProviderResponse, order: StatusQuery) => Reading<StatusOutcome>
+    found: (response: ProviderResponse, order: StatusQuery) => FactWithAlarm<StatusOutcome>
   ): Movement<never, never>["look"] =>
   (order, until) =>
     Effect.map(client({ operation, method: "GET", path: path(order) }, until), (response) => found(response, order))
 
 interface Understood<A, F> {
   /** Where the answer's status refuses it. */
-  readonly refused: Placed<F> | undefined
+  readonly refused: MoneyCallAnswer<F> | undefined
   readonly schema: Schema.ConstraintDecoder<A>
-  readonly noAnswer: NoAnswer
-  readonly read: (answer: A) => Placed<F>
+  readonly readAsUnknown: ReadAsUnknown
+  readonly read: (answer: A) => MoneyCallAnswer<F>
 }
 
 /**
  * The answer to a call that moves money, first match first: not sent, refused, understood. Everything else, silence and an unreadable answer
- * among it, is `Unknown` (`noAnswer`): it never becomes a refusal or an error.
+ * among it, is `Unknown` (`readAsUnknown`): it never becomes a refusal or an error.
  */
-export const placedBy = <A, F>(
+export const moneyCallAnswer = <A, F>(
   response: ProviderResponse,
-  { noAnswer, read, refused, schema }: Understood<A, F>
-): Placed<F | PayoutOutcome> => {
+  { readAsUnknown, read, refused, schema }: Understood<A, F>
+): MoneyCallAnswer<F | PayoutOutcome> => {
   if (response._tag === "NotSent") return notSent(response.note)
   if (refused !== undefined) return refused
   const answer = decoded(schema, response)
-  return Option.isNone(answer) ? noAnswer(response) : read(answer.value)
+  return Option.isNone(answer) ? readAsUnknown(response) : read(answer.value)
 }
 
 /** Nothing of the call that moves money left the process. */
-export const notSent = (note: string): Reading<PayoutOutcome> => withoutAlarm({ _tag: "NotSent", note })
+export const notSent = (note: string): FactWithAlarm<PayoutOutcome> => withoutAlarm({ _tag: "NotSent", note })
 
 /**
  * A refusal is believed once a lookup has found nothing: the same request may have arrived before. `used` stands in for it where the provider
  * says that it has our reference already. A refusal of our own account is believed at once.
  */
 export const onceNotFound = (
-  refused: Reading<Refused> | undefined,
-  used?: Reading<Unknown>
-): Placed<PayoutOutcome> | undefined =>
+  refused: FactWithAlarm<Refused> | undefined,
+  used?: FactWithAlarm<Unknown>
+): MoneyCallAnswer<PayoutOutcome> | undefined =>
   refused === undefined || refused.fact.kind === "config"
     ? refused
     : {
@@ -114,13 +114,16 @@ export const onceNotFound = (
       }
 
 /** Only a text says that our reference is used, and it is read for one thing: such a refusal is never believed, found or not. */
-export const usedAt = (provider: string): Reading<Unknown> => ({
+export const usedAt = (provider: string): FactWithAlarm<Unknown> => ({
   fact: { _tag: "Unknown", reason: "bad_response", note: "the reference is used there, and nothing was found by it yet" },
   alarm: `${provider} has our reference already, and does not find it`
 })
 
 /** What stands there, as the answer to the call that made it; `senseless` is said where there is nothing, or it came back already. */
-export const asCreateOutcome = ({ alarm, fact }: Reading<StatusOutcome>, senseless: string): Reading<PayoutOutcome> => {
+export const asCreateOutcome = (
+  { alarm, fact }: FactWithAlarm<StatusOutcome>,
+  senseless: string
+): FactWithAlarm<PayoutOutcome> => {
   switch (fact._tag) {
     case "StillPending":
       return { fact: acceptedAs(fact), alarm }
@@ -136,7 +139,10 @@ type Observed = Pick<Extract<PayoutOutcome, { _tag: "Accepted" }>, "observedAmou
 export const nothingObserved: Observed = { observedAmount: null, observedCurrency: null }
 
 /** The same, where a delivery this fresh does not name its final fee: it is only accepted, and polled again. */
-export const asAccepted = (reading: Reading<StatusOutcome>, observed: Observed = nothingObserved): Reading<PayoutOutcome> =>
+export const asAccepted = (
+  reading: FactWithAlarm<StatusOutcome>,
+  observed: Observed = nothingObserved
+): FactWithAlarm<PayoutOutcome> =>
   reading.fact._tag === "StillPending" || reading.fact._tag === "Succeeded"
     ? { fact: acceptedAs(reading.fact, observed), alarm: reading.alarm }
     : asCreateOutcome(reading, "what was only just made is not there, or came back")

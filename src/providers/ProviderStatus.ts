@@ -3,7 +3,7 @@ import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { Fact } from "../domain/Fact.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../domain/Money.ts"
 import type { StatusOutcome } from "../services/ports/Provider.ts"
-import { type Reading, unreadable, withoutAlarm } from "./AnswerParsing.ts"
+import { type FactWithAlarm, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
 
 /** What a provider's word for the state of a transaction means. Each provider has a table of its whole vocabulary. */
@@ -36,7 +36,7 @@ export interface Shown {
   readonly returnedAt?: number | null
 }
 
-/** What a provider shows as a fact. Another's transaction, an unknown word and an unreadable amount are alarms and never facts. */
+/** What a provider shows, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. */
 export const answerBy = ({
   isOurs,
   note,
@@ -46,7 +46,7 @@ export const answerBy = ({
   standing,
   status,
   sum
-}: Shown): Reading<StatusOutcome> => {
+}: Shown): FactWithAlarm<StatusOutcome> => {
   if (!isOurs) return unreadable("the answer is about another transaction", status)
   switch (standing) {
     case undefined:

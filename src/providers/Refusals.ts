@@ -1,6 +1,6 @@
 import type { Fact, RefusalKind } from "../domain/Fact.ts"
 import type { FailureCode } from "../domain/Transaction.ts"
-import type { Reading } from "./AnswerParsing.ts"
+import type { FactWithAlarm } from "./AnswerParsing.ts"
 import type { ProviderResponse } from "./Transport.ts"
 
 export type Refused = Extract<Fact, { _tag: "Refused" }>
@@ -30,7 +30,7 @@ export const notAdmittedBy = (alarm: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not accept the gateway's account.", alarm)
 
 /** Nothing is sent: a corridor leads to a provider that does not serve it. `message` is the tenant's, `why` the operator's. */
-export const misroutedTo = (provider: string, message: string, why: string): Reading<Refused> =>
+export const misroutedTo = (provider: string, message: string, why: string): FactWithAlarm<Refused> =>
   refusedBy(
     refusalOf("config", "provider_rejected", message, `a corridor leads to ${provider}, which cannot serve it: ${why}`),
     null,
@@ -52,7 +52,7 @@ export const refusedBy = (
   { alarm, code, kind, message }: ProviderRefusal,
   providerReference: string | null,
   note: string
-): Reading<Refused> => ({
+): FactWithAlarm<Refused> => ({
   fact: { _tag: "Refused", providerReference, kind, failure: { code, message }, note },
   alarm
 })
@@ -62,7 +62,7 @@ export const refusedByStatus = (
   refusals: ReadonlyMap<number, ProviderRefusal>,
   response: ProviderResponse,
   isOwnForm: boolean
-): Reading<Refused> | undefined => {
+): FactWithAlarm<Refused> | undefined => {
   const known = response._tag === "Answered" && isOwnForm ? refusals.get(response.status) : undefined
   return known === undefined || response._tag !== "Answered" ? undefined : refusedBy(known, null, `HTTP ${response.status}`)
 }

@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
-import { alarmLogger, type Reading, withoutAlarm } from "../../src/providers/AnswerParsing.ts"
-import { movements, onceNotFound, type Placed } from "../../src/providers/Movements.ts"
+import { alarmLogger, type FactWithAlarm, withoutAlarm } from "../../src/providers/AnswerParsing.ts"
+import { type MoneyCallAnswer, movements, onceNotFound } from "../../src/providers/Movements.ts"
 import { notAdmittedBy, poolShort, refusedBy, refusedUnsaid } from "../../src/providers/Refusals.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../src/services/ports/Provider.ts"
 import { momo, orderOn } from "./contract/Orders.ts"
@@ -36,7 +36,7 @@ const refused = onceNotFound(refusedBy(refusedUnsaid, null, "HTTP 400")) ?? sile
 const notAdmitted = onceNotFound(refusedBy(notAdmittedBy("our key is refused"), null, "HTTP 401")) ?? silence
 
 /** What a payout comes to, and how often it was sent and looked up. */
-const paid = Effect.fnUntraced(function* (placed: Placed<PayoutOutcome>, looked: Reading<StatusOutcome>) {
+const paid = Effect.fnUntraced(function* (placed: MoneyCallAnswer<PayoutOutcome>, looked: FactWithAlarm<StatusOutcome>) {
   const calls = { sent: 0, looked: 0 }
   const { place } = movements({ name: "acme", deadline: Effect.succeed(0), logAlarm: alarmLogger("acme") }, "send", {
     place: () =>

@@ -11,9 +11,9 @@ import type {
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { decoded, type Reading, withoutAlarm } from "../AnswerParsing.ts"
+import { decoded, type FactWithAlarm, withoutAlarm } from "../AnswerParsing.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
-import { movements, ownOf } from "../Movements.ts"
+import { expectedOf, movements } from "../Movements.ts"
 import { askQuote, quoteRefused } from "../Quotes.ts"
 import type { Transport } from "../Transport.ts"
 import { openBankNames } from "./Banks.ts"
@@ -52,7 +52,7 @@ export const eversend = adapterOf(
     const payouts = movements(connection, "send", {
       place: Effect.fnUntraced(function* (order: PayoutOrder) {
         const body = payoutBody(order, yield* bankName(order))
-        return payoutOutcome(yield* call({ operation: "payout", method: "POST", path: "/payouts", body }), ownOf(order))
+        return payoutOutcome(yield* call({ operation: "payout", method: "POST", path: "/payouts", body }), expectedOf(order))
       }),
       look: looking(connection, "payout")
     })
@@ -104,7 +104,7 @@ const MAXIMUM_PAGES = 5
 
 /** By Eversend's own identifier where it is known and leads to ours; else by a search for our reference. */
 const looking = ({ client }: Connection, kind: Kind) =>
-  Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<Reading<StatusOutcome>> {
+  Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
     const { providerReference } = order
     if (providerReference !== null) {
       const call = { operation: "transaction", method: "GET", path: byIdPath(providerReference) } as const

@@ -10,7 +10,7 @@ import type {
 } from "../../services/ports/Provider.ts"
 import { decoded, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
-import { onceNotFound, type Placed, placedBy } from "../Movements.ts"
+import { type MoneyCallAnswer, moneyCallAnswer, onceNotFound } from "../Movements.ts"
 import { askQuote, type NoQuote } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { broken, noQuoteBy, refusedQuote, tooLarge } from "./Quote.ts"
@@ -71,11 +71,11 @@ const isAmount = (text: string, { amount, currency }: Pick<ExchangeOrder, "amoun
 }
 
 /** The answer to POST /exchanges, which is executed by then. */
-export const exchangeOutcome = (response: ProviderResponse): Placed<ExchangeOutcome> =>
-  placedBy(response, {
+export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<ExchangeOutcome> =>
+  moneyCallAnswer(response, {
     refused: onceNotFound(refusal("exchange", response)),
     schema: ExchangeAnswer,
-    noAnswer: identity.noAnswer,
+    readAsUnknown: identity.readAsUnknown,
     read: ({ data: { destination, source } }) => {
       const left = broughtBy(source.amount, source.currency)
       const brought = broughtBy(destination.amount, destination.currency)

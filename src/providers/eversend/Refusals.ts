@@ -1,5 +1,5 @@
 import { Option } from "effect"
-import { noAnswerOf, type Reading } from "../AnswerParsing.ts"
+import { type FactWithAlarm, unknownReader } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import {
   notAdmittedBy,
@@ -17,7 +17,7 @@ import { exactJson, type ProviderResponse } from "../Transport.ts"
 
 const NOT_ADMITTED = "Eversend refuses the gateway's account, its address or its origin"
 
-export const identity: Identity = { name: "eversend", title: "Eversend", noAnswer: noAnswerOf("Eversend", NOT_ADMITTED) }
+export const identity: Identity = { name: "eversend", title: "Eversend", readAsUnknown: unknownReader("Eversend", NOT_ADMITTED) }
 
 export type Kind = "payout" | "collection" | "exchange"
 
@@ -57,7 +57,7 @@ const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
 }
 
 /** A definite refusal by its HTTP status. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
-export const refusal = (kind: Kind, response: ProviderResponse): Reading<Refused> | undefined =>
+export const refusal = (kind: Kind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
 
 /**

@@ -2,8 +2,17 @@ import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { fromDecimalDown } from "../../domain/Money.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
-import { decoded, type Reading, unreadable, withoutAlarm } from "../AnswerParsing.ts"
-import { asAccepted, isPage, nothingObserved, type Own, onceNotFound, ownOf, type Placed, placedBy } from "../Movements.ts"
+import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import {
+  asAccepted,
+  type ExpectedTransaction,
+  expectedOf,
+  isPage,
+  type MoneyCallAnswer,
+  moneyCallAnswer,
+  nothingObserved,
+  onceNotFound
+} from "../Movements.ts"
 import { answerBy, type Standing, type Sum, sumOf } from "../ProviderStatus.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -12,7 +21,7 @@ import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer
 
 type Wire = typeof Transaction.Type
 
-const { noAnswer } = identity
+const { readAsUnknown } = identity
 
 // Eversend's whole vocabulary. What is not here is not understood, and never a failure.
 const standings: ReadonlyMap<string, Standing> = new Map([
@@ -24,27 +33,27 @@ const standings: ReadonlyMap<string, Standing> = new Map([
 export const standingOf = (status: string): Standing | undefined => standings.get(status)
 
 /** The answer to POST /payouts. */
-export const payoutOutcome = (response: ProviderResponse, own: Own): Placed<PayoutOutcome> =>
-  placedBy(response, {
+export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
+  moneyCallAnswer(response, {
     refused: onceNotFound(refusal("payout", response)),
     schema: PayoutAnswer,
-    noAnswer,
-    read: ({ data }) => outcomeOf("payout", data.transaction, own)
+    readAsUnknown,
+    read: ({ data }) => outcomeOf("payout", data.transaction, expected)
   })
 
 /** The answer to POST /collections/momo. */
-export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): Placed<ChargeOutcome> => {
+export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> => {
   const refused = refusal("collection", response)
-  return placedBy<typeof MomoCollectionAnswer.Type, ChargeOutcome>(response, {
+  return moneyCallAnswer<typeof MomoCollectionAnswer.Type, ChargeOutcome>(response, {
     // Beside a code a refusal can mean the code, and nothing tells: the payer may try again. A configuration error of ours is never a wrong code.
     refused:
       refused !== undefined && order.otp !== null && refused.fact.kind !== "config"
         ? withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note })
         : refused,
     schema: MomoCollectionAnswer,
-    noAnswer,
+    readAsUnknown,
     read: ({ data }) => {
-      const reading = outcomeOf("collection", data, ownOf(order))
+      const reading = outcomeOf("collection", data, expectedOf(order))
       const { fact } = reading
       const page = data.redirectUrl ?? data.redirect_url ?? data.authorizationUrl ?? data.paymentLink ?? null
       // Elsewhere a page is none to pay on: it may be the tenant's own address, echoed.
@@ -57,17 +66,21 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): P
 }
 
 /** The fee of a payment that is this fresh is not final: Eversend's own example says 0. */
-const outcomeOf = (kind: Kind, wire: Wire, own: Own): Reading<PayoutOutcome> => {
-  const sum = amountsOf(wire, own.currency)
+const outcomeOf = (kind: Kind, wire: Wire, expected: ExpectedTransaction): FactWithAlarm<PayoutOutcome> => {
+  const sum = amountsOf(wire, expected.currency)
   const observed = sum === undefined ? nothingObserved : { observedAmount: sum.amount, observedCurrency: sum.currency }
-  return asAccepted(answerOf(kind, wire, own), observed)
+  return asAccepted(answerOf(kind, wire, expected), observed)
 }
 
 /** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */
-export const foundById = (kind: Kind, order: StatusQuery, response: ProviderResponse): Reading<StatusOutcome> | undefined => {
+export const foundById = (
+  kind: Kind,
+  order: StatusQuery,
+  response: ProviderResponse
+): FactWithAlarm<StatusOutcome> | undefined => {
   if (response._tag === "Answered" && response.status === 404) return undefined
   const answer = decoded(TransactionAnswer, response)
-  if (Option.isNone(answer)) return noAnswer(response)
+  if (Option.isNone(answer)) return readAsUnknown(response)
   const { data } = answer.value
   const listed = "transactions" in data ? data.transactions : [data]
   const own = listed.filter((wire) => isOurs(kind, wire, order.reference))
@@ -80,9 +93,9 @@ export const foundInPage = (
   order: StatusQuery,
   response: ProviderResponse,
   pageSize: number
-): Reading<StatusOutcome> | "ended" | "goes_on" => {
+): FactWithAlarm<StatusOutcome> | "ended" | "goes_on" => {
   const answer = decoded(TransactionsAnswer, response)
-  if (Option.isNone(answer)) return noAnswer(response)
+  if (Option.isNone(answer)) return readAsUnknown(response)
   const { transactions } = answer.value.data
   const own = transactions.filter((wire) => wire.transactionRef === order.reference && isOurs(kind, wire, order.reference))
   if (own.length > 0) return decisive(kind, own, order)
@@ -90,7 +103,7 @@ export const foundInPage = (
 }
 
 // Two executions of one reference: whatever they say, the money moved twice or may have.
-const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): Reading<StatusOutcome> => {
+const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): FactWithAlarm<StatusOutcome> => {
   const [first] = own
   if (first === undefined) return unreadable("nothing was found", "")
   const several = own.some((wire) => wire.transactionId !== first.transactionId)
@@ -99,28 +112,37 @@ const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): Rea
     : answerOf(kind, first, order)
 }
 
-const isOurs = (kind: Kind, wire: Wire, reference: string): boolean =>
-  (wire.transactionRef ?? reference) === reference && (wire.type ?? kind) === kind
+/** An answer need not repeat our reference or the kind, but one that names another is about another transaction. */
+const isOurs = (kind: Kind, { transactionRef, type }: Wire, reference: string): boolean => {
+  const sameReference = transactionRef === null || transactionRef === undefined || transactionRef === reference
+  const sameKind = type === undefined || type === kind
+  return sameReference && sameKind
+}
 
-const answerOf = (kind: Kind, wire: Wire, { currency, reference }: Own): Reading<StatusOutcome> => {
-  const { isRefunded, status, transactionId } = wire
+const answerOf = (kind: Kind, wire: Wire, { currency, reference }: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
+  const { isRefunded, reason, status, transactionId, updatedAt } = wire
   const standing = standingOf(status)
-  const isOwn = isOurs(kind, wire, reference)
+  const matches = isOurs(kind, wire, reference)
   // Sent back before it was delivered, or only about to be: nothing says which.
-  if (isOwn && standing === "pending" && isRefunded === true) return unreadable("refunded while pending", status)
+  if (matches && standing === "pending" && isRefunded === true) return unreadable("refunded while pending", status)
   const isReturned = standing === "successful" && isRefunded === true
-  const sum = amountsOf(wire, currency)
-  const exchanged = kind === "exchange" ? broughtBy(wire.destinationAmount, wire.destinationCurrency) : null
   return answerBy({
-    isOurs: isOwn,
+    isOurs: matches,
     status,
     standing: isReturned ? "returned" : standing,
     providerReference: transactionId,
     note: isReturned ? `status ${status}, refunded` : `status ${status}`,
-    sum: sum === undefined || exchanged === undefined ? undefined : exchanged === null ? sum : { ...sum, exchanged },
-    refusal: failureBy(kind, wire.reason),
-    returnedAt: instantIn(wire.updatedAt)
+    sum: kind === "exchange" ? exchangedSumOf(wire, currency) : amountsOf(wire, currency),
+    refusal: failureBy(kind, reason),
+    returnedAt: instantIn(updatedAt)
   })
+}
+
+/** What left the float, and what the exchange brought; undefined where either cannot be read. */
+const exchangedSumOf = (wire: Wire, currency: Currency) => {
+  const sum = amountsOf(wire, currency)
+  const exchanged = broughtBy(wire.destinationAmount, wire.destinationCurrency)
+  return sum === undefined || exchanged === undefined ? undefined : { ...sum, exchanged }
 }
 
 /**

@@ -2,7 +2,7 @@ import { Effect, type Scope } from "effect"
 import type { ChargeOrder, PayoutOrder, ProviderGuarantees } from "../../services/ports/Provider.ts"
 import { timeLeft } from "../Client.ts"
 import { adapterOf, connectionTo, type Operations } from "../Connection.ts"
-import { lookingBy, movements, notSent, ownOf } from "../Movements.ts"
+import { expectedOf, lookingBy, movements, notSent } from "../Movements.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { openBranches } from "./Banks.ts"
@@ -52,7 +52,7 @@ export const flutterwave = adapterOf(
         const body = transferBody(order, account, branch.value, settings.sender)
         return payoutOutcome(
           yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until),
-          ownOf(order)
+          expectedOf(order)
         )
       }),
       look: lookingBy(connection, "ask", transferPath, transferFound)

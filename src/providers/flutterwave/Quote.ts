@@ -50,7 +50,7 @@ export const quoteOf = (response: ProviderResponse, { amount, corridor }: QuoteO
   const answer = decoded(FeeAnswer, response)
   if (Option.isNone(answer)) {
     if (refusalStatus(response) === 400) return quoteRefused("HTTP 400")
-    return noQuote(identity.noAnswer(response).alarm)
+    return noQuote(identity.readAsUnknown(response).alarm)
   }
   const fees = answer.value.data.map((one) =>
     one.currency === corridor.currency ? feeOf(one, amount, corridor.currency) : undefined

@@ -1,4 +1,4 @@
-import { errorIn, noAnswerOf, type Reading, type Unknown } from "../AnswerParsing.ts"
+import { errorIn, type FactWithAlarm, type Unknown, unknownReader } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import { usedAt } from "../Movements.ts"
 import {
@@ -19,7 +19,7 @@ const NOT_ADMITTED = "Flutterwave refuses the gateway's account or its address"
 export const identity: Identity = {
   name: "flutterwave",
   title: "Flutterwave",
-  noAnswer: noAnswerOf("Flutterwave", NOT_ADMITTED)
+  readAsUnknown: unknownReader("Flutterwave", NOT_ADMITTED)
 }
 
 const errorOf = errorIn(ErrorAnswer)
@@ -39,11 +39,11 @@ const refusals: ReadonlyMap<number, ProviderRefusal> = new Map([
 ])
 
 /** A definite refusal by its HTTP status. */
-export const refusal = (response: ProviderResponse): Reading<Refused> | undefined =>
+export const refusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals, response, errorOf(response) !== undefined)
 
 /** Where a text says that our reference is used. */
-export const usedReference = (response: ProviderResponse): Reading<Unknown> | undefined =>
+export const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>
   /\b(duplicate|already exists?)\b/i.test(errorOf(response)?.message ?? "") ? usedAt(identity.title) : undefined
 
 const ownWallet = poolShort("Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?")

@@ -2,8 +2,16 @@ import { Option, Result } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { fromDecimal, fromDecimalDown, type MinorUnits, minor } from "../../domain/Money.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
-import { decoded, type Reading, unreadable, withoutAlarm } from "../AnswerParsing.ts"
-import { asAccepted, isPage, nothingObserved, type Own, onceNotFound, type Placed, placedBy } from "../Movements.ts"
+import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import {
+  asAccepted,
+  type ExpectedTransaction,
+  isPage,
+  type MoneyCallAnswer,
+  moneyCallAnswer,
+  nothingObserved,
+  onceNotFound
+} from "../Movements.ts"
 import { answerBy, type Shown, type Standing, sumOf, withFee } from "../ProviderStatus.ts"
 import { notPaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -13,7 +21,7 @@ import { ChargeAnswer, type Transaction, type Transfer, TransferAnswer, Transfer
 type Charge = typeof Transaction.Type
 type Payout = typeof Transfer.Type
 
-const { noAnswer } = identity
+const { readAsUnknown } = identity
 
 // Flutterwave's whole vocabulary. What is not here is not understood, and never a failure.
 const charges: ReadonlyMap<string, Standing> = new Map([
@@ -32,11 +40,11 @@ export const chargeStanding = (status: string): Standing | undefined => charges.
 export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
 
 /** The answer to POST /charges. */
-export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): Placed<ChargeOutcome> =>
-  placedBy<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
+export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> =>
+  moneyCallAnswer<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
     refused: refusal(response),
     schema: ChargeAnswer,
-    noAnswer,
+    readAsUnknown,
     read: ({ data, meta }) => {
       const page = meta?.authorization?.redirect ?? meta?.authorization?.redirect_url ?? null
       if (page !== null && isPage(page)) {
@@ -57,11 +65,14 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): P
   })
 
 /** The answer to POST /transfers. */
-export const payoutOutcome = (response: ProviderResponse, { currency, reference }: Own): Placed<PayoutOutcome> =>
-  placedBy(response, {
+export const payoutOutcome = (
+  response: ProviderResponse,
+  { currency, reference }: ExpectedTransaction
+): MoneyCallAnswer<PayoutOutcome> =>
+  moneyCallAnswer(response, {
     refused: onceNotFound(refusal(response), usedReference(response)),
     schema: TransferAnswer,
-    noAnswer,
+    readAsUnknown,
     read: ({ data }) => opened(shownTransfer(data, reference, data.reference ?? reference), data, currency)
   })
 
@@ -70,7 +81,7 @@ const opened = (
   shown: Shown,
   { amount, currency }: Pick<Charge, "amount" | "currency">,
   stored: Currency
-): Reading<PayoutOutcome> => {
+): FactWithAlarm<PayoutOutcome> => {
   const observed = currency === stored ? Result.getOrElse(fromDecimal(amount, stored), () => null) : null
   return asAccepted(
     answerBy({ ...shown, standing: shown.standing === "successful" ? "pending" : shown.standing }),
@@ -79,19 +90,25 @@ const opened = (
 }
 
 /** GET /transactions/verify_by_reference */
-export const chargeFound = (response: ProviderResponse, { currency, reference }: Own): Reading<StatusOutcome> => {
+export const chargeFound = (
+  response: ProviderResponse,
+  { currency, reference }: ExpectedTransaction
+): FactWithAlarm<StatusOutcome> => {
   const status = refusalStatus(response)
   if (status === 400 || status === 404) return withoutAlarm({ _tag: "NotFound", note: "no charge by our reference" })
   const answer = decoded(VerifyAnswer, response)
-  if (Option.isNone(answer)) return noAnswer(response)
+  if (Option.isNone(answer)) return readAsUnknown(response)
   const { data } = answer.value
   return inStoredCurrency(answerBy(shownCharge(data, reference, data.tx_ref)), currency)
 }
 
 /** GET /transfers?reference=… */
-export const transferFound = (response: ProviderResponse, { currency, reference }: Own): Reading<StatusOutcome> => {
+export const transferFound = (
+  response: ProviderResponse,
+  { currency, reference }: ExpectedTransaction
+): FactWithAlarm<StatusOutcome> => {
   const answer = decoded(TransfersAnswer, response)
-  if (Option.isNone(answer)) return noAnswer(response)
+  if (Option.isNone(answer)) return readAsUnknown(response)
   const [first, ...more] = answer.value.data
   if (first === undefined) return withoutAlarm({ _tag: "NotFound", note: "no transfer by our reference" })
   // A list that was not filtered proves nothing about what is not in it, and two transfers moved the money twice or may have.
@@ -101,7 +118,7 @@ export const transferFound = (response: ProviderResponse, { currency, reference 
 }
 
 /** Settlement decides about another currency; here it is loud. */
-const inStoredCurrency = ({ alarm, fact }: Reading<StatusOutcome>, stored: Currency): Reading<StatusOutcome> => ({
+const inStoredCurrency = ({ alarm, fact }: FactWithAlarm<StatusOutcome>, stored: Currency): FactWithAlarm<StatusOutcome> => ({
   fact,
   alarm: fact._tag === "Succeeded" && fact.currency !== stored ? "Flutterwave names another currency than was asked for" : alarm
 })

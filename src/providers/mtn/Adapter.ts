@@ -8,11 +8,11 @@ import type {
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { alarmLogger, type Reading, unreadable } from "../AnswerParsing.ts"
+import { alarmLogger, type FactWithAlarm, unreadable } from "../AnswerParsing.ts"
 import { deadlineAfter } from "../Client.ts"
 import { adapterOf, type Operations } from "../Connection.ts"
 import { feeOf } from "../ContractFees.ts"
-import { movements, type Placed } from "../Movements.ts"
+import { type MoneyCallAnswer, movements } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
@@ -95,7 +95,7 @@ const posting = ({ branches, deadline, settings }: Accounts) =>
     { corridor, reference }: Pick<PayoutOrder, "reference" | "corridor">,
     party: MomoParty,
     body: object
-  ): Effect.fn.Return<Placed<PayoutOutcome>> {
+  ): Effect.fn.Return<MoneyCallAnswer<PayoutOutcome>> {
     const branch = branches.find(({ country }) => country === party.country)
     const why = misfit(branch, corridor, party)
     if (branch === undefined || why !== undefined) return misrouted(why ?? "")
@@ -109,7 +109,10 @@ const posting = ({ branches, deadline, settings }: Accounts) =>
 const misrouted = (why: string) => misroutedTo(identity.title, "The provider does not serve it.", why)
 
 const looking = ({ branches, settings }: Accounts, product: Product) =>
-  Effect.fnUntraced(function* ({ currency, reference }: StatusQuery, until: number): Effect.fn.Return<Reading<StatusOutcome>> {
+  Effect.fnUntraced(function* (
+    { currency, reference }: StatusQuery,
+    until: number
+  ): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
     const branch = branches.find((one) => one.currency === currency)
     if (branch === undefined) return unreadable("a transaction at MTN is in a currency in which there is no account", currency)
     const path = statusPath(product, referenceIdOf(reference))

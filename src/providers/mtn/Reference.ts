@@ -39,7 +39,7 @@ const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, pr
   if (available !== undefined && Result.isSuccess(available)) {
     return { currency, available: available.success, pending: null } satisfies Balance
   }
-  const alarm = answer === undefined ? identity.noAnswer(response).alarm : "a balance at MTN cannot be read"
+  const alarm = answer === undefined ? identity.readAsUnknown(response).alarm : "a balance at MTN cannot be read"
   if (alarm !== null) yield* Effect.logError(alarm, { product, currency })
   return yield* new ProviderError()
 })

@@ -1,5 +1,5 @@
 import type { Schema } from "effect"
-import { type Answered, decoded, errorIn, type Reading, unknownOutcome } from "../AnswerParsing.ts"
+import { type Answered, decoded, errorIn, type FactWithAlarm, unknownOutcome } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import {
   type ProviderRefusal,
@@ -16,7 +16,7 @@ import { ErrorAnswer, type Product } from "./Wire.ts"
 export const identity: Identity = {
   name: "mtn",
   title: "MTN",
-  noAnswer: (response) =>
+  readAsUnknown: (response) =>
     unknownOutcome(response, (answered, reason) => {
       const note = noteOf(answered)
       return { note, alarm: reason === "bad_response" ? `an answer of MTN's cannot be read: ${note}` : null }
@@ -51,7 +51,7 @@ const malformed = (note: string): ProviderRefusal =>
   refusalOf("other", "provider_rejected", "The provider refused it.", `MTN refuses a call: ${note}`)
 
 /** What an answer to a money call refuses that proves that nothing was executed; undefined for every other answer. */
-export const refusal = (response: ProviderResponse): Reading<Refused> | undefined => {
+export const refusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
   if (response._tag !== "Answered" || errorOf(response) === undefined) return undefined
   const { status } = response
   const note = noteOf(response)

@@ -2,8 +2,8 @@ import { Option } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
-import { isAnswered, type Reading, withoutAlarm } from "../AnswerParsing.ts"
-import { acceptedAs, asCreateOutcome, notSent, type Placed } from "../Movements.ts"
+import { type FactWithAlarm, isAnswered, withoutAlarm } from "../AnswerParsing.ts"
+import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent } from "../Movements.ts"
 import { answerBy, type Standing, sumOf } from "../ProviderStatus.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codeOf, decodedOk, failureBy, identity, noteOf, refusal } from "./Refusals.ts"
@@ -12,7 +12,7 @@ import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
 type Wire = typeof StatusAnswer.Type
 
 /** `fee` is what the contract says that a movement of so much costs; the wire never names one. */
-export interface Own extends Pick<StatusQuery, "reference"> {
+export interface ExpectedMovement extends Pick<StatusQuery, "reference"> {
   readonly fee: (amount: MinorUnits) => MinorUnits | null
 }
 
@@ -28,26 +28,26 @@ const standings: ReadonlyMap<string, Standing> = new Map([
 ])
 
 /** The answer to the POST of a movement. After a 409 its status decides: MTN had its X-Reference-Id already. */
-export const posted = (response: ProviderResponse, reference: Reference): Placed<PayoutOutcome> => {
+export const posted = (response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> => {
   if (response._tag === "NotSent") return notSent(response.note)
   if (response._tag === "Answered" && response.status === 202 && response.body.trim() === "")
     return withoutAlarm(acceptedAs({ providerReference: referenceIdOf(reference), note: "HTTP 202" }))
   if (isAnswered(response, 409))
     return { confirm: (looked) => asCreateOutcome(looked, "MTN knows an X-Reference-Id and has nothing by it") }
-  return refusal(response) ?? identity.noAnswer(response)
+  return refusal(response) ?? identity.readAsUnknown(response)
 }
 
 /** The answer to the GET of a movement. */
-export const found = (product: Product, response: ProviderResponse, own: Own): Reading<StatusOutcome> => {
+export const found = (product: Product, response: ProviderResponse, expected: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
   // Another 404 is a wrong address and says nothing about a movement.
   if (response._tag === "Answered" && response.status === 404 && codeOf(response) === NOTHING)
     return withoutAlarm({ _tag: "NotFound", note: noteOf(response) })
   const answer = decodedOk(StatusAnswer, response)
-  return Option.isNone(answer) ? identity.noAnswer(response) : answerOf(product, answer.value, own)
+  return Option.isNone(answer) ? identity.readAsUnknown(response) : answerOf(product, answer.value, expected)
 }
 const NOTHING = "RESOURCE_NOT_FOUND"
 
-const answerOf = (product: Product, wire: Wire, { fee, reference }: Own): Reading<StatusOutcome> => {
+const answerOf = (product: Product, wire: Wire, { fee, reference }: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
   const { externalId, status } = wire
   const word = standings.get(status)
   const reason = reasonOf(wire)

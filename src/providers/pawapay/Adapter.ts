@@ -8,7 +8,7 @@ import type {
 } from "../../services/ports/Provider.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { feeOf } from "../ContractFees.ts"
-import { movements, type Placed } from "../Movements.ts"
+import { type MoneyCallAnswer, movements } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import type { Transport } from "../Transport.ts"
 import { pawapayCallbacks } from "./Callback.ts"
@@ -78,7 +78,7 @@ const initiate = Effect.fnUntraced(function* (
   kind: Kind,
   { reference }: Pick<PayoutOrder, "reference">,
   body: ReturnType<typeof payoutBody> | ReturnType<typeof depositBody>
-): Effect.fn.Return<Placed<PayoutOutcome>> {
+): Effect.fn.Return<MoneyCallAnswer<PayoutOutcome>> {
   if ("fact" in body) return body
   return initiated(kind, yield* call({ operation: kind, method: "POST", path: paths[kind], body }), reference)
 })

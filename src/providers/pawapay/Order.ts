@@ -3,7 +3,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
-import type { Reading } from "../AnswerParsing.ts"
+import type { FactWithAlarm } from "../AnswerParsing.ts"
 import { misroutedTo, type Refused } from "../Refusals.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import { marketOf, type Network } from "./Networks.ts"
@@ -12,7 +12,7 @@ import { type DepositRequest, type PayoutRequest, paymentId } from "./Wire.ts"
 
 // From the gateway's orders to pawaPay's bodies, or to a refusal where pawaPay could not do it and is not even asked.
 
-type Unaskable = Reading<Refused>
+type Unaskable = FactWithAlarm<Refused>
 
 /** POST /payouts */
 export const payoutBody = ({ corridor, destination, narration, quote, reference }: PayoutOrder): PayoutRequest | Unaskable => {

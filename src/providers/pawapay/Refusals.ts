@@ -1,11 +1,11 @@
-import { type Reading, unknownOutcome } from "../AnswerParsing.ts"
+import { type FactWithAlarm, unknownOutcome } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import { type ProviderRefusal, type Refused, refusalOf, refusedBy } from "../Refusals.ts"
 
 export const identity: Identity = {
   name: "pawapay",
   title: "pawaPay",
-  noAnswer: (response) =>
+  readAsUnknown: (response) =>
     unknownOutcome(response, ({ status }, reason) => ({
       note: `HTTP ${status}`,
       alarm: reason === "bad_response" ? `pawaPay answers HTTP ${status} and nothing that can be used` : null
@@ -80,5 +80,5 @@ export const noteOf = (failureCode: string, status: string): string =>
 const LONGEST_CODE = 40
 
 /** The gateway's own amount does not fit the network: it is not asked. */
-export const unaskable = (message: string, note: string): Reading<Refused> =>
+export const unaskable = (message: string, note: string): FactWithAlarm<Refused> =>
   refusedBy(refusalOf("other", "provider_rejected", message), null, note)

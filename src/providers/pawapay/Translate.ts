@@ -2,24 +2,24 @@ import { Option } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
-import { decoded, isSuccess, type Reading, unreadable, withoutAlarm } from "../AnswerParsing.ts"
-import { acceptedAs, notSent, type Placed } from "../Movements.ts"
+import { decoded, type FactWithAlarm, isSuccess, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import { acceptedAs, type MoneyCallAnswer, notSent } from "../Movements.ts"
 import { answerBy, type Standing, sumOf } from "../ProviderStatus.ts"
 import { refusedBy } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { identity, type Kind, noteOf, refusalBy } from "./Refusals.ts"
 import { InitiationAnswer, type Payment, paymentId, StatusAnswer } from "./Wire.ts"
 
-const { noAnswer } = identity
+const { readAsUnknown } = identity
 
 /** A refusal can come with any of these; elsewhere even the word REJECTED proves nothing. */
 const canRefuse = (status: number): boolean => isSuccess(status) || status === 400 || status === 401 || status === 403
 
 /** The answer to POST /payouts and POST /deposits. */
-export const initiated = (kind: Kind, response: ProviderResponse, reference: Reference): Placed<PayoutOutcome> => {
+export const initiated = (kind: Kind, response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> => {
   if (response._tag === "NotSent") return notSent(response.note)
   const answer = Option.getOrUndefined(decoded(InitiationAnswer, response, canRefuse))
-  if (response._tag === "Lost" || answer === undefined) return noAnswer(response)
+  if (response._tag === "Lost" || answer === undefined) return readAsUnknown(response)
   const { failureReason, status = "" } = answer
   const id = idOf(kind, answer)
   const own = paymentId(reference)
@@ -28,7 +28,7 @@ export const initiated = (kind: Kind, response: ProviderResponse, reference: Ref
     const { failureCode } = failureReason
     return refusedBy(refusalBy(kind, failureCode, status), null, noteOf(failureCode, status))
   }
-  if (!isSuccess(response.status)) return noAnswer(response)
+  if (!isSuccess(response.status)) return readAsUnknown(response)
   if (id === null) return unreadable("the answer names no payment", status)
   switch (status) {
     case "ACCEPTED":
@@ -41,7 +41,10 @@ export const initiated = (kind: Kind, response: ProviderResponse, reference: Ref
 }
 
 /** What a payment that was there before comes to; where its status cannot be had it is at least under way. */
-const afterDuplicate = ({ alarm, fact }: Reading<StatusOutcome>, providerReference: string): Reading<PayoutOutcome> =>
+const afterDuplicate = (
+  { alarm, fact }: FactWithAlarm<StatusOutcome>,
+  providerReference: string
+): FactWithAlarm<PayoutOutcome> =>
   fact._tag === "Succeeded" || fact._tag === "Refused"
     ? { fact, alarm }
     : { fact: acceptedAs({ providerReference, note: "DUPLICATE_IGNORED" }), alarm }
@@ -50,9 +53,14 @@ const afterDuplicate = ({ alarm, fact }: Reading<StatusOutcome>, providerReferen
 export type FeeOf = (amount: MinorUnits) => MinorUnits | null
 
 /** The answer to GET /payouts/{id} and GET /deposits/{id}. */
-export const found = (kind: Kind, response: ProviderResponse, reference: Reference, feeOf: FeeOf): Reading<StatusOutcome> => {
+export const found = (
+  kind: Kind,
+  response: ProviderResponse,
+  reference: Reference,
+  feeOf: FeeOf
+): FactWithAlarm<StatusOutcome> => {
   const answer = Option.getOrUndefined(decoded(StatusAnswer, response))
-  if (answer === undefined) return noAnswer(response)
+  if (answer === undefined) return readAsUnknown(response)
   const { data, status } = answer
   if (status === "NOT_FOUND") return withoutAlarm({ _tag: "NotFound", note: status })
   if (status !== "FOUND" || data === undefined || data === null) return unreadable("the answer holds no payment", status)
@@ -69,7 +77,7 @@ const standings: ReadonlyMap<string, Standing> = new Map([
   ["FAILED", "failed"]
 ])
 
-const answerOf = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): Reading<StatusOutcome> => {
+const answerOf = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): FactWithAlarm<StatusOutcome> => {
   const { failureReason, status } = payment
   const providerReference = paymentId(reference)
   const standing = standings.get(status)
@@ -89,7 +97,7 @@ const answerOf = (kind: Kind, payment: Payment, reference: Reference, feeOf: Fee
 const UNSAID = "UNSPECIFIED_FAILURE"
 
 /** Final too, but pawaPay advises to look a second time. */
-export const isUnsure = ({ fact }: Reading<StatusOutcome>): boolean =>
+export const isUnsure = ({ fact }: FactWithAlarm<StatusOutcome>): boolean =>
   fact._tag === "Refused" && fact.note === "FAILED UNKNOWN_ERROR"
 
 const idOf = (kind: Kind, { depositId, payoutId }: Pick<Payment, "depositId" | "payoutId">): string | null =>

@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import type { ChargeOrder, ChargeOutcome, PayoutOrder, PayoutOutcome, ProviderGuarantees } from "../../services/ports/Provider.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
-import { lookingBy, movements, ownOf, type Placed } from "../Movements.ts"
+import { expectedOf, lookingBy, type MoneyCallAnswer, movements } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import type { ProviderResponse, Transport } from "../Transport.ts"
 import { paystackCallbacks } from "./Callback.ts"
@@ -70,7 +70,7 @@ export const paystack = adapterOf(
 
 /** A transfer needs a recipient first, within the same deadline. */
 const transferring = ({ client, deadline }: Connection) =>
-  Effect.fnUntraced(function* (order: PayoutOrder): Effect.fn.Return<Placed<PayoutOutcome>> {
+  Effect.fnUntraced(function* (order: PayoutOrder): Effect.fn.Return<MoneyCallAnswer<PayoutOutcome>> {
     const body = recipientBody(order.destination, order.corridor.currency)
     if (body === undefined) return unreachable
     const until = yield* deadline
@@ -79,26 +79,26 @@ const transferring = ({ client, deadline }: Connection) =>
     )
     if (typeof recipient !== "string") return recipient
     const call = { operation: "transfer", method: "POST", path: "/transfer", body: transferBody(order, recipient) } as const
-    return transferOutcome(yield* client(call, until), ownOf(order))
+    return transferOutcome(yield* client(call, until), expectedOf(order))
   })
 
 /** A charge of mobile money; a network that wants a voucher gets it in a second call. */
 const charging = ({ call }: Connection, emailDomain: string) => {
   /** A refusal is looked into at once: what is there may still want its voucher. */
   const confirmed = Effect.fnUntraced(function* (order: ChargeOrder, response: ProviderResponse) {
-    const first = chargeOutcome(response, ownOf(order))
+    const first = chargeOutcome(response, expectedOf(order))
     if (!("confirm" in first)) return first
     const looked = yield* call({ operation: "charge_check", method: "GET", path: checkChargePath(order) })
-    return chargeLooked(looked, ownOf(order), first)
+    return chargeLooked(looked, expectedOf(order), first)
   })
 
-  return Effect.fnUntraced(function* (order: ChargeOrder): Effect.fn.Return<Placed<ChargeOutcome>> {
+  return Effect.fnUntraced(function* (order: ChargeOrder): Effect.fn.Return<MoneyCallAnswer<ChargeOutcome>> {
     const body = chargeBody(order, emailDomain)
     if (body === undefined) return unreachable
     const { alarm, fact } = yield* confirmed(order, yield* call({ operation: "charge", method: "POST", path: "/charge", body }))
     if (fact._tag !== "VoucherMissing") return { fact, alarm }
     if (order.otp === null) return withoutVoucher(fact.note)
     const voucher = { operation: "submit_otp", method: "POST", path: "/charge/submit_otp", body: submitBody(order) } as const
-    return voucherOutcome(yield* call(voucher), ownOf(order))
+    return voucherOutcome(yield* call(voucher), expectedOf(order))
   })
 }

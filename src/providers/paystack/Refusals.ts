@@ -1,4 +1,4 @@
-import { errorIn, noAnswerOf, type Reading, type Unknown, withoutAlarm } from "../AnswerParsing.ts"
+import { errorIn, type FactWithAlarm, type Unknown, unknownReader, withoutAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import { usedAt } from "../Movements.ts"
 import {
@@ -18,7 +18,7 @@ import { ErrorAnswer } from "./Wire.ts"
 
 const NOT_ADMITTED = "Paystack refuses the gateway's key or its address"
 
-export const identity: Identity = { name: "paystack", title: "Paystack", noAnswer: noAnswerOf("Paystack", NOT_ADMITTED) }
+export const identity: Identity = { name: "paystack", title: "Paystack", readAsUnknown: unknownReader("Paystack", NOT_ADMITTED) }
 
 /** A refusal in Paystack's own form; a page of something before it is none. */
 export const errorOf = errorIn(ErrorAnswer)
@@ -36,7 +36,7 @@ const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 /** What POST /transferrecipient, POST /transfer and POST /charge refuse with; 401 and 403 are our own account's fault. */
 const refusing = [400, 404, 422]
 
-const refusalBy = (response: ProviderResponse, why: ProviderRefusal): Reading<Refused> | undefined => {
+const refusalBy = (response: ProviderResponse, why: ProviderRefusal): FactWithAlarm<Refused> | undefined => {
   if (response._tag !== "Answered" || errorOf(response) === undefined) return undefined
   const { status } = response
   if (status === 401 || status === 403) return refusedBy(notAdmitted, null, `HTTP ${status}`)
@@ -48,7 +48,7 @@ export const chargeRefusal = (response: ProviderResponse) => refusalBy(response,
 export const transferRefusal = (response: ProviderResponse) => refusalBy(response, transferReason(response))
 
 /** Of a recipient who is not there no transfer was sent. */
-export const recipientRefusal = (response: ProviderResponse): Reading<Refused> | undefined =>
+export const recipientRefusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   response._tag === "Answered" && refusing.includes(response.status) && errorOf(response) !== undefined
     ? refusedBy(unknownRecipient, null, `the recipient is refused with HTTP ${response.status}`)
     : undefined
@@ -73,7 +73,7 @@ export const notFound = (response: ProviderResponse) => {
 }
 
 /** Where a text says that an earlier arrival of the same request took the reference. */
-export const usedReference = (response: ProviderResponse): Reading<Unknown> | undefined =>
+export const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>
   /\b(duplicate|already exists|unique reference)\b/i.test(errorOf(response)?.message ?? "") ? usedAt(identity.title) : undefined
 
 const unfinished = refusalOf("other", "timed_out", "The payer did not finish in time.")
@@ -96,7 +96,7 @@ const chargeFailures: ReadonlyMap<string, ProviderRefusal> = new Map([
 export const chargeFailure = (status: string): ProviderRefusal => chargeFailures.get(status) ?? notPaid
 
 /** A charge that waits for a voucher and got none. */
-export const withoutVoucher = (note: string): Reading<Refused> =>
+export const withoutVoucher = (note: string): FactWithAlarm<Refused> =>
   refusedBy(
     refusalOf(
       "other",

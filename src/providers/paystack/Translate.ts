@@ -1,7 +1,16 @@
 import { Option } from "effect"
 import type { ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
-import { decoded, type Reading, unreadable, withoutAlarm } from "../AnswerParsing.ts"
-import { asAccepted, asCreateOutcome, isPage, notSent, type Own, onceNotFound, type Placed, placedBy } from "../Movements.ts"
+import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import {
+  asAccepted,
+  asCreateOutcome,
+  type ExpectedTransaction,
+  isPage,
+  type MoneyCallAnswer,
+  moneyCallAnswer,
+  notSent,
+  onceNotFound
+} from "../Movements.ts"
 import { answerBy, type Standing, sumOf, withFee } from "../ProviderStatus.ts"
 import { undelivered } from "../Refusals.ts"
 import { instantIn } from "../Statements.ts"
@@ -20,7 +29,7 @@ import {
 
 type Charge = (typeof ChargeAnswer.Type)["data"]
 
-const { noAnswer } = identity
+const { readAsUnknown } = identity
 
 /** The payer's voucher is still missing, and only we could bring it: nothing moves until then. */
 export interface VoucherMissing {
@@ -70,29 +79,29 @@ export const chargeStanding = (status: string): Standing | undefined => charges.
 export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
 
 /** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
-export const recipientIn = (response: ProviderResponse): string | Reading<PayoutOutcome> => {
+export const recipientIn = (response: ProviderResponse): string | FactWithAlarm<PayoutOutcome> => {
   const answer = decoded(RecipientAnswer, response)
   if (Option.isSome(answer)) return answer.value.data.recipient_code
-  const { alarm, fact } = noAnswer(response)
+  const { alarm, fact } = readAsUnknown(response)
   return recipientRefusal(response) ?? { ...notSent(`no recipient: ${fact.note}`), alarm }
 }
 
 /** The answer to POST /transfer, which never names the fee: a delivery at once is polled. */
-export const transferOutcome = (response: ProviderResponse, own: Own): Placed<PayoutOutcome> =>
-  placedBy(response, {
+export const transferOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
+  moneyCallAnswer(response, {
     refused: onceNotFound(transferRefusal(response), usedReference(response)),
     schema: TransferAnswer,
-    noAnswer,
-    read: ({ data }) => asAccepted(transferAnswer(data, own))
+    readAsUnknown,
+    read: ({ data }) => asAccepted(transferAnswer(data, expected))
   })
 
 /** The answer to GET /transfer/verify/{reference}. */
-export const transferFound = (response: ProviderResponse, own: Own): Reading<StatusOutcome> => {
+export const transferFound = (response: ProviderResponse, expected: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
   const answer = decoded(TransferAnswer, response)
-  return Option.isSome(answer) ? transferAnswer(answer.value.data, own) : (notFound(response) ?? noAnswer(response))
+  return Option.isSome(answer) ? transferAnswer(answer.value.data, expected) : (notFound(response) ?? readAsUnknown(response))
 }
 
-const transferAnswer = (wire: typeof Transfer.Type, { reference }: Own): Reading<StatusOutcome> => {
+const transferAnswer = (wire: typeof Transfer.Type, { reference }: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
   const { status } = wire
   const { alarm, fact } = answerBy({
     isOurs: wire.reference === wireReference(reference),
@@ -119,12 +128,15 @@ export const transferSum = ({
 }: Pick<typeof Transfer.Type, "amount" | "currency" | "fee_charged">) => sumOf({ amount, currency, fee }, subunits)
 
 /** The answer to POST /charge. */
-export const chargeOutcome = (response: ProviderResponse, own: Own): Placed<ChargeOutcome | VoucherMissing> =>
-  placedBy<typeof ChargeAnswer.Type, ChargeOutcome | VoucherMissing>(response, {
+export const chargeOutcome = (
+  response: ProviderResponse,
+  expected: ExpectedTransaction
+): MoneyCallAnswer<ChargeOutcome | VoucherMissing> =>
+  moneyCallAnswer<typeof ChargeAnswer.Type, ChargeOutcome | VoucherMissing>(response, {
     refused: onceNotFound(chargeRefusal(response), usedReference(response)),
     schema: ChargeAnswer,
-    noAnswer,
-    read: ({ data }) => chargePlaced(data, own)
+    readAsUnknown,
+    read: ({ data }) => chargePlaced(data, expected)
   })
 
 /**
@@ -133,34 +145,35 @@ export const chargeOutcome = (response: ProviderResponse, own: Own): Placed<Char
  */
 export const chargeLooked = (
   response: ProviderResponse,
-  own: Own,
+  expected: ExpectedTransaction,
   refused: Extract<ReturnType<typeof chargeOutcome>, { readonly confirm: unknown }>
-): Reading<ChargeOutcome | VoucherMissing> => {
+): FactWithAlarm<ChargeOutcome | VoucherMissing> => {
   const absent = notFound(response)
   if (absent !== undefined) return refused.confirm(absent)
   const answer = decoded(ChargeAnswer, response)
-  return Option.isNone(answer) ? noAnswer(response) : chargePlaced(answer.value.data, own)
+  return Option.isNone(answer) ? readAsUnknown(response) : chargePlaced(answer.value.data, expected)
 }
 
 /** The answer to POST /charge/submit_otp. Nothing is charged before the voucher is taken, and a refused one may be followed by another. */
-export const voucherOutcome = (response: ProviderResponse, own: Own): Placed<ChargeOutcome> => {
+export const voucherOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<ChargeOutcome> => {
   const refused = chargeRefusal(response)
-  return placedBy<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
+  return moneyCallAnswer<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
     refused: refused === undefined || refused.fact.kind === "config" ? refused : rejectedBy(refused.fact),
     schema: ChargeAnswer,
-    noAnswer,
+    readAsUnknown,
     read: ({ data }) => {
-      const { alarm, fact } = chargePlaced(data, own)
+      const { alarm, fact } = chargePlaced(data, expected)
       return fact._tag === "VoucherMissing" ? rejectedBy(fact) : { fact, alarm }
     }
   })
 }
 
-const rejectedBy = ({ note }: { readonly note: string }): Reading<ChargeOutcome> => withoutAlarm({ _tag: "CodeRejected", note })
+const rejectedBy = ({ note }: { readonly note: string }): FactWithAlarm<ChargeOutcome> =>
+  withoutAlarm({ _tag: "CodeRejected", note })
 
-const chargePlaced = (wire: Charge, own: Own): Reading<ChargeOutcome | VoucherMissing> => {
+const chargePlaced = (wire: Charge, expected: ExpectedTransaction): FactWithAlarm<ChargeOutcome | VoucherMissing> => {
   const { status } = wire
-  const outcome = asCreateOutcome(chargeAnswer(wire, own), "a new charge is reversed already")
+  const outcome = asCreateOutcome(chargeAnswer(wire, expected), "a new charge is reversed already")
   const { fact } = outcome
   if (fact._tag !== "Accepted") return outcome
   if (status === VOUCHER) return withoutAlarm({ _tag: "VoucherMissing", note: fact.note })
@@ -171,12 +184,15 @@ const chargePlaced = (wire: Charge, own: Own): Reading<ChargeOutcome | VoucherMi
 }
 
 /** The answer to GET /transaction/verify/{reference}. */
-export const chargeFound = (response: ProviderResponse, own: Own): Reading<StatusOutcome> => {
+export const chargeFound = (response: ProviderResponse, expected: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
   const answer = decoded(TransactionAnswer, response)
-  return Option.isSome(answer) ? chargeAnswer(answer.value.data, own) : (notFound(response) ?? noAnswer(response))
+  return Option.isSome(answer) ? chargeAnswer(answer.value.data, expected) : (notFound(response) ?? readAsUnknown(response))
 }
 
-const chargeAnswer = (wire: Charge | typeof Transaction.Type, { reference }: Own): Reading<StatusOutcome> => {
+const chargeAnswer = (
+  wire: Charge | typeof Transaction.Type,
+  { reference }: ExpectedTransaction
+): FactWithAlarm<StatusOutcome> => {
   const { id, status } = wire
   const standing = chargeStanding(status)
   const sum = chargeSum(wire)

@@ -7,7 +7,7 @@ import {
   exchangeQuotationBody,
   exchangeQuoteOf
 } from "../../../src/providers/eversend/Exchange.ts"
-import { unlessFound } from "../Placed.ts"
+import { unlessFound } from "../MoneyCallAnswer.ts"
 
 const order = { currency: "UGX", amount: minor(100n), destinationCurrency: "USD" } as const
 const answered = (body: string, status = 200) =>

@@ -8,7 +8,7 @@ import { LARGEST_AMOUNT, minor, toDecimal } from "../../../src/domain/Money.ts"
 import { chargeBody, payoutBody, quotationBody } from "../../../src/providers/eversend/Order.ts"
 import { chargeOutcome, foundInPage, payoutOutcome } from "../../../src/providers/eversend/Translate.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
-import { unlessFound } from "../Placed.ts"
+import { unlessFound } from "../MoneyCallAnswer.ts"
 import { chargeAnswer, listAnswer, payoutAnswer, transaction } from "../ProviderStub.ts"
 import { askOrder, bank, chargeOrder, corridor, momo, payoutOrder, quoteOrder } from "./Orders.ts"
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { chargeFound, chargeOutcome, payoutOutcome, transferFound } from "../../../src/providers/flutterwave/Translate.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { chargeOrder, momo, newReference } from "../contract/Orders.ts"
-import { unlessFound } from "../Placed.ts"
+import { unlessFound } from "../MoneyCallAnswer.ts"
 
 const answered = (status: number, body: unknown): ProviderResponse => ({
   _tag: "Answered",

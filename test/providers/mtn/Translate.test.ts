@@ -6,7 +6,7 @@ import type { Product } from "../../../src/providers/mtn/Wire.ts"
 import { referenceIdOf } from "../../../src/providers/mtn/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { newReference } from "../contract/Orders.ts"
-import { unlessFound } from "../Placed.ts"
+import { unlessFound } from "../MoneyCallAnswer.ts"
 import { statusOf } from "./Orders.ts"
 
 const reference = newReference()

@@ -4,7 +4,7 @@ import { found, initiated, isUnsure } from "../../../src/providers/pawapay/Trans
 import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { newReference } from "../contract/Orders.ts"
-import { unlessFound } from "../Placed.ts"
+import { unlessFound } from "../MoneyCallAnswer.ts"
 
 const reference = newReference()
 const id = paymentId(reference)

@@ -13,7 +13,7 @@ import {
 } from "../../../src/providers/paystack/Translate.ts"
 import { ownReference, wireReference } from "../../../src/providers/paystack/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
-import { unlessFound } from "../Placed.ts"
+import { unlessFound } from "../MoneyCallAnswer.ts"
 
 const reference = referenceFrom(Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 const own = wireReference(reference)
@@ -205,10 +205,13 @@ describe("a not-found answer", () => {
   })
 
   it("is not the same as no answer", () => {
-    expect(identity.noAnswer({ _tag: "Lost", reason: "timeout", note: "" }).fact).toMatchObject({ reason: "timeout" })
-    expect(identity.noAnswer({ _tag: "NotSent", note: "ECONNREFUSED" }).fact).toMatchObject({ reason: "unavailable" })
-    expect(identity.noAnswer(answered(504, "")).fact).toMatchObject({ reason: "timeout" })
-    expect(identity.noAnswer(answered(200, "{"))).toMatchObject({ fact: { reason: "bad_response" }, alarm: expect.any(String) })
+    expect(identity.readAsUnknown({ _tag: "Lost", reason: "timeout", note: "" }).fact).toMatchObject({ reason: "timeout" })
+    expect(identity.readAsUnknown({ _tag: "NotSent", note: "ECONNREFUSED" }).fact).toMatchObject({ reason: "unavailable" })
+    expect(identity.readAsUnknown(answered(504, "")).fact).toMatchObject({ reason: "timeout" })
+    expect(identity.readAsUnknown(answered(200, "{"))).toMatchObject({
+      fact: { reason: "bad_response" },
+      alarm: expect.any(String)
+    })
   })
 })
 

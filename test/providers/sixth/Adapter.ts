@@ -1,6 +1,6 @@
 import { Effect, type Scope } from "effect"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../../../src/providers/Connection.ts"
-import { movements, type Placed } from "../../../src/providers/Movements.ts"
+import { type MoneyCallAnswer, movements } from "../../../src/providers/Movements.ts"
 import { QUOTE_LIFE_MS } from "../../../src/providers/Quotes.ts"
 import { misroutedTo } from "../../../src/providers/Refusals.ts"
 import type { Transport } from "../../../src/providers/Transport.ts"
@@ -70,7 +70,7 @@ const placing = Effect.fnUntraced(function* (
   kind: Kind,
   reference: PayoutOrder["reference"],
   body: object | undefined
-): Effect.fn.Return<Placed<PayoutOutcome>> {
+): Effect.fn.Return<MoneyCallAnswer<PayoutOutcome>> {
   if (body === undefined) return misroutedTo(identity.title, "The provider does not serve it.", "no such number")
   return posted(kind, yield* call({ operation: kind, method: "POST", path: paths[kind], body }), reference)
 })

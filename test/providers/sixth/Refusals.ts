@@ -1,4 +1,4 @@
-import { errorIn, type Reading, unknownOutcome } from "../../../src/providers/AnswerParsing.ts"
+import { errorIn, type FactWithAlarm, unknownOutcome } from "../../../src/providers/AnswerParsing.ts"
 import type { Identity } from "../../../src/providers/Connection.ts"
 import {
   notAdmittedBy,
@@ -17,7 +17,7 @@ import { ErrorAnswer } from "./Wire.ts"
 export const identity: Identity = {
   name: "sixth",
   title: "Tumbuka Pay",
-  noAnswer: (response) =>
+  readAsUnknown: (response) =>
     unknownOutcome(response, ({ status }, reason) => {
       const note = `HTTP ${status}`
       return { note, alarm: reason === "bad_response" ? `${note}, and nothing that can be used` : null }
@@ -62,7 +62,7 @@ export const codeOf = (response: ProviderResponse): string | null => errorOf(res
 // These statuses prove that nothing was executed, where the error is in Tumbuka Pay's own shape; nothing else does.
 const refusing: ReadonlySet<number> = new Set([400, 401, 403, 422])
 
-export const refusal = (kind: Kind, response: ProviderResponse): Reading<Refused> | undefined => {
+export const refusal = (kind: Kind, response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
   const code = codeOf(response)
   const isRefused = response._tag === "Answered" && refusing.has(response.status)
   return isRefused && code !== null ? refusedBy(refusalBy(kind, code), null, named(code)) : undefined

@@ -1,7 +1,7 @@
 import { Option } from "effect"
 import type { Reference } from "../../../src/domain/Ids.ts"
-import { decoded, isAnswered, type Reading, withoutAlarm } from "../../../src/providers/AnswerParsing.ts"
-import { asCreateOutcome, type Placed, placedBy } from "../../../src/providers/Movements.ts"
+import { decoded, type FactWithAlarm, isAnswered, withoutAlarm } from "../../../src/providers/AnswerParsing.ts"
+import { asCreateOutcome, type MoneyCallAnswer, moneyCallAnswer } from "../../../src/providers/Movements.ts"
 import { answerBy, type Standing, sumOf } from "../../../src/providers/ProviderStatus.ts"
 import { instantIn } from "../../../src/providers/Statements.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
@@ -9,7 +9,7 @@ import type { PayoutOutcome, StatusOutcome } from "../../../src/services/ports/P
 import { codeOf, identity, type Kind, named, refusal, refusalBy } from "./Refusals.ts"
 import { Movement } from "./Wire.ts"
 
-const { noAnswer } = identity
+const { readAsUnknown } = identity
 
 // Tumbuka Pay's whole vocabulary. What is not here is not understood, and never a failure.
 const standings: ReadonlyMap<string, Standing> = new Map([
@@ -22,28 +22,28 @@ const standings: ReadonlyMap<string, Standing> = new Map([
 export const standingOf = (status: string): Standing | undefined => standings.get(status)
 
 /** The answer to POST. Where our reference was there already, a lookup decides. */
-export const posted = (kind: Kind, response: ProviderResponse, reference: Reference): Placed<PayoutOutcome> =>
+export const posted = (kind: Kind, response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> =>
   isAnswered(response, 409) && codeOf(response) === "duplicate_client_ref"
     ? { confirm: taken }
-    : placedBy(response, {
+    : moneyCallAnswer(response, {
         refused: refusal(kind, response),
         schema: Movement,
-        noAnswer,
+        readAsUnknown,
         read: (movement) => taken(answerOf(kind, movement, reference))
       })
 
 /** What stands there, as the answer to the call that made it, now or before. */
-const taken = (looked: Reading<StatusOutcome>): Reading<PayoutOutcome> =>
+const taken = (looked: FactWithAlarm<StatusOutcome>): FactWithAlarm<PayoutOutcome> =>
   asCreateOutcome(looked, "what was only just made is not there, or came back")
 
 /** The answer to GET by our reference. */
-export const found = (kind: Kind, response: ProviderResponse, reference: Reference): Reading<StatusOutcome> => {
+export const found = (kind: Kind, response: ProviderResponse, reference: Reference): FactWithAlarm<StatusOutcome> => {
   if (isAnswered(response, 404) && codeOf(response) === "not_found") return withoutAlarm({ _tag: "NotFound", note: "not_found" })
   const movement = Option.getOrUndefined(decoded(Movement, response))
-  return movement === undefined ? noAnswer(response) : answerOf(kind, movement, reference)
+  return movement === undefined ? readAsUnknown(response) : answerOf(kind, movement, reference)
 }
 
-const answerOf = (kind: Kind, movement: Movement, reference: Reference): Reading<StatusOutcome> => {
+const answerOf = (kind: Kind, movement: Movement, reference: Reference): FactWithAlarm<StatusOutcome> => {
   const { client_ref, failure, id: providerReference, status, updated_at } = movement
   const standing = standingOf(status)
   const code = failure ?? "unsaid"
