@@ -1,4 +1,4 @@
-import { differs, failedUnreported, flagged, isRuledFailed } from "./Contradiction.ts"
+import { differs, failedUnreported, flagged, personRuledFailed } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
@@ -6,6 +6,7 @@ import { collect } from "./Ledger.ts"
 import { ZERO } from "./Money.ts"
 import {
   type FactOf,
+  type FactOrigin,
   failureBy,
   hasHandle,
   type MoveTable,
@@ -13,7 +14,6 @@ import {
   note,
   type Row,
   review,
-  type Source,
   track,
   tracked,
   when
@@ -26,7 +26,7 @@ const open: Row<Collection> = {
   NeedsRedirect: when(isRedirectKnown, track, redirect),
   Succeeded: when(hasOtherFigures, reviewObserved, succeed),
   Refused: fail,
-  NotSent: when(isDisproved, note, fail),
+  NotSent: when(isKnownToBeSent, note, fail),
   Rerouted: when(isBoundToProvider, note, reroute),
   Expired: expire,
   Returned: review
@@ -42,8 +42,8 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   },
   pending: open,
   successful: {
-    Returned: when(isRuledFailed, note, review),
-    Refused: when(isRuledFailed, note, review),
+    Returned: when(personRuledFailed, note, review),
+    Refused: when(personRuledFailed, note, review),
     Succeeded: when(contradictsRecord, review, note)
   },
   failed: {
@@ -61,7 +61,7 @@ export function waitsForCode(record: { readonly status: string; readonly nextAct
 }
 
 /** A charge that was accepted at once although a redirect was expected is simply pending. */
-function accept(collection: Collection, fact: FactOf<"Accepted">, { at }: Source): Decision<Collection> {
+function accept(collection: Collection, fact: FactOf<"Accepted">, { at }: FactOrigin): Decision<Collection> {
   const next = tracked(collection, fact.providerReference)
   const visible = { ...observed(fact), version: collection.version + 1, updatedAt: at }
   if (collection.status === "requires_action" && collection.nextAction === null)
@@ -69,7 +69,7 @@ function accept(collection: Collection, fact: FactOf<"Accepted">, { at }: Source
   return unchanged(fact.observedAmount === null ? next : { ...next, ...visible })
 }
 
-function redirect(collection: Collection, fact: FactOf<"NeedsRedirect">, { at }: Source): Decision<Collection> {
+function redirect(collection: Collection, fact: FactOf<"NeedsRedirect">, { at }: FactOrigin): Decision<Collection> {
   const next: Collection = {
     ...tracked(collection, fact.providerReference),
     ...nextVersion(collection, at),
@@ -86,24 +86,24 @@ function redirect(collection: Collection, fact: FactOf<"NeedsRedirect">, { at }:
 }
 
 /** A charge was placed, or may have been: from here on the payer finishes on the handset. */
-function place(collection: Collection, { expiresAt }: FactOf<"Charged">, { at }: Source): Decision<Collection> {
+function place(collection: Collection, { expiresAt }: FactOf<"Charged">, { at }: FactOrigin): Decision<Collection> {
   return placed(collection, expiresAt, at)
 }
 
 /** Found at the provider: it was charged, although nobody heard the answer to the code. */
-function placeFound(collection: Collection, fact: FactOf<"StillPending">, { at }: Source): Decision<Collection> {
+function placeFound(collection: Collection, fact: FactOf<"StillPending">, { at }: FactOrigin): Decision<Collection> {
   return placed(tracked(collection, fact.providerReference), collection.expiresAt, at)
 }
 
 /** The code that came with the request was wrong: nothing was placed, and the transaction begins to wait for the right one. */
-function waitForCode(collection: Collection, fact: FactOf<"WrongCode">, { at }: Source): Decision<Collection> {
+function waitForCode(collection: Collection, fact: FactOf<"WrongCode">, { at }: FactOrigin): Decision<Collection> {
   const { expiresAt, message, pinId } = fact
   const nextAction = { _tag: "otp", pinId, message, expiresAt } as const
   const next = { ...collection, nextAction, expiresAt, version: collection.version + 1, updatedAt: at }
   return { next, entry: null, event: "collection.requires_action" }
 }
 
-function succeed(collection: Collection, fact: FactOf<"Succeeded">, { at }: Source): Decision<Collection> {
+function succeed(collection: Collection, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Collection> {
   const fee = fact.fee ?? ZERO
   const next: Collection = {
     ...tracked(collection, fact.providerReference),
@@ -121,21 +121,21 @@ function succeed(collection: Collection, fact: FactOf<"Succeeded">, { at }: Sour
   return { next, entry: collect(collection.currency, collection.amount, fee), event: "collection.successful" }
 }
 
-function fail(collection: Collection, fact: FactOf<"Refused" | "NotSent">, { at }: Source): Decision<Collection> {
+function fail(collection: Collection, fact: FactOf<"Refused" | "NotSent">, { at }: FactOrigin): Decision<Collection> {
   const next = { ...closed(collection, at), status: "failed", ...failureBy(fact) } as const
   return { next, entry: null, event: "collection.failed" }
 }
 
-function expire(collection: Collection, _: FactOf<"Expired">, { at }: Source): Decision<Collection> {
+function expire(collection: Collection, _: FactOf<"Expired">, { at }: FactOrigin): Decision<Collection> {
   return { next: { ...closed(collection, at), status: "expired", failure: timedOut }, entry: null, event: "collection.expired" }
 }
 
-function reroute(collection: Collection, { provider }: FactOf<"Rerouted">, { at }: Source): Decision<Collection> {
+function reroute(collection: Collection, { provider }: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Collection> {
   return unchanged({ ...collection, ...nextVersion(collection, at), provider })
 }
 
 /** A person has to look, and the tenant sees what the provider says that the payer paid. */
-function reviewObserved(collection: Collection, fact: FactOf<"Succeeded">, { at }: Source): Decision<Collection> {
+function reviewObserved(collection: Collection, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Collection> {
   const [observedAmount, observedCurrency] = [fact.amount, fact.currency ?? collection.currency]
   const isShown = collection.observedAmount === observedAmount && collection.observedCurrency === observedCurrency
   return flagged(collection, fact, at, isShown ? collection : { ...collection, observedAmount, observedCurrency })
@@ -148,7 +148,7 @@ function hasOtherFigures({ amount, currency }: Collection, fact: FactOf<"Succeed
 /** `observedAmount` is what the record says that the payer paid. */
 function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): boolean {
   const { amount, currency, observedAmount } = collection
-  return isRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
+  return personRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
 }
 
 function hasNextAction({ nextAction }: Collection): boolean {
@@ -156,7 +156,7 @@ function hasNextAction({ nextAction }: Collection): boolean {
 }
 
 /** A page is shown once, by the answer to the request. */
-function isRedirectKnown(collection: Collection, _: Fact, { actor }: Source): boolean {
+function isRedirectKnown(collection: Collection, _: Fact, { actor }: FactOrigin): boolean {
   return hasNextAction(collection) || actor !== "request"
 }
 
@@ -166,7 +166,7 @@ function isBoundToProvider(collection: Collection): boolean {
 }
 
 /** What the provider gave a handle to, or a page to pay on, was sent, whatever a later query does not find. */
-function isDisproved(collection: Collection, _: Fact, { actor }: Source): boolean {
+function isKnownToBeSent(collection: Collection, _: Fact, { actor }: FactOrigin): boolean {
   return actor !== "request" && (hasHandle(collection) || collection.nextAction?._tag === "redirect")
 }
 

@@ -116,7 +116,7 @@ export const flagged = <R extends LedgerRecord>(record: R, fact: Fact, at: Insta
 export const failedUnreported = ({ failedBy }: LedgerRecord): boolean => failedBy !== "provider"
 
 /** A person ruled that no money moved, or that all of it came back. */
-export const isRuledFailed = ({ ruling }: LedgerRecord): boolean => ruling?.outcome === "failed"
+export const personRuledFailed = ({ ruling }: LedgerRecord): boolean => ruling?.outcome === "failed"
 
 /** Whether a success reports other figures than the record's. A figure that is not reported contradicts nothing. */
 export const differs = (fact: Extract<Fact, { _tag: "Succeeded" }>, amount: bigint, currency: string): boolean =>

@@ -5,13 +5,13 @@ import { exchange as exchanged, release } from "./Ledger.ts"
 import { type MinorUnits, ZERO } from "./Money.ts"
 import {
   type FactOf,
+  type FactOrigin,
   failureBy,
   hasHandle,
   type MoveTable,
   nextVersion,
   note,
   review,
-  type Source,
   track,
   tracked,
   when
@@ -49,7 +49,7 @@ const WHOLE = 10_000n
 /** The provider and we may each have cut off a unit. */
 const FLOORS = 2n
 
-function succeed(exchange: Exchange, fact: FactOf<"Succeeded">, { at }: Source): Decision<Exchange> {
+function succeed(exchange: Exchange, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Exchange> {
   const brought = broughtBy(exchange, fact)
   const next: Exchange = {
     ...tracked(exchange, fact.providerReference),
@@ -64,7 +64,7 @@ function succeed(exchange: Exchange, fact: FactOf<"Succeeded">, { at }: Source):
   return { next, entry, event: "fx.successful" }
 }
 
-function fail(exchange: Exchange, fact: FactOf<"Refused" | "NotSent">, { at }: Source): Decision<Exchange> {
+function fail(exchange: Exchange, fact: FactOf<"Refused" | "NotSent">, { at }: FactOrigin): Decision<Exchange> {
   const next: Exchange = {
     ...exchange,
     ...nextVersion(exchange, at),

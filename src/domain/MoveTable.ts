@@ -12,13 +12,13 @@ type Facts = { readonly [F in FactName]: Extract<Fact, { readonly _tag: F }> }
 export type FactOf<F extends FactName> = Facts[F]
 
 /** When a fact became known, and who brings it. */
-export interface Source {
+export interface FactOrigin {
   readonly at: Instant
   readonly actor: Actor
 }
 
 /** What a fact does to a record: the next record, the entry that is booked, the event that tells of it. */
-export type Move<R, X> = (record: R, fact: X, source: Source) => Decision<R>
+export type Move<R, X> = (record: R, fact: X, origin: FactOrigin) => Decision<R>
 
 /** The facts that do something to a record of one status. A missing cell is a move that does not exist. */
 export type Row<R> = { readonly [F in FactName]?: Move<R, Facts[F]> }
@@ -29,12 +29,12 @@ export type MoveTable<S extends string, R> = { readonly [Status in S]: Row<R> }
 /** One move where the condition holds for the record and the fact, another one where it does not. */
 export const when =
   <R, X>(
-    holds: (record: NoInfer<R>, fact: NoInfer<X>, source: Source) => boolean,
+    holds: (record: NoInfer<R>, fact: NoInfer<X>, origin: FactOrigin) => boolean,
     move: Move<R, X>,
     otherwise: Move<R, X>
   ): Move<R, X> =>
-  (record, fact, source) =>
-    holds(record, fact, source) ? move(record, fact, source) : otherwise(record, fact, source)
+  (record, fact, origin) =>
+    holds(record, fact, origin) ? move(record, fact, origin) : otherwise(record, fact, origin)
 
 /** The cell of a fact. Where there is none the fact is noted: that is what makes a repeated or late one harmless. */
 export const moveIn = <R, F extends FactName>(row: Row<R>, tag: F): Move<R, Facts[F]> => row[tag] ?? note
@@ -45,7 +45,8 @@ export const moveIn = <R, F extends FactName>(row: Row<R>, tag: F): Move<R, Fact
 export const note = <R>(record: R): Decision<R> => unchanged(record)
 
 /** A person has to look. */
-export const review = <R extends LedgerRecord>(record: R, fact: Fact, { at }: Source): Decision<R> => flagged(record, fact, at)
+export const review = <R extends LedgerRecord>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> =>
+  flagged(record, fact, at)
 
 /** The provider's own handle is kept. */
 export const track = <R extends LedgerRecord>(record: R, fact: { readonly providerReference: string | null }): Decision<R> =>

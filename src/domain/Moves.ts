@@ -5,7 +5,7 @@ import type { LedgerRecord } from "./Exchange.ts"
 import { exchangeMoves } from "./ExchangeMoves.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
-import { moveIn, type Source } from "./MoveTable.ts"
+import { type FactOrigin, moveIn } from "./MoveTable.ts"
 import { payoutMoves } from "./PayoutMoves.ts"
 import type { Transaction } from "./Transaction.ts"
 
@@ -20,13 +20,13 @@ export function decide(record: LedgerRecord, fact: Fact, actor: Actor, at: Insta
   return { ...decision, next: withReport(record, decision.next, fact) }
 }
 
-const decideByKind = (record: LedgerRecord, fact: Fact, source: Source): Decision<LedgerRecord> => {
+const decideByKind = (record: LedgerRecord, fact: Fact, origin: FactOrigin): Decision<LedgerRecord> => {
   switch (record.kind) {
     case "payout":
-      return moveIn(payoutMoves[record.status], fact._tag)(record, fact, source)
+      return moveIn(payoutMoves[record.status], fact._tag)(record, fact, origin)
     case "collection":
-      return moveIn(collectionMoves[record.status], fact._tag)(record, fact, source)
+      return moveIn(collectionMoves[record.status], fact._tag)(record, fact, origin)
     case "exchange":
-      return moveIn(exchangeMoves[record.status], fact._tag)(record, fact, source)
+      return moveIn(exchangeMoves[record.status], fact._tag)(record, fact, origin)
   }
 }

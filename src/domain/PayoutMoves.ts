@@ -1,17 +1,17 @@
-import { differs, failedUnreported, isRuledFailed } from "./Contradiction.ts"
+import { differs, failedUnreported, personRuledFailed } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import { release, returnFunds, settle } from "./Ledger.ts"
 import { add, smaller, ZERO } from "./Money.ts"
 import {
   type FactOf,
+  type FactOrigin,
   failureBy,
   hasHandle,
   type MoveTable,
   nextVersion,
   note,
   review,
-  type Source,
   track,
   tracked,
   when
@@ -22,7 +22,8 @@ import type { Payout, PayoutStatus } from "./Transaction.ts"
  * What each fact does to a payout of each status. A missing cell is a move that does not exist: the fact is noted in the history and nothing
  * changes. The words of the cells: `track` keeps the provider's handle, its own reference; `note` changes nothing; `review` opens a case for a
  * person; `when(condition, a, b)` is a where the condition holds, else b. `hasHandle`: the provider gave a handle, so it was sent.
- * `isRuledFailed`: a person ruled that no money moved. `failedUnreported`: it failed without the provider saying so.
+ * `isKnownToBeSent`: a handle shows that it was sent, so a later "never sent" is untrue. `personRuledFailed`: a person ruled that no money
+ * moved. `failedUnreported`: it failed without the provider saying so. `isReturnBooked`: the return is the one that was booked already.
  */
 export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   pending: {
@@ -30,12 +31,12 @@ export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
     StillPending: track,
     Succeeded: when(hasOtherFigures, review, succeed),
     Refused: fail,
-    NotSent: when(isDisproved, note, fail),
+    NotSent: when(isKnownToBeSent, note, fail),
     Rerouted: when(hasHandle, note, reroute)
   },
   successful: {
-    Returned: when(isGivenBack, note, when(isOddReturn, review, returnToFloat)),
-    Refused: when(isRuledFailed, note, review),
+    Returned: when(isReturnBooked, note, when(isOddReturn, review, returnToFloat)),
+    Refused: when(personRuledFailed, note, review),
     Succeeded: when(contradictsRecord, review, note)
   },
   failed: {
@@ -45,7 +46,7 @@ export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   }
 }
 
-function succeed(payout: Payout, fact: FactOf<"Succeeded">, { at }: Source): Decision<Payout> {
+function succeed(payout: Payout, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Payout> {
   const actualFee = fact.fee ?? payout.fees ?? payout.heldFee
   const next: Payout = {
     ...tracked(payout, fact.providerReference),
@@ -58,7 +59,7 @@ function succeed(payout: Payout, fact: FactOf<"Succeeded">, { at }: Source): Dec
   return { next, entry: settle(payout.currency, payout.principal, payout.heldFee, actualFee), event: "payout.successful" }
 }
 
-function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: Source): Decision<Payout> {
+function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: FactOrigin): Decision<Payout> {
   const next: Payout = {
     ...payout,
     ...nextVersion(payout, at),
@@ -72,7 +73,7 @@ function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: Sourc
 }
 
 /** What was reserved stays reserved. */
-function reroute(payout: Payout, { fee, provider }: FactOf<"Rerouted">, { at }: Source): Decision<Payout> {
+function reroute(payout: Payout, { fee, provider }: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Payout> {
   return unchanged({
     ...payout,
     ...nextVersion(payout, at),
@@ -81,7 +82,7 @@ function reroute(payout: Payout, { fee, provider }: FactOf<"Rerouted">, { at }: 
   })
 }
 
-function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: Source): Decision<Payout> {
+function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: FactOrigin): Decision<Payout> {
   const next: Payout = {
     ...payout,
     ...nextVersion(payout, at),
@@ -95,19 +96,22 @@ function hasOtherFigures(payout: Payout, fact: FactOf<"Succeeded">): boolean {
 }
 
 function contradictsRecord(payout: Payout, fact: FactOf<"Succeeded">): boolean {
-  return isRuledFailed(payout) || hasOtherFigures(payout, fact)
+  return personRuledFailed(payout) || hasOtherFigures(payout, fact)
 }
 
 /** What the provider gave a handle to was sent, whatever a later query does not find. */
-function isDisproved(payout: Payout, _: Fact, { actor }: Source): boolean {
+function isKnownToBeSent(payout: Payout, _: Fact, { actor }: FactOrigin): boolean {
   return actor !== "request" && hasHandle(payout)
 }
 
 /**
- * It is what was booked, or there is nothing left that could come back. As much once more, at another time, may be a second part as long as
- * there is room for it.
+ * This return is the one that was booked. Of a payout of 10,000 with a fee of 1,000 at most 11,000 can come back:
+ *
+ * - 11,000 was booked: any report up to 11,000 is the same money.
+ * - 4,000 was booked: a report of 4,000 at the same time is the same return. At another time it may be a second part, so it is not.
+ * - 6,000 was booked: a report of 6,000 is the same return at any time, because 12,000 cannot come back.
  */
-function isGivenBack({ fees, principal, returned }: Payout, fact: FactOf<"Returned">): boolean {
+function isReturnBooked({ fees, principal, returned }: Payout, fact: FactOf<"Returned">): boolean {
   if (returned === null) return false
   const [back, whole] = [fact.amount + fact.fee, principal + (fees ?? ZERO)]
   if (returned.amount >= whole) return back <= whole

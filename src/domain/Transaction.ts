@@ -123,14 +123,16 @@ export type Collection = typeof Collection.Type
 
 export const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
 
-/** Money out of the tenant's float. `held` is what left `available` when it was opened: principal and quoted fee. */
+/** Money out of the tenant's float. `principal` and `heldFee` together are what left `available` when it was opened. */
 export const Payout = Schema.Struct({
   kind: Schema.Literal("payout"),
   status: PayoutStatus,
   ...common,
   /** What is sent, in `currency`, without the fee. */
   principal: MinorUnits,
+  /** The quoted fee, in `currency`: it is held until the outcome, and a settled payout costs no more. */
   heldFee: MinorUnits,
+  /** What the recipient gets, in `destinationCurrency`. */
   destinationAmount: MinorUnits,
   destinationCurrency: Currency,
   amountType: Schema.NullOr(AmountType),

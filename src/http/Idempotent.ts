@@ -34,7 +34,7 @@ export interface MoneyStep<C> {
   readonly endpoint: string
   readonly decode: (tree: JsonTree) => Result.Result<Body<C>, ApiError>
   readonly run: (caller: Caller, command: C, claim: Claim) => Effect.Effect<LedgerRecord, ApiError>
-  /** For an endpoint whose key is optional: what is done without one. */
+  /** Only for an endpoint whose key is optional (a collection's code): what is done without one. */
   readonly keyless?: (caller: Caller, command: C) => Effect.Effect<LedgerRecord, ApiError>
   /** The transaction that it is about, where that exists already. */
   readonly about?: string
@@ -97,7 +97,7 @@ export class Idempotent extends Context.Service<
         const claimed = yield* Deferred.make<Claim>()
         const fiber = yield* Effect.forkIn(work(claimed), steps, { startImmediately: true, uninterruptible: true })
         const afterDeadline = Effect.gen(function* () {
-          yield* Effect.logError("the request took longer than its key's lease; its work goes on")
+          yield* Effect.logError("the request reached its deadline, shortly before its key's lease ends; its work goes on")
           const claim = yield* Deferred.poll(claimed)
           const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
           return httpResponse(yield* internalError(request, about ?? made))
@@ -149,8 +149,10 @@ export class Idempotent extends Context.Service<
           Effect.matchEffect({
             onSuccess: (record) => {
               const response = successOf(step, record)
-              // Where the step had nothing left to do, no commit stored the response and it is stored here; otherwise this writes nothing.
-              const stored = step.keyless === undefined ? Effect.void : idempotency.complete(claim, response)
+              // A create always ends with a commit that stores its response. The one endpoint with an optional key may find nothing left
+              // to do: then no commit stored the response, and it is stored here. Where one did, this writes nothing.
+              const mayEndWithoutCommit = step.keyless !== undefined
+              const stored = mayEndWithoutCommit ? idempotency.complete(claim, response) : Effect.void
               return Effect.as(stored, httpResponse(response))
             },
             onFailure: (error) => Effect.map(storeError(claim, error), errorResponse)
@@ -180,14 +182,14 @@ export class Idempotent extends Context.Service<
        * commit that made the transaction.
        */
       const storeError = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
-        // A duplicate charge names the earlier charge: nothing was made for this key.
+        // Nothing was made for this key, so that it may run again. A duplicate charge names a reference, but the earlier charge's.
         if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
           yield* idempotency.release(claim)
           return error
         }
         if (classOf(error) !== "terminal" || namesTransaction(error)) return error
         const limited = yield* storeLimit(claim)
-        // Nothing moved and nothing is stored: the same request is refused for good once there is room.
+        // Too many refusals are stored: this one is not, and the tenant is told to come back, unless the claim was lost meanwhile.
         if (limited !== null && (yield* idempotency.release(claim))) return limited
         yield* idempotency.complete(claim, errorEnvelope(error))
         return error

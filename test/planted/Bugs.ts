@@ -8,9 +8,9 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/OutcomePoller.ts",
-        text: "        const answer = yield* answerOf(provider.value, transaction)\n",
+        text: "        const answer = yield* pollProvider(provider.value, transaction)\n",
         instead:
-          '        const answer: Answer =\n          actor === "callback"\n            ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n            : yield* answerOf(provider.value, transaction)\n'
+          '        const answer: Answer =\n          actor === "callback"\n            ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n            : yield* pollProvider(provider.value, transaction)\n'
       }
     ]
   },
@@ -74,8 +74,8 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/routing/Routes.ts",
-        text: "({ mode }: Caller, part: PartOf<Part>) =>",
-        instead: '({ mode: _ }: Caller, part: PartOf<Part>, mode: Caller["mode"] = "live") =>'
+        text: "({ mode }: Caller, operationsOf: OperationsOf<Operations>) =>",
+        instead: '({ mode: _ }: Caller, operationsOf: OperationsOf<Operations>, mode: Caller["mode"] = "live") =>'
       }
     ]
   }

@@ -51,8 +51,8 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: payoutMoves,
-        text: "    NotSent: when(isDisproved, note, fail),\n",
-        instead: "    NotSent: when(isDisproved, note, fail),\n    Unknown: fail,\n"
+        text: "    NotSent: when(isKnownToBeSent, note, fail),\n",
+        instead: "    NotSent: when(isKnownToBeSent, note, fail),\n    Unknown: fail,\n"
       }
     ]
   },

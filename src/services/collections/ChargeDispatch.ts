@@ -44,7 +44,7 @@ export type Charger = RoutedProvider<CollectionOperations>
 
 /** Those who reach the payer: not every provider of a row charges each of its networks. */
 export const chargersFor = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
-  chargers.filter(({ part }) => part.reachesNetwork?.(payer, currency) ?? true)
+  chargers.filter(({ operations }) => operations.reachesNetwork?.(payer, currency) ?? true)
 
 /** Places charges and applies what was answered, to codes as well. */
 export class ChargeDispatch extends Context.Service<
@@ -124,7 +124,7 @@ export class ChargeDispatch extends Context.Service<
 
       const firstReady = (chargers: ReadonlyArray<Charger>) =>
         Effect.option(
-          firstToSucceed(chargers, ({ part: port, provider }, index) =>
+          firstToSucceed(chargers, ({ operations: port, provider }, index) =>
             Effect.as(routes.requireReady(provider, "charge"), {
               provider: provider.name,
               fee: null,

@@ -86,7 +86,7 @@ export class CodeRequests extends Context.Service<
         const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
         const [first] = chargersFor(providers, { ...source, network }, corridor.currency)
         if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
-        const port = first.part
+        const port = first.operations
         if (port.sendCode === undefined)
           return yield* new ProviderCapabilityUnsupported({ capability: "collections", reason: "provider_not_supported" })
         const { appId, mode } = caller

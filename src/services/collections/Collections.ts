@@ -131,7 +131,7 @@ export class Collections extends Context.Service<
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
         const code =
-          corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.part, number, source) : null
+          corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.operations, number, source) : null
         const draft = { caller, command, claim, corridor, provider: first.provider.name, network, code, partyHash, counters }
         const openIfFree = (payer: LastCharge) =>
           // Nothing is recorded while nobody would take it.
@@ -148,7 +148,7 @@ export class Collections extends Context.Service<
 
         const { otp, payer, redirectUrl } = command
         const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, collection, claim }
-        return yield* dispatch.place(first.part, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
+        return yield* dispatch.place(first.operations, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
       })
 
       /** One that is held back is passed over, unless there is no other. */

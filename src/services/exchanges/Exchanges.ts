@@ -93,8 +93,8 @@ export class Exchanges extends Context.Service<
         yield* admission.requireCapability(caller, "fx")
         const traders = yield* routes.withoutCorridor(caller, ({ exchange }) => exchange)
         if (traders.length === 0) return yield* unsupported
-        const { priced, provider } = yield* firstToSucceed(traders, ({ part, provider: { name } }) =>
-          Effect.map(price(part, query), (quoted) => ({ priced: quoted, provider: name }))
+        const { priced, provider } = yield* firstToSucceed(traders, ({ operations, provider: { name } }) =>
+          Effect.map(price(operations, query), (quoted) => ({ priced: quoted, provider: name }))
         )
         const made: Quote = {
           ...priced,

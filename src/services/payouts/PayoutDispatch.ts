@@ -51,7 +51,7 @@ export class PayoutDispatch extends Context.Service<
           recordedAt: payout.createdAt,
           first: dispatch.offer,
           send: ({ payoutProvider, quote }) =>
-            payoutProvider.part.send({
+            payoutProvider.operations.send({
               reference,
               corridor: route.corridor,
               quote,
@@ -60,11 +60,7 @@ export class PayoutDispatch extends Context.Service<
             }),
           nextAfter: ({ others }) =>
             Effect.option(
-              firstToSucceed(
-                others,
-                (one, index) => takeOver(dispatch, one, others.slice(index + 1)),
-                () => true
-              )
+              firstToSucceed(others, (one, index) => takeOver(dispatch, one, others.slice(index + 1)), afterAnyFailure)
             )
         })
         const lastKnown = isRerouted ? null : { transaction: payout, revision: FIRST_REVISION }
@@ -92,6 +88,10 @@ export class PayoutDispatch extends Context.Service<
   )
 }
 
+/** Whatever keeps one provider from taking over, the next one is asked. */
+const afterAnyFailure = () => true
+
+/** The float and what the tenant was told stay as they are: the same amounts, for a fee that is not above the held one. */
 const isCovered = (payout: Payout, quote: PayoutQuote): boolean =>
   quote.principal === payout.principal &&
   quote.destinationAmount === payout.destinationAmount &&

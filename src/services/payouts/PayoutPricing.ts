@@ -97,39 +97,43 @@ export class PayoutPricing extends Context.Service<
           method: terms.method
         })
 
-      const price = Effect.fnUntraced(function* (where: PayoutRoute, terms: PayoutTerms & { readonly destination: Destination }) {
+      const price = Effect.fnUntraced(function* (
+        payoutRoute: PayoutRoute,
+        terms: PayoutTerms & { readonly destination: Destination }
+      ) {
         const offerFrom = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
           const { provider } = payoutProvider
           yield* routes.requireReady(provider, "send")
-          const isOwn = provider === bankCodesOf(where.providers.map((one) => one.provider))
-          const note = isOwn ? yield* accounts.confirmHolder(provider, terms.destination) : ""
-          if (!isOwn) yield* accounts.requireSameHolder(provider, terms.destination)
-          const priced = yield* priceOf(where, payoutProvider, terms)
-          return { ...priced, payoutProvider, others: where.providers.slice(index + 1), note } satisfies Offer
+          // The bank code that the tenant sent is of one provider's list. Any other provider has to know the account by the recipient's name.
+          const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
+          const note = knowsBankCode ? yield* accounts.confirmHolder(provider, terms.destination) : ""
+          if (!knowsBankCode) yield* accounts.requireSameHolder(provider, terms.destination)
+          const priced = yield* priceOf(payoutRoute, payoutProvider, terms)
+          return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), note } satisfies Offer
         })
-        return yield* firstToSucceed(where.providers, offerFrom, goesToNextProvider).pipe(
+        return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider).pipe(
           // A definite refusal to quote: asking again would not change it.
           Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
         )
       }, inSpan("PayoutPricing.price"))
 
-      const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (where: PayoutRoute, terms: PayoutTerms) {
+      const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute: PayoutRoute, terms: PayoutTerms) {
         const ask = (payoutProvider: PayoutProvider) =>
-          Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), priceOf(where, payoutProvider, terms))
-        return yield* firstToSucceed(where.providers, ask, goesToNextProvider).pipe(
+          Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), priceOf(payoutRoute, payoutProvider, terms))
+        return yield* firstToSucceed(payoutRoute.providers, ask, goesToNextProvider).pipe(
           Effect.catchTag("QuoteRefused", (refused) => Effect.succeed(refused))
         )
       })
 
       const requote = Effect.fn("PayoutPricing.requote")(function* (
-        where: PayoutRoute,
+        payoutRoute: PayoutRoute,
         payoutProvider: PayoutProvider,
         terms: PayoutTerms & { readonly destination: Destination },
         principal: MinorUnits
       ) {
         yield* routes.requireReady(payoutProvider.provider, "send")
         yield* accounts.requireSameHolder(payoutProvider.provider, terms.destination)
-        return yield* quoteFor(where, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
+        return yield* quoteFor(payoutRoute, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
       })
 
       const cheaperMethod = Effect.fn("PayoutPricing.cheaperMethod")(function* (
@@ -157,11 +161,11 @@ export class PayoutPricing extends Context.Service<
 
       const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
         const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
-        const where = { corridor, providers, destination: null, network: null }
+        const payoutRoute = { corridor, providers, destination: null, network: null }
         const quoted = yield* Effect.option(
           firstToSucceed(
             providers,
-            (payoutProvider) => priceOf(where, payoutProvider, { ...terms, destination: null }),
+            (payoutProvider) => priceOf(payoutRoute, payoutProvider, { ...terms, destination: null }),
             goesToNextProvider
           )
         )

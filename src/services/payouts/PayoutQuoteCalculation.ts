@@ -82,7 +82,7 @@ export const priceOf = (
 const reachesMinimum = ({ corridor }: PayoutRoute, quote: PayoutQuote): boolean =>
   corridor.minimum === null || quote.principal >= corridor.minimum
 
-export const quoteFor = (route: PayoutRoute, { part: payouts }: PayoutProvider, terms: PayoutTerms, amount: MinorUnits) =>
+export const quoteFor = (route: PayoutRoute, { operations: payouts }: PayoutProvider, terms: PayoutTerms, amount: MinorUnits) =>
   payouts
     .quote({
       corridor: route.corridor,

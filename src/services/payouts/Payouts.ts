@@ -178,6 +178,10 @@ interface Draft {
   readonly createdAt: Instant
 }
 
+/**
+ * The record, which is the whole payout. `amount` is what the tenant asked for; the quote makes of it what is sent (`principal`) and what
+ * arrives (`destinationAmount`). `heldFee` is the quoted fee and never changes; `fees` begins as the same and becomes what is debited.
+ */
 const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): Payout => ({
   ...newRecord(caller, claim, createdAt),
   kind: "payout",

@@ -89,8 +89,9 @@ export class Reference extends Context.Service<
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
         const readers = yield* routes.forCorridor(caller, row, ({ payouts: pays, reference }) => pays && reference?.banks)
-        const found = yield* firstToSucceed(firstAlone(yield* some(readers, "reference_data")), ({ part: read, provider }) =>
-          sharedBanks(`${nameOf(provider)}:${country}`, read(country))
+        const found = yield* firstToSucceed(
+          firstAlone(yield* some(readers, "reference_data")),
+          ({ operations: read, provider }) => sharedBanks(`${nameOf(provider)}:${country}`, read(country))
         )
         return found.map((bank): Bank => ({ ...bank, country, currency: row.currency }))
       })
@@ -100,7 +101,7 @@ export class Reference extends Context.Service<
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
         const readers = yield* routes.forCorridor(caller, row, (provider) => resolverOf(provider, account.country))
-        return yield* firstToSucceed(firstAlone(yield* some(readers, "bank_resolution")), ({ part: read, provider }) =>
+        return yield* firstToSucceed(firstAlone(yield* some(readers, "bank_resolution")), ({ operations: read, provider }) =>
           accounts.holder(provider, read, account)
         )
       })
@@ -109,7 +110,7 @@ export class Reference extends Context.Service<
         yield* admission.requireCapability(caller, "reference_data")
         const rows = yield* payouts
         const readers = yield* routes.forCorridors(caller, rows, ({ reference }) => reference?.countries)
-        const told = yield* everyone(yield* some(readers, "reference_data"), ({ part: read, provider }) =>
+        const told = yield* everyone(yield* some(readers, "reference_data"), ({ operations: read, provider }) =>
           sharedCountries(nameOf(provider), read)
         )
         return union(told.flat()).map((one): ServedCountry => ({ ...one, currencies: currenciesOf(rows, one.country) }))
@@ -120,7 +121,7 @@ export class Reference extends Context.Service<
         const readers = yield* routes.forCorridors(caller, yield* corridors.list, ({ reference }) => reference?.balances)
         const wallets = yield* everyone(
           yield* some(readers, "balances"),
-          Effect.fnUntraced(function* ({ part: read, provider }) {
+          Effect.fnUntraced(function* ({ operations: read, provider }) {
             const found = yield* sharedBalances(nameOf(provider), read)
             const asOf = yield* Clock.currentTimeMillis
             return found.map((wallet): PoolBalance => ({ ...wallet, provider: provider.name, asOf }))

@@ -8,32 +8,35 @@ import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Circuits, type Operation } from "./Circuits.ts"
 
-/** A provider with an account in the caller's mode, and the part of it that is wanted. */
-export interface RoutedProvider<Part> {
+/** A provider with an account in the caller's mode, and those of its operations that are wanted: for payouts, for collections, or one read. */
+export interface RoutedProvider<Operations> {
   readonly provider: Provider
-  readonly part: Part
+  readonly operations: Operations
 }
 
-type PartOf<Part> = (provider: Provider) => Part | undefined
+type OperationsOf<Operations> = (provider: Provider) => Operations | undefined
 
 /** Which providers a tenant's money calls and reads go to. */
 export class Routes extends Context.Service<
   Routes,
   {
-    /** Those that are tried for a corridor, in order; empty where none has an account and the part: such a route does not exist. */
-    readonly forCorridor: <Part>(
+    /** Those that are tried for a corridor, in order; empty where none has an account and these operations: such a route does not exist. */
+    readonly forCorridor: <Operations>(
       caller: Caller,
       row: Corridor,
-      part: PartOf<Part>
-    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
+      operationsOf: OperationsOf<Operations>
+    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
     /** Those that any of the rows leads to, each once. */
-    readonly forCorridors: <Part>(
+    readonly forCorridors: <Operations>(
       caller: Caller,
       rows: ReadonlyArray<Corridor>,
-      part: PartOf<Part>
-    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
-    /** All that have the part, its own first: for what no corridor leads to. */
-    readonly withoutCorridor: <Part>(caller: Caller, part: PartOf<Part>) => Effect.Effect<ReadonlyArray<RoutedProvider<Part>>>
+      operationsOf: OperationsOf<Operations>
+    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
+    /** All that have these operations, its own first: for what no corridor leads to. */
+    readonly withoutCorridor: <Operations>(
+      caller: Caller,
+      operationsOf: OperationsOf<Operations>
+    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
     /** Fails where a call would be held back: the next one is asked then. */
     readonly requireReady: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
     /** The first provider that the tenant routes to; the row's first where none is able. */
@@ -50,25 +53,33 @@ export class Routes extends Context.Service<
       const circuits = yield* Circuits
 
       const able =
-        <Part>({ mode }: Caller, part: PartOf<Part>) =>
-        (name: string): ReadonlyArray<RoutedProvider<Part>> => {
+        <Operations>({ mode }: Caller, operationsOf: OperationsOf<Operations>) =>
+        (name: string): ReadonlyArray<RoutedProvider<Operations>> => {
           const provider = Option.getOrUndefined(registry.find(name, mode))
-          const found = provider === undefined ? undefined : part(provider)
-          return provider === undefined || found === undefined ? [] : [{ provider, part: found }]
+          const found = provider === undefined ? undefined : operationsOf(provider)
+          return provider === undefined || found === undefined ? [] : [{ provider, operations: found }]
         }
 
-      const forCorridor = Effect.fnUntraced(function* <Part>(caller: Caller, row: Corridor, part: PartOf<Part>) {
+      const forCorridor = Effect.fnUntraced(function* <Operations>(
+        caller: Caller,
+        row: Corridor,
+        operationsOf: OperationsOf<Operations>
+      ) {
         const pin = yield* tenants.pinned(caller.appId)
-        const find = able(caller, part)
+        const find = able(caller, operationsOf)
         return failoverOrder(row, pin, (name) => find(name).length > 0).flatMap(find)
       })
 
-      const forCorridors = Effect.fnUntraced(function* <Part>(caller: Caller, rows: ReadonlyArray<Corridor>, part: PartOf<Part>) {
-        return routedProviders(rows, yield* tenants.pinned(caller.appId)).flatMap(able(caller, part))
+      const forCorridors = Effect.fnUntraced(function* <Operations>(
+        caller: Caller,
+        rows: ReadonlyArray<Corridor>,
+        operationsOf: OperationsOf<Operations>
+      ) {
+        return routedProviders(rows, yield* tenants.pinned(caller.appId)).flatMap(able(caller, operationsOf))
       })
 
-      const withoutCorridor = Effect.fnUntraced(function* <Part>(caller: Caller, part: PartOf<Part>) {
-        return pinnedFirst(registry.known, yield* tenants.pinned(caller.appId)).flatMap(able(caller, part))
+      const withoutCorridor = Effect.fnUntraced(function* <Operations>(caller: Caller, operationsOf: OperationsOf<Operations>) {
+        return pinnedFirst(registry.known, yield* tenants.pinned(caller.appId)).flatMap(able(caller, operationsOf))
       })
 
       const requireReady = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {

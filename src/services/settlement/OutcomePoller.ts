@@ -65,28 +65,32 @@ export class OutcomePoller extends Context.Service<
           yield* settlement.applyAnswer(statusPoll, reference, unknown)
           return false
         }
-        const ended = yield* closeWithoutPoll(transaction, actor)
-        if (Option.isSome(ended)) return ended.value
-        const answer = yield* answerOf(provider.value, transaction)
-        // A return is the first news, so record the delivery first.
+        const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
+        if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
+        const answer = yield* pollProvider(provider.value, transaction)
+        // Only a delivered payout can come back. Where nobody told of the delivery, it is applied before the return.
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
           const fact = deliveredBefore(transaction, answer)
           yield* settlement.applyFromProvider(transaction.provider, { reference, fact, actor })
         }
         yield* settlement.applyAnswer(statusPoll, reference, answer)
-        // `StillPending` for a closed record tells nothing new: what the callback told of does not show there yet.
+        // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
         return answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale
       })
 
-      /** Once the time for its code has passed, what became of its codes says whether there is anything to poll for. */
-      const closeWithoutPoll = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
+      /**
+       * A charge whose payer did not say the code in time. From here on no code can be sent for it. Some: what `poll` answers without asking
+       * the provider. None: it is to be polled like any other.
+       */
+      const endUnansweredCode = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
         const now = yield* Clock.currentTimeMillis
         if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
         const { reference } = record
         const standing = yield* codes.close(reference, now)
-        // The request that sent it brings the answer, or leaves it unheard.
+        // A request is just sending a code, and brings the answer itself. If it dies, the next poll finds the code unheard.
         if (standing === "leased") return Option.some(false)
+        // No code was ever sent: nothing was charged.
         if (standing === "free") {
           yield* settlement.apply({
             reference,
@@ -95,7 +99,7 @@ export class OutcomePoller extends Context.Service<
           })
           return Option.some(true)
         }
-        // From here on it is polled like every charge that may have been placed.
+        // A code was sent and nobody heard the answer: a charge may have been placed. The next polls ask for it as for every other.
         const note = "nobody heard the answer to a code"
         yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note }, actor })
         return Option.some(false)
@@ -140,7 +144,7 @@ const deliveredBefore = (
 })
 
 /** Polls the provider about one record; `Unknown` if the provider cannot be polled about its kind. */
-export const answerOf = (provider: Provider, transaction: LedgerRecord): Effect.Effect<StatusOutcome> => {
+export const pollProvider = (provider: Provider, transaction: LedgerRecord): Effect.Effect<StatusOutcome> => {
   const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
   const unable: StatusOutcome = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
   if (port === undefined) return Effect.succeed(unable)

@@ -13,7 +13,7 @@ import {
 import type { Provider, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
-import { answerOf } from "./OutcomePoller.ts"
+import { pollProvider } from "./OutcomePoller.ts"
 
 /** A difference in one of the provider's accounts: there is one for each mode. */
 export type ModeDifference = ReconciliationDifference & { readonly mode: Mode }
@@ -106,7 +106,7 @@ export class Reconciliation extends Context.Service<
         Effect.forEach(
           ours,
           (record) =>
-            Effect.map(answerOf(provider, record), (answer) => {
+            Effect.map(pollProvider(provider, record), (answer) => {
               const theirs = theirsIn(answer)
               return theirs === undefined ? [differenceOf(record, "unanswered", null)] : differences(record, theirs)
             }),

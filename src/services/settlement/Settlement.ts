@@ -36,7 +36,7 @@ export interface News {
 }
 
 /** Whose news it is, which decides whether it is still news when it is written. */
-interface Source {
+interface NewsOrigin {
   /** The provider that said it; null for what is true wherever the record is. */
   readonly provider?: string
   /** The poll that it answers. */
@@ -124,7 +124,7 @@ export class Settlement extends Context.Service<
         } satisfies ApplyStep
       })
 
-      const write = Effect.fnUntraced(function* (news: News, { provider, poll }: Source) {
+      const write = Effect.fnUntraced(function* (news: News, { provider, poll }: NewsOrigin) {
         const { actor, lastKnown = null, reference } = news
         yield* Effect.annotateCurrentSpan({
           "gateway.reference": reference,
