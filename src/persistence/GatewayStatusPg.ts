@@ -48,8 +48,9 @@ export const GatewayStatusPg = Layer.effect(
     const { head: auditHead } = yield* AuditLog
 
     const openRows = sql`
-      SELECT app_id, reference, kind, mode, provider, created_at FROM transactions
-      WHERE status IN ('pending', 'requires_action') ORDER BY created_at LIMIT ${COUNTED_AT_MOST}`
+      SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at
+      FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
+      WHERE w.is_open ORDER BY w.created_at LIMIT ${COUNTED_AT_MOST}`
     const lastLine = sql`
       SELECT h.fact, h.at, h.note FROM transaction_history h
       -- Nothing is told of a transaction before it is there; a day is for clocks that differ. Older partitions are not looked into.
@@ -73,7 +74,7 @@ export const GatewayStatusPg = Layer.effect(
 
     const reviews = counts(sql`
       SELECT count(*)::int AS count, min(r.created_at) AS "oldestAt"
-      FROM (SELECT created_at FROM transactions WHERE needs_review ORDER BY created_at LIMIT ${COUNTED_AT_MOST}) r`)
+      FROM (SELECT created_at FROM open_work WHERE needs_review ORDER BY created_at LIMIT ${COUNTED_AT_MOST}) r`)
 
     // The oldest by each endpoint's own queue, as they are claimed: what waits for a disabled endpoint is late for nobody.
     const outbox = queues(sql`

@@ -37,7 +37,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
     key: ["app_id", "mode"],
     purpose: "'webhook_secret ' || app_id || '/' || mode"
   },
-  { table: "transactions", column: "sealed_destination", key: ["app_id", "reference"], purpose: "'destination'" },
+  { table: "open_work", column: "sealed_destination", key: ["app_id", "reference"], purpose: "'destination'" },
   { table: "vault_keys", column: "sealed", key: ["purpose"], purpose: "purpose" }
 ]
 

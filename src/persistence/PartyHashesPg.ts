@@ -12,17 +12,26 @@ export const PartyHashesPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
+    // Since when the hashes are all there: what is older was forgotten, and is not read again.
+    const since = sql`(SELECT since FROM kept_since WHERE what = 'numbers')`
+
     // Each statement is a commit of its own, and takes rows of one table only, those that nobody holds: it never waits, so that it can be
     // part of no deadlock. What is held is removed in the next round.
     const prune = Effect.fn("PartyHashes.prune")(function* (before: Instant, limit: number) {
       const then = iso(before)
       // Also of what is still open: nothing compares with it any more, and the windows that it was counted in are long gone.
       const transactions = yield* sql`WITH old AS MATERIALIZED (
-          SELECT app_id, reference FROM transactions WHERE party_hash IS NOT NULL AND created_at < ${then}::timestamptz
+          SELECT app_id, reference FROM transactions WHERE party_hash IS NOT NULL AND created_at < ${then}::timestamptz AND created_at >= ${since}
           ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )
         UPDATE transactions t SET party_hash = NULL, counted = '[]' FROM old
         WHERE t.app_id = old.app_id AND t.reference = old.reference RETURNING 1 AS forgotten`
+      // The next round begins at the oldest that is left: one that was held and skipped is still there.
+      yield* sql`UPDATE kept_since k SET since = coalesce((
+          SELECT min(created_at) FROM transactions WHERE party_hash IS NOT NULL AND created_at < ${then}::timestamptz AND created_at >= ${since}
+        ), ${then}::timestamptz)
+        FROM (SELECT what FROM kept_since WHERE what = 'numbers' AND since < ${then}::timestamptz FOR UPDATE SKIP LOCKED) AS free
+        WHERE k.what = free.what`
       const locks = yield* sql`WITH old AS MATERIALIZED (
           SELECT app_id, mode, party_hash FROM payer_locks WHERE at < ${then}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )

@@ -23,6 +23,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   events: ["SELECT", "INSERT", "DELETE"],
   tenant_changes: ["SELECT", "INSERT", "DELETE"],
   transactions: ["SELECT", "INSERT", "UPDATE"],
+  provider_references: ["SELECT", "INSERT"],
   float_positions: ["SELECT", "INSERT", "UPDATE"],
   tenants: ["SELECT", "INSERT", "UPDATE"],
   api_keys: ["SELECT", "INSERT", "UPDATE"],

@@ -12,6 +12,9 @@ import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { makeBatchedRead } from "./BatchedRead.ts"
 import { transactionList } from "./TransactionList.ts"
 
+/** So much of a day is read and sorted at once. */
+const SLICE_MS = 900_000
+
 const StoredRow = Schema.Struct({
   record: Schema.toCodecJson(LedgerRecord),
   revision: Schema.BigInt,
@@ -94,8 +97,8 @@ CROSS JOIN LATERAL (
 ) t`
 
 /**
- * Transactions on PostgreSQL: the reads of transactions and transaction_history, which the money statements own and write. Its one write is
- * the lease of claimDue, which skips rows that are locked.
+ * Transactions on PostgreSQL: the reads of transactions, open_work and transaction_history, which the money statements own and write. Its one
+ * write is the lease of claimDue, which skips rows that are locked.
  */
 export const TransactionsPg = Layer.effect(
   Transactions,
@@ -123,8 +126,12 @@ export const TransactionsPg = Layer.effect(
 
     const byProviderReference = Effect.fn("Transactions.byProviderReference")(
       (provider: string, mode: Mode, providerReference: string) =>
-        sql`SELECT record, revision, traceparent FROM transactions WHERE provider = ${provider} AND provider_reference = ${providerReference} AND mode = ${mode}
-          ORDER BY created_at LIMIT 1`.pipe(Effect.flatMap(firstOf)),
+        sql`SELECT t.record, t.revision, t.traceparent
+          FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference
+          WHERE p.provider = ${provider} AND p.mode = ${mode} AND p.provider_reference = ${providerReference}
+            -- Not the one of a provider that it was taken from again.
+            AND t.provider = p.provider AND t.provider_reference = p.provider_reference
+          ORDER BY t.created_at LIMIT 1`.pipe(Effect.flatMap(firstOf)),
       Effect.orDie
     )
 
@@ -135,15 +142,20 @@ export const TransactionsPg = Layer.effect(
       return (yield* decodeHistory(rows)).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
     }, Effect.orDie)
 
-    // It takes only rows that nobody holds, so that it never waits and is part of no deadlock.
+    // What is open comes before what is closed and may still change. It takes only rows that nobody holds, so that it never waits and is part of no deadlock.
     const claimDue = Effect.fn("Transactions.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
-      const rows = yield* sql`WITH due AS MATERIALIZED (
-          SELECT app_id, reference FROM transactions
-          WHERE next_ask_at <= ${iso(now)}::timestamptz AND (ask_lease_until IS NULL OR ask_lease_until <= ${iso(now)}::timestamptz)
-          ORDER BY next_ask_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        )
-        UPDATE transactions t SET ask_lease_until = ${iso(now + leaseMs)}::timestamptz FROM due
-        WHERE t.app_id = due.app_id AND t.reference = due.reference
+      const free = sql`next_poll_at <= ${iso(now)}::timestamptz AND (lease_until IS NULL OR lease_until <= ${iso(now)}::timestamptz)`
+      const rows = yield* sql`WITH open AS MATERIALIZED (
+          SELECT app_id, reference FROM open_work WHERE is_open AND ${free} ORDER BY next_poll_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ),
+        closed AS MATERIALIZED (
+          SELECT app_id, reference FROM open_work WHERE NOT is_open AND ${free} ORDER BY next_poll_at
+          LIMIT ${limit} - (SELECT count(*) FROM open) FOR UPDATE SKIP LOCKED
+        ),
+        due AS (SELECT * FROM open UNION ALL SELECT * FROM closed)
+        UPDATE open_work w SET lease_until = ${iso(now + leaseMs)}::timestamptz
+        FROM due JOIN transactions t ON t.app_id = due.app_id AND t.reference = due.reference
+        WHERE w.app_id = due.app_id AND w.reference = due.reference
         RETURNING t.reference, t.record, t.revision, t.traceparent`
       // The lease of one that cannot be read stays, so that nobody comes back to it before the lease runs out.
       return yield* decodeReadable("is due", rows)
@@ -151,28 +163,36 @@ export const TransactionsPg = Layer.effect(
 
     const inReview = Effect.fn("Transactions.inReview")(
       (limit: number) =>
-        sql`SELECT reference, record, revision FROM transactions
-          WHERE needs_review ORDER BY created_at, reference LIMIT ${limit}`.pipe(
+        sql`SELECT t.reference, t.record, t.revision FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
+          WHERE w.needs_review ORDER BY w.created_at, w.reference LIMIT ${limit}`.pipe(
           Effect.flatMap((rows) => decodeReadable("needs a person", rows))
         ),
       Effect.orDie
     )
 
-    const createdBetween = Effect.fn("Transactions.createdBetween")(
-      ({ from, mode, provider, to }: CreatedRange, after: LedgerRecord | null, limit: number) =>
-        sql`SELECT record, revision FROM transactions
-          WHERE provider = ${provider} AND mode = ${mode} AND created_at < ${iso(to)}::timestamptz
-            AND (created_at, reference) > (${iso(after?.createdAt ?? from)}::timestamptz, ${after?.reference ?? ""})
-          ORDER BY created_at, reference LIMIT ${limit}`.pipe(
-          Effect.flatMap(decodeTransactions),
-          Effect.map((rows) => rows.map(({ transaction }) => transaction))
-        ),
-      Effect.orDie
-    )
+    // Slice by slice: the index of ages finds a time, and sorts nothing.
+    const createdBetween = Effect.fn("Transactions.createdBetween")(function* (
+      { from, mode, provider, to }: CreatedRange,
+      after: LedgerRecord | null,
+      limit: number
+    ) {
+      const first = after?.createdAt ?? from
+      const found: Array<LedgerRecord> = []
+      for (let start = first; start < to && found.length < limit; start += SLICE_MS) {
+        const rows = yield* sql`SELECT record, revision FROM transactions
+          WHERE provider = ${provider} AND mode = ${mode}
+            AND created_at >= ${iso(start)}::timestamptz AND created_at < ${iso(Math.min(start + SLICE_MS, to))}::timestamptz
+            AND (created_at, reference) > (${iso(first)}::timestamptz, ${after?.reference ?? ""})
+          ORDER BY created_at, reference LIMIT ${limit - found.length}`
+        found.push(...(yield* decodeTransactions(rows)).map(({ transaction }) => transaction))
+      }
+      return found
+    }, Effect.orDie)
 
     const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
       const rows =
-        yield* sql`SELECT sealed_destination FROM transactions WHERE reference = ${reference} AND sealed_destination IS NOT NULL`
+        yield* sql`SELECT w.sealed_destination FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
+          WHERE t.reference = ${reference} AND w.sealed_destination IS NOT NULL`
       const [row] = yield* decodeSealed(rows)
       return Option.fromUndefinedOr(row?.sealed_destination)
     }, Effect.orDie)

@@ -38,6 +38,7 @@ const given = Effect.gen(function* () {
   }
   yield* sql`UPDATE transactions SET needs_review = true, provider_reference = ${HOSTILE}, raw_request = ${HOSTILE}, raw_response = ${HOSTILE},
     record = (record::jsonb || ${JSON.stringify(told)}::jsonb)::json WHERE reference = ${reference}`
+  yield* sql`UPDATE open_work SET needs_review = true WHERE reference = ${reference}`
   yield* sql`INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
     VALUES (${tenant.appId}, ${reference}, now(), 'request', ${HOSTILE}, ${HOSTILE}, 'pending')`
   yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)

@@ -43,8 +43,14 @@ const record = {
 }
 /** A payout with its key and its history, and nothing in the journal. */
 const payout = (status: string): ReadonlyArray<string> => [
-  `INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at, next_ask_at)
-    VALUES ('acme', 'R', 'live', 'payout', '${status}', false, 'p', 1, '${JSON.stringify(record)}', to_timestamp(1795248000), to_timestamp(1795248015))`,
+  `INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
+    VALUES ('acme', 'R', 'live', 'payout', '${status}', false, 'p', 1, '${JSON.stringify(record)}', to_timestamp(1795248000))`,
+  ...(status === "pending"
+    ? [
+        `INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review)
+          VALUES ('acme', 'R', 'live', to_timestamp(1795248000), true, to_timestamp(1795248015), false)`
+      ]
+    : []),
   `INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
     VALUES ('acme', 'R', to_timestamp(1795248000), 'request', 'Opened', '', '${status}')`,
   key("R")

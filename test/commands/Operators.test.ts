@@ -140,7 +140,7 @@ describe("secrets rotate", () => {
             "api_keys.signing_secret_sealed": 1,
             "webhook_endpoints.secret_sealed": 1,
             "webhook_endpoints.previous_secret_sealed": 0,
-            "transactions.sealed_destination": 0,
+            "open_work.sealed_destination": 0,
             "vault_keys.sealed": 1
           }
         })

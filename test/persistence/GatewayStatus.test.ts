@@ -33,10 +33,14 @@ interface Payouts {
 
 const givenPayouts = (sql: SqlClient.SqlClient, { age, count, fact, status }: Payouts) => sql`
   WITH made AS (
-    INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, next_ask_at, created_at)
-    SELECT 'acme', upper(left(md5(${status + age + fact} || n), 26)), 'live', 'payout', ${status}, false, 'alpha', 1, '{}', now(),
+    INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
+    SELECT 'acme', upper(left(md5(${status + age + fact} || n), 26)), 'live', 'payout', ${status}, false, 'alpha', 1, '{}',
       ${new Date(NOW)}::timestamptz - ${age}::interval
-    FROM generate_series(1, ${count}::int) n RETURNING app_id, reference
+    FROM generate_series(1, ${count}::int) n RETURNING app_id, reference, mode, status, created_at
+  ),
+  work AS (
+    INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review)
+    SELECT app_id, reference, mode, created_at, status = 'pending', now(), false FROM made
   )
   INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
   SELECT app_id, reference, ${new Date(NOW)}::timestamptz, 'request', fact, '', 'pending'
@@ -55,7 +59,7 @@ it.live("counts open transactions by age and unknown outcomes, and reads no clos
         standing.read,
         sql<{ name: string; rows: bigint }>`
           SELECT relname AS name, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_xact_user_tables
-          WHERE relname IN ('transactions', 'transaction_history', 'deliveries', 'provider_inbox') AND seq_tup_read + idx_tup_fetch > 100`
+          WHERE relname IN ('transactions', 'open_work', 'transaction_history', 'deliveries', 'provider_inbox') AND seq_tup_read + idx_tup_fetch > 100`
       ])
     )
     expect(scans).toEqual([])

@@ -69,6 +69,24 @@ it.live("the removal of codes of closed charges skips locked ones and keeps to i
   }).pipe(Effect.scoped)
 )
 
+it.live("the removal of hashes comes back to a transaction that was locked, however far it has got meanwhile", () =>
+  Effect.gen(function* () {
+    const node = yield* givenPorts(yield* givenDatabase)
+    yield* Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { prune } = yield* PartyHashes
+      const given = (first: number, last: number) =>
+        sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, party_hash, created_at)
+          SELECT 'acme', n::text, 'live', 'payout', 'failed', false, 'eversend', 1, '{}', 'hash', to_timestamp(n)
+          FROM generate_series(${first}::int, ${last}::int) AS n`
+      yield* given(1, 5)
+      expect(yield* whileHeld("SELECT 1 FROM transactions WHERE reference = '2' FOR UPDATE", prune(NOON - HOUR, 10))).toBe(4)
+      expect(yield* prune(NOON - HOUR, 10)).toBe(1)
+      expect(yield* sql`SELECT 1 FROM kept_since WHERE what = 'numbers' AND since = ${new Date(NOON - HOUR)}`).toHaveLength(1)
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
 it.live("a purge locks beneficiaries in the same order as payouts do", () =>
   Effect.gen(function* () {
     const node = yield* givenPorts(yield* givenDatabase)

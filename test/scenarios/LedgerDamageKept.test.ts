@@ -13,6 +13,14 @@ const foundAllTheSame = ({ appId, of }: Given) => [
 const ago = (keys: string, windows: string) =>
   `UPDATE kept_since SET since = now() - CASE what WHEN 'keys' THEN interval '${keys}' ELSE interval '${windows}' END`
 
+const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
+const work = ({ of }: Given, name: keyof Given["of"], columns: string): string =>
+  `UPDATE open_work SET ${columns} WHERE reference = '${of[name]}'`
+const leftWork = ({ appId, of }: Given, name: keyof Given["of"], { column, value }: { column: string; value: string }): string =>
+  `INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review, ${column})
+    VALUES ('${appId}', '${of[name]}', 'live', now(), false, now(), false, '${value}')
+    ON CONFLICT (app_id, reference) DO UPDATE SET ${column} = EXCLUDED.${column}`
+
 const planted: ReadonlyArray<Planted> = [
   {
     promise: "the missing dates since which keys and windows are kept, and the missing rows",
@@ -49,11 +57,55 @@ const planted: ReadonlyArray<Planted> = [
     promise: "nothing right after an upgrade of a database with transactions",
     damage: () => [ago("90 days", "7 days")],
     found: () => []
+  },
+  {
+    promise: "open records with no question scheduled",
+    damage: (given) => [work(given, "open", "next_poll_at = NULL"), work(given, "waiting", "next_poll_at = 'infinity'")],
+    found: (given) => [
+      `open_records_are_looked_after ${place(given, "open")}: it is open, nobody will ask the provider, and no person has to look`,
+      `open_records_are_looked_after ${place(given, "waiting")}: it is open, and nobody will ask the provider before infinity`
+    ]
+  },
+  {
+    promise: "an open record that a lease keeps from being asked about",
+    damage: (given) => [work(given, "open", "lease_until = '9999-01-01T00:00:00Z'")],
+    found: (given) => [
+      `open_records_are_looked_after ${place(given, "open")}: it is open, and a lease keeps everybody from asking until 9999-01-01 00:00:00+00`
+    ]
+  },
+  {
+    promise: "a recipient that is still stored although the payout is closed",
+    damage: (given) => [
+      leftWork(given, "paid", { column: "sealed_destination", value: "sealed" }),
+      leftWork(given, "failed", { column: "beneficiary", value: '{"accountName":"Jane Doe"}' })
+    ],
+    found: (given) => [
+      `closed_records_keep_no_secret ${place(given, "failed")}: the recipient's name is still there although it is failed`,
+      `closed_records_keep_no_secret ${place(given, "paid")}: the sealed destination is still there although it is successful`
+    ]
+  },
+  {
+    promise: "work that was deleted while its record is open, work of no record, and work that nobody has to do",
+    damage: (given) => [
+      `DELETE FROM open_work WHERE reference = '${given.of.open}'`,
+      `INSERT INTO open_work (app_id, reference, mode, created_at, is_open, needs_review) VALUES ('${given.appId}', 'GONE', 'live', now(), true, false)`,
+      work(given, "paid", "next_poll_at = NULL"),
+      work(given, "waiting", "is_open = false"),
+      `INSERT INTO open_work (app_id, reference, mode, created_at, is_open, needs_review)
+        VALUES ('${given.appId}', '${given.of.failed}', 'live', now(), false, true)`
+    ],
+    found: (given) => [
+      `open_records_are_looked_after ${place(given, "open")}: it is open, nobody will ask the provider, and no person has to look`,
+      `open_work_is_open ${given.appId}/GONE: work for a record that is not there`,
+      `open_work_is_open ${place(given, "failed")}: the list of reviews has it, and its record needs nobody`,
+      `open_work_is_open ${place(given, "paid")}: it is closed, and nothing is left to do`,
+      expect.stringMatching(`^open_work_is_open ${place(given, "waiting")}: it is [a-z_]+, and counts as closed$`)
+    ]
   }
 ]
 
 layer(DamagedLedger.layer, { excludeTestServices: true })(
-  "ledger verify, after damage to the dates since which rows are kept, finds",
+  "ledger verify, after damage to open work or to the dates since which rows are kept, finds",
   (it) => {
     for (const { damage, found, promise } of planted)
       it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))

@@ -70,13 +70,13 @@ describe("an operator's change", () => {
       const oldKey = join(folder, "old.key")
       yield* Effect.promise(() => writeFile(oldKey, Redacted.value(masterKey)))
       const { rewrapped } = yield* operatorOf(database, renewed)("secrets", "rotate", "--from", oldKey)
-      expect(rewrapped).toMatchObject({ "transactions.sealed_destination": 1, "vault_keys.sealed": 1 })
+      expect(rewrapped).toMatchObject({ "open_work.sealed_destination": 1, "vault_keys.sealed": 1 })
 
       const node = yield* givenNode(database, Redacted.make(renewed))
       const sql = Context.get(node, SqlClient.SqlClient)
       const [row] = yield* sql<{
         sealed: Uint8Array
-      }>`SELECT sealed_destination AS sealed FROM transactions WHERE reference = ${reference}`
+      }>`SELECT sealed_destination AS sealed FROM open_work WHERE reference = ${reference}`
       const destination = yield* Context.get(node, Vault).openDestination(row?.sealed ?? new Uint8Array())
       expect(destination).toMatchObject({ _tag: "momo", network: "MTN" })
       expect(hashOf(node)).toEqual(hashed)

@@ -121,18 +121,44 @@ given AS MATERIALIZED (
   FROM position l WHERE p.app_id = l.app_id AND p.mode = l.mode AND p.currency = l.currency
   RETURNING p.app_id
 )`,
-  // Writes the record at its next revision, and when its provider is asked next. The sealed destination goes once it is not
-  // needed any more, the beneficiary once it was saved or the payout ended.
+  // Writes the record at its next revision.
   `written AS (
   UPDATE transactions t SET provider = ${steps.value("provider", "a.ord")}, status = ${steps.value("status", "a.ord")},
     needs_review = ${steps.value("needs_review", "a.ord")}, provider_reference = ${steps.value("provider_reference", "a.ord")},
     raw_request = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_request ELSE ${steps.value("raw_request", "a.ord")} END,
     raw_response = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_response ELSE ${steps.value("raw_response", "a.ord")} END,
-    revision = t.revision + 1, record = ${steps.value("record", "a.ord")}::json, next_ask_at = ${steps.value("next_ask_at", "a.ord")}, ask_lease_until = NULL,
-    beneficiary = CASE WHEN a.accepted OR a.wipe THEN NULL ELSE t.beneficiary END,
-    sealed_destination = CASE WHEN a.wipe THEN NULL ELSE t.sealed_destination END
+    revision = t.revision + 1, record = ${steps.value("record", "a.ord")}::json
   FROM applied a WHERE t.app_id = a.app_id AND t.reference = a.reference
   RETURNING t.app_id
+)`,
+  // What is left to do: nothing once the record is closed, is not polled any more and needs nobody. A later fact may bring work again.
+  `left_to_do AS MATERIALIZED (
+  SELECT a.*, ${steps.value("next_poll_at", "a.ord")} AS next_poll_at, ${steps.value("needs_review", "a.ord")} AS needs_review,
+    ${steps.value("status", "a.ord")} IN ('pending', 'requires_action') AS is_open
+  FROM applied a
+)`,
+  `finished AS (
+  DELETE FROM open_work w USING left_to_do d WHERE NOT d.is_open AND NOT d.needs_review AND d.next_poll_at IS NULL AND w.app_id = d.app_id AND w.reference = d.reference
+)`,
+  // The sealed destination goes once it is not needed any more, the beneficiary once it was saved or the payout ended.
+  `remaining AS (
+  INSERT INTO open_work AS w (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review, sealed_destination, beneficiary)
+  SELECT d.app_id, d.reference, d.mode, t.created_at, d.is_open, d.next_poll_at, d.needs_review, CASE WHEN NOT d.wipe THEN o.sealed_destination END,
+    CASE WHEN NOT (d.accepted OR d.wipe) THEN o.beneficiary END
+  FROM left_to_do d JOIN transactions t ON t.app_id = d.app_id AND t.reference = d.reference
+  LEFT JOIN open_work o ON o.app_id = d.app_id AND o.reference = d.reference
+  WHERE d.is_open OR d.needs_review OR d.next_poll_at IS NOT NULL ORDER BY d.app_id, d.reference
+  ON CONFLICT (app_id, reference) DO UPDATE SET is_open = EXCLUDED.is_open, next_poll_at = EXCLUDED.next_poll_at, lease_until = NULL, needs_review = EXCLUDED.needs_review,
+    sealed_destination = EXCLUDED.sealed_destination, beneficiary = EXCLUDED.beneficiary
+)`,
+  // Whose a callback is that carries the provider's reference alone.
+  `named AS (
+  INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
+  SELECT ${steps.value("provider", "a.ord")}, a.mode, ${steps.value("provider_reference", "a.ord")}, a.app_id, a.reference
+  FROM applied a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference
+  WHERE ${steps.value("provider_reference", "a.ord")} IS NOT NULL
+    AND (t.provider, t.provider_reference) IS DISTINCT FROM (${steps.value("provider", "a.ord")}, ${steps.value("provider_reference", "a.ord")})
+  ORDER BY 1, 2, 3, 4, 5 ON CONFLICT DO NOTHING
 )`,
   `-- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
 befriended AS (
@@ -141,9 +167,10 @@ befriended AS (
   SELECT DISTINCT ON (t.app_id, t.mode, t.party_hash) t.app_id, b.id, t.mode, t.party_hash, b.type, b.country, b.currency, b.network,
     b."bankCode", b."bankName", b."accountName", b."maskedDestination", ${steps.value("at", "a.ord")}, ${steps.value("at", "a.ord")}
   FROM applied a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.reference
-  CROSS JOIN LATERAL json_to_record(t.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
+  JOIN open_work w ON w.app_id = a.app_id AND w.reference = a.reference
+  CROSS JOIN LATERAL json_to_record(w.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
     "bankName" text, "accountName" text, "maskedDestination" text)
-  WHERE a.accepted AND t.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL
+  WHERE a.accepted AND w.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL
   ORDER BY t.app_id, t.mode, t.party_hash, a.ord
   ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = EXCLUDED.last_used_at
 )`,

@@ -107,13 +107,25 @@ need AS MATERIALIZED (
   // Writes the record, at revision 1.
   `inserted AS (
   INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record,
-    party_hash, sealed_destination, next_ask_at, created_at, counted, beneficiary, traceparent)
+    party_hash, created_at, counted, traceparent)
   SELECT app_id, reference, mode, ${steps.value("kind", "ord")}, ${steps.value("status", "ord")}, ${steps.value("needs_review", "ord")},
     ${steps.value("provider", "ord")}, ${steps.value("provider_reference", "ord")}, 1, ${steps.value("record", "ord")}::json,
-    party_hash, ${steps.value("sealed_destination", "ord")}, ${steps.value("next_ask_at", "ord")}, ${steps.value("at", "ord")},
-    ${steps.value("counted", "ord")}::json, ${steps.value("beneficiary", "ord")}::json, ${steps.value("traceparent", "ord")}
+    party_hash, ${steps.value("at", "ord")}, ${steps.value("counted", "ord")}::json, ${steps.value("traceparent", "ord")}
   FROM opened
   RETURNING app_id
+)`,
+  // Writes what is to be done with it.
+  `work AS (
+  INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review, sealed_destination, beneficiary)
+  SELECT app_id, reference, mode, ${steps.value("at", "ord")}, true, ${steps.value("next_poll_at", "ord")}, ${steps.value("needs_review", "ord")},
+    ${steps.value("sealed_destination", "ord")}, ${steps.value("beneficiary", "ord")}::json
+  FROM opened
+)`,
+  // Whose a callback is that carries the provider's reference alone.
+  `named AS (
+  INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
+  SELECT ${steps.value("provider", "ord")}, mode, ${steps.value("provider_reference", "ord")}, app_id, reference
+  FROM opened WHERE ${steps.value("provider_reference", "ord")} IS NOT NULL
 )`,
   // Adds up what the opened steps take of each window. A window without a row has no number here, and the proof at the end refuses it.
   `taken AS MATERIALIZED (

@@ -7,7 +7,7 @@ const firstMonths = "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '
  * Money: what was asked for, what happened to it, and the entries from which every float is folded. Every table of a tenant leads its
  * primary key with app_id, so that the schema can be distributed by it.
  *
- * Locks are always taken in this order: charge_codes, transactions, idempotency_keys, tenants, payer_locks, counters, float_positions;
+ * Locks are always taken in this order: charge_codes, transactions, open_work, idempotency_keys, tenants, payer_locks, counters, float_positions;
  * within a table by primary key. The head of the audit log is always the last lock that is taken.
  *
  * What grows for ever lies in partitions by time, a month (UTC) each, so that the newest rows have small indexes of their own.
@@ -15,7 +15,8 @@ const firstMonths = "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '
  * that a row of any time lands. What makes a step unique stays whole: journal, transactions.
  */
 export const sql = `
--- One row a collection, a payout or an exchange.
+-- One row a collection, a payout or an exchange. What changes while it is open is in no index, so that every update is made in place: what
+-- is still to be done with it stands in open_work.
 CREATE TABLE transactions (
   app_id text NOT NULL,
   reference text NOT NULL,
@@ -31,38 +32,54 @@ CREATE TABLE transactions (
   record json NOT NULL,
   -- The keyed HMAC of the payer's or recipient's number; removed after 90 days.
   party_hash bytea,
-  -- Where a payout goes, until the provider has it.
-  sealed_destination bytea,
-  next_ask_at timestamptz,
-  ask_lease_until timestamptz,
   created_at timestamptz NOT NULL,
   -- The windows that it was counted in, so that a failed payout is given back to exactly those.
   counted json NOT NULL DEFAULT '[]',
-  -- The recipient of a payout, masked, until the provider accepts it and it becomes a beneficiary.
-  beneficiary json,
   -- The last money call as it was sent and answered, masked and bounded before it came here.
   raw_request text,
   raw_response text,
   -- W3C trace context of the request, so that work that comes later can be linked to it.
   traceparent text,
-  PRIMARY KEY (app_id, reference)
-);
--- A callback or an operator names the reference and not the tenant.
-CREATE UNIQUE INDEX transactions_by_reference ON transactions (reference);
--- Callbacks that carry the provider's reference alone.
-CREATE INDEX transactions_by_provider_reference ON transactions (provider, provider_reference) WHERE provider_reference IS NOT NULL;
--- What is to be polled next.
-CREATE INDEX transactions_due ON transactions (next_ask_at) WHERE next_ask_at IS NOT NULL;
--- The list of open reviews.
-CREATE INDEX transactions_in_review ON transactions (created_at) WHERE needs_review;
--- Small whatever the history is: every scrape and gateway status look at it.
-CREATE INDEX transactions_open ON transactions (created_at) WHERE status IN ('pending', 'requires_action');
--- Finds the hashes of numbers that have had their 90 days.
-CREATE INDEX transactions_with_party ON transactions (created_at) WHERE party_hash IS NOT NULL;
--- What was begun at one provider on one day, for reconciliation.
-CREATE INDEX transactions_by_provider_day ON transactions (provider, mode, created_at, reference);
+  -- By reference first: a callback or an operator names the reference and not the tenant.
+  PRIMARY KEY (reference, app_id)
+) WITH (fillfactor = 75);
+-- For sweeps and for reconciliation, which read a time and no tenant.
+CREATE INDEX transactions_by_age ON transactions USING brin (created_at) WITH (pages_per_range = 32, autosummarize = on);
 -- A tenant's own list, the newest first. Its filters have no index of their own: each would cost every payment an entry.
 CREATE INDEX transactions_by_tenant_and_time ON transactions (app_id, mode, created_at, reference);
+
+-- Whose a callback is that carries the provider's reference alone.
+CREATE TABLE provider_references (
+  provider text NOT NULL,
+  mode text NOT NULL,
+  provider_reference text NOT NULL,
+  app_id text NOT NULL,
+  reference text NOT NULL,
+  PRIMARY KEY (provider, mode, provider_reference, app_id, reference)
+);
+
+-- What is still to be done: a row as long as a record is open, is polled after its end, or needs a person. The step that leaves nothing to
+-- do deletes it, and with it what only an open payment needs.
+CREATE TABLE open_work (
+  app_id text NOT NULL,
+  reference text NOT NULL,
+  mode text NOT NULL,
+  created_at timestamptz NOT NULL,
+  -- False once the record is closed, and is polled because its outcome may still change.
+  is_open boolean NOT NULL,
+  next_poll_at timestamptz,
+  lease_until timestamptz,
+  needs_review boolean NOT NULL,
+  -- Where a payout goes, until the provider has it.
+  sealed_destination bytea,
+  -- The recipient of a payout, masked, until the provider accepts it and it becomes a beneficiary.
+  beneficiary json,
+  PRIMARY KEY (app_id, reference)
+) WITH (fillfactor = 70);
+-- What is to be polled next, and what is open at all. The lease is not in it, so that taking one moves no row.
+CREATE INDEX open_work_due ON open_work (is_open, next_poll_at);
+-- The list of open reviews.
+CREATE INDEX open_work_in_review ON open_work (created_at, reference) WHERE needs_review;
 
 -- One line a step: who said what, and the status after it. Evidence, and kept.
 CREATE TABLE transaction_history (

@@ -88,7 +88,7 @@ CREATE TABLE counters (
   PRIMARY KEY (app_id, mode, name, subject, starts_at)
 );
 -- Finds the windows that are over.
-CREATE INDEX counters_by_age ON counters (starts_at);
+CREATE INDEX counters_by_age ON counters USING brin (starts_at) WITH (pages_per_range = 32, autosummarize = on);
 
 -- Numbers and names that are refused, as keyed HMACs; what was typed is nowhere.
 CREATE TABLE denials (

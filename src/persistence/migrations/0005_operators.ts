@@ -128,12 +128,12 @@ CREATE TABLE checks (
   PRIMARY KEY (name, subject)
 );
 
--- From when on the keys and the windows are all there: what was removed is older.
+-- From when on the keys, the windows and the hashes of numbers are all there: what was removed is older.
 CREATE TABLE kept_since (
-  what text PRIMARY KEY CHECK (what IN ('keys', 'windows')),
+  what text PRIMARY KEY CHECK (what IN ('keys', 'windows', 'numbers')),
   since timestamptz NOT NULL
 );
-INSERT INTO kept_since (what, since) VALUES ('keys', '-infinity'), ('windows', '-infinity');
+INSERT INTO kept_since (what, since) VALUES ('keys', '-infinity'), ('windows', '-infinity'), ('numbers', '-infinity');
 
 -- The parts of every table that is divided by time, without the defaults.
 CREATE VIEW time_partitions AS

@@ -53,27 +53,52 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
   },
   {
     rule: "open_records_are_looked_after",
-    counted: "SELECT count(*) FROM transactions WHERE status IN ('pending', 'requires_action')",
+    counted: "SELECT count(*) FROM transactions WHERE status IN ('pending', 'requires_action') OR needs_review",
     broken: `
       SELECT t.app_id || '/' || t.reference AS subject, c.found
-      FROM transactions t
+      FROM transactions t LEFT JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
       -- A schedule ends after a day; a lease lives for a minute.
       CROSS JOIN LATERAL (SELECT CASE
-        WHEN t.next_ask_at IS NULL THEN 'it is open, nobody will ask the provider, and no person has to look'
-        WHEN t.next_ask_at > t.created_at + interval '7 days' THEN 'it is open, and nobody will ask the provider before ' || t.next_ask_at
-        WHEN t.ask_lease_until > greatest(now(), t.next_ask_at) + interval '1 day'
-          THEN 'it is open, and a lease keeps everybody from asking until ' || t.ask_lease_until
+        WHEN t.needs_review THEN CASE WHEN w.needs_review IS NOT TRUE THEN 'a person has to look at it, and the list of reviews leaves it out' END
+        WHEN w.next_poll_at IS NULL THEN 'it is open, nobody will ask the provider, and no person has to look'
+        WHEN w.next_poll_at > t.created_at + interval '7 days' THEN 'it is open, and nobody will ask the provider before ' || w.next_poll_at
+        WHEN w.lease_until > greatest(now(), w.next_poll_at) + interval '1 day'
+          THEN 'it is open, and a lease keeps everybody from asking until ' || w.lease_until
       END AS found) AS c
-      WHERE t.status IN ('pending', 'requires_action') AND NOT t.needs_review AND c.found IS NOT NULL`
+      WHERE (t.status IN ('pending', 'requires_action') OR t.needs_review) AND c.found IS NOT NULL`
   },
   {
     rule: "closed_records_keep_no_secret",
-    counted: "SELECT count(*) FROM transactions WHERE status NOT IN ('pending', 'requires_action')",
+    counted: "SELECT count(*) FROM open_work",
     broken: `
-      SELECT app_id || '/' || reference AS subject,
-        CASE WHEN sealed_destination IS NULL THEN 'the recipient''s name' ELSE 'the sealed destination' END || ' is still there although it is ' || status AS found
-      FROM transactions
-      WHERE status NOT IN ('pending', 'requires_action') AND (sealed_destination IS NOT NULL OR beneficiary IS NOT NULL)`
+      SELECT w.app_id || '/' || w.reference AS subject,
+        CASE WHEN w.sealed_destination IS NULL THEN 'the recipient''s name' ELSE 'the sealed destination' END || ' is still there although it is ' || t.status AS found
+      FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
+      WHERE t.status NOT IN ('pending', 'requires_action') AND (w.sealed_destination IS NOT NULL OR w.beneficiary IS NOT NULL)`
+  },
+  {
+    rule: "open_work_is_open",
+    counted: "SELECT count(*) FROM open_work",
+    broken: `
+      SELECT w.app_id || '/' || w.reference AS subject, CASE
+          WHEN t.app_id IS NULL THEN 'work for a record that is not there'
+          WHEN t.needs_review <> w.needs_review THEN 'the list of reviews has it, and its record needs nobody'
+          WHEN w.is_open <> (t.status IN ('pending', 'requires_action')) THEN 'it is ' || t.status || ', and counts as ' || CASE WHEN w.is_open THEN 'open' ELSE 'closed' END
+          ELSE 'it is closed, and nothing is left to do'
+        END AS found
+      FROM open_work w LEFT JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
+      WHERE t.app_id IS NULL OR w.needs_review AND NOT t.needs_review OR w.is_open <> (t.status IN ('pending', 'requires_action'))
+        OR t.status NOT IN ('pending', 'requires_action') AND NOT t.needs_review AND w.next_poll_at IS NULL`
+  },
+  {
+    rule: "provider_references_are_found",
+    counted: "SELECT count(*) FROM transactions WHERE provider_reference IS NOT NULL",
+    broken: `
+      SELECT t.app_id || '/' || t.reference AS subject,
+        'a callback that carries only ' || t.provider || '''s ' || t.provider_reference || ' does not find it' AS found
+      FROM transactions t LEFT JOIN provider_references p ON p.provider = t.provider AND p.mode = t.mode
+        AND p.provider_reference = t.provider_reference AND p.app_id = t.app_id AND p.reference = t.reference
+      WHERE t.provider_reference IS NOT NULL AND p.app_id IS NULL`
   },
   {
     rule: "provider_references_are_used_once",
