@@ -1,13 +1,16 @@
 import { part as growth } from "./growth/Growth.ts"
+import { part as payoutAlone } from "./http/Alone.ts"
 import { p50 as latencyP50, p99 as latencyP99 } from "./http/Latency.ts"
 import { part as payoutsOneTenant } from "./http/OneTenant.ts"
 import { part as reads } from "./http/Reads.ts"
-import { part as payoutsSpread } from "./http/Spread.ts"
+import { processor as gatewayProcessor, part as payoutsSpread } from "./http/Spread.ts"
 import { part as twoGateways } from "./http/TwoGateways.ts"
 import { part as ledgerAlone } from "./ledger/Alone.ts"
 import { part as ledgerOneRow } from "./ledger/OneRow.ts"
 import { part as ledgerPgledger } from "./ledger/Pgledger.ts"
+import { alone as processorAlone, inBatches as processorInBatches } from "./ledger/Processor.ts"
 import { part as ledgerSpread } from "./ledger/Spread.ts"
+import { commits as lifeCommits, entries as lifeEntries, log as lifeLog } from "./life/Life.ts"
 import type { Part } from "./Report.ts"
 import { part as startGateway } from "./start/Gateway.ts"
 import { part as memory } from "./start/Memory.ts"
@@ -18,10 +21,17 @@ import { part as webhooks } from "./webhooks/Delivered.ts"
 export const parts: ReadonlyArray<Part> = [
   ledgerOneRow,
   ledgerSpread,
+  processorInBatches,
   ledgerPgledger,
   ledgerAlone,
+  processorAlone,
+  lifeCommits,
+  lifeEntries,
+  lifeLog,
   payoutsSpread,
+  gatewayProcessor,
   payoutsOneTenant,
+  payoutAlone,
   reads,
   latencyP50,
   latencyP99,

@@ -78,6 +78,23 @@ export const inTurn = async (
   }
 }
 
+/** One measurement for several parts of a run. */
+export const shared = <A>(measure: (cluster: Cluster, effort: Effort) => Promise<A>) => {
+  const measured = new WeakMap<Cluster, Promise<A>>()
+  return (cluster: Cluster, effort: Effort): Promise<A> => {
+    const running = measured.get(cluster) ?? measure(cluster, effort)
+    measured.set(cluster, running)
+    return running
+  }
+}
+
+/** Ours beside a limit, for a part whose target is 1 at most. */
+export const within = (limit: number, ours: number): Pick<Measured, "ours" | "theirs" | "ratio"> => ({
+  ours,
+  theirs: limit,
+  ratio: ours / limit
+})
+
 export const rowOf = (part: Part, measured: Measured, seconds: number): Row => {
   const { against, atMost = false, name, target } = part
   const { ratio } = measured

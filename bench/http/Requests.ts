@@ -36,6 +36,25 @@ export const readRequest = (key: Key, port: number, reference: string): Buffer =
   return signed(key, port, { method: "GET", path: `/v1/payouts/${reference}`, body: "" })
 }
 
+/** Where a gateway takes the provider's callbacks, and what they are signed with. */
+export interface CallbackTarget {
+  readonly path: string
+  readonly secret: string
+}
+
+/** The provider's word that there is news of a payout. */
+export const callbackRequest = ({ path, secret }: CallbackTarget, port: number, reference: string): Buffer => {
+  const body = JSON.stringify({ type: "payout.success", data: { transactionRef: reference, status: "successful" } })
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-eversend-signature: ${createHmac("sha512", secret).update(body).digest("hex")}`
+  ]
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`)
+}
+
 interface Call {
   readonly method: string
   readonly path: string

@@ -6,7 +6,10 @@ import type { Bench, Cluster } from "../Cluster.ts"
 import { type Child, freePort, gateway, program, type Readiness } from "./Child.ts"
 import type { Outcome, Task } from "./Generator.ts"
 import type { Key } from "./Requests.ts"
-import { openTenants, type Wanted } from "./Tenants.ts"
+import { callbackPathOf, openTenants, type Wanted } from "./Tenants.ts"
+
+/** What the provider signs its callbacks with. */
+const CALLBACK_SECRET = "bench-webhook-secret"
 
 /** A service under load. */
 export interface Side {
@@ -84,7 +87,9 @@ export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], vari
       rmSync(folder, { recursive: true, force: true })
     }
   }
-  return { ...side, another: start }
+  /** Where and how the provider calls back. */
+  const callbacks = async () => ({ path: await callbackPathOf(database.url, masterKey), secret: CALLBACK_SECRET })
+  return { ...side, another: start, callbacks }
 }
 
 // The questions of the reconciler come after the run: a provider that answers at once has said it all, and the bare service never asks.
@@ -95,7 +100,7 @@ const settings = ({ providerUrl }: Stand, url: string, masterKey: string): Reado
   EVERSEND_BASE_URL: providerUrl,
   EVERSEND_LIVE_CLIENT_ID: "bench",
   EVERSEND_LIVE_CLIENT_SECRET: "bench-secret",
-  EVERSEND_LIVE_WEBHOOK_SECRET: "bench-webhook-secret",
+  EVERSEND_LIVE_WEBHOOK_SECRET: CALLBACK_SECRET,
   RATE_LIMIT_READS: "100000/s:200000",
   RATE_LIMIT_MONEY: "100000/s:200000",
   RECONCILER_SCHEDULE: "1h",

@@ -9,6 +9,7 @@ import { AppId } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../../src/domain/StandardWebhook.ts"
 import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import type { Key } from "./Requests.ts"
@@ -31,9 +32,7 @@ export const openTenants = (
   { receiverUrl, tenants }: Wanted
 ): Promise<ReadonlyArray<Key>> => {
   const program = Effect.gen(function* () {
-    const settings = yield* App.settings
-    const policy = { ...settings.policy, webhookAllowLoopback: true }
-    const ready = { ...settings, policy, databaseUrl: Redacted.make(databaseUrl), masterKey: Redacted.make(masterKey) }
+    const ready = yield* readyFor(databaseUrl, masterKey)
     const names = Array.from({ length: tenants }, (_, at) => AppId.make(`bench-${at}`))
     return yield* Effect.forEach(
       names,
@@ -45,10 +44,27 @@ export const openTenants = (
       { concurrency: AT_ONCE }
     ).pipe(Effect.provide(App.ports(ready)))
   })
-  return Effect.runPromise(
-    program.pipe(Effect.provideService(App.Environment, {}), Effect.provide(Logger.layer([]).pipe(Layer.orDie)))
-  )
+  return runSilently(program)
 }
+
+/** Where the gateway takes the callbacks of the provider that everybody's payouts go to. */
+export const callbackPathOf = (databaseUrl: string, masterKey: string): Promise<string> => {
+  const program = Effect.gen(function* () {
+    const ready = yield* readyFor(databaseUrl, masterKey)
+    const { routeKey } = yield* Effect.provide(ProviderRegistry, App.providers(ready))
+    return `/webhooks/eversend/${routeKey("eversend", "live")}`
+  })
+  return runSilently(program)
+}
+
+const readyFor = Effect.fnUntraced(function* (databaseUrl: string, masterKey: string) {
+  const settings = yield* App.settings
+  const policy = { ...settings.policy, webhookAllowLoopback: true }
+  return { ...settings, policy, databaseUrl: Redacted.make(databaseUrl), ownerUrl: null, masterKey: Redacted.make(masterKey) }
+})
+
+const runSilently = <A, E>(program: Effect.Effect<A, E>): Promise<A> =>
+  Effect.runPromise(program.pipe(Effect.provideService(App.Environment, {}), Effect.provide(Logger.layer([]).pipe(Layer.orDie))))
 
 const open = Effect.fnUntraced(function* (appId: AppId) {
   const limits = yield* VelocityLimits

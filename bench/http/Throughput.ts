@@ -1,5 +1,5 @@
 import type { Cluster } from "../Cluster.ts"
-import { type Effort, inTurn, type Measured, median, percentile } from "../Report.ts"
+import { type Effort, inTurn, median, percentile } from "../Report.ts"
 import type { Outcome } from "./Generator.ts"
 import { costOf, perSecond, pushed, type Rig, withRig } from "./Rig.ts"
 import type { Side } from "./Sides.ts"
@@ -7,7 +7,7 @@ import type { Side } from "./Sides.ts"
 const MANY_CONNECTIONS = 256
 
 /** Payouts a second that each side answers when it is asked as fast as it answers. */
-export const payoutsASecond = (cluster: Cluster, effort: Effort, tenants: number): Promise<Measured> =>
+export const payoutsASecond = (cluster: Cluster, effort: Effort, tenants: number) =>
   withRig(cluster, tenants, async (rig) => {
     const counted = counting()
     const round = (side: Side, name: "ours" | "theirs") => () =>
@@ -31,7 +31,7 @@ const withMany = async (rig: Rig, { secondsARound: seconds }: Effort) => {
 }
 
 /** Reads a second of payouts that each side made before. */
-export const readsASecond = (cluster: Cluster, effort: Effort, tenants: number): Promise<Measured> =>
+export const readsASecond = (cluster: Cluster, effort: Effort, tenants: number) =>
   withRig(cluster, tenants, async (rig) => {
     const counted = counting()
     const made = { what: "payout", count: tenants * 8, seconds: 60 } as const

@@ -1,6 +1,6 @@
 import type { Bench, Cluster } from "../Cluster.ts"
 import { ownCpuSeconds, parentOf, serverCpuSeconds } from "../Processes.ts"
-import { type Effort, inTurn, type Measured, median } from "../Report.ts"
+import { type Effort, inTurn, median } from "../Report.ts"
 import { CONNECTIONS, driver, givenOrdinary, ordinary } from "./Ordinary.ts"
 import { openLedger } from "./Ours.ts"
 import { givenPayouts, givenTenants } from "./Payout.ts"
@@ -8,7 +8,7 @@ import { givenPayouts, givenTenants } from "./Payout.ts"
 /** Callers at once, each waiting for its own step. */
 export const CALLERS = 256
 /** A payout is two steps. */
-const STEPS = 2
+export const STEPS = 2
 /** What the first round tries, and what no round exceeds: its steps are made ready beforehand. */
 const FIRST = 1_000
 const AT_MOST = 16_000
@@ -30,7 +30,7 @@ export const moneySteps = async (
   effort: Effort,
   tenants: number,
   theirs: { readonly given: (bench: Bench) => Promise<void>; readonly once: (bench: Bench, seconds: number) => Promise<number> }
-): Promise<Measured> => {
+) => {
   const [bench, other] = [await cluster.fresh("ledger"), await cluster.empty("baseline")]
   const ledger = openLedger(bench)
   try {
@@ -73,7 +73,7 @@ export const moneySteps = async (
 }
 
 /** Microseconds of processor time in the whole server, and in who asks it: this process, or the pgbench that it ran. */
-const costing = async ({ query }: Bench) => {
+export const costing = async ({ query }: Bench) => {
   const [row] = await query("SELECT pg_backend_pid() AS pid")
   // Connections come and go, and their server stays.
   const server = parentOf(Number(row?.["pid"]))
@@ -96,7 +96,7 @@ const costing = async ({ query }: Bench) => {
   }
 }
 
-export const againstOrdinary = async (cluster: Cluster, effort: Effort, tenants: number): Promise<Measured> => ({
+export const againstOrdinary = async (cluster: Cluster, effort: Effort, tenants: number) => ({
   ...(await moneySteps(cluster, effort, tenants, {
     given: (bench) => givenOrdinary(bench, tenants),
     once: (bench, seconds) => ordinary(bench, tenants, seconds)

@@ -33,7 +33,7 @@ const transfers = () => {
 export const part: Part = {
   name: "ledger-pgledger",
   against: `pgledger_create_transfer on ${CONNECTIONS} connections, one pair of accounts`,
-  target: 25,
+  target: 15,
   run: async (cluster, effort) => {
     if (file === undefined || file === "") {
       const note = "not measured: PGLEDGER_SQL names no file"

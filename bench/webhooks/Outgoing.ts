@@ -25,6 +25,8 @@ export const openOutgoing = async (cluster: Cluster, stand: Stand, node: Readonl
   return {
     ...ours,
     origin,
+    /** Begins, and ends when so many events were received. */
+    received: (count: number, begin: () => Promise<void>) => allReceived(receiver.child, count, begin),
     /** Events a second from when they are all due to when the last was received. */
     delivered: (count: number) => eventsASecond(receiver.child, count, () => fallDue(ours, count, fallen++)),
     /** The same for who posts them by himself. */
@@ -37,6 +39,15 @@ export const openOutgoing = async (cluster: Cluster, stand: Stand, node: Readonl
 }
 
 const eventsASecond = async (receiver: Child, count: number, begin: () => Promise<void>): Promise<number> => {
+  let startedAt = Number.NaN
+  await allReceived(receiver, count, async () => {
+    await begin()
+    startedAt = performance.now()
+  })
+  return count / ((performance.now() - startedAt) / 1000)
+}
+
+const allReceived = async (receiver: Child, count: number, begin: () => Promise<void>): Promise<void> => {
   receiver.process.send(count)
   const all = new Promise<void>((done, failed) => {
     const late = setTimeout(() => failed(new Error(`not all of ${count} events arrived`)), DELIVERED_WITHIN_MS)
@@ -45,10 +56,7 @@ const eventsASecond = async (receiver: Child, count: number, begin: () => Promis
       done()
     })
   })
-  await begin()
-  const startedAt = performance.now()
-  await all
-  return count / ((performance.now() - startedAt) / 1000)
+  await Promise.all([all, begin()])
 }
 
 /** As many events as one commit of payouts' ends would leave, spread over the tenants; they are there for the gateway from the commit on. */
