@@ -21,6 +21,7 @@ interface Stretch {
 
 const LINES = 40
 const DECISIVE = 0.002
+const OWNER_WIDTH = 9
 
 /** What a frame is there for, by its file; the first that fits counts. */
 const purposes: ReadonlyArray<readonly [string, RegExp]> = [
@@ -41,6 +42,18 @@ const purposes: ReadonlyArray<readonly [string, RegExp]> = [
   ["Effect's own: fibers, contexts, caches", /effect\/dist/]
 ]
 
+/** Whose code a frame is, by itself and not by what called it; the first that fits counts. */
+const owners: ReadonlyArray<readonly [string, RegExp]> = [
+  ["collector", /garbage collector/],
+  ["driver", /sql-pg|effect\/dist\/sql/],
+  ["crypto", /internal\/crypto|[hH]mac|[dD]igest|[cC]ipher|randomFill/],
+  ["ours", /  src\//],
+  ["effect", /effect\/dist|platform-node/],
+  ["sockets", /node:(net|_http|internal\/stream|events)|undici|write(v|Buffer|Utf8|Latin1)|readStart|stream_base/]
+]
+
+const ownerOf = (node: Node): string => owners.find(([, pattern]) => pattern.test(nameOf(node)))?.[0] ?? "node"
+
 /** Where one step of a fiber begins: what stands above it only woke the fiber. */
 const isFiberStep = (node: Node): boolean =>
   node.callFrame.functionName === "runLoop" && node.callFrame.url.endsWith("internal/effect.js")
@@ -58,7 +71,7 @@ export const costsOf = (profile: Profile, stretch: Stretch): string => {
     }
     return stack
   }
-  const [byPurpose, byModule, byFunction, whole] = [tally(), tally(), tally(), tally()]
+  const [byPurpose, byOwner, byModule, byFunction, whole] = [tally(), tally(), tally(), tally(), tally()]
   let busy = 0
   for (const [id, time] of timesOf(profile, stretch)) {
     const stack = stackOf(id)
@@ -67,11 +80,13 @@ export const costsOf = (profile: Profile, stretch: Stretch): string => {
     busy += time
     byPurpose.add(purposeOf(stack), time)
     byModule.add(short(node.callFrame.url) || node.callFrame.functionName, time)
-    byFunction.add(nameOf(node), time)
+    byOwner.add(ownerOf(node), time)
+    byFunction.add(`${ownerOf(node).padEnd(OWNER_WIDTH)}  ${nameOf(node)}`, time)
     for (const name of new Set(stack.filter(isOurs).map(nameOf))) whole.add(name, time)
   }
   return [
     byPurpose.table("by purpose", busy),
+    byOwner.table("self time by whose code it is", busy),
     byModule.table("self time by module", busy),
     byFunction.table("self time by function", busy),
     whole.table("whole time of our own functions, up to where they wait", busy)

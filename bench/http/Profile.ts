@@ -9,7 +9,8 @@ import { costsOf } from "./Costs.ts"
 import { faultless, openOurs, openStand, type Stand } from "./Sides.ts"
 
 // node bench/http/Profile.ts [--what payout|read|webhook] [--requests N] [--connections N] [--tenants N]: where one gateway's processor
-// time goes. The milliseconds a request hardly depend on what else the machine does; how many a second do.
+// time goes, and how much it allocates. What others do on the machine changes the shares little, the milliseconds more (smaller batches,
+// colder caches), and how many a second most.
 
 const { values } = parseArgs({
   options: {
@@ -24,16 +25,31 @@ const count = Number(values.requests)
 const WARM_UP = 3000
 const AT_MOST_SECONDS = 300
 const folder = mkdtempSync(join(tmpdir(), "payment-gateway-profile-"))
-const node = ["--cpu-prof", `--cpu-prof-dir=${folder}`]
+const node = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--trace-gc"]
 const microseconds = (): number => Number(process.hrtime.bigint() / 1000n)
 
 /** `rate` answers how many a second there were. */
-const observed = async (pid: number, rate: () => Promise<number>) => {
-  const [from, before] = [microseconds(), cpuSeconds(pid)]
+const observed = async ({ log, pid }: { readonly log: string; readonly pid: number }, rate: () => Promise<number>) => {
+  const [from, before, logged] = [microseconds(), cpuSeconds(pid), readFileSync(log, "utf8").length]
   const reached = await rate()
   const used = cpuSeconds(pid) - before
-  console.log(`${values.what}: ${reached.toFixed(0)} a second, ${((1000 * used) / count).toFixed(2)} ms of processor time each`)
+  const { collections, megabytes } = allocatedIn(readFileSync(log, "utf8").slice(logged))
+  const each = (value: number) => (value / count).toFixed(2)
+  console.log(`${values.what}: ${reached.toFixed(0)} a second, ${each(1000 * used)} ms of processor time each`)
+  console.log(`${each(megabytes)} MB allocated each (V8's heap, without buffers), ${collections} collections`)
   return { from, to: microseconds() }
+}
+
+/** What V8 traced of its collections: between two of them the heap grew by what was allocated. */
+const allocatedIn = (log: string) => {
+  const traced = [...log.matchAll(/: (?:Scavenge|Mark-Compact).*? ([\d.]+) \([\d.]+\) -> ([\d.]+) \(/g)].map(
+    ([, before, after]) => ({
+      before: Number(before),
+      after: Number(after)
+    })
+  )
+  const megabytes = traced.slice(1).reduce((sum, { before }, at) => sum + before - (traced[at]?.after ?? before), 0)
+  return { collections: traced.length, megabytes }
 }
 
 const requests = async (cluster: Cluster, stand: Stand) => {
@@ -47,7 +63,7 @@ const requests = async (cluster: Cluster, stand: Stand) => {
   }
   const { references } = faultless(await stand.load({ ...task, what: "payout", count: WARM_UP }))
   const what = values.what === "read" ? "read" : "payout"
-  const stretch = await observed(ours.pid, async () => {
+  const stretch = await observed(ours, async () => {
     const outcome = faultless(await stand.load({ ...task, what, count, references }))
     return outcome.answered / outcome.seconds
   })
@@ -58,7 +74,7 @@ const requests = async (cluster: Cluster, stand: Stand) => {
 const webhooks = async (cluster: Cluster, stand: Stand) => {
   const outgoing = await openOutgoing(cluster, stand, node)
   await outgoing.delivered(WARM_UP)
-  const stretch = await observed(outgoing.pid, () => outgoing.delivered(count))
+  const stretch = await observed(outgoing, () => outgoing.delivered(count))
   await outgoing.stop()
   return stretch
 }

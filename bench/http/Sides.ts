@@ -63,9 +63,10 @@ export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], vari
   const keys = await openTenants(database.url, masterKey, wanted)
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))
   const started: Array<Child> = []
+  const logOf = (gateway: number) => join(folder, `gateway-${gateway}.log`)
   const start = async (): Promise<Started> => {
     const [port, managementPort] = [await freePort(), await freePort()]
-    const log = join(folder, `gateway-${started.length}.log`)
+    const log = logOf(started.length)
     const environment = { ...settings(stand, database.url, masterKey), DATA_DIR: folder, ...variables }
     const child = await gateway(
       ["serve"],
@@ -89,7 +90,7 @@ export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], vari
   }
   /** Where and how the provider calls back. */
   const callbacks = async () => ({ path: await callbackPathOf(database.url, masterKey), secret: CALLBACK_SECRET })
-  return { ...side, another: start, callbacks }
+  return { ...side, another: start, callbacks, log: logOf(0) }
 }
 
 // The questions of the reconciler come after the run: a provider that answers at once has said it all, and the bare service never asks.
