@@ -5,7 +5,7 @@ import { callbackRequest, payoutRequest } from "../http/Requests.ts"
 import { openStand } from "../http/Sides.ts"
 import { type Effort, type Measured, type Part, shared, within } from "../Report.ts"
 import { openOutgoing } from "../webhooks/Outgoing.ts"
-import { eachOf, prepareLog, sumOf, written } from "./Log.ts"
+import { eachOf, pick, prepareLog, sumOf, type TableWrites, written } from "./Log.ts"
 
 // A payout's whole life: the request, the provider's callback, the question that follows it, and the webhook that is received. What is
 // counted is what the server writes for it, and not time: for payouts that are alone, and for many at once.
@@ -46,30 +46,19 @@ const measure = shared(async (cluster: Cluster, { quick }: Effort) => {
 
 /** Rounded: the background that is taken off is not the same each second. */
 const figures = ({ bytes, commits, imageBytes, tables }: ReturnType<typeof eachOf>) => {
-  const rounded = (values: object) =>
-    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, round(Number(value))]))
   const byTable = Object.entries(tables)
     .map(([name, table]) => [name, rounded(table)] as const)
     .filter(([, table]) => Object.values(table).some((value) => value >= 0.1))
   return {
+    ...rounded(sumOf(tables)),
     commits: round(commits),
     bytes: round(bytes),
     page_image_bytes: round(imageBytes),
-    ...sums(tables),
     tables: Object.fromEntries(byTable)
   }
 }
 
-const sums = (tables: Parameters<typeof sumOf>[0]) => {
-  const { deletes, entries, hotUpdates, inserts, updates } = sumOf(tables)
-  return {
-    entries: round(entries),
-    inserts: round(inserts),
-    updates: round(updates),
-    hot_updates: round(hotUpdates),
-    deletes: round(deletes)
-  }
-}
+const rounded = (table: TableWrites): TableWrites => pick((what) => round(table[what]))
 
 const round = (value: number): number => Math.round(value * 100) / 100
 

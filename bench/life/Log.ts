@@ -31,7 +31,7 @@ type Tables = Readonly<Record<string, TableWrites>>
 
 const counts = ["inserts", "updates", "hotUpdates", "deletes", "entries", "bytes"] as const
 
-/** Counts nothing twice: without a vacuum that comes when it likes. Undone by `restore`. */
+/** Switches automatic vacuuming off, whose writes would belong to no payout; `restore` undoes it. */
 export const prepareLog = async (cluster: Cluster, { query }: Bench) => {
   await query("CREATE EXTENSION IF NOT EXISTS pg_walinspect")
   const autovacuum = async (command: string) => {
@@ -82,7 +82,8 @@ export const eachOf = (count: number, busy: Written, idle: Written): Omit<Writte
 export const sumOf = (tables: Tables): TableWrites =>
   pick((what) => Object.values(tables).reduce((sum, table) => sum + table[what], 0))
 
-const pick = (of: (what: (typeof counts)[number]) => number): TableWrites => ({
+/** One figure a kind of write. */
+export const pick = (of: (what: (typeof counts)[number]) => number): TableWrites => ({
   inserts: of("inserts"),
   updates: of("updates"),
   hotUpdates: of("hotUpdates"),
