@@ -13,11 +13,11 @@ export interface NameOptions {
 }
 
 /** The addresses that a name has, or why there are none. */
-export type Resolved = ReadonlyArray<LookupAddress> | Error
+export type DnsLookup = ReadonlyArray<LookupAddress> | Error
 
 /** Answers each question once; many for one name share one answer while it is under way. */
 export interface EndpointNames {
-  readonly resolve: (name: string, answer: (resolved: Resolved) => void) => void
+  readonly resolve: (name: string, answer: (resolved: DnsLookup) => void) => void
   /** Every question under way is answered at once, and its sockets are closed. */
   readonly close: () => void
 }
@@ -33,7 +33,7 @@ const HOSTS_FILE = process.platform === "win32" ? "C:/Windows/System32/drivers/e
  * that none waits for another. A tenant has no more names under way than it has deliveries.
  */
 export const endpointNames = (options: NameOptions): EndpointNames => {
-  const underWay = new Map<string, { readonly answers: Array<(resolved: Resolved) => void>; readonly stop: () => void }>()
+  const underWay = new Map<string, { readonly answers: Array<(resolved: DnsLookup) => void>; readonly stop: () => void }>()
   const resolve: EndpointNames["resolve"] = (name, answer) => {
     const known = underWay.get(name)
     if (known !== undefined) return void known.answers.push(answer)
@@ -43,7 +43,7 @@ export const endpointNames = (options: NameOptions): EndpointNames => {
     const answers = [answer]
     underWay.set(name, { answers, stop })
     const cancelTimeout = options.timer(options.withinMs, stop)
-    const end = (resolved: Resolved) => {
+    const end = (resolved: DnsLookup) => {
       cancelTimeout()
       underWay.delete(name)
       for (const one of answers) one(resolved)
@@ -58,7 +58,7 @@ export const endpointNames = (options: NameOptions): EndpointNames => {
   }
 }
 
-const addressesOf = async (resolver: Resolver, name: string, { allowLoopback, withinMs }: NameOptions): Promise<Resolved> => {
+const addressesOf = async (resolver: Resolver, name: string, { allowLoopback, withinMs }: NameOptions): Promise<DnsLookup> => {
   const own = allowLoopback ? await ownAddresses(name) : []
   if (own.length > 0) return own
   const asked = await Promise.all([
