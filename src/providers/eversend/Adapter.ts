@@ -14,7 +14,7 @@ import type {
 import { decoded, type FactWithAlarm, withoutAlarm } from "../AnswerParsing.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { expectedOf, movements } from "../Movements.ts"
-import { askQuote, quoteRefused } from "../Quotes.ts"
+import { quoteRefused, requestQuote } from "../Quotes.ts"
 import type { Transport } from "../Transport.ts"
 import { openBankNames } from "./Banks.ts"
 import { eversendCallbacks } from "./Callback.ts"
@@ -86,7 +86,7 @@ const quoting = (connection: Connection): PayoutOperations["quote"] =>
     const body = quotationBody(order)
     if (body === undefined) return quoteRefused("a wallet is quoted for its owner only", "no_recipient")
     const call = { operation: "quotation", method: "POST", path: "/payouts/quotation", body } as const
-    return yield* askQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
+    return yield* requestQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
   })
 
 const codeSending = ({ call }: Connection): NonNullable<CollectionOperations["sendCode"]> =>

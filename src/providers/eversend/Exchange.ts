@@ -11,7 +11,7 @@ import type {
 import { decoded, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
 import { type MoneyCallAnswer, moneyCallAnswer, onceNotFound } from "../Movements.ts"
-import { askQuote, type NoQuote } from "../Quotes.ts"
+import { type NoQuote, requestQuote } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { broken, noQuoteBy, refusedQuote, tooLarge } from "./Quote.ts"
 import { identity, refusal } from "./Refusals.ts"
@@ -28,7 +28,7 @@ export const quoteExchange = (connection: Connection): ExchangeOperations["quote
     const askedAt = yield* Clock.currentTimeMillis
     const body = exchangeQuotationBody(order)
     const call = { operation: "exchange_quotation", method: "POST", path: "/exchanges/quotation", body } as const
-    return yield* askQuote<ExchangeQuote>(connection, call, (response) => exchangeQuoteOf(response, order, askedAt))
+    return yield* requestQuote<ExchangeQuote>(connection, call, (response) => exchangeQuoteOf(response, order, askedAt))
   })
 
 /** POST /exchanges/quotation: by the source only, in major units to the digit. */

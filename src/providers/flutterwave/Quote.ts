@@ -4,7 +4,7 @@ import { fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
 import type { PayoutOperations, PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
-import { askQuote, type NoQuote, noQuote, quoteRefused, sameCurrencyQuote } from "../Quotes.ts"
+import { type NoQuote, noQuote, quoteRefused, requestQuote, sameCurrencyQuote } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import { feeTypes, pays } from "./Networks.ts"
@@ -20,7 +20,7 @@ export const quoting = (connection: Connection): PayoutOperations["quote"] =>
     const refused = unquotable(order)
     if (refused !== undefined) return refused
     const call = { operation: "fee", method: "GET", path: feePath(order) } as const
-    return yield* askQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
+    return yield* requestQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
   })
 
 /** Refused before anything is asked: across currencies nothing is locked, and what is not in the tables is not paid. */
