@@ -106,8 +106,8 @@ export class PayoutPricing extends Context.Service<
           yield* routes.requireReady(provider, "send")
           // The bank code that the tenant sent is of one provider's list. Any other provider has to know the account by the recipient's name.
           const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
-          const note = knowsBankCode ? yield* accounts.confirmHolder(provider, terms.destination) : ""
-          if (!knowsBankCode) yield* accounts.requireSameHolder(provider, terms.destination)
+          const note = knowsBankCode ? yield* accounts.checkAccountName(provider, terms.destination) : ""
+          if (!knowsBankCode) yield* accounts.requireAccountNameMatch(provider, terms.destination)
           const priced = yield* priceOf(payoutRoute, payoutProvider, terms)
           return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), note } satisfies Offer
         })
@@ -132,7 +132,7 @@ export class PayoutPricing extends Context.Service<
         principal: MinorUnits
       ) {
         yield* routes.requireReady(payoutProvider.provider, "send")
-        yield* accounts.requireSameHolder(payoutProvider.provider, terms.destination)
+        yield* accounts.requireAccountNameMatch(payoutProvider.provider, terms.destination)
         return yield* quoteFor(payoutRoute, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
       })
 

@@ -23,7 +23,7 @@ export class BankAccounts extends Context.Service<
      * The recipient of a bank payout once more, before anything is reserved. Answers a note for the payout's history: empty, or that the
      * bank knows the holder by another name, which refuses nothing. A provider that cannot resolve names is not asked.
      */
-    readonly confirmHolder: (
+    readonly checkAccountName: (
       provider: Provider,
       destination: Destination
     ) => Effect.Effect<string, BankAccountUnresolvable | ProviderError>
@@ -31,7 +31,7 @@ export class BankAccounts extends Context.Service<
      * A code of a bank is the code of one provider. Another one may pay an account only where it knows it by the recipient's own name;
      * whatever else it says, it is as if it could not be read.
      */
-    readonly requireSameHolder: (provider: Provider, destination: Destination) => Effect.Effect<void, ProviderError>
+    readonly requireAccountNameMatch: (provider: Provider, destination: Destination) => Effect.Effect<void, ProviderError>
   }
 >()("gateway/services/BankAccounts") {
   static readonly layer = Layer.effect(
@@ -50,7 +50,7 @@ export class BankAccounts extends Context.Service<
         return found === "unresolvable" ? yield* new BankAccountUnresolvable() : found
       })
 
-      const confirmHolder = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
+      const checkAccountName = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
         if (destination._tag !== "bank") return ""
         const resolve = resolverOf(provider, destination.country)
         if (resolve === undefined) return ""
@@ -60,7 +60,7 @@ export class BankAccounts extends Context.Service<
           : `the bank knows the account's holder as ${maskedName(Redacted.value(found))}`
       })
 
-      const requireSameHolder = Effect.fn("BankAccounts.requireSameHolder")(function* (
+      const requireAccountNameMatch = Effect.fn("BankAccounts.requireAccountNameMatch")(function* (
         provider: Provider,
         destination: Destination
       ) {
@@ -73,7 +73,7 @@ export class BankAccounts extends Context.Service<
         if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError()
       })
 
-      return BankAccounts.of({ holder, confirmHolder, requireSameHolder })
+      return BankAccounts.of({ holder, checkAccountName, requireAccountNameMatch })
     })
   )
 }

@@ -116,9 +116,11 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
       const { live } = yield* ContractBench
       const accounts = yield* BankAccounts
       const nigeria = bank("NG", "NGN", "058", "001200")
-      expect(yield* accounts.confirmHolder(live, nigeria.party("1234"))).toBe("the bank knows the account's holder as J••• D••")
-      expect(yield* accounts.confirmHolder(live, ghanaBank.party("1234"))).toBe("")
-      expect(yield* Effect.flip(accounts.requireSameHolder(live, ghanaBank.party("1234")))).toMatchObject({
+      expect(yield* accounts.checkAccountName(live, nigeria.party("1234"))).toBe(
+        "the bank knows the account's holder as J••• D••"
+      )
+      expect(yield* accounts.checkAccountName(live, ghanaBank.party("1234"))).toBe("")
+      expect(yield* Effect.flip(accounts.requireAccountNameMatch(live, ghanaBank.party("1234")))).toMatchObject({
         _tag: "provider_error"
       })
     })
