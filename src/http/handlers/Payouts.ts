@@ -29,7 +29,7 @@ export const PayoutsHandlers = HttpApiBuilder.group(
     const idempotent = yield* Idempotent
     return handlers
       .handleRaw("create", () => idempotent.once({ endpoint: "POST /v1/payouts", decode: payoutBody, run: payouts.create }))
-      .handleRaw("quote", () => withBody(quoteBody, payouts.quote))
+      .handleRaw("quote", () => withBody(quoteBody, payouts.estimate))
       .handleRaw("find", ({ params }) =>
         withCaller((caller) => records.transaction(caller, params.reference, "payout")).pipe(
           Effect.map(transactionView),

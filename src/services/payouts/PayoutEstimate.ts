@@ -13,7 +13,7 @@ import type { PayoutRoute, PayoutTerms, PricedPayout } from "./PayoutQuoteCalcul
 
 export type PayoutEstimate = ReturnType<typeof estimateView>
 
-export type QuoteRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
+export type EstimateRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
 
 /** The currency that a payout's own amount counts: the recipient's for a fixed destination, else the float's. */
 export const amountCurrencyOf = (terms: PayoutTerms) =>
@@ -25,10 +25,10 @@ export const payoutEstimator = Effect.gen(function* () {
   const pricing = yield* PayoutPricing
   const ledger = yield* FloatLedger
 
-  return Effect.fn("Payouts.quote")(function* (
+  return Effect.fn("Payouts.estimate")(function* (
     caller: Caller,
     terms: PayoutTerms
-  ): Effect.fn.Return<PayoutEstimate, QuoteRefusal> {
+  ): Effect.fn.Return<PayoutEstimate, EstimateRefusal> {
     yield* admission.requireCapability(caller, "payouts")
     const route = yield* pricing.route(caller, terms)
     const quoted = yield* pricing.tryPrice(route, terms)

@@ -28,7 +28,7 @@ import { Identifiers } from "../ports/Identifiers.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
-import { amountCurrencyOf, type PayoutEstimate, payoutEstimator, type QuoteRefusal } from "./PayoutEstimate.ts"
+import { amountCurrencyOf, type EstimateRefusal, type PayoutEstimate, payoutEstimator } from "./PayoutEstimate.ts"
 import { PayoutPricing } from "./PayoutPricing.ts"
 import type { Offer, PayoutRoute, PayoutTerms, PricedPayout } from "./PayoutQuoteCalculation.ts"
 
@@ -40,7 +40,7 @@ export interface PayoutCommand extends PayoutTerms {
 }
 
 export type PayoutRefusal =
-  | QuoteRefusal
+  | EstimateRefusal
   | TenantFrozen
   | DestinationBlocked
   | ScreeningDenied
@@ -65,7 +65,7 @@ export class Payouts extends Context.Service<
      */
     readonly create: (caller: Caller, command: PayoutCommand, claim: Claim) => Effect.Effect<LedgerRecord, PayoutRefusal>
     /** Estimates the cost. Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
-    readonly quote: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, QuoteRefusal>
+    readonly estimate: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, EstimateRefusal>
   }
 >()("gateway/services/Payouts") {
   static readonly layer = Layer.effect(
@@ -79,7 +79,7 @@ export class Payouts extends Context.Service<
       const dispatch = yield* PayoutDispatch
       const identifiers = yield* Identifiers
       const vault = yield* Vault
-      const quote = yield* payoutEstimator
+      const estimate = yield* payoutEstimator
 
       const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
         const { counters, partyHash, route } = yield* admit(caller, command)
@@ -164,7 +164,7 @@ export class Payouts extends Context.Service<
         })
       })
 
-      return Payouts.of({ create, quote })
+      return Payouts.of({ create, estimate })
     })
   )
 }
