@@ -30,7 +30,7 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
       if (!line.delete(first)) continue
       // One that breaks must not silence those after it.
       const exit = yield* Effect.exit(Effect.sync(first.fire))
-      if (Exit.isFailure(exit)) yield* Effect.logError("a timer broke", exit.cause)
+      if (Exit.isFailure(exit)) yield* Effect.logError("a timer callback failed", exit.cause)
     }
     lines.delete(ms)
   })
