@@ -50,11 +50,11 @@ const records = () => {
   const settled = settledPayout(APP, REFERENCE, AT)
   return `
 INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record, party_hash, created_at,
-  counted)
+  counted, slots)
 SELECT app_id, reference, 'live', 'payout', 'successful', false, '${settled.provider}', 'P' || reference, 2, (${template(recordText(settled))})::json,
   party_hash, at, CASE WHEN is_counted THEN (
     SELECT json_agg(json_build_object('app_id', app_id, 'mode', 'live', 'name', w.name, 'subject', w.subject, 'starts_at', w.starts_at, 'amount', '1'))
-    FROM ${countedIn}) ELSE '[]' END FROM past`
+    FROM ${countedIn}) ELSE '[]' END, '{open,close}' FROM past`
 }
 
 /** The windows in which a payout is counted. */
@@ -70,22 +70,15 @@ SELECT app_id, 'live', 'POST /v1/payouts', reference, sha256('a'), nextval('fenc
   convert_to(${template(answer.body)}, 'UTF8'), at FROM past`
 }
 
-const journal = `
-INSERT INTO journal (app_id, reference, slot, mode, phase, at)
-SELECT app_id, reference, slot, 'live', phase, at FROM past CROSS JOIN (VALUES ('close', 'settle'), ('open', 'reserve')) AS e(slot, phase)`
-
-const postings = `
-INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
-SELECT app_id, reference, slot, 'UGX', account, 'live', amount, at FROM past
-CROSS JOIN (VALUES ('close', 'paid_out', 10000), ('close', 'reserved', -10000), ('open', 'available', -10000), ('open', 'reserved', 10000))
-  AS l(slot, account, amount)`
-
-const history = () => `
-INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status, record_digest, event_digest, answer_digest)
-SELECT app_id, reference, at, 'request', 'Opened', '', 'pending', sha256('opened'), ${told("reverse(reference)", "payout.pending")}, NULL FROM past
+const journal = () => `
+INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status, slot, phase, currencies, accounts, amounts,
+  record_digest, event_digest, answer_digest)
+SELECT app_id, reference, 1, 'live', at, 'request', 'Opened', '', 'pending', 'open', 'reserve', '{UGX,UGX}'::text[], '{available,reserved}'::text[],
+  '{-10000,10000}'::bigint[], sha256('opened'), ${told("reverse(reference)", "payout.pending")}, NULL FROM past
 UNION ALL
-SELECT app_id, reference, at, 'request', 'Succeeded', '', 'successful', record_digest(${template(recordText(settledPayout(APP, REFERENCE, AT)))}),
-  ${told("reference", "payout.successful")}, answer_digest('POST /v1/payouts', reference, 201, convert_to(${template(answered().body)}, 'UTF8')) FROM past`
+SELECT app_id, reference, 2, 'live', at, 'request', 'Succeeded', '', 'successful', 'close', 'settle', '{UGX,UGX}', '{reserved,paid_out}',
+  '{-10000,10000}', record_digest(${template(recordText(settledPayout(APP, REFERENCE, AT)))}), ${told("reference", "payout.successful")},
+  answer_digest('POST /v1/payouts', reference, 201, convert_to(${template(answered().body)}, 'UTF8')) FROM past`
 
 const tellings = "(VALUES ('payout.pending', reverse(reference)), ('payout.successful', reference)) AS t(type, id)"
 
@@ -133,7 +126,7 @@ export const givenMonths = ({ query }: Bench) =>
   query(`DO $months$
     DECLARE t record; ahead int; month timestamp;
     BEGIN
-      FOR t IN SELECT * FROM (VALUES ('postings', 'at'), ('transaction_history', 'at'), ('events', 'created_at'), ('deliveries', 'created_at'),
+      FOR t IN SELECT * FROM (VALUES ('journal', 'at'), ('events', 'created_at'), ('deliveries', 'created_at'),
         ('delivery_attempts', 'at')) AS p(parent, key) LOOP
         EXECUTE format('DROP TABLE %I', t.parent || '_first');
         FOR ahead IN -${Math.ceil(DAYS / 28)}..1 LOOP
@@ -168,7 +161,7 @@ export const givenPast = async (bench: Bench, past: Past): Promise<number> => {
   const indexes = await withoutIndexes(bench)
   await bench.query("UPDATE events_kept SET since = now() - $1::interval", [`${EVENTS_DAYS} days`])
   await Promise.all([
-    inTurn(bench, [postings, journal, history(), paidOut, deliveries, attempts, windows]),
+    inTurn(bench, [journal(), paidOut, deliveries, attempts, windows]),
     inTurn(bench, [records(), keys(), events(), callbacks, beneficiaries, nonces(past)])
   ])
   await inTwo(bench, indexes)

@@ -53,12 +53,9 @@ export const givenTenants = async ({ query }: Bench, count: number): Promise<voi
     [FLOAT]
   )
   await query(
-    "INSERT INTO journal (app_id, reference, slot, mode, phase, at) SELECT app_id, reference, 'open', 'live', 'credit', at FROM float_adjustments"
-  )
-  await query(
-    `INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
-      SELECT app_id, reference, 'open', 'UGX', account, 'live', sign * amount_minor, at FROM float_adjustments
-      CROSS JOIN (VALUES ('available', 1), ('credited', -1)) AS l(account, sign)`
+    `INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase, currencies, accounts, amounts)
+      SELECT app_id, reference, 1, mode, at, 'operator', 'Credited', note, 'open', 'credit', '{UGX,UGX}', '{available,credited}',
+        ARRAY[amount_minor, -amount_minor] FROM float_adjustments`
   )
 }
 

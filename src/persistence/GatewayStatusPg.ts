@@ -152,8 +152,7 @@ export const GatewayStatusPg = Layer.effect(
 const defaultPartitionsInUse = (sql: SqlClient.SqlClient) =>
   names(sql`
     SELECT t.name FROM (VALUES
-      ('postings', EXISTS (SELECT FROM postings_default)),
-      ('transaction_history', EXISTS (SELECT FROM transaction_history_default)),
+      ('journal', EXISTS (SELECT FROM journal_default)),
       ('events', EXISTS (SELECT FROM events_default)),
       ('deliveries', EXISTS (SELECT FROM deliveries_default)),
       ('delivery_attempts', EXISTS (SELECT FROM delivery_attempts_default))

@@ -14,8 +14,7 @@ const upkeeps = rowsOf(
 const spans = rowsOf(Schema.Struct({ parent: Schema.String, month: Schema.String }))
 
 /**
- * Partitions on PostgreSQL. It owns the monthly partitions of postings, transaction_history, events, deliveries and delivery_attempts. An
- * advisory lock, tried and never waited for, lets one node change them at a time. The functions that do it, and what they lock, are in
+ * Partitions on PostgreSQL. It owns the monthly partitions of journal, events, deliveries and delivery_attempts. An advisory lock, tried and never waited for, lets one node change them at a time. The functions that do it, and what they lock, are in
  * 0005_operators (a month is made) and 0004_webhooks (a month of events is retired).
  */
 export const PartitionsPg = Layer.effect(
@@ -26,7 +25,7 @@ export const PartitionsPg = Layer.effect(
     const missing = (now: Instant) =>
       spans(sql`
         SELECT p.parent, to_char(m.month, 'YYYY-MM-DD') AS month
-        FROM (VALUES ('postings'), ('transaction_history'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)
+        FROM (VALUES ('journal'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)
         CROSS JOIN LATERAL (SELECT date_trunc('month', ${iso(now)}::timestamptz AT TIME ZONE 'UTC') + ahead * interval '1 month' AS month
           FROM generate_series(0, 1) AS ahead) m
         WHERE NOT EXISTS (SELECT FROM time_partitions t WHERE t.parent = p.parent

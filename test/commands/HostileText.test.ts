@@ -39,8 +39,8 @@ const given = Effect.gen(function* () {
   yield* sql`UPDATE transactions SET needs_review = true, provider_reference = ${HOSTILE}, raw_request = ${HOSTILE}, raw_response = ${HOSTILE},
     record = (record::jsonb || ${JSON.stringify(told)}::jsonb)::json WHERE reference = ${reference}`
   yield* sql`UPDATE open_work SET needs_review = true WHERE reference = ${reference}`
-  yield* sql`INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
-    VALUES (${tenant.appId}, ${reference}, now(), 'request', ${HOSTILE}, ${HOSTILE}, 'pending')`
+  yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status)
+    VALUES (${tenant.appId}, ${reference}, 99, 'live', now(), 'request', ${HOSTILE}, ${HOSTILE}, 'pending')`
   yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
     VALUES (${tenant.appId}, ${delivery}, now(), 1, 500, ${HOSTILE})`
   yield* sql`INSERT INTO provider_inbox (id, provider, mode, digest, received_at, reference, provider_reference, status)
@@ -49,7 +49,8 @@ const given = Effect.gen(function* () {
   yield* sql`UPDATE corridors SET inactive_reason = ${HOSTILE}, networks = ARRAY[${HOSTILE}] WHERE country = 'CM'`
   yield* sql`INSERT INTO denials (kind, hash, masked, reason, created_at) VALUES ('destination', '', ${HOSTILE}, ${HOSTILE}, now()),
     ('screened_name', '', ${HOSTILE}, ${HOSTILE}, now())`
-  yield* sql`INSERT INTO journal (app_id, reference, slot, mode, phase, at) VALUES (${HOSTILE}, ${HOSTILE}, 'open', 'live', 'credit', now())`
+  yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase)
+    VALUES (${HOSTILE}, ${HOSTILE}, 1, 'live', now(), 'operator', 'Credited', '', 'open', 'credit')`
   yield* sql`INSERT INTO checks (name, subject, at, differences) VALUES ('reconcile', ${HOSTILE}, now(), 1)`
   return { ...operated, tenant, reference, delivery }
 })

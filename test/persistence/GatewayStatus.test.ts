@@ -42,9 +42,9 @@ const givenPayouts = (sql: SqlClient.SqlClient, { age, count, fact, status }: Pa
     INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review)
     SELECT app_id, reference, mode, created_at, status = 'pending', now(), false FROM made
   )
-  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
-  SELECT app_id, reference, ${new Date(NOW)}::timestamptz, 'request', fact, '', 'pending'
-  FROM made, unnest(ARRAY['Opened', ${fact}]) fact`
+  INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status)
+  SELECT app_id, reference, revision, 'live', ${new Date(NOW)}::timestamptz, 'request', fact, '', 'pending'
+  FROM made, unnest(ARRAY['Opened', ${fact}]) WITH ORDINALITY AS l(fact, revision)`
 
 it.live("counts open transactions by age and unknown outcomes, and reads no closed ones", () =>
   Effect.gen(function* () {
@@ -59,7 +59,7 @@ it.live("counts open transactions by age and unknown outcomes, and reads no clos
         standing.read,
         sql<{ name: string; rows: bigint }>`
           SELECT relname AS name, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_xact_user_tables
-          WHERE relname IN ('transactions', 'open_work', 'transaction_history', 'deliveries', 'provider_inbox') AND seq_tup_read + idx_tup_fetch > 100`
+          WHERE relname IN ('transactions', 'open_work', 'journal_first', 'deliveries', 'provider_inbox') AND seq_tup_read + idx_tup_fetch > 100`
       ])
     )
     expect(scans).toEqual([])

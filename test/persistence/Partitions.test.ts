@@ -35,7 +35,7 @@ const record = {
   principal: "1",
   heldFee: "0"
 }
-const tables = ["deliveries", "delivery_attempts", "events", "postings", "transaction_history"]
+const tables = ["deliveries", "delivery_attempts", "events", "journal"]
 
 const stage = Effect.gen(function* () {
   const { node, url } = yield* given(1_000_000n)
@@ -74,8 +74,7 @@ const stage = Effect.gen(function* () {
   const places = (reference: string) =>
     Effect.map(
       sql<{ place: string }>`
-        SELECT tableoid::regclass::text AS place FROM postings WHERE reference = ${reference}
-        UNION SELECT tableoid::regclass::text FROM transaction_history WHERE reference = ${reference}
+        SELECT tableoid::regclass::text AS place FROM journal WHERE reference = ${reference}
         UNION SELECT tableoid::regclass::text FROM events WHERE reference = ${reference} ORDER BY 1`,
       (rows) => rows.map(({ place }) => place)
     )
@@ -134,9 +133,9 @@ describe("partitions", () => {
       const early = yield* opened("early", Date.UTC(2091, 4, 3))
       const never = yield* opened("never", Date.UTC(2099, 11, 31))
       const ancient = yield* opened("ancient", 0)
-      const before = ["events_default", "postings_default", "transaction_history_default"]
+      const before = ["events_default", "journal_default"]
       expect(yield* places(early.reference)).toEqual(before)
-      expect((yield* standing.read).unparted).toEqual(["postings", "transaction_history", "events"])
+      expect((yield* standing.read).unparted).toEqual(["journal", "events"])
 
       const months = ["209104", "209105"].flatMap((month) => tables.map((table) => `${table}_${month}`))
       expect(yield* partitions.prepare(Date.UTC(2091, 3, 30, 23, 59, 59, 999))).toEqual(
@@ -144,10 +143,10 @@ describe("partitions", () => {
       )
       expect(yield* partitions.prepare(Date.UTC(2091, 3, 1))).toEqual([])
       const inTime = yield* opened("in time", Date.UTC(2091, 4, 31, 23, 59, 59, 999))
-      const after = ["events_209105", "postings_209105", "transaction_history_209105"]
+      const after = ["events_209105", "journal_209105"]
       expect([yield* places(early.reference), yield* places(inTime.reference)]).toEqual([after, after])
       expect(yield* places(never.reference)).toEqual(before)
-      expect(yield* places(ancient.reference)).toEqual(["events_first", "postings_first", "transaction_history_first"])
+      expect(yield* places(ancient.reference)).toEqual(["events_first", "journal_first"])
       expect([early, never, ancient, inTime].map(({ verdict }) => verdict)).toEqual(Array(4).fill("Opened"))
       expect(yield* audit.verify).toMatchObject({ ok: true })
       // Each has what its table has.
@@ -159,8 +158,7 @@ describe("partitions", () => {
         { name: "deliveries_209105", indexes: 4, constraints: 3 },
         { name: "delivery_attempts_209105", indexes: 1, constraints: 1 },
         { name: "events_209105", indexes: 3, constraints: 1 },
-        { name: "postings_209105", indexes: 1, constraints: 3 },
-        { name: "transaction_history_209105", indexes: 1, constraints: 1 }
+        { name: "journal_209105", indexes: 1, constraints: 6 }
       ])
     }).pipe(Effect.scoped)
   )

@@ -38,7 +38,7 @@ import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts
 const ROWS = 2_000_000
 /** What grows with the traffic, and with it the partitions of what lies in them. */
 const LARGE =
-  /^(transactions|provider_references|transaction_history|idempotency_keys|journal|postings|events|deliveries|delivery_attempts|nonces|counters|beneficiaries|provider_inbox|float_positions|tenants)(_first)?$/
+  /^(transactions|provider_references|idempotency_keys|journal|events|deliveries|delivery_attempts|nonces|counters|beneficiaries|provider_inbox|float_positions|tenants)(_first)?$/
 
 const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
   const url = yield* givenDatabase

@@ -2,16 +2,10 @@ import type { Bug, Edit } from "./Bug.ts"
 
 const open = "src/persistence/ledger/OpenRecordSql.ts"
 const payoutMoves = "src/domain/PayoutMoves.ts"
-const ledger = "src/persistence/migrations/0001_ledger.ts"
+const apply = "src/persistence/ledger/ApplyFactSql.ts"
 
-// Without these the database itself refuses a second entry, and the bug above it would be harmless.
-const noSlots: ReadonlyArray<Edit> = [
-  {
-    file: ledger,
-    text: "  at timestamptz NOT NULL,\n  PRIMARY KEY (app_id, reference, slot)\n",
-    instead: "  at timestamptz NOT NULL\n"
-  }
-]
+// Without this the statement itself refuses a second entry, and the bug above it would be harmless.
+const noSlots: ReadonlyArray<Edit> = [{ file: apply, text: '${steps.value("slot", "ord")} = ANY (posted)', instead: "false" }]
 
 export const ledgerBugs: ReadonlyArray<Bug> = [
   {
@@ -27,7 +21,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "a decision is committed only against the record that it was made for",
     edits: [
       {
-        file: "src/persistence/ledger/ApplyFactSql.ts",
+        file: apply,
         text: "l.revision = s.expected_revision",
         instead: "l.revision >= s.expected_revision"
       }
@@ -38,7 +32,7 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     breaks: "a transaction settles once, whoever brings the news",
     edits: [
       {
-        file: "src/persistence/ledger/ApplyFactSql.ts",
+        file: apply,
         text: "l.revision = s.expected_revision",
         instead: "l.revision >= s.expected_revision"
       },

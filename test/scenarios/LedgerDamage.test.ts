@@ -4,17 +4,6 @@ import { expect } from "vitest"
 import { DamagedLedger, type Given, type Planted } from "../support/DamagedLedger.ts"
 
 const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
-const posting = ({ appId, of }: Given, name: keyof Given["of"], line: string): string =>
-  `INSERT INTO postings (app_id, mode, reference, slot, currency, account, amount_minor, at) VALUES ('${appId}', 'live', '${of[name]}', ${line}, now())`
-const adjustment = ({ appId }: Given, direction: string, slot: string, available: number): ReadonlyArray<string> => [
-  `INSERT INTO journal VALUES ('${appId}', 'ADJUSTED', '${slot}', 'live', '${direction}', now())`,
-  `INSERT INTO postings VALUES ('${appId}', 'ADJUSTED', '${slot}', 'UGX', 'available', 'live', ${available}, now()),
-    ('${appId}', 'ADJUSTED', '${slot}', 'UGX', '${direction}ed', 'live', ${-available}, now())`,
-  `UPDATE float_positions SET available_minor = available_minor + ${available}, ${direction}ed_minor = ${direction}ed_minor
-    ${direction === "debit" ? "-" : "+"} ${available} WHERE app_id = '${appId}' AND currency = 'UGX'`
-]
-const adjusted = ({ appId }: Given, direction: string): string =>
-  `INSERT INTO float_adjustments VALUES ('${appId}', 'live', 'x', 'ADJUSTED', '${direction}', 'UGX', 500, 'n', now(), '{}')`
 const change = ({ of }: Given, name: keyof Given["of"], columns: string): string =>
   `UPDATE transactions SET ${columns} WHERE reference = '${of[name]}'`
 const rewritten = (given: Given, name: keyof Given["of"], members: string): string =>
@@ -24,60 +13,6 @@ const notAsWritten = (given: Given, name: keyof Given["of"]): string =>
 
 const planted: ReadonlyArray<Planted> = [
   { promise: "nothing where nothing was damaged", damage: () => [], found: () => [] },
-  {
-    promise: "a debit that was posted as a credit",
-    damage: (given) => [adjusted(given, "debit"), ...adjustment(given, "debit", "open", 500)],
-    found: ({ appId }) => [
-      `adjustments_are_audited ${appId}/live/x: a debit without its audit row`,
-      `entries_have_a_cause ${appId}/ADJUSTED/open: a debit that is not its adjustment's`
-    ]
-  },
-  {
-    promise: "one credit posted twice, in two places",
-    damage: (given) => [
-      adjusted(given, "credit"),
-      ...adjustment(given, "credit", "open", 500),
-      ...adjustment(given, "credit", "close", 500)
-    ],
-    found: ({ appId }) => [
-      `adjustments_are_audited ${appId}/live/x: a credit without its audit row`,
-      `entries_stand_in_their_slot ${appId}/ADJUSTED/close: a credit that stands where a second one could follow it`
-    ]
-  },
-  {
-    promise: "float that was created beside a settlement",
-    damage: (given) => [
-      posting(given, "paid", "'close', 'UGX', 'available', 700"),
-      posting(given, "paid", "'close', 'UGX', 'credited', -700"),
-      `UPDATE float_positions SET available_minor = available_minor + 700, credited_minor = credited_minor + 700
-        WHERE app_id = '${given.appId}' AND currency = 'UGX'`
-    ],
-    found: (given) => [
-      `entries_keep_to_their_accounts ${place(given, "paid")}/close: a settle of the payout posts -700 UGX to credited, which is not its own`
-    ]
-  },
-  {
-    promise: "a posting of another tenant",
-    damage: ({ of }) => [`UPDATE postings SET app_id = 'foreign' WHERE reference = '${of.collected}' AND account = 'available'`],
-    found: ({ appId, of }) => [
-      `entries_balance ${appId}/${of.collected}/close: UGX sums to -19700`,
-      `entries_balance foreign/${of.collected}/close: UGX sums to 19700`,
-      expect.stringMatching(
-        `^positions_are_the_fold ${appId}/live/UGX/available: the position says [0-9]+, its postings [0-9]+$`
-      ),
-      "positions_are_the_fold foreign/live/UGX/available: the position says 0, its postings 19700",
-      `postings_have_entries foreign/${of.collected}/close: postings without an entry`
-    ]
-  },
-  {
-    promise: "an exchange with only one half posted",
-    damage: ({ appId, of }) => [
-      `DELETE FROM postings WHERE reference = '${of.exchanged}' AND currency = 'KES'`,
-      `UPDATE float_positions SET available_minor = available_minor / 2, fx_in_minor = fx_in_minor / 2
-        WHERE app_id = '${appId}' AND currency = 'KES'`
-    ],
-    found: (given) => [`entries_match_the_record ${place(given, "exchanged")}/exchange/fx_in: posted 0, the record says -17432`]
-  },
   {
     promise: "a quote that was used twice",
     damage: (given) => [
@@ -161,7 +96,7 @@ const planted: ReadonlyArray<Planted> = [
   }
 ]
 
-layer(DamagedLedger.layer, { excludeTestServices: true })("ledger verify, after damage to money or records, finds", (it) => {
+layer(DamagedLedger.layer, { excludeTestServices: true })("ledger verify, after damage to positions or records, finds", (it) => {
   for (const { damage, found, promise } of planted)
     it.effect(promise, () => Effect.flatMap(DamagedLedger, ({ finds }) => finds(damage, found)))
 })

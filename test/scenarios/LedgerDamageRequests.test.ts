@@ -8,7 +8,7 @@ const key = ({ appId }: Given, endpoint: string, name: string): string => `${app
 const change = ({ of }: Given, name: keyof Given["of"], columns: string): string =>
   `UPDATE transactions SET ${columns} WHERE reference = '${of[name]}'`
 const lines = ({ of }: Given, name: keyof Given["of"], which: string): string =>
-  `DELETE FROM transaction_history WHERE reference = '${of[name]}' AND ${which}`
+  `DELETE FROM journal WHERE reference = '${of[name]}' AND ${which}`
 const event = ({ of }: Given, name: keyof Given["of"], what: string): string =>
   `UPDATE events SET ${what} WHERE reference = '${of[name]}' AND type LIKE '%.successful'`
 const instead = (text: string, by: string): string => `body = replace(body, '${text}', '${by}')`
@@ -20,26 +20,24 @@ const forged = (given: Given, name: keyof Given["of"], type: string) =>
   expect.stringMatching(
     `^events_are_as_written ${place(given, name)}: no step told its event [0-9A-Z]{26} ${type} in these bytes$`
   )
+const notAsWritten = (given: Given, name: keyof Given["of"]): string =>
+  `records_are_as_written ${place(given, name)}: the record is not the one that its last line was written with`
 const hour = "date_trunc('hour', now(), 'UTC')"
 
 const planted: ReadonlyArray<Planted> = [
   {
-    promise: "nothing in rows of the release before, which wrote no digests",
-    damage: () => ["UPDATE transaction_history SET record_digest = NULL, event_digest = NULL, answer_digest = NULL"],
-    found: () => []
-  },
-  {
-    promise: "nothing where this release answered for a record of the release before",
+    promise: "lines whose digests are missing",
     damage: ({ of }) => [
-      `UPDATE transaction_history SET record_digest = NULL, event_digest = NULL, answer_digest = NULL WHERE reference = '${of.paid}' AND actor = 'request'`,
-      `UPDATE transaction_history SET answer_digest = 'another answer' WHERE reference = '${of.paid}' AND fact = 'Succeeded'`
+      `UPDATE journal SET record_digest = NULL, event_digest = NULL, answer_digest = NULL WHERE reference = '${of.paid}'`,
+      "UPDATE idempotency_keys SET answer_digest = NULL WHERE key = 'refused'"
     ],
-    found: () => []
-  },
-  {
-    promise: "nothing where old months of the history were archived",
-    damage: () => ["ALTER TABLE transaction_history DETACH PARTITION transaction_history_first"],
-    found: () => []
+    found: (given) => [
+      otherAnswer(given, "payouts", "paid"),
+      otherAnswer(given, "payouts", "refused"),
+      forged(given, "paid", "payout.pending"),
+      forged(given, "paid", "payout.successful"),
+      notAsWritten(given, "paid")
+    ]
   },
   {
     promise: "a payout whose key is missing, and a key of another kind",
@@ -54,35 +52,42 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
-    promise: "deleted history: the first line, the last one, all of it, and the history left of a deleted record",
+    promise: "deleted history: the first line, all of it, a step without its line, and the history left of a deleted record",
     damage: (given) => [
-      lines(given, "paid", "fact = 'Opened'"),
-      lines(given, "collected", "status = 'successful'"),
-      lines(given, "failed", "true"),
-      `INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status)
-        VALUES ('${given.appId}', 'GONE', now(), 'request', 'Opened', '', 'pending')`
+      lines(given, "collected", "fact = 'Opened'"),
+      change(given, "open", "revision = revision + 1"),
+      lines(given, "waiting", "true"),
+      `INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status)
+        VALUES ('${given.appId}', 'GONE', 1, 'live', now(), 'request', 'Opened', '', 'pending')`
     ],
     found: (given) => [
       `history_is_whole ${given.appId}/GONE: 1 lines of a record that is not there`,
-      expect.stringMatching(`^history_is_whole ${place(given, "collected")}: [1-9] lines of [1-9] steps$`),
-      `history_is_whole ${place(given, "failed")}: 0 lines of 2 steps`,
-      expect.stringMatching(`^history_is_whole ${place(given, "paid")}: [1-9] lines of [1-9] steps$`),
-      `records_are_as_written ${place(given, "collected")}: the record is not the one that its last line was written with`,
-      forged(given, "paid", "payout.pending"),
-      forged(given, "collected", "collection.successful"),
-      forged(given, "failed", "payout.pending"),
-      forged(given, "failed", "payout.failed")
+      expect.stringMatching(`^history_is_whole ${place(given, "collected")}: [0-9]+ lines of [0-9]+ steps$`),
+      expect.stringMatching(`^history_is_whole ${place(given, "waiting")}: 0 lines of [0-9]+ steps$`),
+      expect.stringMatching(`^history_is_whole ${place(given, "open")}: [0-9]+ lines of [0-9]+ steps$`),
+      notAsWritten(given, "open"),
+      notAsWritten(given, "waiting"),
+      forged(given, "collected", "collection.pending"),
+      forged(given, "waiting", "collection.pending"),
+      otherAnswer(given, "collections", "waiting")
     ]
   },
   {
-    promise: "rewritten history: another beginning, another end",
+    promise: "rewritten history: another beginning, another end, a step that was skipped, and one that was written twice",
     damage: ({ of }) => [
-      `UPDATE transaction_history SET fact = 'Accepted' WHERE reference = '${of.open}' AND fact = 'Opened'`,
-      `UPDATE transaction_history SET status = 'failed' WHERE reference = '${of.paid}' AND status = 'successful'`
+      `UPDATE journal SET fact = 'Accepted' WHERE reference = '${of.open}' AND fact = 'Opened'`,
+      `UPDATE journal SET status = 'failed' WHERE reference = '${of.paid}' AND status = 'successful'`,
+      `UPDATE journal SET revision = 99 WHERE reference = '${of.collected}' AND revision = 2`,
+      `INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status, record_digest)
+        SELECT app_id, reference, revision, mode, at + interval '1 second', actor, fact, note, status, record_digest FROM journal
+        WHERE reference = '${of.waiting}' AND revision = 2`
     ],
     found: (given) => [
       `history_is_whole ${place(given, "open")}: its first line is not that it was opened`,
-      `history_is_whole ${place(given, "paid")}: its last line does not say that it is successful`
+      `history_is_whole ${place(given, "paid")}: its last line does not say that it is successful`,
+      `history_is_whole ${place(given, "collected")}: its lines are those of the steps 1 to 99`,
+      expect.stringMatching(`^history_is_whole ${place(given, "waiting")}: [0-9]+ lines of [0-9]+ steps$`),
+      `history_is_whole ${place(given, "waiting")}: 2 lines of the step 2`
     ]
   },
   {

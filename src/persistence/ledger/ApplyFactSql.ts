@@ -1,5 +1,5 @@
 import type { ApplyStep } from "../../services/ports/FloatLedger.ts"
-import { columnsOf, digests, keyColumns, postingColumns, postingsOf, writtenColumns } from "./StepColumns.ts"
+import { columnsOf, entries, journalValues, keyColumns, postingColumns, postingsOf, writtenColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 
 type Step = Traced<ApplyStep>
@@ -38,14 +38,14 @@ const parts = [
 )`,
   // Lock 1: the transactions, in the order of their keys.
   `locked AS MATERIALIZED (
-  SELECT t.app_id, t.reference, t.revision FROM transactions t
+  SELECT t.app_id, t.reference, t.revision, t.slots FROM transactions t
   WHERE (t.app_id, t.reference) IN (SELECT app_id, reference FROM step)
   ORDER BY t.app_id, t.reference FOR UPDATE OF t
 )`,
   // Keeps the steps that were decided against the revision that stands there, one a transaction. All others are Stale, and
   // everything below writes for the kept ones alone.
   `applied AS MATERIALIZED (
-  SELECT DISTINCT ON (s.app_id, s.reference) s.* FROM step s JOIN locked l ON l.app_id = s.app_id AND l.reference = s.reference
+  SELECT DISTINCT ON (s.app_id, s.reference) s.*, l.slots AS posted FROM step s JOIN locked l ON l.app_id = s.app_id AND l.reference = s.reference
   WHERE l.revision = s.expected_revision ORDER BY s.app_id, s.reference, s.ord
 )`,
   // Lock 2: the key of the request that this step answers, where the request still holds it.
@@ -78,7 +78,7 @@ given AS MATERIALIZED (
 )`,
   // The postings of the steps' entries.
   `line AS MATERIALIZED (
-  SELECT a.app_id, a.reference, ${steps.value("slot", "a.ord")} AS slot, a.mode, p.currency, p.account, p.amount, ${steps.value("at", "a.ord")} AS at
+  SELECT p.step, a.app_id, a.mode, p.currency, p.account, p.amount
   FROM ${postings.rows("p", Object.keys(postingColumns))} JOIN applied a ON a.ord = p.step
 )`,
   // What the postings change of each position, by account. Accounts that stand for the other side have the opposite sign.
@@ -127,7 +127,8 @@ given AS MATERIALIZED (
     needs_review = ${steps.value("needs_review", "a.ord")}, provider_reference = ${steps.value("provider_reference", "a.ord")},
     raw_request = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_request ELSE ${steps.value("raw_request", "a.ord")} END,
     raw_response = CASE WHEN ${steps.value("raw_request", "a.ord")} IS NULL THEN t.raw_response ELSE ${steps.value("raw_response", "a.ord")} END,
-    revision = t.revision + 1, record = ${steps.value("record", "a.ord")}::json
+    revision = t.revision + 1, record = ${steps.value("record", "a.ord")}::json,
+    slots = CASE WHEN ${steps.value("slot", "a.ord")} IS NULL THEN t.slots ELSE t.slots || ${steps.value("slot", "a.ord")} END
   FROM applied a WHERE t.app_id = a.app_id AND t.reference = a.reference
   RETURNING t.app_id
 )`,
@@ -180,24 +181,13 @@ befriended AS (
     answer_body = convert_to(${steps.value("answer_body", "c.ord")}, 'UTF8')
   FROM claim c WHERE k.app_id = c.app_id AND k.mode = c.mode AND k.endpoint = c.endpoint AND k.key = c.key
 )`,
-  // Writes a line of the history, with the digests that `ledger verify` compares.
-  `noted AS (
-  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status, record_digest, event_digest, answer_digest)
-  SELECT app_id, reference, ${steps.value("at", "ord")}, ${steps.value("actor", "ord")}, ${steps.value("fact", "ord")}, ${steps.value("note", "ord")},
-    ${steps.value("status", "ord")}, ${digests(steps)},
-    answer_digest(endpoint, key, ${steps.value("answer_status", "ord")}, convert_to(${steps.value("answer_body", "ord")}, 'UTF8'))
-  FROM applied
-)`,
-  // Writes the journal entry. Its key is the transaction and a slot, so that no slot is posted twice.
+  // Writes the journal's row of each step, with the digests that `ledger verify` compares, and the entry, where there is one.
   `journaled AS (
-  INSERT INTO journal (app_id, reference, slot, mode, phase, at)
-  SELECT app_id, reference, ${steps.value("slot", "ord")}, mode, ${steps.value("phase", "ord")}, ${steps.value("at", "ord")}
-  FROM applied WHERE ${steps.value("slot", "ord")} IS NOT NULL
-)`,
-  // Writes the postings.
-  `posted AS (
-  INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
-  SELECT app_id, reference, slot, currency, account, mode, amount, at FROM line
+  INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status, slot, phase, currencies, accounts, amounts,
+    record_digest, event_digest, answer_digest)
+  SELECT a.app_id, a.reference, a.expected_revision + 1, a.mode, ${journalValues(steps, "a.ord")},
+    answer_digest(a.endpoint, a.key, ${steps.value("answer_status", "a.ord")}, convert_to(${steps.value("answer_body", "a.ord")}, 'UTF8'))
+  FROM applied a LEFT JOIN ${entries("line")} e ON e.step = a.ord
 )`,
   // Writes the event that tells the tenant, in the same commit as what it tells.
   `told AS (
@@ -222,13 +212,14 @@ befriended AS (
 /**
  * Applies a batch of facts, each to exactly the revision that it was decided against. Of two steps on one transaction in a batch only the
  * first is applied; the other is Stale and is decided again. One row a step comes back: whether it was applied. `refuse_commit` rolls the
- * whole batch back where a position or a record was not written. A window is found by
+ * whole batch back where a position or a record was not written, or where a slot would be posted twice. A window is found by
  * `starts_at BETWEEN x AND x`, which means `starts_at = x`; OpenRecordSql says why.
  */
 export const applyFactSql = `
 WITH ${parts.join(",\n")}
 SELECT s.ord, a.ord IS NOT NULL AS applied,
   CASE
+    WHEN EXISTS (SELECT FROM applied WHERE ${steps.value("slot", "ord")} = ANY (posted)) THEN refuse_commit('a slot was posted already')
     WHEN (SELECT count(*) FROM moved) <> (SELECT count(*) FROM delta) THEN refuse_commit('a position was not moved')
     WHEN (SELECT count(*) FROM written) <> (SELECT count(*) FROM applied) THEN refuse_commit('a record was not written')
   END AS proof

@@ -55,8 +55,8 @@ const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<Appl
  * FloatLedger on PostgreSQL: it runs the statements and batches their steps. A float reservation itself is made in OpenRecordSql, from the
  * entry that `reserve` in domain/Ledger builds; ApplyFactSql settles or releases it.
  *
- * It owns float_positions, journal, postings and float_adjustments, and the writes to transactions,
- * transaction_history, events and deliveries that belong to a money step.
+ * It owns float_positions, journal and float_adjustments, and the writes to transactions, events and deliveries that belong to a
+ * money step.
  *
  * Opening and applying are each one statement for a batch of steps: it locks every row that it decides about, in one order for all
  * statements, and so concurrent steps wait for each other. A key's fence and a record's revision guard against a second commit.
@@ -110,12 +110,12 @@ const recoverOpen = (sql: SqlClient.SqlClient) =>
     return rows.length === 1 ? ({ _tag: "Opened" } satisfies OpenOutcome) : result
   })
 
-/** Stale means Applied where this step's own line stands in the history. */
+/** Stale means Applied where this step's own row stands in the journal. */
 const recoverApply = (sql: SqlClient.SqlClient) =>
-  Effect.fnUntraced(function* ({ line, next: { appId, reference } }: ApplyStep, result: ApplyOutcome) {
+  Effect.fnUntraced(function* ({ expectedRevision, line, next: { appId, reference } }: ApplyStep, result: ApplyOutcome) {
     if (result._tag !== "Stale") return result
-    const rows = yield* sql`SELECT 1 FROM transaction_history
-      WHERE app_id = ${appId} AND reference = ${reference} AND at = ${iso(line.at)}::timestamptz AND actor = ${line.actor}
-        AND fact = ${line.fact} AND note = ${withoutNul(line.note)} AND status = ${line.status} LIMIT 1`
+    const rows = yield* sql`SELECT 1 FROM journal
+      WHERE app_id = ${appId} AND reference = ${reference} AND revision = ${expectedRevision + 1n} AND at = ${iso(line.at)}::timestamptz
+        AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${withoutNul(line.note)} AND status = ${line.status}`
     return rows.length === 1 ? ({ _tag: "Applied" } satisfies ApplyOutcome) : result
   })

@@ -10,7 +10,8 @@ export interface LedgerRule {
  * one row after another, and where no row breaks the rule, all of them.
  */
 export const breachesStatement = ({ broken }: LedgerRule, atMost: number): string =>
-  `SELECT subject, found FROM (${broken} OFFSET 0) AS breaches ORDER BY 1 LIMIT ${atMost}`
+  `SELECT coalesce(subject, '') AS subject, coalesce(found, 'a value is missing') AS found
+    FROM (${broken} OFFSET 0) AS breaches ORDER BY 1 LIMIT ${atMost}`
 
 /**
  * The planner's settings for a rule. Whole tables are read from end to end and joined by hashing, never row by row, and in the order in which
@@ -33,6 +34,3 @@ export const amountsOf = (which: string) => `
   FROM transactions t CROSS JOIN LATERAL json_to_record(t.record) AS r(currency text, "observedAmount" bigint, amount bigint, fees bigint,
     principal bigint, "heldFee" bigint, "destinationCurrency" text, "destinationAmount" bigint, returned json)
   WHERE ${which}`
-
-/** Since when the history is whole. Its first months may be archived: no rule expects lines of a record that began in them. */
-export const historySince = "(SELECT min(from_at) FROM time_partitions WHERE parent = 'transaction_history')"

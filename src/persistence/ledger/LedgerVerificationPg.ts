@@ -47,8 +47,8 @@ export const LedgerVerificationPg = Layer.effect(
 
     const verify = Effect.gen(function* () {
       yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-      // Before the snapshot: a month of events that is emptied, or of history that is archived, is gone for older snapshots too. Either waits.
-      yield* sql`LOCK TABLE events, transaction_history IN ACCESS SHARE MODE`
+      // Before the snapshot: a month of events that is emptied is gone for older snapshots too. It waits.
+      yield* sql`LOCK TABLE events IN ACCESS SHARE MODE`
       for (const [name, value] of Object.entries({ ...auditSettings, statement_timeout: `${TIMEOUT_MS}ms` }))
         yield* sql`SELECT set_config(${name}, ${value}, true)`
       const audits = yield* Effect.forEach(ledgerRules, audit)

@@ -29,6 +29,7 @@ const AdjustmentRow = Schema.Struct({
 })
 
 export const decodePositions = Schema.decodeUnknownEffect(Schema.Array(PositionRow))
+const decodeSlots = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ slots: Schema.Array(Schema.String) })))
 const decodeAdjustments = Schema.decodeUnknownEffect(Schema.Array(AdjustmentRow))
 const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
 
@@ -59,7 +60,7 @@ interface Tools {
 /**
  * The two ways in which a person moves money: an adjustment of a float, and the resolution of a case. Each is one transaction with its
  * audit row. It locks rows in the order in which the statements lock them: the tenant or the transaction, then positions by currency. An
- * external id and the slot of a correction are unique keys, so that neither is posted twice.
+ * external id is a unique key, and the locked transaction knows its slots, so that nothing is posted twice.
  */
 export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
   const lockPosition = Effect.fnUntraced(function* ({ appId, currency, mode }: Pick<Adjustment, "appId" | "mode" | "currency">) {
@@ -90,12 +91,11 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
     const debited = direction === "debit" ? amount : 0n
     yield* sql`UPDATE float_positions SET available_minor = available_minor + ${available}, credited_minor = credited_minor + ${credited},
       debited_minor = debited_minor + ${debited}, receivable_minor = receivable_minor + ${owed} WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency}`
-    yield* sql`INSERT INTO journal (app_id, reference, slot, mode, phase, at)
-      VALUES (${appId}, ${reference}, ${entrySlots[entry.phase]}, ${mode}, ${entry.phase}, ${at}::timestamptz)`
-    for (const line of entry.postings) {
-      yield* sql`INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
-        VALUES (${appId}, ${reference}, ${entrySlots[entry.phase]}, ${line.currency}, ${line.account}, ${mode}, ${line.amount}, ${at}::timestamptz)`
-    }
+    const journal = { slot: entrySlots[entry.phase], phase: entry.phase, fact: direction === "credit" ? "Credited" : "Debited" }
+    yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase, currencies, accounts, amounts)
+      VALUES (${appId}, ${reference}, 1, ${mode}, ${at}::timestamptz, 'operator', ${journal.fact}, ${note}, ${journal.slot}, ${journal.phase},
+        ${entry.postings.map((line) => line.currency)}::text[], ${entry.postings.map(({ account }) => account)}::text[],
+        ${entry.postings.map((line) => line.amount.toString())}::bigint[])`
     yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)
       VALUES (${appId}, ${mode}, ${externalId}, ${reference}, ${direction}, ${currency}, ${amount}, ${note}, ${at}::timestamptz,
         ${JSON.stringify(encodePosition(after))}::json)`
@@ -146,12 +146,11 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
     function* (step: ApplyStep, audit: AuditEntry) {
       const { appId, mode, reference } = step.next
       // In the order in which every statement locks: the transaction, then the positions by currency.
-      yield* sql`SELECT 1 FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`
-      if (step.entry?.phase === "correct") {
-        const earlier = yield* sql`SELECT 1 FROM journal
-          WHERE app_id = ${appId} AND reference = ${reference} AND slot = ${entrySlots.correct}`
-        if (earlier.length > 0) return { _tag: "Corrected" } satisfies ResolveOutcome
-      }
+      const [locked] = yield* decodeSlots(
+        yield* sql`SELECT slots FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`
+      )
+      if (step.entry?.phase === "correct" && locked?.slots.includes(entrySlots.correct))
+        return { _tag: "Corrected" } satisfies ResolveOutcome
       const entry = step.entry?.phase === "correct" ? yield* coverFromFloat(step.entry, appId, mode) : step.entry
       const [result] = yield* applyAll([{ ...step, entry, traceparent: yield* currentTraceparent }])
       if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies ResolveOutcome

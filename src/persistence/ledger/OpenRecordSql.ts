@@ -1,5 +1,5 @@
 import { needs, postings, steps, windows } from "./OpenColumns.ts"
-import { digests } from "./StepColumns.ts"
+import { entries, journalValues } from "./StepColumns.ts"
 
 // Only rows that are read through a lock are fresh; that is why the verdicts read nothing else.
 //
@@ -107,10 +107,11 @@ need AS MATERIALIZED (
   // Writes the record, at revision 1.
   `inserted AS (
   INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record,
-    party_hash, created_at, counted, traceparent)
+    party_hash, created_at, counted, traceparent, slots)
   SELECT app_id, reference, mode, ${steps.value("kind", "ord")}, ${steps.value("status", "ord")}, ${steps.value("needs_review", "ord")},
     ${steps.value("provider", "ord")}, ${steps.value("provider_reference", "ord")}, 1, ${steps.value("record", "ord")}::json,
-    party_hash, ${steps.value("at", "ord")}, ${steps.value("counted", "ord")}::json, ${steps.value("traceparent", "ord")}
+    party_hash, ${steps.value("at", "ord")}, ${steps.value("counted", "ord")}::json, ${steps.value("traceparent", "ord")},
+    array_remove(ARRAY[${steps.value("slot", "ord")}], NULL)
   FROM opened
   RETURNING app_id
 )`,
@@ -154,30 +155,18 @@ need AS MATERIALIZED (
   WHERE k.app_id = o.app_id AND k.mode = o.mode AND k.endpoint = o.endpoint AND k.key = o.key AND k.fence = o.fence AND k.state = 'claimed'
   RETURNING k.app_id
 )`,
-  // Writes the first line of the history, with the digests that `ledger verify` compares.
-  `noted AS (
-  INSERT INTO transaction_history (app_id, reference, at, actor, fact, note, status, record_digest, event_digest)
-  SELECT app_id, reference, ${steps.value("at", "ord")}, ${steps.value("actor", "ord")}, ${steps.value("fact", "ord")}, ${steps.value("note", "ord")},
-    ${steps.value("status", "ord")}, ${digests(steps)}
-  FROM opened ORDER BY ord
-)`,
-  // Writes the journal entry of the reservation, where there is one.
-  `journaled AS (
-  INSERT INTO journal (app_id, reference, slot, mode, phase, at)
-  SELECT app_id, reference, ${steps.value("slot", "ord")}, mode, ${steps.value("phase", "ord")}, ${steps.value("at", "ord")}
-  FROM opened WHERE ${steps.value("slot", "ord")} IS NOT NULL
-)`,
-  // The postings of these entries.
+  // The postings of the reservations.
   `line AS MATERIALIZED (
-  SELECT ${steps.value("app_id", "step")} AS app_id, ${steps.value("reference", "step")} AS reference, ${steps.value("slot", "step")} AS slot,
-    ${steps.value("mode", "step")} AS mode, currency, account, amount, ${steps.value("at", "step")} AS at
+  SELECT step, ${steps.value("app_id", "step")} AS app_id, ${steps.value("mode", "step")} AS mode, currency, account, amount
   FROM ${postings.rows("p", ["step", "currency", "account", "amount"])}
   WHERE step NOT IN (SELECT ord FROM verdict WHERE verdict <> 'Opened')
 )`,
-  // Writes the postings.
-  `posted AS (
-  INSERT INTO postings (app_id, reference, slot, currency, account, mode, amount_minor, at)
-  SELECT app_id, reference, slot, currency, account, mode, amount, at FROM line
+  // Writes the journal's first row of each record, with the digests that `ledger verify` compares, and the entry, where there is one.
+  `journaled AS (
+  INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status, slot, phase, currencies, accounts, amounts,
+    record_digest, event_digest)
+  SELECT o.app_id, o.reference, 1, o.mode, ${journalValues(steps, "o.ord")}
+  FROM opened o LEFT JOIN ${entries("line")} e ON e.step = o.ord
 )`,
   // What the postings change of each position.
   `delta AS (

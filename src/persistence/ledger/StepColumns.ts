@@ -91,9 +91,17 @@ export const writtenColumns = {
   note: { type: "text", of: ({ line }) => line.note }
 } satisfies Readonly<Record<string, Column<Step>>>
 
-/** What a line of the history stores of the record and the event that its step writes, for `ledger verify`. */
-export const digests = ({ value }: { readonly value: (name: string, ord: string) => string }): string =>
-  `record_digest(${value("record", "ord")}), event_digest(${value("event_id", "ord")}, ${value("event_type", "ord")}, ${value("event_body", "ord")})`
+/** What a row of the journal stores of a step, from `at` to the digests of the texts that it writes; `e` is its entry. */
+export const journalValues = ({ value }: { readonly value: (name: string, ord: string) => string }, ord: string): string => {
+  const of = (name: string) => value(name, ord)
+  return `${["at", "actor", "fact", "note", "status", "slot", "phase"].map(of).join(", ")},
+    coalesce(e.currencies, '{}'), coalesce(e.accounts, '{}'), coalesce(e.amounts, '{}'),
+    record_digest(${of("record")}), event_digest(${of("event_id")}, ${of("event_type")}, ${of("event_body")})`
+}
+
+/** The postings of each step, as the journal keeps them. */
+export const entries = (lines: string): string =>
+  `(SELECT step, array_agg(currency) AS currencies, array_agg(account) AS accounts, array_agg(amount) AS amounts FROM ${lines} GROUP BY step)`
 
 /** A posting of a step's entry, with the number of the step. */
 export interface NumberedPosting extends Posting {

@@ -12,7 +12,7 @@ const firstMonths = "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '
  *
  * What grows for ever lies in partitions by time, a month (UTC) each, so that the newest rows have small indexes of their own.
  * TABLE_first reaches from the beginning to the months that a gateway makes ahead; TABLE_default takes what no month was made for, so
- * that a row of any time lands. What makes a step unique stays whole: journal, transactions.
+ * that a row of any time lands. What makes a step unique stays whole: transactions.
  */
 export const sql = `
 -- One row a collection, a payout or an exchange. What changes while it is open is in no index, so that every update is made in place: what
@@ -40,6 +40,8 @@ CREATE TABLE transactions (
   raw_response text,
   -- W3C trace context of the request, so that work that comes later can be linked to it.
   traceparent text,
+  -- The slots of the entries that were posted: none is posted twice, and the lock of this row guards it.
+  slots text[] NOT NULL DEFAULT '{}',
   -- By reference first: a callback or an operator names the reference and not the tenant.
   PRIMARY KEY (reference, app_id)
 ) WITH (fillfactor = 75);
@@ -81,52 +83,58 @@ CREATE INDEX open_work_due ON open_work (is_open, next_poll_at);
 -- The list of open reviews.
 CREATE INDEX open_work_in_review ON open_work (created_at, reference) WHERE needs_review;
 
--- One line a step: who said what, and the status after it. Evidence, and kept.
-CREATE TABLE transaction_history (
+-- Whether an entry sums to zero in each of its currencies.
+CREATE FUNCTION balances(currencies text[], amounts bigint[]) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE amount bigint; total bigint := 0;
+BEGIN
+  -- One currency, as in all entries but those of exchanges.
+  IF currencies[1] = ALL (currencies) THEN
+    FOREACH amount IN ARRAY amounts LOOP total := total + amount; END LOOP;
+    RETURN total = 0;
+  END IF;
+  RETURN NOT EXISTS (SELECT FROM unnest(currencies, amounts) AS p(currency, amount) GROUP BY p.currency HAVING sum(p.amount) <> 0);
+END
+$$;
+
+-- One row a step: the line of the history and, where money moved, its entry. Evidence: it never changes, and is kept.
+-- revision is the record's after the step; 1 opened it. A float adjustment has a reference of its own, revision 1 and no status.
+CREATE TABLE journal (
   app_id text NOT NULL,
   reference text NOT NULL,
-  line bigint GENERATED ALWAYS AS IDENTITY,
+  revision bigint NOT NULL,
+  mode text NOT NULL,
   at timestamptz NOT NULL,
   actor text NOT NULL,
   fact text NOT NULL,
   note text NOT NULL,
-  status text NOT NULL,
+  status text,
+  -- settle and release share the slot 'close': only one of them can ever exist for a transaction.
+  slot text CHECK (slot IN ('open', 'close', 'return', 'correction')),
+  phase text CHECK (phase IN ('credit', 'debit', 'reserve', 'collect', 'settle', 'release', 'exchange', 'return', 'correct')),
+  currencies text[] NOT NULL DEFAULT '{}',
+  accounts text[] NOT NULL DEFAULT '{}',
+  amounts bigint[] NOT NULL DEFAULT '{}',
   -- Of the texts that the step wrote: ledger verify holds frozen bytes against them. Null where the step wrote no such text.
   record_digest bytea,
   event_digest bytea,
   answer_digest bytea,
-  PRIMARY KEY (app_id, reference, line, at)
+  PRIMARY KEY (app_id, reference, revision, at),
+  CONSTRAINT entry_has_a_slot CHECK ((slot IS NULL) = (phase IS NULL) AND (slot IS NOT NULL OR cardinality(amounts) = 0)),
+  CONSTRAINT entry_is_whole CHECK (cardinality(currencies) = cardinality(amounts) AND cardinality(accounts) = cardinality(amounts)
+    AND 0 <> ALL (amounts) AND accounts <@ '{available,reserved,collected,paid_out,provider_fees,credited,debited,fx_in,fx_out,returned,receivable,drift,pool}'::text[]
+    AND array_position(currencies, NULL) IS NULL AND array_position(amounts, NULL) IS NULL),
+  CONSTRAINT entry_balances CHECK (cardinality(amounts) = 0 OR balances(currencies, amounts))
 ) PARTITION BY RANGE (at);
-CREATE TABLE transaction_history_first PARTITION OF transaction_history FOR VALUES FROM (MINVALUE) TO (${firstMonths});
-CREATE TABLE transaction_history_default PARTITION OF transaction_history DEFAULT;
+CREATE TABLE journal_first PARTITION OF journal FOR VALUES FROM (MINVALUE) TO (${firstMonths});
+CREATE TABLE journal_default PARTITION OF journal DEFAULT;
 
--- One row an entry. settle and release share the slot 'close': only one of them can ever exist for a transaction.
-CREATE TABLE journal (
-  app_id text NOT NULL,
-  reference text NOT NULL,
-  slot text NOT NULL CHECK (slot IN ('open', 'close', 'return', 'correction')),
-  mode text NOT NULL,
-  phase text NOT NULL
-    CHECK (phase IN ('credit', 'debit', 'reserve', 'collect', 'settle', 'release', 'exchange', 'return', 'correct')),
-  at timestamptz NOT NULL,
-  PRIMARY KEY (app_id, reference, slot)
-);
+-- The amounts of the entries.
+CREATE VIEW postings AS SELECT j.app_id, j.reference, j.slot, p.currency, p.account, j.mode, p.amount AS amount_minor, j.at
+FROM journal j CROSS JOIN LATERAL unnest(j.currencies, j.accounts, j.amounts) AS p(currency, account, amount);
 
--- The amounts of an entry, with the entry's own time. Evidence, and kept.
-CREATE TABLE postings (
-  app_id text NOT NULL,
-  reference text NOT NULL,
-  slot text NOT NULL,
-  currency text NOT NULL,
-  account text NOT NULL CHECK (account IN ('available', 'reserved', 'collected', 'paid_out', 'provider_fees', 'credited', 'debited',
-    'fx_in', 'fx_out', 'returned', 'receivable', 'drift', 'pool')),
-  mode text NOT NULL,
-  amount_minor bigint NOT NULL CHECK (amount_minor <> 0),
-  at timestamptz NOT NULL,
-  PRIMARY KEY (app_id, reference, slot, currency, account, at)
-) PARTITION BY RANGE (at);
-CREATE TABLE postings_first PARTITION OF postings FOR VALUES FROM (MINVALUE) TO (${firstMonths});
-CREATE TABLE postings_default PARTITION OF postings DEFAULT;
+-- What happened to each record, a line a step.
+CREATE VIEW transaction_history AS SELECT app_id, reference, revision AS line, at, actor, fact, note, status, record_digest, event_digest, answer_digest
+FROM journal WHERE status IS NOT NULL;
 
 -- The fold of a tenant's postings in one currency.
 CREATE TABLE float_positions (

@@ -182,7 +182,7 @@ $make$;
 -- Makes one month of a table, for a gateway that runs as a role that owns nothing.
 CREATE FUNCTION make_month(of_table text, month timestamptz) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
-  key text := CASE WHEN of_table IN ('postings', 'transaction_history', 'delivery_attempts') THEN 'at'
+  key text := CASE WHEN of_table IN ('journal', 'delivery_attempts') THEN 'at'
     WHEN of_table IN ('events', 'deliveries') THEN 'created_at' END;
   start timestamp := month AT TIME ZONE 'UTC';
 BEGIN

@@ -1,16 +1,16 @@
-import { historySince, type LedgerRule } from "../LedgerRule.ts"
+import type { LedgerRule } from "../LedgerRule.ts"
 
-// What operators did to floats, by what they did it with. The release before named a tenant by the row's subject and the direction by its action.
+// What operators did to floats, by what they did it with.
 const audited = `
-  SELECT l.sequence, l.action, coalesce(d.v->>'app_id', l.subject) AS app_id, d.v->>'mode' AS mode, d.v->>'external_id' AS external_id,
-    coalesce(d.v->>'direction', substr(l.action, length('float ') + 1)) AS direction, d.v->>'currency' AS currency,
+  SELECT l.sequence, d.v->>'app_id' AS app_id, d.v->>'mode' AS mode, d.v->>'external_id' AS external_id,
+    d.v->>'direction' AS direction, d.v->>'currency' AS currency,
     d.v->>'amount_minor' AS amount_minor, d.v->>'reference' AS reference
   FROM audit_log l CROSS JOIN LATERAL (SELECT audit_details(l.details) AS v) d WHERE d.v ? 'external_id'`
 
-// What people resolved; the row of the release before names the record by its subject, and no postings.
+// What people resolved; without postings where no money moved.
 const resolved = `
-  SELECT l.sequence, coalesce(d.v->>'resolved', l.subject) AS reference, d.v->>'slot' AS slot, d.v->>'postings' AS postings
-  FROM audit_log l CROSS JOIN LATERAL (SELECT audit_details(l.details) AS v) d WHERE d.v ? 'resolved' OR l.action = 'review resolve'`
+  SELECT l.sequence, d.v->>'resolved' AS reference, d.v->>'slot' AS slot, d.v->>'postings' AS postings
+  FROM audit_log l CROSS JOIN LATERAL (SELECT audit_details(l.details) AS v) d WHERE d.v ? 'resolved'`
 
 /** A person's postings are held against what the audit log says that the person did. Whether the log itself holds, `audit verify` says. */
 export const adjustmentRules: ReadonlyArray<LedgerRule> = [
@@ -19,15 +19,15 @@ export const adjustmentRules: ReadonlyArray<LedgerRule> = [
     counted: "SELECT count(*) FROM float_adjustments",
     broken: `
       WITH audited AS (${audited})
-      SELECT coalesce(a.app_id, l.app_id) || '/' || coalesce(a.mode, l.mode, '') || '/' || coalesce(a.external_id, l.external_id) AS subject,
+      SELECT concat_ws('/', coalesce(a.app_id, l.app_id), coalesce(a.mode, l.mode), coalesce(a.external_id, l.external_id)) AS subject,
         CASE WHEN l.sequence IS NULL THEN 'a ' || a.direction || ' without its audit row'
           WHEN a.app_id IS NULL THEN 'audit row ' || l.sequence || ' names an adjustment that is not there'
-          ELSE 'a ' || a.direction || ' of ' || a.currency || ' ' || a.amount_minor || ', audit row ' || l.sequence || ' says ' || l.direction
+          ELSE 'a ' || a.direction || ' of ' || a.currency || ' ' || a.amount_minor || ', audit row ' || l.sequence || ' says ' || coalesce(l.direction, 'no direction')
             || ' of ' || coalesce(l.currency, 'no currency') || ' ' || coalesce(l.amount_minor, 'no amount') END AS found
       FROM float_adjustments a
       FULL JOIN audited l ON l.app_id = a.app_id AND l.mode = a.mode AND l.external_id = a.external_id
-      WHERE l.sequence IS NULL OR a.app_id IS NULL OR coalesce(l.reference, a.reference) <> a.reference
-        OR (l.direction, l.currency, l.amount_minor) IS DISTINCT FROM (a.direction, a.currency, a.amount_minor::text)`
+      WHERE l.sequence IS NULL OR a.app_id IS NULL
+        OR (l.reference, l.direction, l.currency, l.amount_minor) IS DISTINCT FROM (a.reference, a.direction, a.currency, a.amount_minor::text)`
   },
   {
     rule: "resolutions_are_audited",
@@ -43,8 +43,7 @@ export const adjustmentRules: ReadonlyArray<LedgerRule> = [
       SELECT coalesce(h.app_id || '/', '') || coalesce(h.reference, r.reference) AS subject,
         'resolved ' || coalesce(h.times, 0) || ' times, the audit log says ' || coalesce(r.times, 0) AS found
       FROM lines h FULL JOIN rows r ON r.reference = h.reference
-      LEFT JOIN transactions t ON t.reference = coalesce(h.reference, r.reference)
-      WHERE h.times IS DISTINCT FROM r.times AND (t.reference IS NULL OR t.created_at >= ${historySince})
+      WHERE h.times IS DISTINCT FROM r.times
       UNION ALL
       SELECT coalesce(p.app_id || '/', '') || r.reference || '/' || r.slot,
         'posted [' || coalesce(p.postings, '') || '], audit row ' || r.sequence || ' says [' || r.postings || ']'
@@ -53,8 +52,6 @@ export const adjustmentRules: ReadonlyArray<LedgerRule> = [
       UNION ALL
       SELECT j.app_id || '/' || j.reference || '/' || j.slot, 'a correction that no audit row names'
       FROM journal j LEFT JOIN resolved r ON r.reference = j.reference AND r.slot IS NOT DISTINCT FROM j.slot
-      -- The release before left no postings in its rows.
-      LEFT JOIN (SELECT DISTINCT reference FROM resolved WHERE postings IS NULL) o ON o.reference = j.reference
-      WHERE j.phase = 'correct' AND r.sequence IS NULL AND o.reference IS NULL`
+      WHERE j.phase = 'correct' AND r.sequence IS NULL`
   }
 ]

@@ -10,7 +10,7 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
       WITH entries AS (
         SELECT app_id, reference, string_agg(phase, ',' ORDER BY phase) FILTER (WHERE phase <> 'correct') AS phases, min(mode) AS mode,
           bool_or(phase = 'correct') AS corrected
-        FROM journal GROUP BY app_id, reference
+        FROM journal WHERE slot IS NOT NULL GROUP BY app_id, reference
       ),
       expected AS (
         SELECT t.*, CASE
@@ -39,7 +39,7 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
     broken: `
       WITH recorded AS (${amountsOf("true")}),
       expected AS (
-        SELECT t.app_id, t.reference, j.slot, j.phase, e.account, CASE e.account WHEN 'fx_in' THEN t.destination_currency ELSE t.currency END AS currency,
+        SELECT t.app_id, t.reference, j.phase, j.currencies, j.accounts, j.amounts, e.account, CASE e.account WHEN 'fx_in' THEN t.destination_currency ELSE t.currency END AS currency,
           e.sign * CASE e.amount WHEN 'held' THEN t.held WHEN 'principal' THEN t.principal WHEN 'fees' THEN t.fees WHEN 'returned' THEN t.returned
             WHEN 'amount' THEN t.amount WHEN 'destination' THEN t.destination END AS amount
         FROM recorded t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference
@@ -56,8 +56,8 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
       SELECT x.app_id || '/' || x.reference || '/' || x.phase || '/' || x.account AS subject,
         'posted ' || coalesce(p.amount_minor, 0) || ', the record says ' || coalesce(x.amount, 0) AS found
       FROM expected x
-      LEFT JOIN postings p ON p.app_id = x.app_id AND p.reference = x.reference AND p.slot = x.slot AND p.account = x.account
-        AND p.currency = x.currency
+      CROSS JOIN LATERAL (SELECT sum(l.amount) AS amount_minor FROM unnest(x.currencies, x.accounts, x.amounts) AS l(currency, account, amount)
+        WHERE l.account = x.account AND l.currency = x.currency) p
       LEFT JOIN journal c ON c.app_id = x.app_id AND c.reference = x.reference AND c.phase = 'correct'
       WHERE coalesce(p.amount_minor, 0) <> coalesce(x.amount, 0) AND (x.account = 'reserved' OR c.app_id IS NULL)`
   },
@@ -90,15 +90,13 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
         CASE WHEN j.app_id IS NULL THEN 'an adjustment without its entry'
           WHEN j.phase NOT IN ('credit', 'debit') THEN 'an entry of no transaction'
           ELSE 'a ' || j.phase || ' that is not its adjustment''s' END AS found
-      FROM journal j
+      FROM (SELECT * FROM journal WHERE slot IS NOT NULL) j
       FULL JOIN float_adjustments a ON a.app_id = j.app_id AND a.reference = j.reference AND j.phase IN ('credit', 'debit')
       LEFT JOIN transactions t ON t.app_id = j.app_id AND t.reference = j.reference
       -- What a credit brings may have covered the receivable.
       LEFT JOIN LATERAL (
-        SELECT p.currency, sum(p.amount_minor) AS amount_minor FROM postings p
-        -- Nothing else is looked up posting by posting: a lookup asks every partition.
-        WHERE j.phase IN ('credit', 'debit') AND p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot
-          AND p.account IN ('available', 'receivable')
+        SELECT p.currency, sum(p.amount) AS amount_minor FROM unnest(j.currencies, j.accounts, j.amounts) AS p(currency, account, amount)
+        WHERE j.phase IN ('credit', 'debit') AND p.account IN ('available', 'receivable')
         GROUP BY p.currency
       ) p ON true
       WHERE CASE
@@ -145,12 +143,31 @@ const allowedPostings = Object.entries(postable).flatMap(([kind, phases]) =>
 export const accountRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "entries_stand_in_their_slot",
-    counted: "SELECT count(*) FROM journal",
+    counted: "SELECT count(*) FROM journal WHERE slot IS NOT NULL",
     broken: `
       SELECT j.app_id || '/' || j.reference || '/' || j.slot AS subject, 'a ' || j.phase || ' that stands where a second one could follow it' AS found
       FROM journal j LEFT JOIN (VALUES ${Object.entries(entrySlots).map((one) => `('${one.join("', '")}')`)}) AS s(phase, slot)
         ON s.phase = j.phase AND s.slot = j.slot
-      WHERE s.phase IS NULL`
+      WHERE s.phase IS NULL AND j.slot IS NOT NULL`
+  },
+  {
+    rule: "slots_are_used_once",
+    counted: "SELECT count(*) FROM journal WHERE slot IS NOT NULL",
+    broken: `
+      SELECT app_id || '/' || reference || '/' || slot AS subject, count(*) || ' entries in one slot' AS found
+      FROM journal WHERE slot IS NOT NULL GROUP BY app_id, reference, slot HAVING count(*) > 1`
+  },
+  {
+    rule: "records_know_their_slots",
+    counted: "SELECT count(*) FROM transactions",
+    // What a record does not know, a second entry could follow.
+    broken: `
+      SELECT t.app_id || '/' || t.reference AS subject, 'it knows the slots [' || array_to_string(t.slots, ',') || '], its entries stand in ['
+        || array_to_string(coalesce(j.slots, '{}'), ',') || ']' AS found
+      FROM transactions t
+      LEFT JOIN (SELECT app_id, reference, array_agg(slot) AS slots FROM journal WHERE slot IS NOT NULL GROUP BY 1, 2) j
+        ON j.app_id = t.app_id AND j.reference = t.reference
+      WHERE NOT (t.slots @> coalesce(j.slots, '{}') AND t.slots <@ coalesce(j.slots, '{}'))`
   },
   {
     rule: "entries_keep_to_their_accounts",
@@ -160,10 +177,10 @@ export const accountRules: ReadonlyArray<LedgerRule> = [
         SELECT app_id, reference, kind, record->>'currency' AS source, record->>'destinationCurrency' AS destination FROM transactions
         UNION ALL SELECT app_id, reference, 'adjustment', currency, NULL FROM float_adjustments
       )
-      SELECT p.app_id || '/' || p.reference || '/' || p.slot AS subject,
-        'a ' || j.phase || ' of the ' || o.kind || ' posts ' || p.amount_minor || ' ' || p.currency || ' to ' || p.account || ', which is not its own' AS found
-      FROM owner o JOIN journal j ON j.app_id = o.app_id AND j.reference = o.reference
-      JOIN postings p ON p.app_id = j.app_id AND p.reference = j.reference AND p.slot = j.slot
+      SELECT j.app_id || '/' || j.reference || '/' || j.slot AS subject,
+        'a ' || j.phase || ' of the ' || o.kind || ' posts ' || p.amount || ' ' || p.currency || ' to ' || p.account || ', which is not its own' AS found
+      FROM owner o JOIN journal j ON j.app_id = o.app_id AND j.reference = o.reference AND j.slot IS NOT NULL
+      CROSS JOIN LATERAL unnest(j.currencies, j.accounts, j.amounts) AS p(currency, account, amount)
       LEFT JOIN (VALUES ${allowedPostings.join(", ")}) AS a(kind, phase, account, side)
         ON a.kind = o.kind AND a.phase = j.phase AND a.account = p.account AND CASE a.side WHEN 'source' THEN o.source ELSE o.destination END = p.currency
       WHERE a.kind IS NULL`

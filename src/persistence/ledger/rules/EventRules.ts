@@ -1,4 +1,4 @@
-import { historySince, type LedgerRule } from "../LedgerRule.ts"
+import type { LedgerRule } from "../LedgerRule.ts"
 
 /** Every outcome has its event, and every event its delivery. */
 export const eventRules: ReadonlyArray<LedgerRule> = [
@@ -22,15 +22,12 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
       ),
       event AS (
         SELECT app_id, reference, id, type, created_at, event_digest(id, type, body) AS event_digest FROM events WHERE reference IS NOT NULL
-      ),
-      -- Lines of the release before, which has no digests.
-      older AS (SELECT DISTINCT app_id, reference, at FROM transaction_history WHERE record_digest IS NULL)
+      )
       SELECT coalesce(e.app_id, l.app_id) || '/' || coalesce(e.reference, l.reference) AS subject,
         CASE WHEN e.id IS NULL THEN 'what was told at ' || l.at || ' is not there as it was'
           ELSE 'no step told its event ' || e.id || ' ' || e.type || ' in these bytes' END AS found
       FROM event e FULL JOIN line l ON l.app_id = e.app_id AND l.reference = e.reference AND l.event_digest = e.event_digest
-      LEFT JOIN older o ON o.app_id = e.app_id AND o.reference = e.reference AND o.at = e.created_at
-      WHERE l.app_id IS NULL AND o.app_id IS NULL AND e.created_at >= ${historySince} OR e.id IS NULL AND l.at >= (SELECT since FROM events_kept)`
+      WHERE l.app_id IS NULL OR e.id IS NULL AND l.at >= (SELECT since FROM events_kept)`
   },
   {
     rule: "deliveries_have_their_event",

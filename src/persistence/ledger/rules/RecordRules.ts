@@ -1,4 +1,4 @@
-import { historySince, type LedgerRule } from "../LedgerRule.ts"
+import type { LedgerRule } from "../LedgerRule.ts"
 
 /** Times are milliseconds in the record; seconds of a distant year as a double are off by some microseconds. */
 function toMillisecond(time: string): string {
@@ -158,7 +158,7 @@ export const exchangeRules: ReadonlyArray<LedgerRule> = [
   }
 ]
 
-/** Each step of a record leaves one line, and the last one says how the record is. */
+/** Each step of a record leaves one line, numbered by the revision that it made, and the last one says how the record is. */
 export const historyRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "history_is_whole",
@@ -168,23 +168,26 @@ export const historyRules: ReadonlyArray<LedgerRule> = [
         CASE
           WHEN min(t.revision) IS NULL THEN count(*) || ' lines of a record that is not there'
           WHEN count(h.line) <> min(t.revision) THEN count(h.line) || ' lines of ' || min(t.revision) || ' steps'
-          WHEN count(*) FILTER (WHERE h.fact = 'Opened') <> 1 THEN 'its first line is not that it was opened'
+          WHEN min(h.line) <> 1 OR max(h.line) <> min(t.revision) THEN 'its lines are those of the steps ' || min(h.line) || ' to ' || max(h.line)
+          WHEN count(*) FILTER (WHERE h.fact = 'Opened' AND h.line = 1) <> 1 THEN 'its first line is not that it was opened'
           ELSE 'its last line does not say that it is ' || min(t.status)
         END AS found
       FROM transactions t FULL JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
-      GROUP BY 1, coalesce(t.app_id, h.app_id), coalesce(t.reference, h.reference)
-      HAVING min(t.revision) IS NULL OR min(t.created_at) >= ${historySince} AND (count(h.line) <> min(t.revision) OR count(*) FILTER (WHERE h.fact = 'Opened') <> 1
-        OR max(h.line) IS DISTINCT FROM max(h.line) FILTER (WHERE h.status = t.status))`
+      GROUP BY coalesce(t.app_id, h.app_id), coalesce(t.reference, h.reference)
+      HAVING (count(h.line), min(h.line), max(h.line), count(*) FILTER (WHERE h.fact = 'Opened' AND h.line = 1)) IS DISTINCT FROM
+          (min(t.revision), 1::bigint, min(t.revision), 1::bigint)
+        OR bool_or(h.line = t.revision AND h.status = t.status) IS NOT TRUE
+      UNION ALL
+      SELECT app_id || '/' || reference, count(*) || ' lines of the step ' || line
+      FROM transaction_history GROUP BY app_id, reference, line HAVING count(*) > 1`
   },
   {
     rule: "records_are_as_written",
     counted: "SELECT count(*) FROM transactions",
-    // A line of the release before has no digest: what it wrote is held by nothing but the rules that compare.
     broken: `
       SELECT t.app_id || '/' || t.reference AS subject, 'the record is not the one that its last line was written with' AS found
-      FROM (SELECT app_id, reference, record_digest(record::text) AS digest FROM transactions) t
-      JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
-      GROUP BY t.app_id, t.reference
-      HAVING max(h.line) <> coalesce(max(h.line) FILTER (WHERE h.record_digest IS NULL OR h.record_digest = t.digest), 0)`
+      FROM (SELECT app_id, reference, revision, record_digest(record::text) AS digest FROM transactions) t
+      LEFT JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference AND h.line = t.revision
+      WHERE h.record_digest IS DISTINCT FROM t.digest`
   }
 ]

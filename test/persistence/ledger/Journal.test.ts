@@ -1,0 +1,117 @@
+import { it } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { describe, expect } from "vitest"
+import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
+import { appId, applyStep, given, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
+import { givenClaim } from "../../support/PaymentRequests.ts"
+
+/** A payout that was opened and settled. */
+const settled = Effect.gen(function* () {
+  const claim = yield* givenClaim(appId, "settled")
+  const ledger = yield* FloatLedger
+  yield* ledger.open(openStep(claim, 10_000n))
+  const step = yield* applyStep(claim, succeeded)
+  yield* ledger.apply(step)
+  return { ledger, reference: claim.reference, step }
+})
+
+/** An entry, and the rule of the table that refuses it; null where it is as it should be. */
+const entries: ReadonlyArray<readonly [refusedBy: string | null, columns: string, values: string]> = [
+  [null, "slot, phase, currencies, accounts, amounts", "'open', 'credit', '{UGX,UGX}', '{available,credited}', '{5,-5}'"],
+  [null, "fact", "'Noted'"],
+  [
+    "entry_balances",
+    "slot, phase, currencies, accounts, amounts",
+    "'open', 'credit', '{UGX,UGX}', '{available,credited}', '{5,-4}'"
+  ],
+  [
+    "entry_balances",
+    "slot, phase, currencies, accounts, amounts",
+    "'close', 'exchange', '{UGX,UGX,KES,KES}', '{reserved,fx_out,available,fx_in}', '{-5,4,3,-2}'"
+  ],
+  ["entry_is_whole", "slot, phase, currencies, accounts, amounts", "'open', 'credit', '{UGX}', '{available,credited}', '{5,-5}'"],
+  ["entry_is_whole", "slot, phase, currencies, accounts, amounts", "'open', 'credit', '{UGX,UGX}', '{available}', '{5,-5}'"],
+  [
+    "entry_is_whole",
+    "slot, phase, currencies, accounts, amounts",
+    "'open', 'credit', '{UGX,UGX,NULL,NULL}', '{available,credited,available,credited}', '{5,-5,3,-3}'"
+  ],
+  ["entry_is_whole", "slot, phase, currencies, accounts, amounts", "'open', 'credit', '{UGX,UGX}', '{available,NULL}', '{5,-5}'"],
+  ["entry_is_whole", "slot, phase, currencies, accounts, amounts", "'open', 'credit', '{UGX,UGX}', '{available,mine}', '{5,-5}'"],
+  [
+    "entry_is_whole",
+    "slot, phase, currencies, accounts, amounts",
+    "'open', 'credit', '{UGX,UGX,UGX}', '{available,credited,pool}', '{5,-5,0}'"
+  ],
+  ["entry_has_a_slot", "currencies, accounts, amounts", "'{UGX,UGX}', '{available,credited}', '{5,-5}'"],
+  ["entry_has_a_slot", "slot", "'open'"]
+]
+
+describe("the journal", () => {
+  it.live("has one row a step, with the line of the history and the entry", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { reference } = yield* settled
+        const rows =
+          yield* sql`SELECT revision, fact, status, slot, phase, amounts FROM journal WHERE reference = ${reference} ORDER BY 1`
+        expect(rows.map((row) => ({ ...row, amounts: [...Object(row["amounts"])].map(Number).sort() }))).toStrictEqual([
+          { revision: 1n, fact: "Opened", status: "pending", slot: "open", phase: "reserve", amounts: [-11_000, 11_000] },
+          {
+            revision: 2n,
+            fact: "Succeeded",
+            status: "successful",
+            slot: "close",
+            phase: "settle",
+            amounts: [-11_000, 10_000, 1_000].sort()
+          }
+        ])
+        expect(yield* sql`SELECT slots FROM transactions WHERE reference = ${reference}`).toStrictEqual([
+          { slots: ["open", "close"] }
+        ])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("takes no second entry in a slot of a record, and nothing of the step that brings it", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { ledger, reference, step } = yield* settled
+        const again = yield* Effect.exit(ledger.apply({ ...step, expectedRevision: step.expectedRevision + 1n }))
+        expect(Exit.isFailure(again)).toBe(true)
+        expect(yield* position(appId)).toStrictEqual([39_000n, 0n])
+        expect(yield* sql`SELECT revision FROM transactions WHERE reference = ${reference}`).toStrictEqual([{ revision: 2n }])
+        expect(yield* sql`SELECT count(*)::int AS count FROM journal WHERE reference = ${reference}`).toStrictEqual([
+          { count: 2 }
+        ])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuses an entry that does not balance, is not whole or has no slot", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(0n)
+      const sql = yield* Effect.provideContext(SqlClient.SqlClient, node)
+      const refusedBy = (columns: string, values: string) => {
+        const fact = columns === "fact" ? "" : ", fact"
+        return sql
+          .unsafe(
+            `INSERT INTO journal (app_id, reference, revision, mode, at, actor, note, ${columns}${fact})
+              VALUES ('acme', gen_random_uuid(), 1, 'live', now(), 'operator', '', ${values}${fact === "" ? "" : ", 'Credited'"})`
+          )
+          .pipe(
+            Effect.as(null),
+            Effect.catch(({ reason: { cause } }: SqlError.SqlError) =>
+              Effect.succeed(cause instanceof Error ? (/"(entry_\w+)"/.exec(cause.message)?.[1] ?? cause.message) : "?")
+            )
+          )
+      }
+      const found = yield* Effect.forEach(entries, ([, columns, values]) => refusedBy(columns, values))
+      expect(found).toStrictEqual(entries.map(([expected]) => expected))
+    }).pipe(Effect.scoped)
+  )
+})
