@@ -52,11 +52,13 @@ export const WebhookOutboxPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const open = cachedSecrets(yield* Vault)
 
-    // The lock stands before the statement, so that the statement sees every lease that was taken before it.
+    // The lock stands before the statement, so that the statement sees every lease that was taken before it. Its settings hold for this one
+    // transaction: planning the statement takes longer than running it, and without them PostgreSQL plans it for each claim.
     const claim = (now: Instant, limit: number, perEndpoint: number, leaseMs: number) =>
       sql.withTransaction(
         Effect.andThen(
-          sql`SELECT pg_advisory_xact_lock(${advisoryLocks.deliveryClaims})`,
+          sql`SELECT pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}), set_config('plan_cache_mode', 'force_generic_plan', true),
+            set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
           claimedRows(sql.unsafe(claimStatement, [iso(now), limit, perEndpoint, iso(now + leaseMs)]))
         )
       )
@@ -135,8 +137,8 @@ const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<Readon
  * webhook_flights, a row an endpoint, and no delivery is written: what is due and what is in flight are of one moment, because whoever
  * records an attempt changes both in one commit.
  *
- * The LIMITs use their parameters directly, so that PostgreSQL plans the statement for their values each time: a generic plan, made when
- * nothing was due, would read every due delivery.
+ * It is planned once a connection, whatever the tables hold then: everything is found by its key, and what is due in the order of its
+ * index, so that a LIMIT ends the reading. Two settings of the claim's transaction see to that.
  */
 export const claimStatement = `
 WITH RECURSIVE owed AS (
@@ -185,8 +187,13 @@ SELECT c.id, d.event_id AS "eventId", v.type AS "eventType", v.body, d.attempts,
   CASE WHEN e.previous_until > $1::timestamptz THEN e.previous_secret_sealed END AS "previousSealed"
 FROM chosen c
 JOIN webhook_endpoints e ON e.app_id = c.app_id AND e.mode = c.mode
-JOIN deliveries d ON d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at
--- No event is newer than what delivers it.
-JOIN events v ON v.app_id = d.app_id AND v.id = d.event_id AND v.created_at <= d.created_at
+-- By their whole keys: joined, they might be looked for among all of the tenant's.
+CROSS JOIN LATERAL (
+  SELECT d.event_id, d.attempts FROM deliveries d WHERE d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at OFFSET 0
+) d
+CROSS JOIN LATERAL (
+  -- No event is newer than what delivers it.
+  SELECT v.app_id, v.type, v.body, v.reference FROM events v WHERE v.app_id = c.app_id AND v.id = d.event_id AND v.created_at <= c.created_at OFFSET 0
+) v
 LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference
 ORDER BY c.place, c.next_attempt_at, c.app_id, c.id`
