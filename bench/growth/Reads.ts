@@ -1,11 +1,11 @@
-import { createHash } from "node:crypto"
+import { createHash, randomUUID } from "node:crypto"
 import { Effect } from "effect"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { APPLICATION_NAME } from "../../src/persistence/Database.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
-import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { type ClaimRequest, Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
@@ -35,20 +35,22 @@ interface Stored {
   readonly reference: Reference
 }
 
+const arriving = (appId: AppId, key: string, now: number, windows: ClaimRequest["windows"] = []): ClaimRequest => ({
+  nonce: { caller: { appId, keyId: "key", mode: "live", role: "tenant" }, nonce: randomUUID(), expiresAt: now + DAY_MS },
+  scope: { appId, mode: "live", endpoint: "POST /v1/payouts", key },
+  fingerprint: new Uint8Array(32),
+  windows
+})
+
 /** Everything that happens again and again, by its name; each is given how often it happened before. */
 const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, now: number) => ({
   "claim a key": (time: number) =>
-    Effect.flatMap(Idempotency, ({ claim }) =>
-      claim({ appId, mode: "live", endpoint: "POST /v1/payouts", key: `new-${now}-${time}` }, new Uint8Array(32))
-    ),
+    Effect.flatMap(Idempotency, ({ claim }) => claim(arriving(appId, `new-${now}-${time}`, now, payouts[time]?.open.counters))),
   "answer a key again": () =>
     Effect.flatMap(Idempotency, ({ claim }) =>
-      claim({ appId, mode: "live", endpoint: "POST /v1/payouts", key: reference }, createHash("sha256").update("a").digest())
+      claim({ ...arriving(appId, reference, now), fingerprint: createHash("sha256").update("a").digest() })
     ),
-  "spend a nonce": (time: number) =>
-    Effect.flatMap(Nonces, ({ spend }) =>
-      spend({ appId, keyId: "key", mode: "live", role: "tenant" }, `nonce-${now}-${time}`, now + DAY_MS)
-    ),
+  "spend a nonce": () => Effect.flatMap(Nonces, ({ spend }) => spend(arriving(appId, "", now).nonce)),
   "look at windows": (time: number) =>
     Effect.flatMap(VelocityLimits, ({ prepare }) => prepare(payouts[time]?.open.counters ?? [])),
   "open and apply": (time: number) =>

@@ -75,6 +75,11 @@ export interface WindowUse {
   readonly window: "hour" | "day" | "destination" | null
 }
 
+/** A window, and how much of it was used when it was read: it may be overtaken, and only refuses early. */
+export interface UsedWindow extends WindowUse {
+  readonly used: bigint
+}
+
 /** Windows are UTC hours and days. */
 const windowOf = (at: Instant, lengthMs: number) => {
   const startsAt = Math.floor(at / lengthMs) * lengthMs

@@ -6,7 +6,7 @@ import { RateLimited } from "../domain/errors/Retriable.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { inSpan } from "../runtime/Tracing.ts"
-import { Authentication } from "../services/admission/Authentication.ts"
+import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
 import { type Arrival, arrivalOf } from "./Arrival.ts"
@@ -16,6 +16,7 @@ import { makeConcurrencyLimit, type PlaceKind, type Release } from "./Concurrenc
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
 import { bounded, fieldIssues } from "./Issues.ts"
 import { afterResponse } from "./NodeListener.ts"
+import { operations } from "./Operations.ts"
 import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { makeRequestLog } from "./RequestTelemetry.ts"
@@ -46,7 +47,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const identifiers = yield* Identifiers
   const ingress = yield* ProviderCallbacks
   const takePlace = makeConcurrencyLimit(settings.requestPlaces)
-  const checkRate = yield* makeRequestRate(settings)
+  const rateOf = yield* makeRequestRate(settings)
   const withTimeout = timeoutWith(yield* makeTimer)
   const logRequest = yield* makeRequestLog
   const addressOf = clientAddress(settings.trustedProxies)
@@ -105,7 +106,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     router: Router,
     { detach, keepPlace }: Kept
   ) {
-    const { method, path, rawHeaders, rawTarget } = arrival
+    const { match, method, path, rawHeaders, rawTarget } = arrival
     const stray = strayCallback(arrival)
     const peer = Option.getOrElse(request.remoteAddress, () => "")
     const isSigned = isSignedPath(rawTarget, path)
@@ -120,21 +121,33 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const reading = yield* Effect.forkChild(rawBody(request, limit), { startImmediately: true })
     const body = yield* withTimeout(Fiber.join(reading), BODY_MS, () => Effect.succeed(null))
     if (body === null) return { appId: "", response: lateBody }
-    const caller = isSigned
-      ? yield* withTimeout(authentication.authenticate({ method, rawTarget, rawHeaders, body }), AUTHENTICATION_MS, shed)
+    const signed = isSigned
+      ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), ARRIVAL_MS, shed)
       : null
-    const response = yield* Effect.gen(function* () {
+    const { caller, nonce } = signed ?? { caller: null, nonce: null }
+    const rate = caller === null ? null : rateOf({ ...arrival, caller, peer })
+    const answer = Effect.gen(function* () {
       // A callback may have any content type: it is verified over its bytes.
       const error = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
       if (error !== undefined) return errorResponse(error)
-      if (caller !== null) yield* checkRate({ ...arrival, caller, peer })
+      if (rate !== null) yield* rate.take
       const callback = callbackOf(path)
       if (caller !== null) yield* holdPlace(kindOf(arrival), caller.appId)
       else if (callback !== undefined) yield* holdPlace("callbacks", callback.provider)
-      return yield* runEndpoint(arrival, { body, caller, detach }, router)
+      return yield* runEndpoint(arrival, { body, caller, nonce, arrivalMs: ARRIVAL_MS, detach }, router)
     }).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
-    return { appId: caller?.appId ?? "", response }
+    if (nonce === null) return { appId: "", response: yield* answer }
+    // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.
+    const exit = yield* Effect.exit(answer)
+    yield* withTimeout(nonce.settle, ARRIVAL_MS, shed).pipe(
+      Effect.tapErrorTag("unauthorized", () => rate?.giveBack ?? Effect.void)
+    )
+    return { appId: caller?.appId ?? "", response: yield* exit }
   })
+
+  /** The caller of a request. An operation that claims an idempotency key spends the nonce with it; for every other one it is spent here. */
+  const authenticated = (request: RawRequest, match: Match) =>
+    Effect.tap(authentication.authenticate(request), ({ nonce }) => (claimsKey(match) ? Effect.void : nonce.spend))
 
   /** The response to a callback that nobody expects. It is given before a byte of the body is read. */
   const strayCallback = ({ match, path, rawHeaders }: Arrival): Response | undefined => {
@@ -160,6 +173,9 @@ interface Kept {
 const releaseAfterResponse = (request: HttpServerRequest.HttpServerRequest) => (place: Effect.Effect<Release>) =>
   Effect.map(place, (release) => afterResponse(request, release))
 
+const claimsKey = (match: Match): boolean =>
+  match._tag === "Found" && operations[`${match.route.method} ${match.route.template}`]?.idempotencyKey !== undefined
+
 /** The whole body arrives in this time, however slowly it is sent; then the connection is closed. */
 const BODY_MS = 30_000
 const lateBody: Response = HttpServerResponse.setHeader(
@@ -171,7 +187,7 @@ const lateBody: Response = HttpServerResponse.setHeader(
 )
 
 /** A caller does not wait longer for its signature to be checked. Nothing is begun yet, and so the request is shed. */
-const AUTHENTICATION_MS = 5_000
+const ARRIVAL_MS = 5_000
 const SHED_RETRY_AFTER_SECONDS = 1
 
 const shed = () =>
@@ -183,7 +199,7 @@ const shed = () =>
 /** Runs the endpoint, where there is one. */
 const runEndpoint = (
   { match, rawHeaders, requestId }: Arrival,
-  admitted: Pick<EdgeRequest, "body" | "caller" | "detach">,
+  admitted: Omit<EdgeRequest, "requestId" | "rawHeaders">,
   router: Router
 ): Effect.Effect<Response, never, HttpServerRequest.HttpServerRequest | Scope.Scope> =>
   match._tag === "Found"

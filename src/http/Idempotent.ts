@@ -9,15 +9,17 @@ import { isReference } from "../domain/Ids.ts"
 import { fingerprintText } from "../domain/RequestFingerprint.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { requestDeadlineMs } from "../domain/TimeLimits.ts"
+import type { WindowUse } from "../domain/VelocityLimits.ts"
 import { recordView } from "../domain/View.ts"
-import { makeTimer } from "../runtime/Timer.ts"
-import { type Claim, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
+import { endsWithin, makeTimer } from "../runtime/Timer.ts"
+import { type Claim, type FreshClaim, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { RateLimits } from "../services/ports/RateLimits.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { Records } from "../services/Records.ts"
 import { type Body, checkMode, readTree } from "./Body.ts"
 import { classOf, errorEnvelope, successEnvelope } from "./Envelope.ts"
+import { keyClaims } from "./KeyClaims.ts"
 import { idempotencyKey, valuesOf } from "./RequestHeaders.ts"
 import { errorResponse, httpResponse, withIgnoredHeader } from "./Response.ts"
 import { Signed } from "./SignedRequest.ts"
@@ -25,6 +27,7 @@ import type { JsonTree } from "./StrictJson.ts"
 
 /** The status of a success where the step names none: both creates answer 201. */
 const CREATED = 201
+const noWindows = Effect.succeed<ReadonlyArray<WindowUse>>([])
 /** How long a response that went wrong is held up to find out whether a transaction exists. */
 const LOOK_MS = 2_000
 
@@ -33,7 +36,9 @@ export interface MoneyStep<C> {
   /** The route's method and template, as "POST /v1/payouts". */
   readonly endpoint: string
   readonly decode: (tree: JsonTree) => Result.Result<Body<C>, ApiError>
-  readonly run: (caller: Caller, command: C, claim: Claim) => Effect.Effect<LedgerRecord, ApiError>
+  /** The windows that its transaction would be counted in; they are read where the key is claimed. Reads only. */
+  readonly windows?: (caller: Caller, command: C) => Effect.Effect<ReadonlyArray<WindowUse>>
+  readonly run: (caller: Caller, command: C, fresh: FreshClaim) => Effect.Effect<LedgerRecord, ApiError>
   /** Only for an endpoint whose key is optional (a collection's code): what is done without one. */
   readonly keyless?: (caller: Caller, command: C) => Effect.Effect<LedgerRecord, ApiError>
   /** The transaction that it is about, where that exists already. */
@@ -62,6 +67,10 @@ export class Idempotent extends Context.Service<
      * malformed (400), what the decoder refuses, a key that was used with other parameters (422) or is in use (409), and then what the
      * step refuses.
      *
+     * The request's nonce is spent in the commit that claims the key; without a key it is spent before the step is run. Nothing is done
+     * before but checks of the request itself. A request that is refused then leaves its nonce to the edge, which spends it before the
+     * refusal is answered.
+     *
      * The step is never interrupted: neither a client that goes away nor a deadline stops it, and a server that stops waits for it.
      */
     readonly once: <C>(step: MoneyStep<C>) => Effect.Effect<Response, never, Signed>
@@ -76,7 +85,8 @@ export class Idempotent extends Context.Service<
       const policy = yield* Policy
       const rates = yield* RateLimits
       const steps = yield* Effect.scope
-      const timer = yield* makeTimer
+      const within = endsWithin(yield* makeTimer)
+      const arrive = yield* keyClaims
 
       const once = <C>(step: MoneyStep<C>) =>
         Effect.flatMap(Signed, (request) => {
@@ -102,14 +112,7 @@ export class Idempotent extends Context.Service<
           const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
           return httpResponse(yield* internalError(request, about ?? made))
         })
-        const ended = Effect.callback<Response>((resume) => {
-          const stop = timer(requestDeadlineMs(policy.idempotencyLeaseMs), () => resume(afterDeadline))
-          fiber.addObserver((exit) => {
-            stop()
-            resume(exit)
-          })
-          return Effect.sync(stop)
-        })
+        const ended = within(fiber, requestDeadlineMs(policy.idempotencyLeaseMs), afterDeadline)
         const response = yield* Effect.forkIn(ended, steps, { startImmediately: true })
         yield* request.detach(response)
         return yield* Fiber.join(response)
@@ -125,11 +128,14 @@ export class Idempotent extends Context.Service<
         const { caller } = request
         const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
-        const taken = yield* idempotency.claim(scope, fingerprint)
+        const windows = yield* step.windows?.(caller, body.command) ?? noWindows
+        const arrived = yield* Effect.result(arrive(request, { scope, fingerprint, windows }))
+        if (Result.isFailure(arrived)) return errorResponse(arrived.failure)
+        const taken = arrived.success
         switch (taken._tag) {
           case "Fresh":
             yield* Deferred.succeed(claimed, taken.claim)
-            return yield* runFirst(step, request, taken.claim, body.command)
+            return yield* runFirst(step, request, taken, body.command)
           case "Replay":
             return httpResponse(taken.response, { "idempotency-replayed": "true" })
           case "Pinned":
@@ -144,8 +150,9 @@ export class Idempotent extends Context.Service<
         }
       })
 
-      const runFirst = <C>(step: MoneyStep<C>, request: SignedRequest, claim: Claim, command: C) =>
-        step.run(request.caller, command, claim).pipe(
+      const runFirst = <C>(step: MoneyStep<C>, request: SignedRequest, fresh: FreshClaim, command: C) => {
+        const { claim } = fresh
+        return step.run(request.caller, command, fresh).pipe(
           Effect.matchEffect({
             onSuccess: (record) => {
               const response = successOf(step, record)
@@ -165,9 +172,13 @@ export class Idempotent extends Context.Service<
             )
           )
         )
+      }
 
       const runWithoutKey = <C>(step: MoneyStep<C>, request: SignedRequest, command: C) =>
-        (step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())).pipe(
+        Effect.andThen(
+          request.nonce.spend,
+          step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())
+        ).pipe(
           Effect.match({ onSuccess: (record) => httpResponse(successOf(step, record)), onFailure: errorResponse }),
           Effect.catchCause((cause) =>
             Effect.andThen(

@@ -19,6 +19,14 @@ export interface RateSettings {
   readonly requestPlaces: RequestPlaces
 }
 
+/** One request at the limits. */
+export interface RateCheck {
+  /** Takes a token from each of the request's buckets; fails at the first that has none. */
+  readonly take: Effect.Effect<void, RateLimited>
+  /** Gives back what was taken: a request that was sent a second time by somebody else must not use up what its caller may ask. */
+  readonly giveBack: Effect.Effect<void>
+}
+
 /** A signed request: its route, its caller and where it came from. */
 interface RatedRequest {
   readonly caller: Caller
@@ -80,7 +88,7 @@ const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
  * the changes that it makes and, for resolving bank accounts, each client address.
  */
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
-  Effect.map(RateLimits, ({ take }) => {
+  Effect.map(RateLimits, ({ giveBack, take }) => {
     const addressOf = clientAddress(trustedProxies)
     const bucketsOf = ({ caller, match, method, peer, rawHeaders }: RatedRequest): ReadonlyArray<Bucket> => {
       const template = match._tag === "Found" ? match.route.template : ""
@@ -107,17 +115,17 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
         }
       ]
     }
-    return (asked: RatedRequest): Effect.Effect<void, RateLimited> =>
-      Effect.forEach(
-        bucketsOf(asked),
-        ({ limit, name, scope }) =>
-          limit === "off"
-            ? Effect.void
-            : Effect.flatMap(take(name, limit), (taken) =>
-                taken._tag === "Allowed"
-                  ? Effect.void
-                  : Effect.fail(new RateLimited({ scope, retry_after_seconds: taken.retryAfterSeconds }))
-              ),
-        { discard: true }
-      )
+    return (asked: RatedRequest): RateCheck => {
+      const taken: Array<Effect.Effect<void>> = []
+      const takeFrom = Effect.fnUntraced(function* ({ limit, name, scope }: Bucket) {
+        if (limit === "off") return
+        const answer = yield* take(name, limit)
+        if (answer._tag === "Limited") return yield* new RateLimited({ scope, retry_after_seconds: answer.retryAfterSeconds })
+        taken.push(giveBack(name, limit))
+      })
+      return {
+        take: Effect.suspend(() => Effect.forEach(bucketsOf(asked), takeFrom, { discard: true })),
+        giveBack: Effect.suspend(() => Effect.all(taken, { discard: true }))
+      }
+    }
   })

@@ -1,8 +1,10 @@
 import { Context, Effect, type Fiber, Layer } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
+import type { Unauthorized } from "../domain/errors/Retriable.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { ActingTenant } from "../runtime/ActingTenant.ts"
+import type { RequestNonce } from "../services/admission/RequestNonce.ts"
 
 /** A request that passed the edge, as handlers need it. The edge provides it as `CurrentRequest`; signed handlers get it as `Signed`. */
 export interface EdgeRequest {
@@ -13,17 +15,31 @@ export interface EdgeRequest {
   readonly body: Uint8Array
   /** Null on the paths that nobody signs. */
   readonly caller: Caller | null
+  /** The caller's; null where there is none. Spent already, but for the operations that claim an idempotency key. */
+  readonly nonce: RequestNonce | null
+  /** How long it may wait for what is committed before its work begins. */
+  readonly arrivalMs: number
   /** Registers work that goes on when the request is interrupted. The edge then waits for it, and its response is the request's. */
   readonly detach: (work: Fiber.Fiber<HttpServerResponse.HttpServerResponse>) => Effect.Effect<void>
 }
 
-const none: EdgeRequest = { requestId: "", rawHeaders: [], body: new Uint8Array(), caller: null, detach: () => Effect.void }
+const none: EdgeRequest = {
+  requestId: "",
+  rawHeaders: [],
+  body: new Uint8Array(),
+  caller: null,
+  nonce: null,
+  arrivalMs: 0,
+  detach: () => Effect.void
+}
 
 /** Set by the edge for each request, and empty outside one. */
 export const CurrentRequest = Context.Reference<EdgeRequest>("gateway/http/CurrentRequest", { defaultValue: () => none })
 
 /** The request, in the handlers of signed endpoints: its caller is known. */
-export class Signed extends Context.Service<Signed, EdgeRequest & { readonly caller: Caller }>()("gateway/http/Signed") {}
+export class Signed extends Context.Service<Signed, EdgeRequest & { readonly caller: Caller; readonly nonce: RequestNonce }>()(
+  "gateway/http/Signed"
+) {}
 
 /**
  * The middleware of the endpoints that only a signed request reaches. Takes the request that the edge let through and gives its handler
@@ -37,10 +53,10 @@ export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { pr
     SignedRequest,
     SignedRequest.of((endpoint, { endpoint: { path } }) =>
       Effect.flatMap(CurrentRequest, (request) =>
-        request.caller === null
+        request.caller === null || request.nonce === null
           ? Effect.die(new Error(`${path} is a signed endpoint outside the signed paths`))
           : endpoint.pipe(
-              Effect.provideService(Signed, { ...request, caller: request.caller }),
+              Effect.provideService(Signed, { ...request, caller: request.caller, nonce: request.nonce }),
               Effect.provideService(ActingTenant, request.caller.appId)
             )
       )
@@ -48,6 +64,8 @@ export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { pr
   )
 }
 
-/** Runs the operation of a signed request that has no body. */
-export const withCaller = <A, E, R>(run: (caller: Caller) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Signed> =>
-  Effect.flatMap(Signed, ({ caller }) => run(caller))
+/** Runs the operation of a signed request that has no body, once its nonce is spent. */
+export const withCaller = <A, E, R>(
+  run: (caller: Caller, request: Signed["Service"]) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | Unauthorized, R | Signed> =>
+  Effect.flatMap(Signed, (request) => Effect.andThen(request.nonce.spend, run(request.caller, request)))

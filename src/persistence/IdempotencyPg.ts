@@ -1,85 +1,35 @@
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import type { IdempotencyScope } from "../domain/RequestFingerprint.ts"
 import { inSpan } from "../runtime/Tracing.ts"
-import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
+import {
+  type Claim,
+  type Claimed,
+  type ClaimRequest,
+  type FreshClaim,
+  Idempotency,
+  type StoredResponse
+} from "../services/ports/Idempotency.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
+import { type ArrivedRow, arriveTogether } from "./ArrivalSql.ts"
 import { markRemoved } from "./Retention.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
-/** A key may be released between the failed claim and the read; after this many tries answer Busy. */
-const TRIES_AT_MOST = 3
-
-const KeyRow = Schema.Struct({
-  same: Schema.Boolean,
-  state: Schema.Literals(["claimed", "pinned", "done"]),
-  leased: Schema.Boolean,
-  reference: Schema.NullOr(Reference),
-  answer_status: Schema.NullOr(Schema.Number),
-  answer_body: Schema.NullOr(Schema.String)
-})
-const decodeFences = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ fence: Schema.NullOr(Schema.BigInt) })))
-const decodeKeys = Schema.decodeUnknownEffect(Schema.Array(KeyRow))
-
-const claimedBy = (row: typeof KeyRow.Type): Claimed => {
-  if (!row.same) return { _tag: "Reused" }
+/** What a key that was taken says to the request. */
+const takenKey = (row: ArrivedRow): Claimed => {
+  if (row.same !== true) return { _tag: "Reused" }
   if (row.answer_status !== null && row.answer_body !== null)
     return { _tag: "Replay", response: { status: row.answer_status, body: row.answer_body } }
   return row.state === "pinned" && row.reference !== null
-    ? { _tag: "Pinned", reference: row.reference, leased: row.leased }
+    ? { _tag: "Pinned", reference: row.reference, leased: row.leased === true }
     : { _tag: "Busy" }
 }
-
-interface ClaimRequest {
-  readonly scope: IdempotencyScope
-  readonly fingerprint: Uint8Array
-  readonly now: Instant
-  readonly leaseUntil: Instant
-}
-
-const columns = ({ fingerprint, leaseUntil, now, scope }: ClaimRequest) => ({
-  app_id: scope.appId,
-  mode: scope.mode,
-  endpoint: scope.endpoint,
-  key: scope.key,
-  fingerprint: Buffer.from(fingerprint).toString("hex"),
-  lease_until: iso(leaseUntil),
-  at: iso(now)
-})
-
-/**
- * Takes the keys that nobody has, and those whose claimant died before it made a transaction; of a batch, the first that asks for a key
- * has it. Rows are written in the order of their key, as every statement locks them.
- */
-const takeStatement = `
-WITH step AS MATERIALIZED (
-  SELECT s.*, row_number() OVER (PARTITION BY app_id, mode, endpoint, key ORDER BY ord) = 1 AS first
-  FROM ROWS FROM (json_to_recordset($1::json) AS (
-    app_id text, mode text, endpoint text, key text, fingerprint text, lease_until timestamptz, at timestamptz))
-    WITH ORDINALITY AS s(app_id, mode, endpoint, key, fingerprint, lease_until, at, ord)
-),
-taken AS (
-  INSERT INTO idempotency_keys AS k (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, created_at)
-  SELECT app_id, mode, endpoint, key, decode(fingerprint, 'hex'), nextval('fences'), 'claimed', lease_until, at FROM (
-    SELECT * FROM step WHERE first ORDER BY app_id, mode, endpoint, key
-  ) s
-  ON CONFLICT (app_id, mode, endpoint, key) DO UPDATE SET fence = EXCLUDED.fence, lease_until = EXCLUDED.lease_until,
-      -- Its ninety days begin with the request that may move money.
-      created_at = EXCLUDED.created_at
-    WHERE k.state = 'claimed' AND k.lease_until <= EXCLUDED.created_at AND k.fingerprint = EXCLUDED.fingerprint
-  RETURNING app_id, mode, endpoint, key, fence
-)
-SELECT CASE WHEN s.first THEN t.fence END AS fence
-FROM step s LEFT JOIN taken t ON t.app_id = s.app_id AND t.mode = s.mode AND t.endpoint = s.endpoint AND t.key = s.key
-ORDER BY s.ord`
 
 /**
  * Idempotency on PostgreSQL. It owns idempotency_keys, a row a key: the primary key decides who was first. Every later write names the
  * fence of its claim and the state that it expects, so that a claimant that was overtaken writes nothing. A claim is one step of a batched
- * statement; only a key that is taken costs a second read.
+ * statement, which spends the request's nonce, too.
  */
 export const IdempotencyPg = Layer.effect(
   Idempotency,
@@ -88,47 +38,29 @@ export const IdempotencyPg = Layer.effect(
     const identifiers = yield* Identifiers
     const policy = yield* Policy
 
-    const takeKey = yield* makeBatcher({
-      statement: (steps: ReadonlyArray<ClaimRequest>) =>
-        sql.unsafe(takeStatement, [JSON.stringify(steps.map(columns))]).pipe(
-          Effect.flatMap(decodeFences),
-          Effect.map((rows) => rows.map(({ fence }) => fence))
-        ),
-      // Perhaps taken by this very step, whose answer was lost: it is busy then until its lease ends, and nothing has moved.
-      recover: (_step, fence) => Effect.succeed(fence),
+    const arrive = yield* makeBatcher({
+      statement: arriveTogether(sql),
+      // Nobody knows who spent the nonce: perhaps this request's own statement, whose answer was lost. Its key is then busy until its lease
+      // ends, and nothing has moved. A nonce that was its own proves that nothing was committed before.
+      recover: (_arrival, row) =>
+        row.spent ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
       laneOf: ({ scope }) => scope.appId,
       isLockTimeout
     })
 
-    const readKey = Effect.fnUntraced(function* (
-      { appId, endpoint, key, mode }: IdempotencyScope,
-      fingerprint: Uint8Array,
-      now: number
-    ) {
-      const rows =
-        yield* sql`SELECT fingerprint = ${fingerprint} AS same, state, lease_until > ${iso(now)}::timestamptz AS leased, reference,
-          answer_status, convert_from(answer_body, 'UTF8') AS answer_body
-        FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key}`
-      return Option.fromUndefinedOr((yield* decodeKeys(rows))[0])
-    })
-
-    const claim = Effect.fnUntraced(
-      function* (scope: IdempotencyScope, fingerprint: Uint8Array) {
-        for (let tries = 0; tries < TRIES_AT_MOST; tries++) {
-          const now = yield* Clock.currentTimeMillis
-          const fence = yield* takeKey({ scope, fingerprint, now, leaseUntil: now + policy.idempotencyLeaseMs })
-          if (fence !== null) {
-            const reference = yield* identifiers.reference
-            return { _tag: "Fresh", claim: { scope, fence, reference } } satisfies Claimed
-          }
-          const row = yield* readKey(scope, fingerprint, now)
-          if (Option.isSome(row)) return claimedBy(row.value)
-        }
-        return { _tag: "Busy" } satisfies Claimed
-      },
-      Effect.orDie,
-      inSpan("Idempotency.claim")
-    )
+    const claim = Effect.fnUntraced(function* (request: ClaimRequest) {
+      const now = yield* Clock.currentTimeMillis
+      const row = yield* arrive({ ...request, now, leaseUntil: now + policy.idempotencyLeaseMs })
+      if (!row.spent) return Option.none()
+      if (row.fence === null) return Option.some(takenKey(row))
+      const fresh: FreshClaim = {
+        _tag: "Fresh",
+        claim: { scope: request.scope, fence: row.fence, reference: yield* identifiers.reference },
+        tenant: row.status === null ? null : { status: row.status, capabilities: row.capabilities ?? [] },
+        windows: request.windows.map((window, at) => ({ ...window, used: row.used?.[at] ?? 0n }))
+      }
+      return Option.some(fresh)
+    }, inSpan("Idempotency.claim"))
 
     const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, response: StoredResponse) {
       const { appId, endpoint, key, mode } = scope

@@ -9,6 +9,7 @@ import * as requests from "./migrations/0002_requests.ts"
 import * as providers from "./migrations/0003_providers.ts"
 import * as webhooks from "./migrations/0004_webhooks.ts"
 import * as operators from "./migrations/0005_operators.ts"
+import * as arrival from "./migrations/0007_arrival.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -26,7 +27,7 @@ const OF_DRAFTS = "0001_money"
 
 export const Migrations = {
   /** In the order in which they are applied. */
-  all: [ledger, requests, providers, webhooks, operators] satisfies ReadonlyArray<Migration>,
+  all: [ledger, requests, providers, webhooks, operators, arrival] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, of a draft, and one that is not ours. */
   apply: (migrations: ReadonlyArray<Migration>): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>

@@ -1,16 +1,9 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
-import type { Caller } from "../domain/Tenant.ts"
-import { Nonces } from "../services/ports/Nonces.ts"
+import { Nonces, type NonceUse } from "../services/ports/Nonces.ts"
 import { rowsOf } from "./Rows.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
-
-interface NonceUse {
-  readonly caller: Caller
-  readonly nonce: string
-  readonly expiresAt: Instant
-}
 
 const decodeSpent = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ spent: Schema.Boolean })))
 const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
@@ -38,14 +31,15 @@ SELECT s.first AND w.nonce IS NOT NULL AS spent
 FROM step s LEFT JOIN written w ON w.app_id = s.app_id AND w.key_id = s.key_id AND w.nonce = s.nonce ORDER BY s.ord`
 
 /**
- * Nonces on PostgreSQL, hence shared by all nodes. It owns the table nonces: its primary key decides who was first.
+ * Nonces on PostgreSQL, hence shared by all nodes. It owns the table nonces: its primary key decides who was first. A request that claims
+ * a key spends its nonce there, too, in the statement of `ArrivalSql`.
  */
 export const NoncesPg = Layer.effect(
   Nonces,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const spendNonce = yield* makeBatcher({
+    const spend = yield* makeBatcher({
       statement: (steps: ReadonlyArray<NonceUse>) =>
         sql.unsafe(spendStatement, [JSON.stringify(steps.map(columns))]).pipe(
           Effect.flatMap(decodeSpent),
@@ -56,7 +50,6 @@ export const NoncesPg = Layer.effect(
       laneOf: ({ caller }) => caller.appId,
       isLockTimeout
     })
-    const spend = (caller: Caller, nonce: string, expiresAt: Instant) => spendNonce({ caller, nonce, expiresAt })
 
     const prune = Effect.fn("Nonces.prune")(function* (now: Instant, limit: number) {
       const [row] = yield* sweptCounts(sql`

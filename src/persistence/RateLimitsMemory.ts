@@ -16,18 +16,25 @@ export const rateLimited = (milliseconds: number): RateLimitDecision => ({
 export const intervalMs = ({ count, windowMs }: RateLimit): number => windowMs / count
 
 /** A bucket is one moment: when it will be full again. Each token taken moves it on by one interval. */
-export const countingHere = (mostBuckets: number = MOST_BUCKETS): RateLimits["Service"]["take"] => {
+export const countingHere = (mostBuckets: number = MOST_BUCKETS): RateLimits["Service"] => {
   const fullAt = new Map<string, number>()
-  return (bucket, limit) =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
-      const interval = intervalMs(limit)
-      const full = Math.max(fullAt.get(bucket) ?? now, now)
-      const wait = full - now - (limit.burst - 1) * interval
-      fullAt.delete(bucket)
-      fullAt.set(bucket, wait > 0 ? full : full + interval)
-      if (fullAt.size > mostBuckets) forgetOldest(fullAt)
-      return wait > 0 ? rateLimited(wait) : withinRateLimit
-    })
+  return {
+    take: (bucket, limit) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const interval = intervalMs(limit)
+        const full = Math.max(fullAt.get(bucket) ?? now, now)
+        const wait = full - now - (limit.burst - 1) * interval
+        fullAt.delete(bucket)
+        fullAt.set(bucket, wait > 0 ? full : full + interval)
+        if (fullAt.size > mostBuckets) forgetOldest(fullAt)
+        return wait > 0 ? rateLimited(wait) : withinRateLimit
+      }),
+    giveBack: (bucket, limit) =>
+      Effect.sync(() => {
+        const full = fullAt.get(bucket)
+        if (full !== undefined) fullAt.set(bucket, full - intervalMs(limit))
+      })
+  }
 }
 
 const forgetOldest = (fullAt: Map<string, number>): void => {
@@ -36,4 +43,4 @@ const forgetOldest = (fullAt: Map<string, number>): void => {
 }
 
 /** Each process counts for itself. */
-export const RateLimitsMemory = Layer.sync(RateLimits, () => RateLimits.of({ take: countingHere() }))
+export const RateLimitsMemory = Layer.sync(RateLimits, () => RateLimits.of(countingHere()))

@@ -1,7 +1,7 @@
 import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
-import { RateLimits } from "../services/ports/RateLimits.ts"
+import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import { countingHere, intervalMs, rateLimited, withinRateLimit } from "./RateLimitsMemory.ts"
 
 /** How long one request may wait for Redis before this process decides for itself. */
@@ -49,27 +49,36 @@ export const RateLimitsRedis = {
         )
         yield* Effect.timeoutOption(Deferred.await(first), CONNECT_MS)
 
+        /** Takes so many tokens; what is less than none is given back. */
+        const consume = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
+          limiter
+            .consume({
+              algorithm: "token-bucket",
+              key: bucket,
+              limit: limit.burst,
+              window: Duration.millis(limit.burst * intervalMs(limit)),
+              tokens
+            })
+            .pipe(Effect.timeout(ANSWER_MS))
+
         return RateLimits.of({
-          take: (bucket, limit) => {
-            if (limiter === null) return here(bucket, limit)
-            return limiter
-              .consume({
-                algorithm: "token-bucket",
-                key: bucket,
-                limit: limit.burst,
-                window: Duration.millis(limit.burst * intervalMs(limit))
-              })
-              .pipe(
-                Effect.timeout(ANSWER_MS),
-                Effect.matchEffect({
+          take: (bucket, limit) =>
+            limiter === null
+              ? here.take(bucket, limit)
+              : Effect.matchEffect(consume(limiter, bucket, limit, 1), {
                   onSuccess: () => Effect.as(found, withinRateLimit),
                   onFailure: (error) =>
                     error._tag === "RateLimiterError" && error.reason._tag === "RateLimitExceeded"
                       ? Effect.as(found, rateLimited(Duration.toMillis(error.reason.retryAfter)))
-                      : Effect.andThen(lost(error), here(bucket, limit))
+                      : Effect.andThen(lost(error), here.take(bucket, limit))
+                }),
+          giveBack: (bucket, limit) =>
+            limiter === null
+              ? here.giveBack(bucket, limit)
+              : Effect.matchEffect(consume(limiter, bucket, limit, -1), {
+                  onSuccess: () => found,
+                  onFailure: lost
                 })
-              )
-          }
         })
       })
     )

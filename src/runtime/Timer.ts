@@ -64,3 +64,16 @@ export const timeoutWith =
         return Effect.andThen(Effect.sync(stop), Fiber.interrupt(fiber))
       })
     )
+
+/** The end of a fiber, which being late does not stop: `late` comes in its place then. */
+export const endsWithin =
+  (alarm: Timer) =>
+  <A, E, E2>(fiber: Fiber.Fiber<A, E>, ms: number, late: Effect.Effect<A, E2>): Effect.Effect<A, E | E2> =>
+    Effect.callback<A, E | E2>((resume) => {
+      const stop = alarm(ms, () => resume(late))
+      fiber.addObserver((exit) => {
+        stop()
+        resume(exit)
+      })
+      return Effect.sync(stop)
+    })

@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Payouts } from "../../src/services/payouts/Payouts.ts"
-import { caller, floatNow, givenClaim, payoutCommand } from "../support/PaymentRequests.ts"
+import { caller, floatNow, givenFresh, payoutCommand } from "../support/PaymentRequests.ts"
 import { fakeGateway } from "./FakeGateway.ts"
 import { fakeProvider } from "./FakeProvider.ts"
 
@@ -13,8 +13,8 @@ it.effect.each([
   const provider = fakeProvider("acme-pay", { sending })
   return Effect.gen(function* () {
     const { create } = yield* Payouts
-    const claim = yield* givenClaim(caller.appId, "key-1")
-    const ended = yield* Effect.result(create(caller, payoutCommand(), claim))
+    const fresh = yield* givenFresh(caller.appId, "key-1")
+    const ended = yield* Effect.result(create(caller, payoutCommand(), fresh))
     expect(ended._tag === "Success" ? ended.success.status : ended.failure._tag).toBe(outcome)
     expect(yield* floatNow).toStrictEqual(float)
     expect(provider.calls).toStrictEqual(["quote", "send"])

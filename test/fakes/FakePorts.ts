@@ -58,7 +58,7 @@ export const fakeWebhookEndpoints = (expected: Expected<WebhookEndpoints["Servic
 export const fakeNonces = ({ spends = true } = {}) => {
   const spent = new Set<string>()
   return fake(Nonces, {
-    spend: ({ keyId }, nonce) =>
+    spend: ({ caller: { keyId }, nonce }) =>
       Effect.sync(() => {
         const isNew = !spent.has(`${keyId} ${nonce}`)
         spent.add(`${keyId} ${nonce}`)
@@ -68,7 +68,7 @@ export const fakeNonces = ({ spends = true } = {}) => {
 }
 
 /** RateLimits that limit nothing. */
-export const fakeRateLimits = fake(RateLimits, { take: () => Effect.succeed({ _tag: "Allowed" }) })
+export const fakeRateLimits = fake(RateLimits, { take: () => Effect.succeed({ _tag: "Allowed" }), giveBack: () => Effect.void })
 
 /** The ports that expect nothing, together. */
 export const unexpectedPorts = Layer.mergeAll(

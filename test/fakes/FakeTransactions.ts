@@ -1,10 +1,12 @@
 import { Clock, Effect, Layer, Option } from "effect"
+import type { WindowUse } from "../../src/domain/VelocityLimits.ts"
 import { type Claim, type Claimed, Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { fake } from "./Fake.ts"
-import { type FakeKey, FakeMemory, type FakeRow, keyName } from "./FakeMemory.ts"
+import { type FakeKey, FakeMemory, type FakeRow, keyName, windowName } from "./FakeMemory.ts"
 
 /** Transactions over what the fake ledger committed. It keeps no provider calls: `raw` and `lastCall` are not expected. */
 export const fakeTransactions = Layer.unwrap(
@@ -44,7 +46,8 @@ export const fakeTransactions = Layer.unwrap(
 /** Idempotency in memory: a key is claimed for one lease of the policy, and opens once. It is never swept. */
 export const fakeIdempotency = Layer.unwrap(
   Effect.gen(function* () {
-    const { keys } = yield* FakeMemory
+    const { keys, windows: counted } = yield* FakeMemory
+    const { spend } = yield* Nonces
     const identifiers = yield* Identifiers
     const { idempotencyLeaseMs } = yield* Policy
     let fences = 0n
@@ -61,11 +64,12 @@ export const fakeIdempotency = Layer.unwrap(
       })
 
     return fake(Idempotency, {
-      claim: Effect.fnUntraced(function* (scope, print) {
+      claim: Effect.fnUntraced(function* ({ fingerprint: print, nonce, scope, windows }) {
+        if (!(yield* spend(nonce))) return Option.none()
         const fingerprint = Buffer.from(print).toString("hex")
         const now = yield* Clock.currentTimeMillis
         const known = keys.get(keyName(scope))
-        if (known !== undefined && !isFree(known, fingerprint, now)) return heldAs(known, fingerprint, now)
+        if (known !== undefined && !isFree(known, fingerprint, now)) return Option.some(heldAs(known, fingerprint, now))
         const claim = { scope, fence: ++fences, reference: yield* identifiers.reference }
         keys.set(keyName(scope), {
           fingerprint,
@@ -74,7 +78,8 @@ export const fakeIdempotency = Layer.unwrap(
           reference: null,
           response: null
         })
-        return { _tag: "Fresh", claim } satisfies Claimed
+        const used = windows.map((window: WindowUse) => ({ ...window, used: counted.get(windowName(window)) ?? 0n }))
+        return Option.some<Claimed>({ _tag: "Fresh", claim, tenant: null, windows: used })
       }),
       complete: (claim, response) => change(claim, (key) => ({ ...key, response })),
       release: (claim) => change(claim, () => null)

@@ -5,12 +5,11 @@ import { Cause, Effect, Exit, Layer, Option } from "effect"
 import { AppId } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { openStep } from "../support/LedgerSteps.ts"
-import { appId, charge, FLOAT, floatNow, givenClaim, pay } from "../support/PaymentRequests.ts"
+import { appId, charge, claimKey, FLOAT, floatNow, givenClaim, pay } from "../support/PaymentRequests.ts"
 import { fake } from "./Fake.ts"
 import { fakeGateway } from "./FakeGateway.ts"
 import { FakeMemory } from "./FakeMemory.ts"
@@ -111,10 +110,9 @@ describe("a gateway on fakes", () => {
     const provider = fakeProvider("acme-pay", { sending: "paid" })
     return Effect.gen(function* () {
       expect([yield* pay("one"), yield* pay("one")]).toStrictEqual(["successful", "replayed"])
-      const { claim } = yield* Idempotency
       const scope = { appId, mode: "live", endpoint: "POST /v1/payouts", key: "one" } as const
-      expect(yield* claim(scope, new Uint8Array(32))).toMatchObject({ _tag: "Replay", response: { status: 201 } })
-      expect(yield* claim(scope, new Uint8Array(32).fill(1))).toStrictEqual({ _tag: "Reused" })
+      expect(yield* claimKey(scope)).toMatchObject({ _tag: "Replay", response: { status: 201 } })
+      expect(yield* claimKey(scope, [], new Uint8Array(32).fill(1))).toStrictEqual({ _tag: "Reused" })
       expect(provider.executed).toHaveLength(1)
     }).pipe(Effect.provide(fakeGateway({ providers: [provider] })))
   })

@@ -30,7 +30,7 @@ const said = (answer: { status: number; headers: Readonly<Record<string, string>
 const gated = () => {
   const begun = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
-  const createPayout: EdgeOptions["createPayout"] = (_, __, claim) =>
+  const createPayout: EdgeOptions["createPayout"] = (_, __, { claim }) =>
     Effect.promise(() => {
       begun.resolve()
       return gate.promise

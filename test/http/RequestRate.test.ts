@@ -64,7 +64,7 @@ describe("the rate limit", () => {
           match: { _tag: "Found", route: { method: "POST", template: "/v1/reference/resolve-bank-account" } },
           rawHeaders: ["X-Forwarded-For", "203.0.113.1"],
           peer
-        })
+        }).take
       const refusal = Effect.fnUntraced(function* (keyId: string, peer: string) {
         const exit = yield* Effect.exit(Effect.flip(by(keyId, peer)))
         return Exit.isSuccess(exit) ? exit.value.scope : null
@@ -89,7 +89,7 @@ describe("the rate limit", () => {
             match: { _tag: "Found", route: { method: "POST", template } },
             rawHeaders: [],
             peer: `192.0.2.${at}`
-          })
+          }).take
           if (Exit.isFailure(yield* Effect.exit(asked))) refused++
         }
         return refused
@@ -108,7 +108,7 @@ describe("the rate limit", () => {
       const refusal = Effect.fnUntraced(function* (appId: string, method: string, template: string) {
         const caller = { appId: AppId.make(appId), keyId: template, mode: "live", role: "tenant" } as const
         const match = { _tag: "Found", route: { method, template } } as const
-        const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" })
+        const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.map(yield* Effect.option(Effect.flip(asked)), ({ scope }) => scope)
       })
       const [test, again] = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"] as const
@@ -134,7 +134,7 @@ describe("the rate limit", () => {
       const refusal = Effect.fnUntraced(function* (appId: string, [method, template]: readonly [string, string]) {
         const caller = { appId: AppId.make(appId), keyId: method, mode: "live", role: "tenant" } as const
         const match = { _tag: "Found", route: { method, template } } as const
-        const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" })
+        const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.getOrNull(yield* Effect.option(Effect.flip(asked)))
       })
       for (let at = 0; at < 40; at++) for (const change of changes) expect(yield* refusal("acme", change)).toBe(null)

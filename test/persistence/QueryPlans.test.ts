@@ -88,7 +88,7 @@ const everything = {
 /** Everything that happens again and again, by its name. */
 const hot = {
   claim: givenClaim(appId, "hot"),
-  nonce: Effect.flatMap(Nonces, (nonces) => nonces.spend(caller, "nonce", NOON)),
+  nonce: Effect.flatMap(Nonces, (nonces) => nonces.spend({ caller, nonce: "nonce", expiresAt: NOON })),
   windows: Effect.flatMap(VelocityLimits, (limits) => limits.prepare(windows)),
   "open and apply": Effect.gen(function* () {
     const ledger = yield* FloatLedger

@@ -74,7 +74,7 @@ describe("rate limits in memory", () => {
     Effect.gen(function* () {
       const counting = countingHere(2)
       const once = { count: 1, windowMs: 60_000, burst: 1 }
-      const tags = (bucket: string) => Effect.map(counting(bucket, once), ({ _tag }) => _tag)
+      const tags = (bucket: string) => Effect.map(counting.take(bucket, once), ({ _tag }) => _tag)
       expect([yield* tags("a"), yield* tags("b"), yield* tags("a"), yield* tags("c")]).toEqual([
         "Allowed",
         "Allowed",

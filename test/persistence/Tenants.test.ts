@@ -137,22 +137,22 @@ describe("a nonce", () => {
     Effect.gen(function* () {
       const url = yield* givenDatabase
       const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
-      const spends = Array.from({ length: 20 }, (_, index) =>
-        Context.get(nodes[index % 2 === 0 ? 0 : 1], Nonces).spend(key.caller, "n".repeat(16), 10_000)
-      )
+      const use = { caller: key.caller, nonce: "n".repeat(16), expiresAt: 10_000 }
+      const spends = Array.from({ length: 20 }, (_, index) => Context.get(nodes[index % 2 === 0 ? 0 : 1], Nonces).spend(use))
       const answers = yield* Effect.all(spends, { concurrency: "unbounded" })
       expect(answers.filter((fresh) => fresh)).toHaveLength(1)
-      expect(yield* Context.get(nodes[0], Nonces).spend({ ...key.caller, keyId: "k2" }, "n".repeat(16), 10_000)).toBe(true)
+      expect(yield* Context.get(nodes[0], Nonces).spend({ ...use, caller: { ...key.caller, keyId: "k2" } })).toBe(true)
     })
   )
 
   it.effect("is removed after it expires, a bounded number at once", () =>
     Effect.gen(function* () {
       const nonces = Context.get(yield* Effect.flatMap(givenDatabase, (url) => givenNode(url)), Nonces)
-      for (const at of [1_000, 2_000, 3_000, 4_000]) yield* nonces.spend(key.caller, `nonce-${at}`, at)
+      for (const at of [1_000, 2_000, 3_000, 4_000])
+        yield* nonces.spend({ caller: key.caller, nonce: `nonce-${at}`, expiresAt: at })
       expect([yield* nonces.prune(3_000, 2), yield* nonces.prune(3_000, 2), yield* nonces.prune(3_000, 2)]).toEqual([2, 1, 0])
-      expect(yield* nonces.spend(key.caller, "nonce-4000", 9_000)).toBe(false)
-      expect(yield* nonces.spend(key.caller, "nonce-1000", 9_000)).toBe(true)
+      expect(yield* nonces.spend({ caller: key.caller, nonce: "nonce-4000", expiresAt: 9_000 })).toBe(false)
+      expect(yield* nonces.spend({ caller: key.caller, nonce: "nonce-1000", expiresAt: 9_000 })).toBe(true)
     })
   )
 })

@@ -109,7 +109,7 @@ const clientBugs: ReadonlyArray<Bug> = [
     breaks: "nobody works beside a living claim",
     edits: [
       {
-        file: "src/persistence/IdempotencyPg.ts",
+        file: "src/persistence/migrations/0007_arrival.ts",
         text: "AND k.lease_until <= EXCLUDED.created_at AND",
         instead: "AND"
       }
@@ -137,6 +137,24 @@ const clientBugs: ReadonlyArray<Bug> = [
         instead: "ON CONFLICT (app_id, key_id, nonce) DO UPDATE SET expires_at = EXCLUDED.expires_at"
       }
     ]
+  },
+  {
+    name: "lose the nonce of a money request",
+    breaks: "a signed request is good once, at whatever node",
+    test: "test/persistence/Arrival.test.ts",
+    edits: [
+      {
+        file: "src/persistence/migrations/0007_arrival.ts",
+        text: "ON CONFLICT (app_id, key_id, nonce) DO NOTHING",
+        instead: "ON CONFLICT (app_id, key_id, nonce) DO UPDATE SET expires_at = EXCLUDED.expires_at"
+      }
+    ]
+  },
+  {
+    name: "refuse before the nonce is spent",
+    breaks: "a signed request is good once, whatever it is answered",
+    test: "test/http/Replays.test.ts",
+    edits: [{ file: "src/http/Edge.ts", text: "yield* withTimeout(nonce.settle,", instead: "yield* withTimeout(Effect.void," }]
   }
 ]
 

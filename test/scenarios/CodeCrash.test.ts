@@ -8,10 +8,10 @@ import { minor } from "../../src/domain/Money.ts"
 import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
 import { Collections } from "../../src/services/collections/Collections.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
-import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../simulator/eversend/SimulatorFixture.ts"
+import { claimKey } from "../support/PaymentRequests.ts"
 import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
 import { auditEntry, givenDatabase } from "../support/TestDatabase.ts"
 
@@ -29,11 +29,11 @@ const waiting = Effect.gen(function* () {
       yield* corridors.put({ ...row, customerAction: "otp" }, auditEntry())
   }
   const scope = { appId, mode: "live", endpoint: "POST /v1/collections", key: "key" } as const
-  const claimed = yield* (yield* Idempotency).claim(scope, new Uint8Array(32))
+  const claimed = yield* claimKey(scope)
   if (claimed._tag !== "Fresh") return yield* Effect.die(new Error("the key was not free"))
   const asked = { amount: minor(50_000n), currency: "UGX", country: "UG", method: "momo" } as const
   const rest = { redirectUrl: null, narration: null, metadata: "{}", payer: null, otp: null }
-  const record = yield* (yield* Collections).create(caller, { ...asked, ...rest, source }, claimed.claim)
+  const record = yield* (yield* Collections).create(caller, { ...asked, ...rest, source }, claimed)
   const pinId = record.kind === "collection" && record.nextAction?._tag === "otp" ? record.nextAction.pinId : ""
   return { reference: record.reference, otp: { pinId, pin: Redacted.make("123456") }, source }
 })

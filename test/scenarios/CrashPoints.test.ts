@@ -9,12 +9,12 @@ import { isTerminal } from "../../src/domain/Transaction.ts"
 import { Collections } from "../../src/services/collections/Collections.ts"
 import { Payouts } from "../../src/services/payouts/Payouts.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import type { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../simulator/eversend/SimulatorFixture.ts"
-import { givenFloat } from "../support/PaymentRequests.ts"
+import { claimKey, givenFloat } from "../support/PaymentRequests.ts"
 import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
 
@@ -27,7 +27,7 @@ const momo = (number: string) => ({ _tag: "momo", msisdn: Redacted.make(number),
 const pay = (number: string) => (appId: AppId) =>
   Effect.gen(function* () {
     const scope = { appId, mode: "live", endpoint: "POST /v1/payouts", key: "the-key" } as const
-    const claimed = yield* (yield* Idempotency).claim(scope, new Uint8Array(32))
+    const claimed = yield* claimKey(scope)
     if (claimed._tag !== "Fresh") return claimed._tag
     const command = {
       amount: minor(10_000n),
@@ -41,14 +41,14 @@ const pay = (number: string) => (appId: AppId) =>
       narration: null,
       metadata: "{}"
     } as const
-    const result = yield* Effect.exit((yield* Payouts).create(callerOf(appId), command, claimed.claim))
+    const result = yield* Effect.exit((yield* Payouts).create(callerOf(appId), command, claimed))
     return Exit.isSuccess(result) ? result.value.status : "refused"
   })
 
 const charge = (number: string) => (appId: AppId) =>
   Effect.gen(function* () {
     const scope = { appId, mode: "live", endpoint: "POST /v1/collections", key: "the-key" } as const
-    const claimed = yield* (yield* Idempotency).claim(scope, new Uint8Array(32))
+    const claimed = yield* claimKey(scope)
     if (claimed._tag !== "Fresh") return claimed._tag
     const command = {
       amount: minor(50_000n),
@@ -62,7 +62,7 @@ const charge = (number: string) => (appId: AppId) =>
       payer: null,
       otp: null
     } as const
-    const result = yield* Effect.exit((yield* Collections).create(callerOf(appId), command, claimed.claim))
+    const result = yield* Effect.exit((yield* Collections).create(callerOf(appId), command, claimed))
     return Exit.isSuccess(result) ? result.value.status : "refused"
   })
 

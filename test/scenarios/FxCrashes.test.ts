@@ -7,12 +7,11 @@ import { AppId, type Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../simulator/eversend/SimulatorFixture.ts"
-import { givenFloat } from "../support/PaymentRequests.ts"
+import { claimKey, givenFloat } from "../support/PaymentRequests.ts"
 import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
 
@@ -30,7 +29,7 @@ const given = Effect.gen(function* () {
 /** What a repeated request does: the same key with the same quote. */
 const exchange = Effect.fnUntraced(function* (quoteId: string) {
   const scope = { appId, mode: "live", endpoint: "POST /v1/fx/exchange", key: "the-key" } as const
-  const claimed = yield* (yield* Idempotency).claim(scope, new Uint8Array(32))
+  const claimed = yield* claimKey(scope)
   if (claimed._tag !== "Fresh") return claimed._tag
   const made = yield* Effect.exit((yield* Exchanges).create(caller, { quoteId, metadata: "{}" }, claimed.claim))
   return Exit.isSuccess(made) ? made.value.status : "refused"

@@ -29,6 +29,7 @@ import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "../../src/services/settlement/ProviderCallbacks.ts"
 import { Review } from "../../src/services/settlement/Review.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
+import { unhurried } from "../support/PaymentRequests.ts"
 import { callerOf, type Wish } from "./Client.ts"
 import type { Kind } from "./Movement.ts"
 import type { Between, Node } from "./Node.ts"
@@ -99,13 +100,14 @@ const gatedPorts = (ready: Ready, node: Node, takesTime: Effect.Effect<void>): R
     }),
     Context.add(Idempotency, {
       ...keys,
-      claim: (scope, print) =>
+      claim: (asked) =>
         between(
           "claim",
-          Effect.tap(keys.claim(scope, print), (taken) =>
+          Effect.tap(keys.claim(asked), (claimed) =>
             Effect.sync(() => {
               const task = node.current
-              if (taken._tag === "Fresh" && task !== undefined) task.reference ??= taken.claim.reference
+              const taken = Option.getOrUndefined(claimed)
+              if (taken?._tag === "Fresh" && task !== undefined) task.reference ??= taken.claim.reference
             })
           )
         ),
@@ -189,15 +191,27 @@ export const request = (
   asked: Asked
 ) => {
   const answers = {
-    payout: () => idempotent.once({ endpoint: "POST /v1/payouts", decode: payoutBody, run: payouts.create }),
-    collection: () => idempotent.once({ endpoint: "POST /v1/collections", decode: collectionBody, run: collections.create }),
-    exchange: () => idempotent.once({ endpoint: "POST /v1/fx/exchange", decode: fxExchangeBody, run: exchanges.create }),
+    payout: () =>
+      idempotent.once({ endpoint: "POST /v1/payouts", decode: payoutBody, windows: payouts.windows, run: payouts.create }),
+    collection: () =>
+      idempotent.once({
+        endpoint: "POST /v1/collections",
+        decode: collectionBody,
+        windows: collections.windows,
+        run: collections.create
+      }),
+    exchange: () =>
+      idempotent.once({
+        endpoint: "POST /v1/fx/exchange",
+        decode: fxExchangeBody,
+        run: (caller, command, { claim }) => exchanges.create(caller, command, claim)
+      }),
     authorize: () => {
       const about = "reference" in asked ? asked.reference : ""
       return idempotent.once({
         endpoint: "POST /v1/collections/{reference}/authorize",
         decode: authorizeBody(about),
-        run: codeFlow.authorize,
+        run: (caller, command, { claim }) => codeFlow.authorize(caller, command, claim),
         keyless: (caller, command) => codeFlow.authorize(caller, command, null),
         about,
         successStatus: 200
@@ -205,7 +219,7 @@ export const request = (
     }
   }
   return answers[asked.kind]().pipe(
-    Effect.provideService(Signed, { ...signed, requestId: "simulated", detach: () => Effect.void }),
+    Effect.provideService(Signed, { ...signed, ...unhurried(signed.caller) }),
     Effect.flatMap((response) => {
       const web = HttpServerResponse.toWeb(response)
       const isReplay = web.headers.has("idempotency-replayed")

@@ -17,6 +17,7 @@ import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
 import { Health } from "../../src/services/Health.ts"
 import { type PayoutCommand, Payouts } from "../../src/services/payouts/Payouts.ts"
 import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../../src/services/ports/Idempotency.ts"
+import { Nonces } from "../../src/services/ports/Nonces.ts"
 import type { RawCallback } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import type { RateLimit } from "../../src/services/ports/RateLimits.ts"
@@ -104,9 +105,9 @@ const remembering = (options: EdgeOptions): Behind => {
     logs: [],
     createPayout:
       options.createPayout ??
-      ((_, command, claim) =>
+      ((_, command, { claim }) =>
         Effect.sync(() => (payouts.push(command), payout({ reference: claim.reference, metadata: command.metadata })))),
-    createCollection: (_, command, claim) =>
+    createCollection: (_, command, { claim }) =>
       Effect.sync(() => (collections.push(command), collection({ reference: claim.reference })))
   }
 }
@@ -120,8 +121,8 @@ const services = (behind: Behind) =>
     fake(CodeFlow, {}),
     fake(CodeRequests, {}),
     fake(Webhooks, {}),
-    fake(Payouts, { create: behind.createPayout }),
-    fake(Collections, { create: behind.createCollection }),
+    fake(Payouts, { create: behind.createPayout, windows: () => Effect.succeed([]) }),
+    fake(Collections, { create: behind.createCollection, windows: () => Effect.succeed([]) }),
     fake(Records, {
       transaction: record,
       exists: (_, reference) => Effect.succeed(reference === payout().reference),
@@ -139,15 +140,9 @@ const record = (_: unknown, reference: string): Effect.Effect<Transaction, NotFo
   reference === payout().reference ? Effect.succeed(payout()) : Effect.fail(new NoSuchThing())
 
 const ports = (options: EdgeOptions, behind: Behind) =>
-  Layer.mergeAll(
-    tenants,
-    fakeNonces({ spends: options.spendNonces ?? true }),
-    fakeVault,
-    policy(options),
-    RateLimitsMemory,
-    fakeIdentifiers(),
-    idempotency(behind.claims),
-    registry
+  Layer.mergeAll(tenants, fakeVault, policy(options), RateLimitsMemory, fakeIdentifiers(), registry).pipe(
+    Layer.merge(idempotency(behind.claims)),
+    Layer.provideMerge(fakeNonces({ spends: options.spendNonces ?? true }))
   )
 
 const key = {
@@ -176,20 +171,23 @@ const idempotency = (claims: Behind["claims"]) => {
       else claims.set(claim.scope.key, { ...kept, state })
       return true
     })
-  return fake(Idempotency, {
-    claim: (scope, print) =>
-      Effect.sync((): Claimed => {
-        const fingerprint = Buffer.from(print).toString("hex")
-        const kept = claims.get(scope.key)
-        if (kept === undefined) {
+  return Layer.unwrap(
+    Effect.map(Nonces, ({ spend }) =>
+      fake(Idempotency, {
+        claim: Effect.fnUntraced(function* ({ fingerprint: print, nonce, scope }) {
+          if (!(yield* spend(nonce))) return Option.none()
+          const fingerprint = Buffer.from(print).toString("hex")
+          const kept = claims.get(scope.key)
+          if (kept !== undefined) return Option.some<Claimed>(kept.fingerprint === fingerprint ? kept.state : { _tag: "Reused" })
           claims.set(scope.key, { fingerprint, state: { _tag: "Busy" } })
-          return { _tag: "Fresh", claim: { scope, fence: 1n, reference: payout().reference } }
-        }
-        return kept.fingerprint === fingerprint ? kept.state : { _tag: "Reused" }
-      }),
-    complete: (claim, response: StoredResponse) => set(claim, { _tag: "Replay", response }),
-    release: (claim) => set(claim, null)
-  })
+          const claim = { scope, fence: 1n, reference: payout().reference }
+          return Option.some<Claimed>({ _tag: "Fresh", claim, tenant: null, windows: [] })
+        }),
+        complete: (claim, response: StoredResponse) => set(claim, { _tag: "Replay", response }),
+        release: (claim) => set(claim, null)
+      })
+    )
+  )
 }
 
 const registry = Layer.succeed(ProviderRegistry, {

@@ -1,8 +1,13 @@
-import { Context, Effect, Redacted } from "effect"
+import { randomUUID } from "node:crypto"
+import { Context, Effect, Option, Redacted } from "effect"
 import { AppId, type Reference } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import type { Destination } from "../../src/domain/Party.ts"
+import type { IdempotencyScope } from "../../src/domain/RequestFingerprint.ts"
+import type { Caller } from "../../src/domain/Tenant.ts"
+import type { WindowUse } from "../../src/domain/VelocityLimits.ts"
+import { requestNonce } from "../../src/services/admission/RequestNonce.ts"
 import { Collections } from "../../src/services/collections/Collections.ts"
 import { type PayoutCommand, Payouts } from "../../src/services/payouts/Payouts.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
@@ -66,15 +71,38 @@ export const givenFloat = Effect.fnUntraced(function* (holder: AppId, amount: bi
   })
 })
 
-const claimed = Effect.fnUntraced(function* (holder: AppId, endpoint: string, key: string) {
-  return yield* (yield* Idempotency).claim({ appId: holder, mode: "live", endpoint, key }, new Uint8Array(32))
+const FOREVER_MS = 1_000 * 24 * 3_600_000
+const useOf = (caller: Caller) => ({ caller, nonce: randomUUID(), expiresAt: Date.now() + 180_000 })
+
+/** What the edge adds to a request, for one that nobody hurries, interrupts or sends a second time. */
+export const unhurried = (caller: Caller) => ({
+  requestId: "unhurried",
+  nonce: requestNonce(useOf(caller), () => Effect.succeed(true), Effect.void),
+  arrivalMs: FOREVER_MS,
+  detach: () => Effect.void
 })
 
-/** A payout's idempotency key that was just claimed. */
-export const givenClaim = Effect.fnUntraced(function* (holder: AppId, key: string) {
-  const claim = yield* claimed(holder, "POST /v1/payouts", key)
-  return claim._tag === "Fresh" ? claim.claim : yield* Effect.die(new Error(`the key was ${claim._tag}`))
+/** What a key answers to a request that arrives with a nonce of its own. */
+export const claimKey = Effect.fnUntraced(function* (
+  scope: IdempotencyScope,
+  windows: ReadonlyArray<WindowUse> = [],
+  fingerprint = new Uint8Array(32)
+) {
+  const { appId, mode } = scope
+  const nonce = useOf({ appId, keyId: "k", mode, role: "tenant" })
+  const claimed = yield* (yield* Idempotency).claim({ nonce, scope, fingerprint, windows })
+  return Option.isSome(claimed) ? claimed.value : yield* Effect.die(new Error("the nonce was spent before"))
 })
+
+const payoutScope = (holder: AppId, key: string) => ({ appId: holder, mode: "live", endpoint: "POST /v1/payouts", key }) as const
+
+/** A payout's idempotency key that was just claimed; no window counts it. */
+export const givenFresh = Effect.fnUntraced(function* (holder: AppId, key: string) {
+  const claimed = yield* claimKey(payoutScope(holder, key))
+  return claimed._tag === "Fresh" ? claimed : yield* Effect.die(new Error(`the key was ${claimed._tag}`))
+})
+
+export const givenClaim = (holder: AppId, key: string) => Effect.map(givenFresh(holder, key), ({ claim }) => claim)
 
 /** What a request came to: the record's status, or the refusal's code. */
 const ended = <A extends { readonly status: string }, E extends { readonly _tag: string }, R>(work: Effect.Effect<A, E, R>) =>
@@ -92,8 +120,7 @@ export const pay = Effect.fnUntraced(function* (
 ) {
   const { deduct = false, destinationCurrency = "UGX", method = "momo", number = jane } = wish
   const holder = yield* Holder
-  const claim = yield* claimed(holder, "POST /v1/payouts", key)
-  if (claim._tag !== "Fresh") return "replayed"
+  const payouts = yield* Payouts
   const command = payoutCommand({
     destinationCurrency,
     method,
@@ -101,14 +128,14 @@ export const pay = Effect.fnUntraced(function* (
     amountType: destinationCurrency === "UGX" ? null : "SOURCE",
     deductFeeFromAmount: deduct
   })
-  return yield* ended((yield* Payouts).create(callerOf(holder), command, claim.claim))
+  const fresh = yield* claimKey(payoutScope(holder, key), yield* payouts.windows(callerOf(holder), command))
+  return fresh._tag === "Fresh" ? yield* ended(payouts.create(callerOf(holder), command, fresh)) : "replayed"
 })
 
 /** UGX 50,000 from a payer. */
 export const charge = Effect.fnUntraced(function* (key: string, number = jane, otp: Otp | null = null) {
   const holder = yield* Holder
-  const claim = yield* claimed(holder, "POST /v1/collections", key)
-  if (claim._tag !== "Fresh") return "replayed"
+  const collections = yield* Collections
   const command = {
     amount: minor(50_000n),
     currency: "UGX",
@@ -121,7 +148,9 @@ export const charge = Effect.fnUntraced(function* (key: string, number = jane, o
     payer: null,
     otp
   } as const
-  return yield* ended((yield* Collections).create(callerOf(holder), command, claim.claim))
+  const scope = { appId: holder, mode: "live", endpoint: "POST /v1/collections", key } as const
+  const fresh = yield* claimKey(scope, yield* collections.windows(callerOf(holder), command))
+  return fresh._tag === "Fresh" ? yield* ended(collections.create(callerOf(holder), command, fresh)) : "replayed"
 })
 
 /** The holder's float in UGX: what is available, and what is reserved. */

@@ -70,7 +70,7 @@ const interferedPorts = (interfere: Interference) =>
       Effect.map(Idempotency, (keys) =>
         Idempotency.of({
           ...keys,
-          claim: (scope, print) => interfere("claim", keys.claim(scope, print)),
+          claim: (request) => interfere("claim", keys.claim(request)),
           complete: (claim, response) => interfere("complete", keys.complete(claim, response)),
           release: (claim) => interfere("release", keys.release(claim))
         })

@@ -6,7 +6,7 @@ import { Api } from "../Api.ts"
 import { cursorOf, DEFAULT_PAGE, positionOf } from "../Page.ts"
 import { singleValue } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
-import { Signed, withCaller } from "../SignedRequest.ts"
+import { withCaller } from "../SignedRequest.ts"
 
 /** Saved recipients, masked. */
 export const BeneficiariesHandlers = HttpApiBuilder.group(
@@ -24,7 +24,7 @@ export const BeneficiariesHandlers = HttpApiBuilder.group(
         withCaller((caller) => book.find(caller, params.id)).pipe(Effect.map(beneficiaryView), respond(200))
       )
       .handleRaw("purge", () =>
-        Effect.flatMap(Signed, ({ caller, rawHeaders }) => book.purge(caller, singleValue(rawHeaders, "x-confirm-purge"))).pipe(
+        withCaller((caller, { rawHeaders }) => book.purge(caller, singleValue(rawHeaders, "x-confirm-purge"))).pipe(
           Effect.map((purged) => ({ purged })),
           respond(200)
         )

@@ -28,14 +28,19 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     const idempotent = yield* Idempotent
     return handlers
       .handleRaw("create", () =>
-        idempotent.once({ endpoint: "POST /v1/collections", decode: collectionBody, run: collections.create })
+        idempotent.once({
+          endpoint: "POST /v1/collections",
+          decode: collectionBody,
+          windows: collections.windows,
+          run: collections.create
+        })
       )
       .handleRaw("authorize", ({ params: { reference } }) =>
         idempotent
           .once({
             endpoint: "POST /v1/collections/{reference}/authorize",
             decode: authorizeBody(reference),
-            run: codeFlow.authorize,
+            run: (caller, command, { claim }) => codeFlow.authorize(caller, command, claim),
             keyless: (caller, command) => codeFlow.authorize(caller, command, null),
             about: reference,
             successStatus: 200

@@ -25,7 +25,11 @@ export const FxHandlers = HttpApiBuilder.group(
         withBody(fxQuoteBody, (caller, command) => Effect.map(exchanges.quote(caller, command), quoteView))
       )
       .handleRaw("exchange", () =>
-        idempotent.once({ endpoint: "POST /v1/fx/exchange", decode: fxExchangeBody, run: exchanges.create })
+        idempotent.once({
+          endpoint: "POST /v1/fx/exchange",
+          decode: fxExchangeBody,
+          run: (caller, command, { claim }) => exchanges.create(caller, command, claim)
+        })
       )
       .handleRaw("find", ({ params }) =>
         withCaller((caller) => exchanges.find(caller, params.reference)).pipe(Effect.map(exchangeView), respond(200))

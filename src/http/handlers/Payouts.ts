@@ -28,7 +28,14 @@ export const PayoutsHandlers = HttpApiBuilder.group(
     const records = yield* Records
     const idempotent = yield* Idempotent
     return handlers
-      .handleRaw("create", () => idempotent.once({ endpoint: "POST /v1/payouts", decode: payoutBody, run: payouts.create }))
+      .handleRaw("create", () =>
+        idempotent.once({
+          endpoint: "POST /v1/payouts",
+          decode: payoutBody,
+          windows: payouts.windows,
+          run: payouts.create
+        })
+      )
       .handleRaw("quote", () => withBody(quoteBody, payouts.estimate))
       .handleRaw("find", ({ params }) =>
         withCaller((caller) => records.transaction(caller, params.reference, "payout")).pipe(

@@ -8,7 +8,7 @@ import { Api } from "../Api.ts"
 import { cursorOf } from "../Page.ts"
 import { auditReason } from "../RequestHeaders.ts"
 import { respond } from "../Response.ts"
-import { Signed } from "../SignedRequest.ts"
+import { withCaller } from "../SignedRequest.ts"
 import { listRequest } from "../TransactionQuery.ts"
 
 const pageView = ({ items, next }: TransactionPage) => ({
@@ -32,14 +32,15 @@ export const TransactionsHandlers = HttpApiBuilder.group(
     const records = yield* Records
     return handlers
       .handleRaw("list", ({ query }) =>
-        Effect.gen(function* () {
-          const { caller } = yield* Signed
-          const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
-          return pageView(yield* records.list(caller, filter, page))
-        }).pipe(respond(200))
+        withCaller((caller) =>
+          Effect.gen(function* () {
+            const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
+            return pageView(yield* records.list(caller, filter, page))
+          })
+        ).pipe(respond(200))
       )
       .handleRaw("find", ({ params, query }) =>
-        Effect.flatMap(Signed, ({ caller, rawHeaders }) =>
+        withCaller((caller, { rawHeaders }) =>
           query.view === undefined
             ? Effect.map(records.transaction(caller, params.id, null), transactionView)
             : Effect.map(records.readRaw(caller, params.id, auditReason(rawHeaders)), rawView)

@@ -13,6 +13,7 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller, Capability } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Corridors } from "../ports/Corridors.ts"
+import type { FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"
 
@@ -25,7 +26,9 @@ export class Admission extends Context.Service<
     /** 403: the grant, and the tenant is not frozen. */
     readonly requireMoneyCapability: (
       caller: Caller,
-      capability: Capability
+      capability: Capability,
+      /** As the request's arrival read it; read here where it did not. */
+      arrived?: FreshClaim["tenant"]
     ) => Effect.Effect<void, CapabilityNotAllowed | TenantFrozen>
     /** 422: the row is there and active. */
     readonly corridor: (key: CorridorKey) => Effect.Effect<Corridor, CorridorUnsupported>
@@ -44,16 +47,20 @@ export class Admission extends Context.Service<
       const corridors = yield* Corridors
       const policy = yield* Policy
 
-      const tenantWith = Effect.fnUntraced(function* (caller: Caller, capability: Capability) {
-        const tenant = yield* tenants.find(caller.appId)
-        if (caller.role === "admin" || Option.isNone(tenant) || !tenant.value.capabilities.includes(capability)) {
+      const tenantWith = Effect.fnUntraced(function* (caller: Caller, capability: Capability, arrived?: FreshClaim["tenant"]) {
+        const tenant = arrived ?? Option.getOrNull(yield* tenants.find(caller.appId))
+        if (caller.role === "admin" || tenant === null || !tenant.capabilities.includes(capability)) {
           return yield* new CapabilityNotAllowed({ capability })
         }
-        return tenant.value
+        return tenant
       })
 
-      const requireMoneyCapability = Effect.fnUntraced(function* (caller: Caller, capability: Capability) {
-        const tenant = yield* tenantWith(caller, capability)
+      const requireMoneyCapability = Effect.fnUntraced(function* (
+        caller: Caller,
+        capability: Capability,
+        arrived?: FreshClaim["tenant"]
+      ) {
+        const tenant = yield* tenantWith(caller, capability, arrived)
         if (tenant.status === "frozen") return yield* new TenantFrozen({})
       }, inSpan("Admission.requireMoneyCapability"))
 

@@ -15,6 +15,7 @@ import { Nonces } from "../ports/Nonces.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Vault } from "../ports/Vault.ts"
+import { type RequestNonce, requestNonce } from "./RequestNonce.ts"
 import { bodyHash, signature } from "./Signature.ts"
 import { makeSignatureLog, type NamedKey, type SignatureFault } from "./SignatureLog.ts"
 
@@ -28,12 +29,21 @@ export interface RawRequest {
   readonly body: Uint8Array
 }
 
+/** Who signed a request, and its nonce, which is not spent yet. */
+export interface Authenticated {
+  readonly caller: Caller
+  readonly nonce: RequestNonce
+}
+
 /** Says who signed a request (contract SIG-1 to SIG-15). Every failure is the same Unauthorized. */
 export class Authentication extends Context.Service<
   Authentication,
   {
-    /** Spends the nonce, but only once the signature verified: nobody else can fill the store. */
-    readonly authenticate: (request: RawRequest) => Effect.Effect<Caller, Unauthorized>
+    /**
+     * Verifies everything but the nonce, and hands that on: only a verified signature has one to spend, so that nobody else can fill the
+     * store. Whoever asks has it spent before anything is done for the caller.
+     */
+    readonly authenticate: (request: RawRequest) => Effect.Effect<Authenticated, Unauthorized>
   }
 >()("gateway/services/Authentication") {
   static readonly layer = Layer.effect(
@@ -67,9 +77,9 @@ export class Authentication extends Context.Service<
         if (found === undefined) return yield* refused({ reason: "unknown_key" }, named)
         if (!signed) return yield* refused({ reason: "wrong_signature" }, named)
         if (!keyed) return yield* refused({ reason: "wrong_api_key" }, named)
-        const kept = now + policy.nonceKeptSeconds * 1000
-        if (!(yield* nonces.spend(found.caller, nonce, kept))) return yield* refused({ reason: "reused_nonce" }, named)
-        return found.caller
+        const { caller } = found
+        const use = { caller, nonce, expiresAt: now + policy.nonceKeptSeconds * 1000 }
+        return { caller, nonce: requestNonce(use, nonces.spend, logRefusal({ reason: "reused_nonce" }, named)) }
       }, inSpan("Authentication.authenticate"))
       return Authentication.of({ authenticate })
     })

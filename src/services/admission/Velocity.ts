@@ -6,8 +6,14 @@ import type { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { ceilingWindowUse, effectiveLimits, retryAfterSeconds, type WindowUse, windowUse } from "../../domain/VelocityLimits.ts"
-import { inSpan } from "../../runtime/Tracing.ts"
+import {
+  ceilingWindowUse,
+  effectiveLimits,
+  retryAfterSeconds,
+  type UsedWindow,
+  type WindowUse,
+  windowUse
+} from "../../domain/VelocityLimits.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
 /** What a payout takes out of a provider's account: principal and fee. */
@@ -20,17 +26,15 @@ export interface ProviderAccountDebit {
 
 /**
  * Velocity caps: how many transactions a tenant and a number may make in a window, and a provider account's daily ceiling. `FloatLedger.open`
- * decides; this prepares the counters and refuses early.
+ * decides; this names the windows and refuses early.
  */
 export class Velocity extends Context.Service<
   Velocity,
   {
-    /** The windows that this transaction will be counted in; refused at once when one of them is full already. */
-    readonly check: (
-      caller: Caller,
-      direction: Direction,
-      partyHash: Uint8Array
-    ) => Effect.Effect<ReadonlyArray<WindowUse>, VelocityLimitExceeded>
+    /** The windows that a transaction will be counted in. */
+    readonly windows: (caller: Caller, direction: Direction, partyHash: Uint8Array) => Effect.Effect<ReadonlyArray<WindowUse>>
+    /** Refuses at once when one of the windows was full when it was read. */
+    readonly requireRoom: (windows: ReadonlyArray<UsedWindow>) => Effect.Effect<void, VelocityLimitExceeded>
     /** The same windows and, where the provider's account has a ceiling, that of today. */
     readonly addCeiling: (
       counters: ReadonlyArray<WindowUse>,
@@ -45,16 +49,17 @@ export class Velocity extends Context.Service<
     Effect.gen(function* () {
       const limits = yield* VelocityLimits
 
-      const check = Effect.fnUntraced(function* (caller: Caller, direction: Direction, partyHash: Uint8Array) {
+      const windows = Effect.fnUntraced(function* (caller: Caller, direction: Direction, partyHash: Uint8Array) {
         const now = yield* Clock.currentTimeMillis
         const own = yield* limits.own(caller.appId)
         const subject = Buffer.from(partyHash).toString("hex")
-        const counters = effectiveLimits(caller.mode, direction, own).map((limit) => windowUse(caller.appId, limit, subject, now))
-        const used = yield* limits.prepare(counters)
-        const full = counters.find(({ amount, bound }, index) => (used[index] ?? 0n) + amount > bound)
-        if (full !== undefined) return yield* exceeded(full, now)
-        return counters
-      }, inSpan("Velocity.check"))
+        return effectiveLimits(caller.mode, direction, own).map((limit) => windowUse(caller.appId, limit, subject, now))
+      })
+
+      const requireRoom = Effect.fnUntraced(function* (used: ReadonlyArray<UsedWindow>) {
+        const full = used.find((window) => window.used + window.amount > window.bound)
+        if (full !== undefined) return yield* exceeded(full, yield* Clock.currentTimeMillis)
+      })
 
       const addCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<WindowUse>, spend: ProviderAccountDebit) {
         const { currency, mode, provider, total } = spend
@@ -71,7 +76,7 @@ export class Velocity extends Context.Service<
         return yield* exceeded(counter, yield* Clock.currentTimeMillis)
       })
 
-      return Velocity.of({ check, addCeiling, refusal })
+      return Velocity.of({ windows, requireRoom, addCeiling, refusal })
     })
   )
 }

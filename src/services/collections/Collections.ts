@@ -25,12 +25,13 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
+import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { OpenStep } from "../ports/FloatLedger.ts"
-import type { Claim } from "../ports/Idempotency.ts"
+import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Otp } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
@@ -77,13 +78,15 @@ export type ChargeRefusal =
 export class Collections extends Context.Service<
   Collections,
   {
+    /** What `create` has to have read when its key is claimed; none where no number is charged. */
+    readonly windows: (caller: Caller, command: CollectionCommand) => Effect.Effect<ReadonlyArray<WindowUse>>
     /**
      * Admits, commits the record while no other charge of the number stands in the way, places the charge, and applies what was answered.
      * Where the corridor demands a code and none came, a code is sent first, and the record waits for it as `requires_action`. A refusal
      * before the commit leaves nothing behind but the code; refusals come in the contract's order. After it a `FinalError` is the outcome,
      * and an `UnknownOutcomeError` leaves the collection open for the poller.
      */
-    readonly create: (caller: Caller, command: CollectionCommand, claim: Claim) => Effect.Effect<LedgerRecord, ChargeRefusal>
+    readonly create: (caller: Caller, command: CollectionCommand, fresh: FreshClaim) => Effect.Effect<LedgerRecord, ChargeRefusal>
   }
 >()("gateway/services/Collections") {
   static readonly layer = Layer.effect(
@@ -101,10 +104,14 @@ export class Collections extends Context.Service<
       const screening = yield* PartyScreening
       const sendCode = yield* codeSender
 
-      const create = Effect.fn("Collections.create")(function* (caller: Caller, command: CollectionCommand, claim: Claim) {
+      const create = Effect.fn("Collections.create")(function* (
+        caller: Caller,
+        command: CollectionCommand,
+        { claim, tenant, windows: counters }: FreshClaim
+      ) {
         const { country, currency, method, source } = command
         const key: CorridorKey = { country, currency, direction: "collection", method }
-        yield* admission.requireMoneyCapability(caller, "collections")
+        yield* admission.requireMoneyCapability(caller, "collections", tenant)
         const corridor = yield* admission.corridor(key)
         const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
         if (source === null || providers.length === 0) return yield* new CorridorUnsupported(key)
@@ -120,14 +127,9 @@ export class Collections extends Context.Service<
         yield* requireRedirectUrl(corridor, command.redirectUrl)
         yield* admission.requireUnderTestCeiling(caller, command.amount, command.currency)
         const partyHash = vault.hash("party", source.msisdn)
-        // Found out at the same time; the first refusal in the contract's order counts, whichever comes first.
-        const [allowed, counted] = yield* Effect.all(
-          [Effect.exit(screening.payer(source, command.payer)), Effect.exit(velocity.check(caller, "collection", partyHash))],
-          { concurrency: "unbounded" }
-        )
-        yield* allowed
+        yield* screening.payer(source, command.payer)
         yield* requireWithinCorridorBounds(corridor, command.amount)
-        const counters = yield* counted
+        yield* velocity.requireRoom(counters)
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
         const code =
@@ -150,6 +152,9 @@ export class Collections extends Context.Service<
         const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, collection, claim }
         return yield* dispatch.place(first.operations, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
       })
+
+      const windows = (caller: Caller, { source }: CollectionCommand): Effect.Effect<ReadonlyArray<WindowUse>> =>
+        source === null ? Effect.succeed([]) : velocity.windows(caller, "collection", vault.hash("party", source.msisdn))
 
       /** One that is held back is passed over, unless there is no other. */
       const preferReady = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
@@ -176,7 +181,7 @@ export class Collections extends Context.Service<
         return { collection, opened }
       })
 
-      return Collections.of({ create })
+      return Collections.of({ windows, create })
     })
   )
 }

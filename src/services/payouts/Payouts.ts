@@ -18,12 +18,13 @@ import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
 import { type Destination, maskedDestination, recipientIdentity } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Payout } from "../../domain/Transaction.ts"
+import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
-import type { Claim } from "../ports/Idempotency.ts"
+import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
 import { Identifiers } from "../ports/Identifiers.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
@@ -58,12 +59,14 @@ export type PayoutRefusal =
 export class Payouts extends Context.Service<
   Payouts,
   {
+    /** What `create` has to have read when its key is claimed. */
+    readonly windows: (caller: Caller, command: PayoutCommand) => Effect.Effect<ReadonlyArray<WindowUse>>
     /**
      * Admits, prices, reserves amount and fee with the record in one commit, sends, and applies what was answered. A refusal before that
      * commit leaves nothing behind; refusals come in the contract's order. After it a `FinalError` is the outcome, stored as the request's
      * answer, and an `UnknownOutcomeError` leaves the payout `pending` with its float reserved, for the poller to ask about.
      */
-    readonly create: (caller: Caller, command: PayoutCommand, claim: Claim) => Effect.Effect<LedgerRecord, PayoutRefusal>
+    readonly create: (caller: Caller, command: PayoutCommand, fresh: FreshClaim) => Effect.Effect<LedgerRecord, PayoutRefusal>
     /** Estimates the cost. Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
     readonly estimate: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, EstimateRefusal>
   }
@@ -81,13 +84,14 @@ export class Payouts extends Context.Service<
       const vault = yield* Vault
       const estimate = yield* payoutEstimator
 
-      const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, claim: Claim) {
-        const { counters, partyHash, route } = yield* admit(caller, command)
+      const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: FreshClaim) {
+        const { claim, windows } = fresh
+        const route = yield* admit(caller, command, fresh)
         const offer = yield* priceWithinBounds(caller, command, route)
         const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
         const { currency, destinationCurrency, heldFee, principal, provider } = payout
         const total = add(principal, heldFee)
-        const counted = yield* velocity.addCeiling(counters, { provider, mode: caller.mode, currency, total })
+        const counted = yield* velocity.addCeiling(windows, { provider, mode: caller.mode, currency, total })
         const opened = yield* openRecord({
           claim,
           record: payout,
@@ -95,7 +99,7 @@ export class Payouts extends Context.Service<
           event: "payout.pending",
           note: offer.note,
           counters: counted,
-          partyHash,
+          partyHash: partyHashOf(command),
           sealedDestination: yield* vault.sealDestination(command.destination),
           beneficiary: beneficiaryOf(
             { id: yield* identifiers.reference, appId: caller.appId, mode: caller.mode },
@@ -117,15 +121,16 @@ export class Payouts extends Context.Service<
         }
       }, inSpan("Payouts.create"))
 
+      const partyHashOf = ({ destination }: PayoutCommand) => vault.hash("party", recipientIdentity(destination))
+      const windows = (caller: Caller, command: PayoutCommand) => velocity.windows(caller, "payout", partyHashOf(command))
+
       /** Everything that can be refused before a provider is asked. It is found out at the same time; the contract's order says what counts. */
-      const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand) {
-        const partyHash = vault.hash("party", recipientIdentity(command.destination))
+      const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: FreshClaim) {
         const found = yield* Effect.all(
           {
-            capability: Effect.exit(admission.requireMoneyCapability(caller, "payouts")),
+            capability: Effect.exit(admission.requireMoneyCapability(caller, "payouts", fresh.tenant)),
             route: Effect.exit(pricing.route(caller, command)),
-            recipient: Effect.exit(screening.recipient(command.destination)),
-            counters: Effect.exit(velocity.check(caller, "payout", partyHash))
+            recipient: Effect.exit(screening.recipient(command.destination))
           },
           { concurrency: "unbounded" }
         )
@@ -136,7 +141,8 @@ export class Payouts extends Context.Service<
         // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
         if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
           yield* requireWithinCorridorBounds(route.corridor, command.amount)
-        return { route, partyHash, counters: yield* found.counters }
+        yield* velocity.requireRoom(fresh.windows)
+        return route
       })
 
       /** What is sent has its bounds, too: the quote may make it less or more than what was asked for. */
@@ -164,7 +170,7 @@ export class Payouts extends Context.Service<
         })
       })
 
-      return Payouts.of({ create, estimate })
+      return Payouts.of({ windows, create, estimate })
     })
   )
 }

@@ -1,7 +1,19 @@
-import { Context, type Effect } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { IdempotencyScope } from "../../domain/RequestFingerprint.ts"
+import type { Tenant } from "../../domain/Tenant.ts"
+import type { UsedWindow, WindowUse } from "../../domain/VelocityLimits.ts"
+import type { NonceUse } from "./Nonces.ts"
+
+/** What a request commits when it arrives, all of it at once. */
+export interface ClaimRequest {
+  readonly nonce: NonceUse
+  readonly scope: IdempotencyScope
+  readonly fingerprint: Uint8Array
+  /** The windows that its transaction would be counted in. */
+  readonly windows: ReadonlyArray<WindowUse>
+}
 
 /** The right to run one request once. The fence grows with each claim of the key; only the newest claimant can commit anything. */
 export interface Claim {
@@ -17,9 +29,18 @@ export interface StoredResponse {
   readonly body: string
 }
 
+/** Nobody did this before, or whoever did it left nothing behind: go on. */
+export interface FreshClaim {
+  readonly _tag: "Fresh"
+  readonly claim: Claim
+  /** The tenant's, as they were when the key was claimed; null where it was not found. */
+  readonly tenant: Pick<Tenant, "status" | "capabilities"> | null
+  /** The request's windows, as they were when the key was claimed. */
+  readonly windows: ReadonlyArray<UsedWindow>
+}
+
 export type Claimed =
-  /** Nobody did this before, or whoever did it left nothing behind: go on. */
-  | { readonly _tag: "Fresh"; readonly claim: Claim }
+  | FreshClaim
   /** It was done: send these bytes again. */
   | { readonly _tag: "Replay"; readonly response: StoredResponse }
   /** A transaction exists and no final answer was kept: answer from the transaction as it now is. `leased`: its request may still be under way. */
@@ -40,8 +61,12 @@ export type Claimed =
 export class Idempotency extends Context.Service<
   Idempotency,
   {
-    /** Takes the key for one lease, or says why not. Asking twice inside the lease answers Busy the second time. */
-    readonly claim: (scope: IdempotencyScope, fingerprint: Uint8Array) => Effect.Effect<Claimed>
+    /**
+     * Spends the nonce, and takes the key for one lease or says why not. The nonce is spent whatever the key answers. None where the nonce
+     * was spent before: the key is left as it is then. Dies, as `Nonces.spend` does, where the answer to that commit is lost. Asking twice
+     * inside the lease, with two nonces, answers Busy the second time.
+     */
+    readonly claim: (request: ClaimRequest) => Effect.Effect<Option.Option<Claimed>>
     /** Keeps a refusal that came before any transaction. False when the claim is no longer the newest, or a transaction exists. */
     readonly complete: (claim: Claim, response: StoredResponse) => Effect.Effect<boolean>
     /** Forgets the claim, so that the key can run again. False, and nothing is done, when the claim was lost or a transaction exists. */

@@ -20,5 +20,7 @@ export class RateLimits extends Context.Service<
      * a keyed hash.
      */
     readonly take: (bucket: string, limit: RateLimit) => Effect.Effect<RateLimitDecision>
+    /** Gives back a token that was taken for what turned out to be nobody's request. Never fails. */
+    readonly giveBack: (bucket: string, limit: RateLimit) => Effect.Effect<void>
   }
 >()("gateway/services/ports/RateLimits") {}

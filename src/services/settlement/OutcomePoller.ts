@@ -43,7 +43,8 @@ export class OutcomePoller extends Context.Service<
       const policy = yield* Policy
       const codes = yield* Codes
 
-      const poll = Effect.fn("OutcomePoller.poll")(function* ({ traceparent, transaction }: StoredTransaction, actor: Actor) {
+      const poll = Effect.fn("OutcomePoller.poll")(function* (stored: StoredTransaction, actor: Actor) {
+        const { traceparent, transaction } = stored
         const { reference } = transaction
         yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
         yield* linkCurrentSpan([traceparent ?? null])
@@ -62,18 +63,20 @@ export class OutcomePoller extends Context.Service<
             Effect.annotateLogs({ reference })
           )
           const unknown = { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" } as const
-          yield* settlement.applyAnswer(statusPoll, reference, unknown)
+          yield* settlement.applyAnswer(statusPoll, { reference, fact: unknown, lastKnown: stored })
           return false
         }
         const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
         if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
         const answer = yield* pollProvider(provider.value, transaction)
         // Only a delivered payout can come back. Where nobody told of the delivery, it is applied before the return.
+        let known: StoredTransaction | null = stored
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
           const fact = deliveredBefore(transaction, answer)
-          yield* settlement.applyFromProvider(transaction.provider, { reference, fact, actor })
+          yield* settlement.applyFromProvider(transaction.provider, { reference, fact, actor, lastKnown: stored })
+          known = null
         }
-        yield* settlement.applyAnswer(statusPoll, reference, answer)
+        yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
         // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
         return answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale

@@ -31,7 +31,7 @@ export interface News {
   readonly successStatus?: number
   /** What was sent and received, where the fact is the answer to a money call. */
   readonly raw?: CapturedCall | null
-  /** The record as the caller has just committed it, which saves a read. Where it has moved on since, it is read again. */
+  /** The record as the caller has just committed or read it, which saves a read. Where it has moved on since, it is read again. */
   readonly lastKnown?: StoredTransaction | null
 }
 
@@ -70,7 +70,10 @@ export class Settlement extends Context.Service<
      * As `applyFromProvider`, for the answer to a poll. What "not found" proves is decided by the record as it is when the answer is
      * written, and a poll counts once, however often its answer is applied.
      */
-    readonly applyAnswer: (poll: StatusPoll, reference: Reference, answer: Fact) => Effect.Effect<LedgerRecord>
+    readonly applyAnswer: (
+      poll: StatusPoll,
+      answer: Pick<News, "reference" | "fact" | "lastKnown">
+    ) => Effect.Effect<LedgerRecord>
   }
 >()("gateway/services/Settlement") {
   static readonly layer = Layer.effect(
@@ -163,7 +166,7 @@ export class Settlement extends Context.Service<
       return Settlement.of({
         apply: (news) => write(news, {}),
         applyFromProvider: (provider, news) => write(news, { provider }),
-        applyAnswer: (poll, reference, fact) => write({ reference, fact, actor: poll.actor }, { provider: poll.provider, poll })
+        applyAnswer: (poll, answer) => write({ ...answer, actor: poll.actor }, { provider: poll.provider, poll })
       })
     })
   )

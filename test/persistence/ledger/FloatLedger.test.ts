@@ -10,10 +10,9 @@ import { minor } from "../../../src/domain/Money.ts"
 import { openParameters } from "../../../src/persistence/ledger/OpenColumns.ts"
 import { openRecordSql } from "../../../src/persistence/ledger/OpenRecordSql.ts"
 import { FloatLedger, type OpenStep } from "../../../src/services/ports/FloatLedger.ts"
-import { Idempotency } from "../../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
-import { givenClaim } from "../../support/PaymentRequests.ts"
+import { claimKey, givenClaim } from "../../support/PaymentRequests.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
 
 /** Until one statement of this database waits for another one's lock. */
@@ -149,7 +148,7 @@ describe("FloatLedger", () => {
         expect(results.filter(({ _tag }) => _tag === "Applied")).toHaveLength(1)
         expect(yield* position(appId)).toStrictEqual([39_000n, 0n])
         expect(yield* (yield* Transactions).sealedDestination(claim.reference)).toMatchObject({ _tag: "None" })
-        const replay = yield* (yield* Idempotency).claim(claim.scope, new Uint8Array(32))
+        const replay = yield* claimKey(claim.scope)
         expect(replay).toStrictEqual({ _tag: "Replay", response: { status: 201, body: '{"kept":true}' } })
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)

@@ -52,6 +52,7 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
       fake(FloatLedger, {
         apply: (step) =>
           Effect.sync(() => {
+            if (step.expectedRevision !== stored.revision) return { _tag: "Stale" } as const
             steps.push(step)
             stored = { transaction: step.next, revision: stored.revision + 1n }
             return lost++ < losing ? ({ _tag: "Stale" } as const) : ({ _tag: "Applied" } as const)

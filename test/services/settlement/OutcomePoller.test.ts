@@ -8,7 +8,7 @@ import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../../simulator/eversend/SimulatorFixture.ts"
 import { appId, givenTenantWith, position } from "../../support/LedgerSteps.ts"
-import { givenClaim } from "../../support/PaymentRequests.ts"
+import { givenFresh } from "../../support/PaymentRequests.ts"
 import { givenServices } from "../../support/ServicesOnPostgres.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
 
@@ -16,7 +16,7 @@ const bench = makeBench(afterEach)
 
 const pay = (ending: string) =>
   Effect.gen(function* () {
-    const claim = yield* givenClaim(appId, "key")
+    const fresh = yield* givenFresh(appId, "key")
     const payout = {
       amount: minor(10_000n),
       currency: "UGX",
@@ -29,8 +29,8 @@ const pay = (ending: string) =>
       narration: null,
       metadata: "{}"
     } as const
-    yield* Effect.exit((yield* Payouts).create({ appId, keyId: "k", mode: "live", role: "tenant" }, payout, claim))
-    return claim.reference
+    yield* Effect.exit((yield* Payouts).create({ appId, keyId: "k", mode: "live", role: "tenant" }, payout, fresh))
+    return fresh.claim.reference
   })
 
 const day = Effect.gen(function* () {

@@ -1,0 +1,72 @@
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { Effect, Result, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { Reference } from "../domain/Ids.ts"
+import type { Instant } from "../domain/Instant.ts"
+import { Tenant } from "../domain/Tenant.ts"
+import type { ClaimRequest } from "../services/ports/Idempotency.ts"
+
+/** A request that claims a key, at its moment. */
+export interface Arrival extends ClaimRequest {
+  readonly now: Instant
+  readonly leaseUntil: Instant
+}
+
+const PARAMETERS = 15
+
+const statement = `
+SELECT spent, fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status AS status, capabilities
+FROM arrive_requests(${Array.from({ length: PARAMETERS }, (_, at) => `$${at + 1}`).join(", ")}) ORDER BY ord`
+
+/** What became of one request. Of a key that was claimed only the fence is there; of one that was taken all but the fence. */
+const ArrivedRow = Schema.Struct({
+  spent: Schema.Boolean,
+  fence: Schema.NullOr(Schema.BigInt),
+  same: Schema.NullOr(Schema.Boolean),
+  state: Schema.NullOr(Schema.Literals(["claimed", "pinned", "done"])),
+  leased: Schema.NullOr(Schema.Boolean),
+  reference: Schema.NullOr(Reference),
+  answer_status: Schema.NullOr(Schema.Number),
+  answer_body: Schema.NullOr(Schema.String),
+  /** Of each window; null for one that did not exist. */
+  used: Schema.NullOr(Schema.Array(Schema.NullOr(Schema.BigInt))),
+  /** Null where there is no such tenant. */
+  status: Schema.NullOr(Tenant.fields.status),
+  capabilities: Schema.NullOr(Tenant.fields.capabilities)
+})
+export type ArrivedRow = typeof ArrivedRow.Type
+
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(ArrivedRow))
+
+/** One statement and one commit for all of them; one row a request, in their order. See the function's own text for what it does. */
+export const arriveTogether = (sql: SqlClient.SqlClient) => (arrivals: ReadonlyArray<Arrival>) => {
+  const [first, ...others] = new Set(arrivals.map(({ scope }) => scope.appId))
+  const windows = arrivals.flatMap((arrival) => arrival.windows)
+  let end = 0
+  const ends = arrivals.map((arrival) => (end += arrival.windows.length))
+  const parameters = [
+    others.length === 0 ? (first ?? "") : "",
+    texts(arrivals, ({ scope }) => scope.appId),
+    texts(arrivals, ({ nonce }) => nonce.caller.keyId),
+    texts(arrivals, ({ nonce }) => nonce.nonce),
+    moments(arrivals, ({ nonce }) => nonce.expiresAt),
+    texts(arrivals, ({ scope }) => scope.mode),
+    texts(arrivals, ({ scope }) => scope.endpoint),
+    texts(arrivals, ({ scope }) => scope.key),
+    arrayOf(
+      arrivals.map(({ fingerprint }) => fingerprint),
+      PgTypes.OID.bytea
+    ),
+    moments(arrivals, ({ now }) => now),
+    moments(arrivals, ({ leaseUntil }) => leaseUntil),
+    arrayOf(ends, PgTypes.OID.int4),
+    texts(windows, ({ name }) => name),
+    texts(windows, ({ subject }) => subject),
+    moments(windows, ({ startsAt }) => startsAt)
+  ]
+  return Effect.flatMap(sql.unsafe(statement, parameters), decodeRows)
+}
+
+const arrayOf = (values: ReadonlyArray<unknown>, type: number) => Result.getOrThrow(PgTypes.array(values, type))
+const texts = <Row>(rows: ReadonlyArray<Row>, of: (row: Row) => string) => arrayOf(rows.map(of), PgTypes.OID.text)
+const moments = <Row>(rows: ReadonlyArray<Row>, of: (row: Row) => Instant) => arrayOf(rows.map(of), PgTypes.OID.timestamptz)
