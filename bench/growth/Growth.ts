@@ -4,7 +4,7 @@ import { openLedger } from "../ledger/Ours.ts"
 import { givenPayouts, givenTenants } from "../ledger/Payout.ts"
 import { ownCpuSeconds, parentOf, serverCpuSeconds } from "../Processes.ts"
 import { type Effort, inTurn, type Measured, type Part, percentile } from "../Report.ts"
-import { givenEndpoints, givenMonths, givenPast } from "./History.ts"
+import { givenAuditRows, givenEndpoints, givenMonths, givenPast } from "./History.ts"
 import { everyDayReads } from "./Reads.ts"
 import { besideSweeper } from "./Sweeps.ts"
 import { verified } from "./Verified.ts"
@@ -23,6 +23,7 @@ const opened = async (cluster: Cluster, name: string, tenants: number, prepared:
   await prepared(bench)
   await givenTenants(bench, tenants)
   await givenEndpoints(bench, tenants)
+  await givenAuditRows(bench)
   return { bench, ledger: openLedger(bench) }
 }
 

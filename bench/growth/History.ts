@@ -57,6 +57,10 @@ SELECT app_id, reference, 'live', 'payout', 'successful', false, '${settled.prov
     FROM ${countedIn}) ELSE '[]' END, '{open,close}' FROM past`
 }
 
+const providerReferences = `
+INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
+SELECT '${settledPayout(APP, REFERENCE, AT).provider}', 'live', 'P' || reference, app_id, reference FROM past ORDER BY reference`
+
 /** The windows in which a payout is counted. */
 const countedIn = `(SELECT 'payout:' || w.name AS name, CASE WHEN w.own THEN '' ELSE encode(party_hash, 'hex') END AS subject,
     date_trunc(w.unit, at, 'UTC') AS starts_at
@@ -154,6 +158,15 @@ export const givenEndpoints = async (bench: Bench, tenants: number): Promise<voi
   )
 }
 
+/** What an operator leaves who credits a tenant, as `ledger verify` wants it. A gateway has to have made the key of the audit log before. */
+export const givenAuditRows = ({ query }: Bench) =>
+  query(
+    `INSERT INTO audit_log (sequence, at, actor, action, subject, details, hash)
+      SELECT row_number() OVER (ORDER BY app_id), at, 'bench', 'float credit', app_id, json_build_object('app_id', app_id, 'mode', mode,
+        'external_id', external_id, 'direction', direction, 'currency', currency, 'amount_minor', amount_minor::text, 'reference', reference), ''
+      FROM float_adjustments`
+  )
+
 /** Writes it, on two connections at once; the tenants with their float are there. Answers how many seconds it took. */
 export const givenPast = async (bench: Bench, past: Past): Promise<number> => {
   const started = performance.now()
@@ -162,7 +175,7 @@ export const givenPast = async (bench: Bench, past: Past): Promise<number> => {
   await bench.query("UPDATE events_kept SET since = now() - $1::interval", [`${EVENTS_DAYS} days`])
   await Promise.all([
     inTurn(bench, [journal(), paidOut, deliveries, attempts, windows]),
-    inTurn(bench, [records(), keys(), events(), callbacks, beneficiaries, nonces(past)])
+    inTurn(bench, [records(), providerReferences, keys(), events(), callbacks, beneficiaries, nonces(past)])
   ])
   await inTwo(bench, indexes)
   await bench.query("DROP TABLE past")
