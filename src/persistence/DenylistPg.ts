@@ -8,14 +8,9 @@ import { Screening } from "../services/ports/Screening.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { makeBatchedRead } from "./BatchedRead.ts"
-import { makeRowCache } from "./RowCache.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const denials = rowsOf(Schema.Struct({ ...DenylistEntry.fields, createdAt: Moment }))
-
-/** A list that is no longer is kept whole; of a longer one each request asks for its own values. */
-const KEPT_AT_MOST = 2_000
-const keptRows = rowsOf(Schema.Struct({ name: Schema.String }))
 
 const decodeMatches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ ord: Schema.Number })))
 
@@ -29,8 +24,7 @@ SELECT DISTINCT a.ord FROM json_to_recordset($1::json) AS a(ord int, kind text, 
 CROSS JOIN LATERAL (SELECT FROM denials WHERE kind = a.kind AND hash = decode(a.hash, 'hex') LIMIT 1) d`
 
 /**
- * Denylist on PostgreSQL. It owns the table denials. Its primary key, kind and hash, makes a second entry of the same value nothing. A short list is
- * cached, because every payout and charge is looked up in it.
+ * Denylist on PostgreSQL. It owns the table denials. Its primary key, kind and hash, makes a second entry of the same value nothing.
  */
 export const DenylistPg = Layer.effect(
   Denylist,
@@ -38,17 +32,6 @@ export const DenylistPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
     const trail = auditTrail(sql, vault.hash)
-    const unchanged = yield* makeRowCache(sql)
-
-    /** Null where there are too many to keep. */
-    const kept = yield* unchanged.keep({
-      read: (lists) =>
-        Effect.map(
-          keptRows(sql`SELECT kind || ' ' || encode(hash, 'hex') AS name FROM denials LIMIT ${KEPT_AT_MOST + 1}`),
-          (rows) => lists.map(() => (rows.length > KEPT_AT_MOST ? null : new Set(rows.map(({ name }) => name))))
-        ),
-      atMost: 1
-    })
 
     const hashOf = (kind: DenylistKind, value: Redacted.Redacted): Uint8Array => {
       const spelled = kind === "screened_name" ? normalizedName(Redacted.value(value)) : normalizedNumber(Redacted.value(value))
@@ -64,13 +47,10 @@ export const DenylistPg = Layer.effect(
       )
     })
 
-    const matches = Effect.fnUntraced(function* (kind: DenylistKind, values: ReadonlyArray<Redacted.Redacted>) {
-      if (values.length === 0) return false
-      const whole = yield* kept.get("all")
-      if (whole?.size === 0) return false
-      const hashes = values.map((value) => Buffer.from(hashOf(kind, value)).toString("hex"))
-      return whole === null ? yield* isListed({ kind, hashes }) : hashes.some((hash) => whole.has(`${kind} ${hash}`))
-    })
+    const matches = (kind: DenylistKind, values: ReadonlyArray<Redacted.Redacted>): Effect.Effect<boolean> =>
+      values.length === 0
+        ? Effect.succeed(false)
+        : isListed({ kind, hashes: values.map((value) => Buffer.from(hashOf(kind, value)).toString("hex")) })
 
     const add = Effect.fn("Denylist.add")(function* (
       kind: DenylistKind,
@@ -85,7 +65,6 @@ export const DenylistPg = Layer.effect(
           ON CONFLICT (kind, hash) DO NOTHING RETURNING kind`,
         audit
       )
-      yield* unchanged.forget
       return rows.length === 1
     })
 

@@ -3,8 +3,8 @@ import type { DenylistEntry, DenylistKind } from "../../domain/Denylist.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /**
- * The denylist: blocked destinations, and numbers and names that screening denies, kept as keyed hashes. Its own node sees an
- * addition at once, every other one within a second. Adding a value twice changes nothing.
+ * The denylist: blocked destinations, and numbers and names that screening denies, kept as keyed hashes. Every node sees an addition with its
+ * next request. Adding a value twice changes nothing.
  */
 export class Denylist extends Context.Service<
   Denylist,
