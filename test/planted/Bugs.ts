@@ -224,8 +224,8 @@ const refusalBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/admission/Velocity.ts",
-        text: "(used[index] ?? 0n) + amount > bound",
-        instead: "(used[index] ?? 0n) + amount >= bound"
+        text: "window.used + window.amount > window.bound",
+        instead: "window.used + window.amount >= window.bound"
       }
     ]
   },

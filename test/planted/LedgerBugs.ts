@@ -96,8 +96,8 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/admission/Velocity.ts",
-        text: "if (full !== undefined) return yield* exceeded(full, now)\n        return counters",
-        instead: "return full === undefined ? [] : []"
+        text: "return effectiveLimits(caller.mode, direction, own).map((limit) => windowUse(caller.appId, limit, subject, now))",
+        instead: "return []"
       }
     ]
   },
