@@ -1,7 +1,6 @@
 import { Client } from "pg"
-import { applyFactSql, applyParameters } from "../../src/persistence/ledger/ApplyFactSql.ts"
-import { openParameters } from "../../src/persistence/ledger/OpenColumns.ts"
-import { openRecordSql } from "../../src/persistence/ledger/OpenRecordSql.ts"
+import { applyStatement } from "../../src/persistence/ledger/ApplySteps.ts"
+import { openStatement } from "../../src/persistence/ledger/OpenSteps.ts"
 import type { Bench, Cluster } from "../Cluster.ts"
 import { type Effort, inTurn, median, type Part, percentile, shared } from "../Report.ts"
 import { costing, STEPS } from "./MoneySteps.ts"
@@ -20,10 +19,10 @@ const unbatched = async (bench: Bench, payouts: ReadonlyArray<Steps>): Promise<R
     const took: Array<number> = []
     for (const { apply, open } of payouts) {
       const asked = performance.now()
-      const opening = valuesOf(openParameters([{ ...open, traceparent: null }]))
-      await client.query({ name: "open", text: openRecordSql, values: opening })
-      const applying = valuesOf(applyParameters([{ ...apply, traceparent: null }]))
-      await client.query({ name: "apply", text: applyFactSql, values: applying })
+      const [opening, opened] = openStatement([{ ...open, traceparent: null }])
+      await client.query({ name: "open", text: opening, values: valuesOf(opened) })
+      const [applying, applied] = applyStatement([{ ...apply, traceparent: null }])
+      await client.query({ name: "apply", text: applying, values: valuesOf(applied) })
       took.push(performance.now() - asked)
     }
     return took

@@ -1,12 +1,14 @@
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 
+const times: ReadonlyArray<number> = [PgTypes.OID.timestamptz, PgTypes.OID.timestamptzArray]
+
 /** Our driver's parameters as node-postgres takes them. */
 export const valuesOf = (parameters: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   parameters.map((parameter) => {
-    if (!PgTypes.isParameter(parameter) || !Array.isArray(parameter.value)) return parameter
-    const { oid, value } = parameter
-    return value.map((one) => {
+    if (!PgTypes.isParameter(parameter)) return parameter
+    const valueOf = (one: unknown): unknown => {
       if (one instanceof Uint8Array) return Buffer.from(one)
-      return oid === PgTypes.OID.timestamptzArray && typeof one === "number" ? new Date(one) : one
-    })
+      return times.includes(parameter.oid) && typeof one === "number" ? new Date(one) : one
+    }
+    return Array.isArray(parameter.value) ? parameter.value.map(valueOf) : valueOf(parameter.value)
   })

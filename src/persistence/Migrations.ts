@@ -9,7 +9,11 @@ import * as requests from "./migrations/0002_requests.ts"
 import * as providers from "./migrations/0003_providers.ts"
 import * as webhooks from "./migrations/0004_webhooks.ts"
 import * as operators from "./migrations/0005_operators.ts"
-import * as arrival from "./migrations/0007_arrival.ts"
+import * as arrival from "./migrations/0006_arrival.ts"
+import * as openStep from "./migrations/0007_open_step.ts"
+import * as openSteps from "./migrations/0008_open_steps.ts"
+import * as applyStep from "./migrations/0009_apply_step.ts"
+import * as applySteps from "./migrations/0010_apply_steps.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -27,7 +31,18 @@ const OF_DRAFTS = "0001_money"
 
 export const Migrations = {
   /** In the order in which they are applied. */
-  all: [ledger, requests, providers, webhooks, operators, arrival] satisfies ReadonlyArray<Migration>,
+  all: [
+    ledger,
+    requests,
+    providers,
+    webhooks,
+    operators,
+    arrival,
+    openStep,
+    openSteps,
+    applyStep,
+    applySteps
+  ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, of a draft, and one that is not ours. */
   apply: (migrations: ReadonlyArray<Migration>): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>

@@ -13,8 +13,8 @@ const PayerRow = Schema.Struct({
 const payerRows = rowsOf(PayerRow)
 
 /**
- * PayerLocks on PostgreSQL. It owns payer_locks, a row a tenant, mode and number: it reads and makes rows without a lock. OpenRecordSql
- * and CodesPg lock the row before they charge the number, and compare its holder with the one that was read here.
+ * PayerLocks on PostgreSQL. It owns payer_locks, a row a tenant, mode and number: it reads and makes rows without a lock. `open_step` and
+ * CodesPg lock the row before they charge the number, and compare its holder with the one that was read here.
  */
 export const PayerLocksPg = Layer.effect(
   PayerLocks,

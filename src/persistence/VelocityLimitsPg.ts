@@ -57,8 +57,8 @@ made AS (
 SELECT coalesce(used, 0) AS used FROM wanted ORDER BY ord`
 
 /**
- * VelocityLimits on PostgreSQL. It owns limits, ceilings and counters. It makes the rows of windows; the money statements count in them, under their
- * row locks. Sweeping skips rows that are locked.
+ * VelocityLimits on PostgreSQL. It owns limits, ceilings and counters. The money steps make the rows of
+ * windows, too, and count in them under their locks. Sweeping skips rows that are locked.
  */
 export const VelocityLimitsPg = Layer.effect(
   VelocityLimits,

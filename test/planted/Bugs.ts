@@ -109,7 +109,7 @@ const clientBugs: ReadonlyArray<Bug> = [
     breaks: "nobody works beside a living claim",
     edits: [
       {
-        file: "src/persistence/migrations/0007_arrival.ts",
+        file: "src/persistence/migrations/0006_arrival.ts",
         text: "AND k.lease_until <= EXCLUDED.created_at AND",
         instead: "AND"
       }
@@ -144,7 +144,7 @@ const clientBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/Arrival.test.ts",
     edits: [
       {
-        file: "src/persistence/migrations/0007_arrival.ts",
+        file: "src/persistence/migrations/0006_arrival.ts",
         text: "ON CONFLICT (app_id, key_id, nonce) DO NOTHING",
         instead: "ON CONFLICT (app_id, key_id, nonce) DO UPDATE SET expires_at = EXCLUDED.expires_at"
       }

@@ -1,43 +1,40 @@
 import type { Bug, Edit } from "./Bug.ts"
 
-const open = "src/persistence/ledger/OpenRecordSql.ts"
+const openStep = "src/persistence/migrations/0007_open_step.ts"
+const openSteps = "src/persistence/migrations/0008_open_steps.ts"
+const applyStep = "src/persistence/migrations/0009_apply_step.ts"
+const applySteps = "src/persistence/migrations/0010_apply_steps.ts"
 const payoutMoves = "src/domain/PayoutMoves.ts"
-const apply = "src/persistence/ledger/ApplyFactSql.ts"
 
-// Without this the statement itself refuses a second entry, and the bug above it would be harmless.
-const noSlots: ReadonlyArray<Edit> = [{ file: apply, text: '${steps.value("slot", "ord")} = ANY (posted)', instead: "false" }]
+// Without these the function itself refuses a second entry, and the bug above it would be harmless.
+const noSlots: ReadonlyArray<Edit> = [
+  { file: applyStep, text: "IF t.posted_before THEN", instead: "IF false THEN" },
+  { file: applySteps, text: "IF r.posted THEN", instead: "IF false THEN" }
+]
+const anyRevision: readonly [Edit, ...ReadonlyArray<Edit>] = [
+  { file: applyStep, text: "AND revision = p_expected_revision", instead: "AND revision >= p_expected_revision" },
+  { file: applySteps, text: "t.revision = s.expected_revision", instead: "t.revision >= s.expected_revision" }
+]
 
 export const ledgerBugs: ReadonlyArray<Bug> = [
   {
     name: "skip the fence",
     breaks: "a claimant that slept past its lease opens nothing",
     edits: [
-      { file: open, text: "WHEN c.fence IS DISTINCT FROM s.fence OR c.state IS DISTINCT FROM 'claimed'", instead: "WHEN false" },
-      { file: open, text: "k.key = o.key AND k.fence = o.fence AND k.state = 'claimed'", instead: "k.key = o.key" }
+      { file: openStep, text: "AND k.fence = p_fence AND k.state = 'claimed'", instead: "" },
+      { file: openSteps, text: "WHERE k.fence = s.fence AND k.state = 'claimed'", instead: "" },
+      { file: openSteps, text: "AND k.key = s.key AND k.fence = s.fence AND k.state = 'claimed';", instead: "AND k.key = s.key;" }
     ]
   },
   {
     name: "decide against an old revision",
     breaks: "a decision is committed only against the record that it was made for",
-    edits: [
-      {
-        file: apply,
-        text: "l.revision = s.expected_revision",
-        instead: "l.revision >= s.expected_revision"
-      }
-    ]
+    edits: anyRevision
   },
   {
     name: "settle twice",
     breaks: "a transaction settles once, whoever brings the news",
-    edits: [
-      {
-        file: apply,
-        text: "l.revision = s.expected_revision",
-        instead: "l.revision >= s.expected_revision"
-      },
-      ...noSlots
-    ]
+    edits: [...anyRevision, ...noSlots]
   },
   {
     name: "release on timeout",

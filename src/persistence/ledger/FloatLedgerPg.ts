@@ -13,12 +13,11 @@ import {
 import { Identifiers } from "../../services/ports/Identifiers.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../AuditTrail.ts"
+import { withoutNul } from "../Columns.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
-import { applyFactSql, applyParameters } from "./ApplyFactSql.ts"
+import { applyStatement } from "./ApplySteps.ts"
 import { decodePositions, manualEntries, positionOf } from "./ManualEntries.ts"
-import { openParameters } from "./OpenColumns.ts"
-import { openRecordSql } from "./OpenRecordSql.ts"
-import { withoutNul } from "./StepColumns.ts"
+import { openStatement } from "./OpenSteps.ts"
 import { inBatchSpan, type Traced, withTraceparent, withTraceparentAndAttributes } from "./StepTracing.ts"
 
 const OpenRow = Schema.Struct({
@@ -32,34 +31,34 @@ const decodeOpenRows = Schema.decodeUnknownEffect(Schema.Array(OpenRow))
 const decodeApplyRows = Schema.decodeUnknownEffect(Schema.Array(ApplyRow))
 
 const openedOf = ({ available, failed, verdict }: typeof OpenRow.Type): OpenOutcome => {
-  // The statement counts limits from one.
+  // The functions count windows from one.
   if (verdict === "OverCap") return { _tag: "OverCap", counter: failed - 1 }
   return verdict === "ShortFloat" ? { _tag: "ShortFloat", available: minor(available) } : { _tag: verdict }
 }
 
 const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
-  onOwnConnection(sql)(sql.unsafe(openRecordSql, openParameters(steps))).pipe(
+  onOwnConnection(sql)(sql.unsafe(...openStatement(steps))).pipe(
     Effect.flatMap(decodeOpenRows),
     Effect.map((rows): ReadonlyArray<OpenOutcome> => rows.map(openedOf)),
     inBatchSpan("open", steps)
   )
 
 const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
-  onOwnConnection(sql)(sql.unsafe(applyFactSql, applyParameters(steps))).pipe(
+  onOwnConnection(sql)(sql.unsafe(...applyStatement(steps))).pipe(
     Effect.flatMap(decodeApplyRows),
     Effect.map((rows) => rows.map(({ applied }): ApplyOutcome => ({ _tag: applied ? "Applied" : "Stale" }))),
     inBatchSpan("apply", steps)
   )
 
 /**
- * FloatLedger on PostgreSQL: it runs the statements and batches their steps. A float reservation itself is made in OpenRecordSql, from the
- * entry that `reserve` in domain/Ledger builds; ApplyFactSql settles or releases it.
+ * FloatLedger on PostgreSQL: it batches steps and calls the functions of the database that commit them. `open_step` and `open_steps` make a
+ * float reservation, `apply_step` and `apply_steps` settle or release it: one for a step that is alone, one for several.
  *
  * It owns float_positions, journal and float_adjustments, and the writes to transactions, events and deliveries that belong to a
  * money step.
  *
- * Opening and applying are each one statement for a batch of steps: it locks every row that it decides about, in one order for all
- * statements, and so concurrent steps wait for each other. A key's fence and a record's revision guard against a second commit.
+ * Each call is one commit. It locks every row that it decides about, in one order for all of them, and so concurrent steps wait for each
+ * other. A key's fence and a record's revision guard against a second commit.
  */
 export const FloatLedgerPg = Layer.effect(
   FloatLedger,

@@ -204,39 +204,6 @@ BEGIN
 END
 $$;
 
--- Which steps of a batch fit, as if they had come one after another in the order given. A need takes an amount of a resource
--- (a position, a window) of which it may not use more than its bound; a step takes all of its needs or none. The needs are sorted
--- by step and, within a step, by the order of refusals; used holds what is taken of each resource before the batch.
-CREATE FUNCTION fold_needs(used bigint[], steps int[], resources int[], amounts bigint[], bounds bigint[])
-RETURNS TABLE (step int, failed int, remaining bigint) LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  first int := 1;
-  last int;
-  i int;
-  total int := coalesce(array_length(steps, 1), 0);
-BEGIN
-  WHILE first <= total LOOP
-    last := first;
-    WHILE last < total AND steps[last + 1] = steps[first] LOOP last := last + 1; END LOOP;
-    step := steps[first];
-    failed := NULL;
-    remaining := NULL;
-    FOR i IN first..last LOOP
-      IF used[resources[i]] + amounts[i] > bounds[i] THEN
-        failed := i;
-        remaining := bounds[i] - used[resources[i]];
-        EXIT;
-      END IF;
-    END LOOP;
-    IF failed IS NULL THEN
-      FOR i IN first..last LOOP used[resources[i]] := used[resources[i]] + amounts[i]; END LOOP;
-    END IF;
-    RETURN NEXT;
-    first := last + 1;
-  END LOOP;
-END
-$$;
-
 -- Of the texts that a step writes. They stay where no gateway writes a second time.
 CREATE FUNCTION record_digest(record text) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT sha256(convert_to(record, 'UTF8'))

@@ -1,6 +1,6 @@
 import { FAILING_MS } from "../../domain/WebhookEndpoint.ts"
 import type { AttemptOutcome, FinishedAttempt } from "../../services/ports/WebhookOutbox.ts"
-import { columnsOf } from "../ledger/StepColumns.ts"
+import { columnsOf } from "../Columns.ts"
 
 /** An attempt and what follows from it for its delivery. */
 export interface AttemptStep {
@@ -13,31 +13,28 @@ const EXCERPT_CHARACTERS = 4_096
 
 const statusAfter = { Delivered: "delivered", Again: "due", Parked: "parked", Gone: "parked" } as const
 
-const steps = columnsOf<AttemptStep>(
-  {
-    app_id: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.appId },
-    mode: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.mode },
-    url: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.url },
-    id: { type: "text", of: ({ attempt }) => attempt.delivery.id },
-    // It holds the milliseconds of the row's own time, which says in which partition it lies.
-    created_at: { type: "timestamptz", of: ({ attempt }) => attempt.delivery.createdAt },
-    attempts: { type: "int", of: ({ attempt }) => attempt.delivery.attempts },
-    taken: { type: "boolean", of: ({ verdict }) => verdict._tag === "Delivered" },
-    gone: { type: "boolean", of: ({ verdict }) => verdict._tag === "Gone" },
-    status: { type: "text", of: ({ verdict }) => statusAfter[verdict._tag] },
-    next_attempt_at: { type: "timestamptz", of: ({ verdict }) => (verdict._tag === "Again" ? verdict.at : null) },
-    completed_at: { type: "timestamptz", of: ({ attempt, verdict }) => (verdict._tag === "Again" ? null : attempt.at) },
-    at: { type: "timestamptz", of: ({ attempt }) => attempt.at },
-    duration_ms: { type: "int", of: ({ attempt }) => Math.round(attempt.durationMs) },
-    answered: { type: "int", of: ({ attempt }) => attempt.status },
-    excerpt: { type: "text", of: ({ attempt }) => attempt.excerpt.slice(0, EXCERPT_CHARACTERS) }
-  },
-  1
-)
+const steps = columnsOf<AttemptStep>({
+  app_id: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.appId },
+  mode: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.mode },
+  url: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.url },
+  id: { type: "text", of: ({ attempt }) => attempt.delivery.id },
+  // It holds the milliseconds of the row's own time, which says in which partition it lies.
+  created_at: { type: "timestamptz", of: ({ attempt }) => attempt.delivery.createdAt },
+  attempts: { type: "int", of: ({ attempt }) => attempt.delivery.attempts },
+  taken: { type: "boolean", of: ({ verdict }) => verdict._tag === "Delivered" },
+  gone: { type: "boolean", of: ({ verdict }) => verdict._tag === "Gone" },
+  status: { type: "text", of: ({ verdict }) => statusAfter[verdict._tag] },
+  next_attempt_at: { type: "timestamptz", of: ({ verdict }) => (verdict._tag === "Again" ? verdict.at : null) },
+  completed_at: { type: "timestamptz", of: ({ attempt, verdict }) => (verdict._tag === "Again" ? null : attempt.at) },
+  at: { type: "timestamptz", of: ({ attempt }) => attempt.at },
+  duration_ms: { type: "int", of: ({ attempt }) => Math.round(attempt.durationMs) },
+  answered: { type: "int", of: ({ attempt }) => attempt.status },
+  excerpt: { type: "text", of: ({ attempt }) => attempt.excerpt.slice(0, EXCERPT_CHARACTERS) }
+})
 
 /** The statement's parameters for these attempts, of which no two are of one delivery. */
 export const attemptParameters = (all: ReadonlyArray<AttemptStep>): ReadonlyArray<unknown> =>
-  steps.parameters(all.toSorted(byDelivery))
+  steps.arrays(all.toSorted(byDelivery))
 
 /** Rows are locked in one order, so that no two nodes wait for each other. */
 const byDelivery = (one: AttemptStep, other: AttemptStep): number =>

@@ -37,7 +37,7 @@ export interface OpenStep {
   readonly sealedDestination: Uint8Array | null
   /** The recipient of a payout, masked; kept as a beneficiary once the provider accepts. */
   readonly beneficiary: Beneficiary | null
-  /** The windows that it is counted in, in the order of their refusals; `VelocityLimits.prepare` has made their rows. */
+  /** The windows that it is counted in, in the order of their refusals. */
   readonly counters: ReadonlyArray<WindowUse>
   /** The keyed HMAC of the payer's or recipient's number. */
   readonly partyHash: Uint8Array | null

@@ -7,8 +7,7 @@ import type { Fact } from "../../../src/domain/Fact.ts"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { type Posting, positionOf } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
-import { openParameters } from "../../../src/persistence/ledger/OpenColumns.ts"
-import { openRecordSql } from "../../../src/persistence/ledger/OpenRecordSql.ts"
+import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
 import { FloatLedger, type OpenStep } from "../../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
@@ -65,7 +64,7 @@ describe("FloatLedger", () => {
           Effect.provideContext(givenClaim(tenant, `${index}`), node)
         )
         const steps = claims.map((claim, index) => openStep(claim, amounts[index] ?? 0n, 0n))
-        const rows = yield* sql.unsafe<{ verdict: string; available: bigint }>(openRecordSql, openParameters(steps.map(untraced)))
+        const rows = yield* sql.unsafe<{ verdict: string; available: bigint }>(...openStatement(steps.map(untraced)))
         let left = float
         const expected = amounts.map((amount) => {
           if (amount > left) return { verdict: "ShortFloat", available: left }
@@ -125,7 +124,7 @@ describe("FloatLedger", () => {
       yield* Deferred.await(credited)
       const sql = yield* Effect.provideContext(SqlClient.SqlClient, node)
       const opening = yield* sql
-        .unsafe<{ verdict: string }>(openRecordSql, openParameters([untraced(openStep(claim, 500n, 10n))]))
+        .unsafe<{ verdict: string }>(...openStatement([untraced(openStep(claim, 500n, 10n))]))
         .pipe(Effect.forkChild)
       // It waits for the row: the credit commits only now.
       yield* Effect.provideContext(waitsForLock, other)

@@ -1,4 +1,4 @@
-export const name = "0007_arrival"
+export const name = "0006_arrival"
 
 export const sql = `
 -- The arrival of requests that claim an idempotency key: what a request has to commit before its work begins, in one statement. Each spends

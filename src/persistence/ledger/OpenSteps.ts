@@ -1,0 +1,163 @@
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { iso } from "../../domain/Instant.ts"
+import type { Entry } from "../../domain/Ledger.ts"
+import type { WindowUse } from "../../domain/VelocityLimits.ts"
+import type { OpenStep } from "../../services/ports/FloatLedger.ts"
+import { callOf, columnsOf } from "../Columns.ts"
+import { stepColumns } from "./StepColumns.ts"
+import type { Traced } from "./StepTracing.ts"
+
+type Step = Traced<OpenStep>
+
+/** A step, and the rows that it locks by their numbers in the batch. */
+interface Numbered {
+  readonly step: Step
+  readonly tenant: number
+  readonly payer: number | null
+  readonly position: number | null
+}
+
+/** What a reservation takes from `available`. */
+const amountHeld = (entry: Entry | null): bigint =>
+  entry?.postings.reduce((sum, { account, amount }) => (account === "reserved" ? sum + amount : sum), 0n) ?? 0n
+
+/** The position that its success will credit; null where nothing comes in. */
+const creditedCurrency = (record: LedgerRecord): string | null =>
+  record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
+
+/** A window as its transaction keeps it, so that it can be given back. */
+const storedWindow = ({ amount, appId, mode, name, startsAt, subject }: WindowUse) => ({
+  app_id: appId,
+  mode,
+  name,
+  subject,
+  starts_at: iso(startsAt),
+  amount: amount.toString()
+})
+
+const steps = columnsOf<Step>({
+  ...stepColumns,
+  kind: { type: "text", of: ({ transaction }) => transaction.kind },
+  sealed_destination: { type: "bytea", of: ({ sealedDestination }) => sealedDestination },
+  beneficiary: { type: "text", of: ({ beneficiary }) => (beneficiary === null ? null : JSON.stringify(beneficiary)) },
+  party_hash: { type: "bytea", of: ({ partyHash }) => partyHash },
+  counted: { type: "text", of: ({ counters }) => JSON.stringify(counters.map(storedWindow)) },
+  traceparent: { type: "text", of: ({ traceparent }) => traceparent },
+  endpoint: { type: "text", of: ({ claim }) => claim.scope.endpoint },
+  key: { type: "text", of: ({ claim }) => claim.scope.key },
+  fence: { type: "bigint", of: ({ claim }) => claim.fence },
+  held: { type: "bigint", of: ({ entry }) => amountHeld(entry) },
+  credited_currency: { type: "text", of: ({ transaction }) => creditedCurrency(transaction) },
+  payer_holder: { type: "text", of: ({ payer }) => payer?.holder ?? null }
+})
+
+/** What a step that is alone says beside that: in a batch the numbers say it. */
+const alone = columnsOf<Step>({
+  currency: { type: "text", of: ({ transaction }) => transaction.currency },
+  guarded: { type: "boolean", of: ({ payer }) => payer !== undefined }
+})
+
+const numbers = columnsOf<Numbered>({
+  windows: { type: "int", of: ({ step }) => step.counters.length },
+  tenant: { type: "int", of: ({ tenant }) => tenant },
+  payer: { type: "int", of: ({ payer }) => payer },
+  position: { type: "int", of: ({ position }) => position }
+})
+
+const tenants = columnsOf<Step>({ tenant_app_id: { type: "text", of: ({ transaction }) => transaction.appId } })
+
+const payers = columnsOf<Step>({
+  payer_app_id: { type: "text", of: ({ transaction }) => transaction.appId },
+  payer_mode: { type: "text", of: ({ transaction }) => transaction.mode },
+  payer_hash: { type: "bytea", of: ({ partyHash }) => partyHash }
+})
+
+const windows = columnsOf<WindowUse>({
+  window_app_id: { type: "text", of: ({ appId }) => appId },
+  window_mode: { type: "text", of: ({ mode }) => mode },
+  window_name: { type: "text", of: ({ name }) => name },
+  window_subject: { type: "text", of: ({ subject }) => subject },
+  window_starts_at: { type: "timestamptz", of: ({ startsAt }) => startsAt }
+})
+
+const positions = columnsOf<Step>({
+  position_app_id: { type: "text", of: ({ transaction }) => transaction.appId },
+  position_mode: { type: "text", of: ({ transaction }) => transaction.mode },
+  position_currency: { type: "text", of: ({ transaction }) => transaction.currency }
+})
+
+const needs = columnsOf<{ readonly window: number; readonly use: WindowUse }>({
+  need_window: { type: "int", of: ({ window }) => window },
+  need_amount: { type: "bigint", of: ({ use }) => use.amount },
+  need_bound: { type: "bigint", of: ({ use }) => use.bound }
+})
+
+const ownNeeds = columnsOf<{ readonly place: number; readonly use: WindowUse }>({
+  window_amount: { type: "bigint", of: ({ use }) => use.amount },
+  window_bound: { type: "bigint", of: ({ use }) => use.bound },
+  window_place: { type: "int", of: ({ place }) => place }
+})
+
+const windowKey = ({ appId, mode, name, startsAt, subject }: WindowUse): string =>
+  [appId, mode, name, subject, iso(startsAt)].join("\u0000")
+
+/** Windows are locked in the order of their keys, byte by byte: in a batch, alone, and where they are given back. */
+const inKeyOrder = (a: WindowUse, b: WindowUse): number => (windowKey(a) < windowKey(b) ? -1 : 1)
+
+/** Rows that several steps name, each once: its number is its place, from one. */
+const numbering = <Row>(rows: ReadonlyArray<Row>, keyOf: (row: Row) => string) => {
+  const numbers = new Map<string, number>()
+  const distinct: Array<Row> = []
+  for (const row of rows) {
+    const key = keyOf(row)
+    if (!numbers.has(key)) numbers.set(key, distinct.push(row))
+  }
+  return { rows: distinct, of: (row: Row): number => numbers.get(keyOf(row)) ?? 0 }
+}
+
+const tenantKey = ({ transaction }: Step): string => transaction.appId
+const payerKey = ({ partyHash, transaction: { appId, mode } }: Step): string =>
+  [appId, mode, Buffer.from(partyHash ?? []).toString("hex")].join("|")
+const positionKey = ({ transaction: { appId, currency, mode } }: Step): string => [appId, mode, currency].join("|")
+
+const reserves = ({ entry }: Step): boolean => amountHeld(entry) > 0n
+const isGuarded = ({ payer }: Step): boolean => payer !== undefined
+
+const batchParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => {
+  const tenant = numbering(all, tenantKey)
+  const payer = numbering(all.filter(isGuarded), payerKey)
+  const position = numbering(all.filter(reserves), positionKey)
+  const window = numbering(all.flatMap(({ counters }) => counters).sort(inKeyOrder), windowKey)
+  const numbered = all.map((step) => ({
+    step,
+    tenant: tenant.of(step),
+    payer: isGuarded(step) ? payer.of(step) : null,
+    position: reserves(step) ? position.of(step) : null
+  }))
+  return [
+    ...steps.arrays(all),
+    ...numbers.arrays(numbered),
+    ...tenants.arrays(tenant.rows),
+    ...payers.arrays(payer.rows),
+    ...windows.arrays(window.rows),
+    ...positions.arrays(position.rows),
+    ...needs.arrays(all.flatMap(({ counters }) => counters.map((use) => ({ use, window: window.of(use) }))))
+  ]
+}
+
+const singleParameters = (step: Step): ReadonlyArray<unknown> => {
+  const own = step.counters.map((use, index) => ({ use, place: index + 1 })).sort((a, b) => inKeyOrder(a.use, b.use))
+  return [...steps.values(step), ...alone.values(step), ...windows.arrays(own.map(({ use }) => use)), ...ownNeeds.arrays(own)]
+}
+
+const namesOf = (groups: ReadonlyArray<{ readonly names: ReadonlyArray<string> }>) => groups.flatMap(({ names }) => names)
+
+/** Opens one transaction, and a batch of them: the functions of the database say how. */
+const openStepCall = `SELECT verdict, available, failed FROM ${callOf("open_step", namesOf([steps, alone, windows, ownNeeds]))}`
+const openStepsCall = `SELECT verdict, available, failed FROM ${callOf("open_steps", namesOf([steps, numbers, tenants, payers, windows, positions, needs]))}`
+
+/** The statement for these steps, and its parameters. A step that is alone costs less by itself, several less together. */
+export const openStatement = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
+  const [step] = all
+  return step !== undefined && all.length === 1 ? [openStepCall, singleParameters(step)] : [openStepsCall, batchParameters(all)]
+}
