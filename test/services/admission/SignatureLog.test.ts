@@ -71,7 +71,8 @@ layer(authentication)("the log of refused signatures", (it) => {
     lines.length = 0
     const { authenticate } = yield* Authentication
     const request = { method: "GET", rawTarget: target, rawHeaders: headers.flat(), body: new Uint8Array() }
-    expect(yield* Effect.flip(authenticate(request))).toMatchObject({ _tag: "unauthorized" })
+    const spent = Effect.flatMap(authenticate(request), ({ nonce }) => nonce.spend)
+    expect(yield* Effect.flip(spent)).toMatchObject({ _tag: "unauthorized" })
     yield* Effect.yieldNow
     yield* TestClock.adjust(1)
     const secrets = [
@@ -132,7 +133,8 @@ layer(authentication)("the log of refused signatures", (it) => {
       const used = good()
       yield* TestClock.setTime(vectors.now * 1000)
       const { authenticate } = yield* Authentication
-      yield* authenticate({ method: "GET", rawTarget: TARGET, rawHeaders: used.flat(), body: new Uint8Array() })
+      const { nonce } = yield* authenticate({ method: "GET", rawTarget: TARGET, rawHeaders: used.flat(), body: new Uint8Array() })
+      yield* nonce.spend
       expect(yield* lineOf(used)).toEqual({ ...known, reason: "reused_nonce" })
       const strange = signed("GET", TARGET, "", { host: "127.0.0.1:8080" })
       expect(yield* lineOf(strange)).toEqual({ ...known, reason: "host_not_public" })
