@@ -1,7 +1,10 @@
 import { DateTime, Option } from "effect"
 import type { Instant } from "./Instant.ts"
 
-/** The retry schedule of webhooks: milliseconds before each attempt, counted from the attempt before it; the first is usually 0. */
+/**
+ * The retry schedule of webhooks: milliseconds before each attempt, counted from the attempt before it; the first is usually 0. The delays
+ * are a setting, `WEBHOOK_SCHEDULE` in `Config`.
+ */
 export type WebhookRetrySchedule = ReadonlyArray<number>
 
 /** How far an attempt may be moved from its base delay, so that deliveries that failed together do not come back together. */

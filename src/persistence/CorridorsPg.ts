@@ -14,6 +14,9 @@ const corridors = rowsOf(Schema.Struct({ ...Corridor.fields, updatedAt: Moment }
 /**
  * Corridors on PostgreSQL. It owns the table corridors: a row a primary key, written by one upsert, of which the last one holds. The whole
  * list is small and is read as one.
+ *
+ * The column `active` is the corridor's switch. `gateway corridor set` (`commands/Corridor`) turns it, and `Admission.corridor` refuses
+ * every request to a corridor that is off.
  */
 export const CorridorsPg = Layer.effect(
   Corridors,

@@ -26,7 +26,7 @@ export interface ProviderAccountDebit {
 
 /**
  * Velocity caps: how many transactions a tenant and a number may make in a window, and a provider account's daily ceiling. `FloatLedger.open`
- * decides; this names the windows and refuses early.
+ * decides; this names the windows and refuses early. The figures, and which windows a direction has, are in `domain/VelocityLimits`.
  */
 export class Velocity extends Context.Service<
   Velocity,

@@ -35,6 +35,9 @@ export interface LastCharge {
 /**
  * The double-charge guard: a number of a tenant is not charged again while an earlier momo charge of it may still be paid, nor right
  * after one that was. It is separate from the idempotency key, and protects a customer's action that is repeated with a new one.
+ *
+ * The last word is the money step's own (`FloatLedger.open`, and `Codes.begin` for a code): it answers `PayerBusy` where another charge of
+ * the number was placed after the look here.
  */
 export class ChargeGuard extends Context.Service<
   ChargeGuard,

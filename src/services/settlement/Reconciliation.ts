@@ -36,7 +36,10 @@ const QUESTIONS_AT_ONCE = 4
 const DAY_MS = 86_400_000
 const modes: ReadonlyArray<Mode> = Mode.literals
 
-/** The provider's own account against ours, for the movements of one UTC day. Reads only: what differs is for a person. */
+/**
+ * The provider's own account against ours, for the movements of one UTC day. Reads only: what differs is for a person. This reads both
+ * sides; the comparison itself is in `domain/ReconciliationDifference`.
+ */
 export class Reconciliation extends Context.Service<
   Reconciliation,
   {
