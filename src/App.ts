@@ -10,8 +10,8 @@ import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
 import { ClockSkew, SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
 import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
+import { MasterKeyHold } from "./persistence/MasterKeyHold.ts"
 import { MasterKeyRotationPg } from "./persistence/MasterKeyRotationPg.ts"
-import { NodePresence } from "./persistence/NodePresence.ts"
 import { type EmbeddedDatabase, EmbeddedPostgres } from "./persistence/postgres/EmbeddedPostgres.ts"
 import { withFolderLock } from "./persistence/postgres/FolderLock.ts"
 import { LocalProcess } from "./persistence/postgres/LocalProcess.ts"
@@ -139,7 +139,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
         Layer.provideMerge(Server.layer(settings)),
         Layer.provideMerge(Layer.mergeAll(workers, announced(settings), Health.layer(build))),
         Layer.provideMerge(management(settings, Ref.get(draining), build.version)),
-        Layer.provideMerge(NodePresence.layer(settings.databaseUrl, settings.masterKey)),
+        Layer.provideMerge(MasterKeyHold.layer(settings.databaseUrl, settings.masterKey)),
         Layer.provideMerge(services(settings)),
         Layer.provideMerge(telemetry(settings, build.version, (to, options) => to.layer(options)))
       )
@@ -153,7 +153,7 @@ const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, v
       const alive = yield* Database.ping
       const { read } = yield* GatewayStatus
       const { milliseconds: skew } = yield* ClockSkew
-      const { obstacle } = yield* NodePresence
+      const { obstacle } = yield* MasterKeyHold
       const process = Effect.zipWith(yield* eventLoop, Effect.map(skew, clockSkew), (lag, off) => [lag, off])
       const families = Effect.zipWith(process, picture(read), (own, standing) => [...own, ...gauges(standing)])
       return Layer.merge(

@@ -1,8 +1,8 @@
 import { Redacted, Schema } from "effect"
 import { Currency } from "./Currency.ts"
-import { maskedName } from "./Denylist.ts"
 import { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
+import { maskedName } from "./Masking.ts"
 import { type Destination, maskedDestination } from "./Party.ts"
 
 /** A recipient that a tenant has paid, masked; kept once a recipient and mode (contract BEN-1). */

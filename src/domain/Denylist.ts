@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { maskedNumber } from "./Masking.ts"
+import { maskedName, maskedNumber } from "./Masking.ts"
 
 /** What a row of the denylist refuses: a destination that payouts may not go to, a number or a name that screening denies. */
 export const DenylistKind = Schema.Literals(["destination", "screened_number", "screened_name"])
@@ -34,11 +34,3 @@ export const normalizedName = (value: string): string =>
 /** How a list shows it. */
 export const maskedEntry = (kind: DenylistKind, value: string): string =>
   kind === "screened_name" ? maskedName(value) : maskedNumber(normalizedNumber(value))
-
-/** "J••• D••": the first letter of each word (contract BEN-2). */
-export const maskedName = (name: string): string =>
-  name
-    .trim()
-    .split(/\s+/)
-    .map((word) => `${word.slice(0, 1)}${"•".repeat(Math.max(word.length - 1, 1))}`)
-    .join(" ")

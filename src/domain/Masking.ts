@@ -42,6 +42,14 @@ export const maskedNumber = (value: string): string => {
   return `••••${kept.slice(kept.length - Math.min(VISIBLE, Math.floor(kept.length / 2)))}`
 }
 
+/** "J••• D••": the first letter of each word (contract BEN-2). */
+export const maskedName = (name: string): string =>
+  name
+    .trim()
+    .split(/\s+/)
+    .map((word) => `${word.slice(0, 1)}${"•".repeat(Math.max(word.length - 1, 1))}`)
+    .join(" ")
+
 /** A text for people without numbers and e-mail addresses. */
 export const maskedText = (text: string): string => {
   if (!SUSPECT.test(text)) return text

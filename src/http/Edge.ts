@@ -9,7 +9,6 @@ import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
-import { type Arrival, arrivalOf } from "./Arrival.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type PlaceKind, type Release } from "./ConcurrencyLimit.ts"
@@ -17,6 +16,7 @@ import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRout
 import { bounded, fieldIssues } from "./Issues.ts"
 import { afterResponse } from "./NodeListener.ts"
 import { operations } from "./Operations.ts"
+import { type RequestHead, requestHeadOf } from "./RequestHead.ts"
 import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { makeRequestLog } from "./RequestTelemetry.ts"
@@ -56,15 +56,15 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const startedAt = yield* Clock.currentTimeMillis
-      const arrival = yield* arrivalOf(request, identifiers)
-      const { match, method, requestId } = arrival
+      const head = yield* requestHeadOf(request, identifiers)
+      const { match, method, requestId } = head
       const route = match._tag === "Found" ? match.route.template : "unknown"
-      const { response } = yield* respondAlways(request, arrival, router).pipe(
-        Effect.tap((outcome) => logRequest(startedAt, arrival, route, outcome)),
+      const { response } = yield* respondAlways(request, head, router).pipe(
+        Effect.tap((outcome) => logRequest(startedAt, head, route, outcome)),
         inSpan(`${method} ${route}`, {
           root: true,
           kind: "server",
-          links: callerTraceLinks(arrival.rawHeaders),
+          links: callerTraceLinks(head.rawHeaders),
           attributes: { "http.request.method": method, "gateway.request_id": requestId }
         })
       )
@@ -74,7 +74,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   /** Runs the checks and the endpoint, and makes a response of every error, defect and interruption. */
   const respondAlways = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
-    arrival: Arrival,
+    head: RequestHead,
     router: Router
   ) {
     const detached = yield* Deferred.make<Fiber.Fiber<Response>>()
@@ -83,14 +83,14 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       detach: (work) => Deferred.succeed(detached, work),
       keepPlace: (release) => Deferred.succeed(place, release)
     }
-    return yield* Effect.interruptible(admit(request, arrival, router, kept)).pipe(
+    return yield* Effect.interruptible(admit(request, head, router, kept)).pipe(
       Effect.catchTag(
         "HttpServerError",
         () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
       ),
       Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error) })),
       Effect.catchCause((cause) =>
-        Effect.map(afterFailure(cause, arrival.requestId, detached), (response) => ({ appId: "", response }))
+        Effect.map(afterFailure(cause, head.requestId, detached), (response) => ({ appId: "", response }))
       ),
       // Work that outlives its client keeps its place, and so does a response until it is read: both hold memory.
       Effect.ensuring(
@@ -102,12 +102,12 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   /** The checks in their order, then the endpoint. What is refused before the signature held belongs to no tenant. */
   const admit = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
-    arrival: Arrival,
+    head: RequestHead,
     router: Router,
     { detach, keepPlace }: Kept
   ) {
-    const { match, method, path, rawHeaders, rawTarget } = arrival
-    const stray = strayCallback(arrival)
+    const { match, method, path, rawHeaders, rawTarget } = head
+    const stray = strayCallback(head)
     const peer = Option.getOrElse(request.remoteAddress, () => "")
     const isSigned = isSignedPath(rawTarget, path)
     const isCallback = isCallbackPath(path) && stray === undefined
@@ -125,16 +125,16 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), ARRIVAL_MS, shed)
       : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
-    const rate = caller === null ? null : rateOf({ ...arrival, caller, peer })
+    const rate = caller === null ? null : rateOf({ ...head, caller, peer })
     const answer = Effect.gen(function* () {
       // A callback may have any content type: it is verified over its bytes.
       const error = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
       if (error !== undefined) return errorResponse(error)
       if (rate !== null) yield* rate.take
       const callback = callbackOf(path)
-      if (caller !== null) yield* holdPlace(kindOf(arrival), caller.appId)
+      if (caller !== null) yield* holdPlace(kindOf(head), caller.appId)
       else if (callback !== undefined) yield* holdPlace("callbacks", callback.provider)
-      return yield* runEndpoint(arrival, { body, caller, nonce, arrivalMs: ARRIVAL_MS, detach }, router)
+      return yield* runEndpoint(head, { body, caller, nonce, arrivalMs: ARRIVAL_MS, detach }, router)
     }).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
     if (nonce === null) return { appId: "", response: yield* answer }
     // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.
@@ -150,7 +150,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     Effect.tap(authentication.authenticate(request), ({ nonce }) => (claimsKey(match) ? Effect.void : nonce.spend))
 
   /** The response to a callback that nobody expects. It is given before a byte of the body is read. */
-  const strayCallback = ({ match, path, rawHeaders }: Arrival): Response | undefined => {
+  const strayCallback = ({ match, path, rawHeaders }: RequestHead): Response | undefined => {
     if (!isCallbackPath(path)) return undefined
     const foreign = origin(rawHeaders)
     if (foreign !== undefined) return errorResponse(foreign)
@@ -198,7 +198,7 @@ const shed = () =>
 
 /** Runs the endpoint, where there is one. */
 const runEndpoint = (
-  { match, rawHeaders, requestId }: Arrival,
+  { match, rawHeaders, requestId }: RequestHead,
   admitted: Omit<EdgeRequest, "requestId" | "rawHeaders">,
   router: Router
 ): Effect.Effect<Response, never, HttpServerRequest.HttpServerRequest | Scope.Scope> =>

@@ -15,7 +15,7 @@ export interface Place {
   readonly within: Place | null
 }
 
-export const inside = (within: Place | null, name: string | number): Place => ({ name, within })
+export const childPlace = (within: Place | null, name: string | number): Place => ({ name, within })
 
 /** An issue at a place. Its message continues the path ("amount_minor", "is required") and never holds the value. */
 export const issueAt = (place: Place | null, message: string): Issue => ({ path: pathOf(place), message })
@@ -62,7 +62,7 @@ export function* fieldIssues(
 ): Generator<Issue, void> {
   switch (issue._tag) {
     case "Pointer":
-      return yield* fieldIssues(issue.issue, issue.path.reduce(memberOf, tree), issue.path.map(nameOf).reduce(inside, place))
+      return yield* fieldIssues(issue.issue, issue.path.reduce(memberOf, tree), issue.path.map(nameOf).reduce(childPlace, place))
     case "Encoding":
       return yield* fieldIssues(issue.issue, tree, place)
     case "Composite":
@@ -89,9 +89,9 @@ const unmatched = (union: SchemaAST.Union, tree: JsonTree | undefined, place: Pl
   const [told] = kinds.flatMap(({ propertySignatures }) => propertySignatures.filter(({ type }) => SchemaAST.isLiteral(type)))
   if (told === undefined || !isJsonObject(tree)) return issueAt(place, ruleOf(union))
   const name = String(told.name)
-  if (!Object.hasOwn(tree, name)) return issueAt(inside(place, name), REQUIRED)
+  if (!Object.hasOwn(tree, name)) return issueAt(childPlace(place, name), REQUIRED)
   const types = kinds.flatMap(({ propertySignatures }) => propertySignatures.filter((one) => one.name === told.name))
-  return issueAt(inside(place, name), oneOf(types.map(({ type }) => type)))
+  return issueAt(childPlace(place, name), oneOf(types.map(({ type }) => type)))
 }
 
 const ruleOf = (ast: SchemaAST.AST): string => {

@@ -5,7 +5,7 @@ import { msisdnOf } from "../domain/Msisdn.ts"
 import type { BankParty, Destination, MomoParty, PayerDetails, WalletParty } from "../domain/Party.ts"
 import type { Payer, Source } from "./api/Collections.ts"
 import type { Destination as WireDestination } from "./api/Payouts.ts"
-import { inside, issueAt, type Place } from "./Issues.ts"
+import { childPlace, issueAt, type Place } from "./Issues.ts"
 import { isJsonObject, type JsonTree, NumberLiteral } from "./StrictJson.ts"
 
 // Payers and recipients, from the wire to the domain. From here on their numbers and names are Redacted.
@@ -51,13 +51,13 @@ export function* cardIssues(source: JsonTree | undefined, place: Place, msisdn: 
   } else if (source instanceof NumberLiteral) {
     if (looksLikeCard(source.source)) yield issueAt(place, CARD_RULE)
   } else if (Array.isArray(source)) {
-    for (let at = 0; at < source.length; at++) yield* cardIssues(source[at], inside(place, at), msisdn)
+    for (let at = 0; at < source.length; at++) yield* cardIssues(source[at], childPlace(place, at), msisdn)
   } else if (isJsonObject(source)) {
     for (const name of Object.keys(source)) {
       // A name that is a card number itself is not shown.
       if (looksLikeCard(name)) yield issueAt(place, CARD_RULE)
-      else if (CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))) yield issueAt(inside(place, name), CARD_RULE)
-      else yield* cardIssues(source[name], inside(place, name), msisdn)
+      else if (CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))) yield issueAt(childPlace(place, name), CARD_RULE)
+      else yield* cardIssues(source[name], childPlace(place, name), msisdn)
     }
   }
 }

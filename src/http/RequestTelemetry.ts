@@ -3,9 +3,9 @@ import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { pathOf } from "../domain/CanonicalText.ts"
 import { boundedLog } from "../runtime/BoundedLog.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
-import type { Arrival } from "./Arrival.ts"
 import { matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"
+import type { RequestHead } from "./RequestHead.ts"
 
 // Labels are route templates, codes and classes: a caller cannot make new ones.
 
@@ -105,7 +105,7 @@ export const makeRequestLog = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     startedAt: number,
-    { method, requestId }: Arrival,
+    { method, requestId }: RequestHead,
     route: string,
     { appId, response }: RequestOutcome
   ) {

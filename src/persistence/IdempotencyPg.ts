@@ -13,7 +13,7 @@ import {
 import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { type ArrivedRow, arriveTogether } from "./ArrivalSql.ts"
-import { markRemoved } from "./Retention.ts"
+import { recordPrunedBefore } from "./Retention.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
 /** What a key that was taken says to the request. */
@@ -82,7 +82,7 @@ export const IdempotencyPg = Layer.effect(
 
     // A key that somebody works with is held, and is left for the next round.
     const prune = Effect.fn("Idempotency.prune")(function* (before: Instant, limit: number) {
-      const rows = yield* sql`WITH since AS (${markRemoved(sql, "keys", before)}),
+      const rows = yield* sql`WITH since AS (${recordPrunedBefore(sql, "keys", before)}),
         old AS MATERIALIZED (
           SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
           WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz AND NOT EXISTS (

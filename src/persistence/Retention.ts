@@ -15,7 +15,7 @@ export const completeSince = (what: RetainedRows): string =>
  * Part of the statement that removes what is older than `before`: it records that, so that `ledger verify` expects nothing older. It never
  * waits: where another node holds the row, the next round records it.
  */
-export const markRemoved = (sql: SqlClient.SqlClient, what: RetainedRows, before: Instant) =>
+export const recordPrunedBefore = (sql: SqlClient.SqlClient, what: RetainedRows, before: Instant) =>
   sql`UPDATE kept_since k SET since = ${iso(before)}::timestamptz
     FROM (SELECT what FROM kept_since WHERE what = ${what} AND since < ${iso(before)}::timestamptz FOR UPDATE SKIP LOCKED) AS free
     WHERE k.what = free.what`

@@ -14,7 +14,7 @@ const SINGLES_AT_ONCE = 2
 /** How many steps may wait; a further one waits for a place. */
 const STEPS_WAITING = 4096
 
-export interface BatchOptions<Step, Result, E> {
+export interface StepBatcherOptions<Step, Result, E> {
   /** Commits all of them, or none; a result a step, in the steps' order. */
   readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
   /** What a step's result means where an earlier statement may have committed it already: looks whether the step is there. */
@@ -45,7 +45,7 @@ export const makeBatcher = <Step, Result, E>({
   laneOf,
   statement,
   isLockTimeout
-}: BatchOptions<Step, Result, E>): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
+}: StepBatcherOptions<Step, Result, E>): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
   Effect.gen(function* () {
     type One = QueuedStep<Step, Result>
     const scope = yield* Effect.scope

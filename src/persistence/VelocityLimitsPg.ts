@@ -9,7 +9,7 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
 import { auditTrail } from "./AuditTrail.ts"
-import { markRemoved } from "./Retention.ts"
+import { recordPrunedBefore } from "./Retention.ts"
 import { makeRowCache } from "./RowCache.ts"
 import { rowsOf } from "./Rows.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
@@ -132,7 +132,7 @@ export const VelocityLimitsPg = Layer.effect(
 
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
     const prune = Effect.fn("VelocityLimits.prune")(function* (before: number, limit: number) {
-      const rows = yield* sql`WITH since AS (${markRemoved(sql, "windows", before)}),
+      const rows = yield* sql`WITH since AS (${recordPrunedBefore(sql, "windows", before)}),
         old AS MATERIALIZED (
           SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz
           ORDER BY starts_at LIMIT ${limit} FOR UPDATE SKIP LOCKED

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { maskedName } from "../../src/domain/Denylist.ts"
+import { maskedName } from "../../src/domain/Masking.ts"
 import { bankPayout } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, executionsOf, Stack, tenantOn } from "../support/Stack.ts"

@@ -96,8 +96,8 @@ it.live(
       const callback = named("OutcomePoller.poll").find(({ attributes }) => attributes["gateway.actor"] === "callback")
       expect(lineOf(callback)).toEqual(["ProviderCallbacks.look", "OutcomePoller.poll"])
       // The look is linked to the request that the callback came with.
-      const arrival = byId.get(byId.get(callback?.parentId ?? "")?.links[0]?.spanId ?? "")
-      expect(lineOf(arrival)).toEqual(["POST /webhooks/{provider}/{route_key}", "ProviderCallbacks.receive"])
+      const receiving = byId.get(byId.get(callback?.parentId ?? "")?.links[0]?.spanId ?? "")
+      expect(lineOf(receiving)).toEqual(["POST /webhooks/{provider}/{route_key}", "ProviderCallbacks.receive"])
 
       const unlisted = all.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => !isListed(name))
       expect(unlisted).toEqual([])

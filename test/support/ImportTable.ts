@@ -151,7 +151,7 @@ export const imports: ReadonlyArray<{
     packages: [core, node, /^effect\/reactivity\/Reactivity$/, /^@effect\/sql-pg\/PgClient$/]
   },
   {
-    from: /^persistence\/NodePresence\.ts$/,
+    from: /^persistence\/MasterKeyHold\.ts$/,
     files: ["persistence/"],
     packages: [core, /^node:os$/, /^effect\/sql$/]
   },

@@ -4,7 +4,7 @@ import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { CollectionRecord } from "./Records.ts"
+import { CollectionSchema } from "./Records.ts"
 import { AskedAmount, Enveloped, Metadata, Narration, Timestamp, text, WebUrl } from "./Wire.ts"
 
 const sourceCountry = optional(Country, "The payer's country; the request's `country` if left out")
@@ -105,12 +105,12 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
   .add(
     HttpApiEndpoint.post("create", "/v1/collections", {
       payload: CollectionBody,
-      success: Enveloped(CollectionRecord).pipe(HttpApiSchema.status(201))
+      success: Enveloped(CollectionSchema).pipe(HttpApiSchema.status(201))
     }),
     HttpApiEndpoint.post("authorize", "/v1/collections/:reference/authorize", {
       params: { reference: described(Schema.String, "The collection's reference") },
       payload: AuthorizeBody,
-      success: Enveloped(CollectionRecord)
+      success: Enveloped(CollectionSchema)
     }),
     HttpApiEndpoint.post("sendCode", "/v1/collections/otp", {
       payload: CodeBody,
@@ -118,7 +118,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     }),
     HttpApiEndpoint.get("find", "/v1/collections/:reference", {
       params: { reference: described(Schema.String, "The collection's reference") },
-      success: Enveloped(CollectionRecord)
+      success: Enveloped(CollectionSchema)
     })
   )
   .middleware(SignedRequest) {}

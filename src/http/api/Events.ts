@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { described } from "../../domain/Description.ts"
 import { EventType } from "../../domain/Event.ts"
 import { FxExchange } from "./Fx.ts"
-import { CollectionRecord, PayoutRecord } from "./Records.ts"
+import { CollectionSchema, PayoutSchema } from "./Records.ts"
 import { Metadata, Timestamp } from "./Wire.ts"
 
 // The bodies of webhooks (contract HOOK-6, HOOK-7). They are encoded in domain/Event; the schemas here describe them.
@@ -14,15 +14,15 @@ const TestMessage = Schema.Struct({
 
 /** What an event of a type says, and the record that it carries. */
 const contents = {
-  "collection.requires_action": ["The payer of a collection has to do something", CollectionRecord],
-  "collection.pending": ["A collection is under way", CollectionRecord],
-  "collection.successful": ["A collection was paid, and your float credited", CollectionRecord],
-  "collection.failed": ["A collection failed", CollectionRecord],
-  "collection.expired": ["A collection's time passed", CollectionRecord],
-  "payout.pending": ["A payout was accepted, and its amount and fee reserved", PayoutRecord],
-  "payout.successful": ["A payout reached the recipient", PayoutRecord],
-  "payout.failed": ["A payout failed, and your float was returned", PayoutRecord],
-  "payout.returned": ["Money of a successful payout came back, and your float was credited", PayoutRecord],
+  "collection.requires_action": ["The payer of a collection has to do something", CollectionSchema],
+  "collection.pending": ["A collection is under way", CollectionSchema],
+  "collection.successful": ["A collection was paid, and your float credited", CollectionSchema],
+  "collection.failed": ["A collection failed", CollectionSchema],
+  "collection.expired": ["A collection's time passed", CollectionSchema],
+  "payout.pending": ["A payout was accepted, and its amount and fee reserved", PayoutSchema],
+  "payout.successful": ["A payout reached the recipient", PayoutSchema],
+  "payout.failed": ["A payout failed, and your float was returned", PayoutSchema],
+  "payout.returned": ["Money of a successful payout came back, and your float was credited", PayoutSchema],
   "fx.successful": ["An exchange was made", FxExchange],
   "fx.failed": ["An exchange failed, and your float was returned", FxExchange],
   "webhook.test": ["A test that you asked for", TestMessage]

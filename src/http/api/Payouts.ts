@@ -6,7 +6,7 @@ import { described, optional } from "../../domain/Description.ts"
 import { AmountType } from "../../domain/Transaction.ts"
 import { UnpricedReason } from "../../domain/UnpricedReason.ts"
 import { SignedRequest } from "../SignedRequest.ts"
-import { PayoutRecord } from "./Records.ts"
+import { PayoutSchema } from "./Records.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Narration, Timestamp, text } from "./Wire.ts"
 
 const country = described(Country, "The recipient's country; never taken from the request's own `country`")
@@ -121,12 +121,12 @@ export class PayoutsApi extends HttpApiGroup.make("payouts")
   .add(
     HttpApiEndpoint.post("create", "/v1/payouts", {
       payload: PayoutBody,
-      success: Enveloped(PayoutRecord).pipe(HttpApiSchema.status(201))
+      success: Enveloped(PayoutSchema).pipe(HttpApiSchema.status(201))
     }),
     HttpApiEndpoint.post("quote", "/v1/payouts/quote", { payload: QuoteBody, success: Enveloped(Estimate) }),
     HttpApiEndpoint.get("find", "/v1/payouts/:reference", {
       params: { reference: described(Schema.String, "The payout's reference") },
-      success: Enveloped(PayoutRecord)
+      success: Enveloped(PayoutSchema)
     })
   )
   .middleware(SignedRequest) {}

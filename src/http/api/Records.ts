@@ -60,7 +60,7 @@ const tail = {
 }
 
 /** A collection as every tenant read shows it (contract TXN-1). */
-export const CollectionRecord = Schema.Struct({
+export const CollectionSchema = Schema.Struct({
   ...head,
   kind: described(Schema.Literal("collection"), "Always `collection`"),
   status: CollectionStatus,
@@ -88,7 +88,7 @@ const Returned = Schema.Struct({
 }).annotate({ identifier: "PayoutReturn", description: "Money of a successful payout that came back" })
 
 /** A payout as every tenant read shows it. */
-export const PayoutRecord = Schema.Struct({
+export const PayoutSchema = Schema.Struct({
   ...head,
   kind: described(Schema.Literal("payout"), "Always `payout`"),
   status: PayoutStatus,
@@ -102,7 +102,7 @@ export const PayoutRecord = Schema.Struct({
   ...tail
 }).annotate({ identifier: "Payout", description: "Money out of your float to a recipient" })
 
-export const TransactionRecord = Schema.Union([CollectionRecord, PayoutRecord]).annotate({
+export const TransactionSchema = Schema.Union([CollectionSchema, PayoutSchema]).annotate({
   identifier: "Transaction",
   description: "A collection or a payout; `kind` says which"
 })

@@ -4,7 +4,7 @@ import { described, optional } from "../../domain/Description.ts"
 import { pageOf } from "../Page.ts"
 import { SignedRequest } from "../SignedRequest.ts"
 import { transactionQuery } from "../TransactionQuery.ts"
-import { CollectionRecord, PayoutRecord, TransactionRecord } from "./Records.ts"
+import { CollectionSchema, PayoutSchema, TransactionSchema } from "./Records.ts"
 import { Enveloped } from "./Wire.ts"
 
 const raw = {
@@ -15,17 +15,17 @@ const raw = {
 
 /** `view=raw`: any tenant's transaction with its last money call, masked. It takes an admin key and an `X-Audit-Reason`. */
 const RawRecord = Schema.Union([
-  Schema.Struct({ ...CollectionRecord.fields, ...raw }).annotate({
+  Schema.Struct({ ...CollectionSchema.fields, ...raw }).annotate({
     identifier: "RawCollection",
     description: "A collection with its last call to the provider"
   }),
-  Schema.Struct({ ...PayoutRecord.fields, ...raw }).annotate({
+  Schema.Struct({ ...PayoutSchema.fields, ...raw }).annotate({
     identifier: "RawPayout",
     description: "A payout with its last call to the provider"
   })
 ]).annotate({ identifier: "RawTransaction", description: "What an admin key gets with `view=raw`" })
 
-const ReadTransaction = Schema.Union([RawRecord, TransactionRecord]).annotate({
+const ReadTransaction = Schema.Union([RawRecord, TransactionSchema]).annotate({
   identifier: "ReadTransaction",
   description: "The transaction; with `view=raw` also its last call to the provider"
 })
@@ -34,7 +34,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
   .add(
     HttpApiEndpoint.get("list", "/v1/transactions", {
       query: transactionQuery,
-      success: Enveloped(pageOf(TransactionRecord))
+      success: Enveloped(pageOf(TransactionSchema))
     }),
     HttpApiEndpoint.get("find", "/v1/transactions/:id", {
       params: { id: described(Schema.String, "The transaction's `id` or `reference`: they are the same") },

@@ -12,17 +12,20 @@ import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../p
 import { BankAccounts, bankCodesOf } from "../reference/BankAccounts.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import {
+  askPrice,
   goesToNextProvider,
   type Offer,
   type PayoutProvider,
   type PayoutRoute,
   type PayoutTerms,
   type PricedPayout,
-  priceOf,
   quoteFor
 } from "./PayoutQuoteCalculation.ts"
 
-/** Prices the fee of a payout by asking providers for their own quotes: which are asked, in which order, and when the next one is. */
+/**
+ * Prices the fee of a payout by asking providers for their own quotes: which are asked, in which order, and when the next one is. What one
+ * provider is asked, and how its quote becomes the price, is in `PayoutQuoteCalculation`.
+ */
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
   {
@@ -108,7 +111,7 @@ export class PayoutPricing extends Context.Service<
           const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
           const note = knowsBankCode ? yield* accounts.checkAccountName(provider, terms.destination) : ""
           if (!knowsBankCode) yield* accounts.requireAccountNameMatch(provider, terms.destination)
-          const priced = yield* priceOf(payoutRoute, payoutProvider, terms)
+          const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
           return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), note } satisfies Offer
         })
         return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider).pipe(
@@ -119,7 +122,7 @@ export class PayoutPricing extends Context.Service<
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute: PayoutRoute, terms: PayoutTerms) {
         const ask = (payoutProvider: PayoutProvider) =>
-          Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), priceOf(payoutRoute, payoutProvider, terms))
+          Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), askPrice(payoutRoute, payoutProvider, terms))
         return yield* firstToSucceed(payoutRoute.providers, ask, goesToNextProvider).pipe(
           Effect.catchTag("QuoteRefused", (refused) => Effect.succeed(refused))
         )
@@ -165,7 +168,7 @@ export class PayoutPricing extends Context.Service<
         const quoted = yield* Effect.option(
           firstToSucceed(
             providers,
-            (payoutProvider) => priceOf(payoutRoute, payoutProvider, { ...terms, destination: null }),
+            (payoutProvider) => askPrice(payoutRoute, payoutProvider, { ...terms, destination: null }),
             goesToNextProvider
           )
         )

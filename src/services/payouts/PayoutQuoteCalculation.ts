@@ -57,7 +57,8 @@ export const goesToNextProvider = (
   error: ProviderError | QuoteRefused | { readonly _tag: "bank_account_unresolvable" }
 ): boolean => error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other")
 
-export const priceOf = (
+/** Asks one provider for the price: one call, but up to `QUOTES_AT_MOST` (24, in `DeductedFee`) where the fee is deducted from the amount. */
+export const askPrice = (
   route: PayoutRoute,
   payoutProvider: PayoutProvider,
   terms: PayoutTerms

@@ -23,7 +23,7 @@ export interface ServedCorridor extends Corridor {
 }
 
 /** A bank with the country and currency that it is paid in. */
-export interface Bank extends PayableBank {
+export interface ServedBank extends PayableBank {
   readonly country: string
   readonly currency: Currency
 }
@@ -51,7 +51,7 @@ export class Reference extends Context.Service<
     /** Every row of the gateway's own configuration, active or not, as it is for this tenant now; needs no grant. */
     readonly corridors: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCorridor>>
     /** The banks payable in a country; none where no active corridor pays banks there. */
-    readonly banks: (caller: Caller, country: string) => Effect.Effect<ReadonlyArray<Bank>, ReadRefusal>
+    readonly banks: (caller: Caller, country: string) => Effect.Effect<ReadonlyArray<ServedBank>, ReadRefusal>
     /** The account's holder. A country in which no bank is paid has no account that could be resolved. */
     readonly resolve: (
       caller: Caller,
@@ -93,7 +93,7 @@ export class Reference extends Context.Service<
           firstAlone(yield* some(readers, "reference_data")),
           ({ operations: read, provider }) => sharedBanks(`${nameOf(provider)}:${country}`, read(country))
         )
-        return found.map((bank): Bank => ({ ...bank, country, currency: row.currency }))
+        return found.map((bank): ServedBank => ({ ...bank, country, currency: row.currency }))
       })
 
       const resolve = Effect.fn("Reference.resolve")(function* (caller: Caller, account: BankAccount) {

@@ -25,7 +25,7 @@ const IDLE_MS = 1_000
 export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
 
 /** Callbacks of which it is remembered where they came in; beyond that the oldest are forgotten. */
-const ARRIVALS_KEPT = 1_000
+const RECEIVING_SPANS_KEPT = 1_000
 
 const forged = Metric.counter("gateway_callbacks_refused_total", {
   description: "Callbacks whose signature was not the provider's.",
@@ -62,13 +62,13 @@ export class ProviderCallbacks extends Context.Service<
       for (const provider of registry.known) yield* Metric.update(Metric.withAttributes(forged, { provider }), 0)
 
       /** The spans in which callbacks came in here, until they are first looked into. What another node looks into has no such link. */
-      const arrivals = new Map<Reference, string>()
+      const receivingSpans = new Map<Reference, string>()
 
-      const rememberArrival = Effect.fnUntraced(function* (id: Reference) {
+      const rememberReceivingSpan = Effect.fnUntraced(function* (id: Reference) {
         const traceparent = yield* currentTraceparent
-        const [oldest] = arrivals.keys()
-        if (oldest !== undefined && arrivals.size >= ARRIVALS_KEPT) arrivals.delete(oldest)
-        if (traceparent !== null) arrivals.set(id, traceparent)
+        const [oldest] = receivingSpans.keys()
+        if (oldest !== undefined && receivingSpans.size >= RECEIVING_SPANS_KEPT) receivingSpans.delete(oldest)
+        if (traceparent !== null) receivingSpans.set(id, traceparent)
       })
 
       const leaseMs = pollLeaseMs(policy.providerTimeoutMs)
@@ -87,8 +87,8 @@ export class ProviderCallbacks extends Context.Service<
 
       const look = Effect.fn("ProviderCallbacks.look")(
         function* (callback: LeasedCallback) {
-          yield* linkCurrentSpan([arrivals.get(callback.id) ?? null])
-          arrivals.delete(callback.id)
+          yield* linkCurrentSpan([receivingSpans.get(callback.id) ?? null])
+          receivingSpans.delete(callback.id)
           const found = Option.getOrUndefined(yield* find(callback))
           const learnt = found === undefined ? false : yield* poll(found)
           if (found !== undefined && learnt) return yield* inbox.markProcessed(callback, found.transaction.reference)
@@ -132,11 +132,11 @@ export class ProviderCallbacks extends Context.Service<
         const digest = createHash("sha256").update(callback.body).digest()
         const { mode, name } = account
         const id = callbackId({ provider: name, mode, digest })
-        const arrived = { id, provider: name, mode, receivedAt, digest, hint }
+        const received = { id, provider: name, mode, receivedAt, digest, hint }
         const leasedUntil = receivedAt + leaseMs
         const stored = yield* worker.submit((isTaken) =>
-          Effect.flatMap(inbox.store(arrived, isTaken ? leasedUntil : receivedAt), (isNew) =>
-            isNew ? Effect.as(rememberArrival(id), { ...arrived, leasedUntil }) : Effect.succeed(null)
+          Effect.flatMap(inbox.store(received, isTaken ? leasedUntil : receivedAt), (isNew) =>
+            isNew ? Effect.as(rememberReceivingSpan(id), { ...received, leasedUntil }) : Effect.succeed(null)
           )
         )
         const isNew = stored !== null

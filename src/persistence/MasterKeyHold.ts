@@ -26,19 +26,19 @@ const nodeName = (): string => `${APPLICATION_NAME} node ${hostname()} ${process
  * Says for as long as it lives that a node works under the present master key: it shares a lock that changing the key takes for itself alone.
  * The lock ends with its session, however the process ended, so that nobody waits for a node that is no more.
  */
-export class NodePresence extends Context.Service<
-  NodePresence,
+export class MasterKeyHold extends Context.Service<
+  MasterKeyHold,
   {
     /** Why this node must not serve, in one line, or null. Fails as the database does. */
     readonly obstacle: Effect.Effect<string | null, unknown>
   }
->()("gateway/persistence/NodePresence") {
+>()("gateway/persistence/MasterKeyHold") {
   /** Building it fails while the master key is being changed. */
   static readonly layer = (
     url: Redacted.Redacted,
     masterKey: Redacted.Redacted
-  ): Layer.Layer<NodePresence, DatabaseError | VaultError, SqlClient.SqlClient> =>
-    Layer.effect(NodePresence, make(url, masterKey))
+  ): Layer.Layer<MasterKeyHold, DatabaseError | VaultError, SqlClient.SqlClient> =>
+    Layer.effect(MasterKeyHold, make(url, masterKey))
 }
 
 type State = "held" | "changing" | "lost"
@@ -87,5 +87,5 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
     if (state === "lost") return Effect.succeed("the session that keeps the master key from being changed has gone")
     return ownKey
   })
-  return NodePresence.of({ obstacle })
+  return MasterKeyHold.of({ obstacle })
 })

@@ -7,7 +7,7 @@ import { asReceived } from "./NodeListener.ts"
 import { singleValue } from "./RequestHeaders.ts"
 
 /** A request as it arrived: its first line, its headers and the route that they mean. */
-export interface Arrival {
+export interface RequestHead {
   /** The client's own where it can be printed, and ours otherwise. */
   readonly requestId: string
   readonly method: string
@@ -19,15 +19,15 @@ export interface Arrival {
   readonly match: Match
 }
 
-/** Takes a request and gives its arrival. Reads no body and refuses nothing: a route that does not exist is a match like any other. */
-export const arrivalOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Identifiers["Service"]) => {
+/** Takes a request and gives its head. Reads no body and refuses nothing: a route that does not exist is a match like any other. */
+export const requestHeadOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Identifiers["Service"]) => {
   const { rawHeaders, rawTarget } = asReceived(request)
   const path = pathOf(rawTarget)
   const { method } = request
   const requestId = singleValue(rawHeaders, "x-request-id")
   return Effect.map(
     requestId !== undefined && PRINTABLE.test(requestId) ? Effect.succeed(requestId) : identifiers.reference,
-    (requestId): Arrival => ({ requestId, method, rawTarget, path, rawHeaders, match: matchRoute(method, path) })
+    (requestId): RequestHead => ({ requestId, method, rawTarget, path, rawHeaders, match: matchRoute(method, path) })
   )
 }
 
