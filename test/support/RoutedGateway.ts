@@ -33,7 +33,7 @@ export const givenRoutes = Effect.fnUntraced(function* (providers: ReadonlyArray
 export const records = Effect.gen(function* () {
   const transactions = yield* Transactions
   const rows = yield* (yield* SqlClient.SqlClient)<{ reference: Reference }>`
-    SELECT reference FROM transaction_history WHERE app_id = ${yield* Holder} AND fact = 'Opened' ORDER BY line`
+    SELECT reference FROM idempotency_keys WHERE app_id = ${yield* Holder} AND reference IS NOT NULL ORDER BY fence`
   return yield* Effect.forEach(rows, ({ reference }) =>
     Effect.flatMap(transactions.byReference(reference), (found) => Effect.orDie(Effect.fromOption(found)))
   )
