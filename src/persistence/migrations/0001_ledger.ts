@@ -22,26 +22,27 @@ CREATE TABLE transactions (
   reference text NOT NULL,
   mode text NOT NULL CHECK (mode IN ('live', 'test')),
   kind text NOT NULL CHECK (kind IN ('collection', 'payout', 'exchange')),
+  created_at timestamptz NOT NULL,
+  -- The keyed HMAC of the payer's or recipient's number; removed after 90 days.
+  party_hash bytea,
+  -- The windows that it was counted in, so that a failed payout is given back to exactly those.
+  counted json NOT NULL DEFAULT '[]',
+  -- W3C trace context of the request, so that work that comes later can be linked to it.
+  traceparent text,
+  -- What a step changes comes last: of an update the write-ahead log holds only what follows the first change.
   status text NOT NULL CHECK (status IN ('requires_action', 'pending', 'successful', 'failed', 'expired')),
   needs_review boolean NOT NULL,
   provider text NOT NULL,
   provider_reference text,
   -- Grows with every write; a step applies to exactly the revision that it was decided against.
   revision bigint NOT NULL,
+  -- The slots of the entries that were posted: none is posted twice, and the lock of this row guards it.
+  slots text[] NOT NULL DEFAULT '{}',
   -- json and not jsonb: it is only ever read as a whole.
   record json NOT NULL,
-  -- The keyed HMAC of the payer's or recipient's number; removed after 90 days.
-  party_hash bytea,
-  created_at timestamptz NOT NULL,
-  -- The windows that it was counted in, so that a failed payout is given back to exactly those.
-  counted json NOT NULL DEFAULT '[]',
   -- The last money call as it was sent and answered, masked and bounded before it came here.
   raw_request text,
   raw_response text,
-  -- W3C trace context of the request, so that work that comes later can be linked to it.
-  traceparent text,
-  -- The slots of the entries that were posted: none is posted twice, and the lock of this row guards it.
-  slots text[] NOT NULL DEFAULT '{}',
   -- By reference first: a callback or an operator names the reference and not the tenant.
   PRIMARY KEY (reference, app_id)
 ) WITH (fillfactor = 75);
