@@ -38,6 +38,7 @@ DECLARE
   unfinished int[] := '{}';
   finished int[] := '{}';
   is_good boolean[] := array_fill(false, ARRAY[cardinality(p_app_id)]);
+  moves float_positions[];
   written int;
 BEGIN
   -- Lock 1: the transactions. A step applies to the revision that stands there; of two steps on one transaction only the first does.
@@ -92,36 +93,40 @@ BEGIN
     END LOOP;
   END IF;
 
-  -- Lock 4: the positions, which move by what the entries say. An account that stands for the other side has the opposite sign.
+  -- Lock 4: the positions that the entries move, with by how much, in the order of the table's columns. An account that stands for the other side
+  -- has the opposite sign.
   IF array_remove(p_slot, NULL) <> '{}' THEN
-    FOR r IN
-      SELECT p_app_id[n] AS app_id, p_mode[n] AS mode, e.currency,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'available'), 0) AS available,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'reserved'), 0) AS reserved,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'collected'), 0) AS collected,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'paid_out'), 0) AS paid_out,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'provider_fees'), 0) AS provider_fees,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'fx_in'), 0) AS fx_in,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'fx_out'), 0) AS fx_out,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'returned'), 0) AS returned,
-        coalesce(sum(e.amount) FILTER (WHERE e.account = 'receivable'), 0) AS receivable
+    moves := ARRAY(
+      SELECT ROW(p_app_id[n], p_mode[n], e.currency,
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'available'), 0),
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'reserved'), 0),
+        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'collected'), 0),
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'paid_out'), 0),
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'provider_fees'), 0),
+        0, -- credited
+        0, -- debited
+        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'fx_in'), 0),
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'fx_out'), 0),
+        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'returned'), 0),
+        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'receivable'), 0))::float_positions
       FROM unnest(good) AS n
       CROSS JOIN LATERAL unnest(p_currencies[n]::text[], p_accounts[n]::text[], p_amounts[n]::bigint[]) AS e(currency, account, amount)
-      GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-    LOOP
-      UPDATE float_positions p SET
-        available_minor = p.available_minor + r.available,
-        reserved_minor = p.reserved_minor + r.reserved,
-        collected_minor = p.collected_minor - r.collected,
-        paid_out_minor = p.paid_out_minor + r.paid_out,
-        provider_fees_minor = p.provider_fees_minor + r.provider_fees,
-        fx_in_minor = p.fx_in_minor - r.fx_in,
-        fx_out_minor = p.fx_out_minor + r.fx_out,
-        returned_minor = p.returned_minor - r.returned,
-        receivable_minor = p.receivable_minor - r.receivable
-      WHERE p.app_id = r.app_id AND p.mode = r.mode AND p.currency = r.currency;
-      IF NOT FOUND THEN PERFORM refuse_commit('a position was not moved'); END IF;
-    END LOOP;
+      GROUP BY p_app_id[n], p_mode[n], e.currency);
+    PERFORM FROM unnest(moves) AS m JOIN float_positions p ON p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency
+      ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p;
+    GET DIAGNOSTICS written = ROW_COUNT;
+    IF written <> cardinality(moves) THEN PERFORM refuse_commit('a position was not moved'); END IF;
+    UPDATE float_positions p SET
+      available_minor = p.available_minor + m.available_minor,
+      reserved_minor = p.reserved_minor + m.reserved_minor,
+      collected_minor = p.collected_minor + m.collected_minor,
+      paid_out_minor = p.paid_out_minor + m.paid_out_minor,
+      provider_fees_minor = p.provider_fees_minor + m.provider_fees_minor,
+      fx_in_minor = p.fx_in_minor + m.fx_in_minor,
+      fx_out_minor = p.fx_out_minor + m.fx_out_minor,
+      returned_minor = p.returned_minor + m.returned_minor,
+      receivable_minor = p.receivable_minor + m.receivable_minor
+    FROM unnest(moves) AS m WHERE p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency;
   END IF;
 
   -- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
