@@ -1,4 +1,5 @@
 import { Option } from "effect"
+import { parseBoth } from "./Json.ts"
 
 // What providers were sent and answered is kept for operators without the persons in it: numbers keep their last four digits, names and
 // addresses their ends, and what opens anything is gone.
@@ -19,6 +20,8 @@ const ACCOUNT = /phone|msisdn|mobile|account_?(number|no)$|account$|iban|card|pa
 const FIGURE = /amount|fees?$|charge|balance|total|rate|price|minimum|maximum|limit|status|code/i
 
 const INSTANT = /\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g
+/** Providers' answers hold several. */
+const WHOLE_INSTANT = new RegExp(`^(?:${INSTANT.source})$`)
 /** Seven digits or more, whatever people put between them. */
 const NUMBER = /[+(]{0,2}\d(?:[ ().-]{0,2}\d){6,}/g
 // Both begin where a word does, so that a long word is looked at once and not from each of its letters.
@@ -52,7 +55,7 @@ export const maskedName = (name: string): string =>
 
 /** A text for people without numbers and e-mail addresses. */
 export const maskedText = (text: string): string => {
-  if (!SUSPECT.test(text)) return text
+  if (!SUSPECT.test(text) || WHOLE_INSTANT.test(text)) return text
   const instants: Array<string> = []
   const held = text.replace(EMAIL, maskedNumber).replace(INSTANT, (instant) => `\uE000${instants.push(instant) - 1}\uE001`)
   return held
@@ -87,36 +90,29 @@ const maskedPayload = (given: string, known: Set<string>): string => {
 
 /** None for what is no JSON, or nests deeper than can be walked. */
 const maskedJson = Option.liftThrowable((text: string, known: Set<string>): string => {
-  const tree: unknown = JSON.parse(text, (_key, value, { source }) =>
-    typeof value === "number" ? new Literal(source ?? "") : value
-  )
-  return JSON.stringify(walked(tree, "", known))
+  const { exact, tree } = parseBoth(text)
+  return written(tree, exact, kindOf(""), known)
 })
 
-/** A JSON number as it was written. */
-class Literal {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
-  }
-  toJSON(): unknown {
-    return JSON.rawJSON(this.text)
-  }
+/** The JSON of a masked value. `exact` is the same value with each number as it was written. */
+const written = (value: unknown, exact: unknown, kind: MemberKind, known: Set<string>): string => {
+  if (value === null) return "null"
+  if (kind.isSecret) return JSON.stringify(REMOVED)
+  if (typeof value === "string") return JSON.stringify(maskedString(value, kind, known))
+  if (typeof value === "number") return maskedFigure(String(exact), kind)
+  if (typeof value !== "object") return JSON.stringify(value)
+  const exactly: ReadonlyArray<unknown> = typeof exact === "object" && exact !== null ? Object.values(exact) : []
+  if (Array.isArray(value)) return `[${value.map((item, at) => written(item, exactly[at], kind, known)).join(",")}]`
+  const members = Object.entries(value).map(([name, member], at) => {
+    const own = kindOf(name)
+    return `${own.shown}:${written(member, exactly[at], own, known)}`
+  })
+  return `{${members.join(",")}}`
 }
 
-const walked = (value: unknown, name: string, known: Set<string>): unknown => {
-  const kind = kindOf(name)
-  if (value !== null && value !== undefined && kind.isSecret) return REMOVED
-  if (Array.isArray(value)) return value.map((item) => walked(item, name, known))
-  if (value instanceof Literal) return kind.isFigure ? value : maskedLiteral(value)
-  if (typeof value === "string") return maskedString(value, kind, known)
-  if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [maskedText(key), walked(member, key, known)]))
-}
-
-const maskedLiteral = (literal: Literal): unknown => {
-  const text = maskedText(literal.text)
-  return text === literal.text ? literal : text
+const maskedFigure = (literal: string, kind: MemberKind): string => {
+  const text = kind.isFigure ? literal : maskedText(literal)
+  return text === literal ? literal : JSON.stringify(text)
 }
 
 const maskedString = (text: string, kind: MemberKind, known: Set<string>): string => {
@@ -141,6 +137,8 @@ const plainText = (text: string): string =>
 
 /** What the name of a member says of its value. */
 interface MemberKind {
+  /** The name itself, masked and in JSON. */
+  readonly shown: string
   readonly isSecret: boolean
   readonly isAccount: boolean
   readonly isPerson: boolean
@@ -156,6 +154,7 @@ const kindOf = (name: string): MemberKind => {
   if (known !== undefined) return known
   const key = snake(name)
   const kind = {
+    shown: JSON.stringify(maskedText(name)),
     isSecret: SECRET.test(key),
     isAccount: ACCOUNT.test(key),
     isPerson: PERSON.test(key),

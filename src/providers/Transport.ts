@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
+import { parseExact } from "../domain/Json.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
@@ -71,11 +72,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
 export const exactJson = ({ body, contentType }: Extract<ProviderResponse, { _tag: "Answered" }>): Option.Option<unknown> =>
   contentType === "" || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType) ? parsed(body) : Option.none()
 
-const parsed = Option.liftThrowable((text: string): unknown =>
-  JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === "number" ? (context?.source ?? String(value)) : value
-  )
-)
+const parsed = Option.liftThrowable(parseExact)
 
 const connections: Agent.Options = {
   connections: MAXIMUM_CONNECTIONS,

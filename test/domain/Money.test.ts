@@ -2,7 +2,7 @@ import { Result } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { exponents, isCurrency } from "../../src/domain/Currency.ts"
-import { json, RawJson } from "../../src/domain/Json.ts"
+import { json, parseExact, RawJson } from "../../src/domain/Json.ts"
 import {
   fromDecimal,
   fromDecimalDown,
@@ -63,5 +63,31 @@ describe("an amount of money", () => {
   it("does not change the numbers in a tenant's metadata", () => {
     const text = '{"order":12345678901234567890,"b":1.10,"a":null}'
     expect(json({ metadata: new RawJson(text) })).toBe(`{"metadata":${text}}`)
+  })
+
+  it("is read from a provider's JSON to the digit, as the reader that asks for each number's text reads it", () => {
+    const asked = (text: string) => JSON.parse(text, (_key, value, { source }) => (typeof value === "number" ? source : value))
+    const number = fc.oneof(
+      fc.constantFrom("-0", "1.10", "1e400", "-2.5E-3", "9007199254740993", "0.025828573078999998"),
+      fc.integer().map(String)
+    )
+    const text = fc.letrec<{ readonly any: string }>((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 4 },
+        number,
+        fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom('1"2\\', "-3", '\\"4')).map((one) => JSON.stringify(one)),
+        fc.constantFrom("null", "true"),
+        fc.array(tie("any")).map((items) => `[${items.join(" , ")}]`),
+        fc
+          .array(fc.tuple(fc.string(), tie("any")))
+          .map((all) => `{${all.map(([k, v]) => `${JSON.stringify(k)}: ${v}`).join(",")}}`)
+      )
+    })).any
+    fc.assert(
+      fc.property(text, (one) => {
+        expect(parseExact(one)).toStrictEqual(asked(one))
+      })
+    )
+    for (const broken of ["01", "{1:2}", '["1]', "1.", ""]) expect(() => parseExact(broken)).toThrow(SyntaxError)
   })
 })
