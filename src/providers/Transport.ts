@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
+import { inSpan } from "../runtime/Tracing.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
 export interface ProviderCall {
@@ -56,12 +57,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
   return {
     // No trace headers go out: how the gateway works inside is nobody else's business.
     call: (call) =>
-      Effect.withSpan(annotated(call), "provider.call", {
-        kind: "client",
-        attributes: { provider, operation: call.operation },
-        // Where in the code that is says nothing, and takes time to find out.
-        captureStackTrace: false
-      })
+      inSpan("provider.call", { kind: "client", attributes: { provider, operation: call.operation } })(annotated(call))
   }
 })
 

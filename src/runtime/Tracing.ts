@@ -1,13 +1,19 @@
-import { Effect, Option, Tracer } from "effect"
+import { Effect, type Fiber, Option, Tracer } from "effect"
 
 /**
- * A span of that name, for what every request does. `Effect.fn` also notes where it was defined and where it was called, which takes longer than most of
- * what is done in between.
+ * A span of that name, for what every request does. `Effect.fn` also notes where it was defined and where it was called, which takes longer
+ * than most of what is done in between. Where nobody collects spans, only a root is made: the lines of the log carry its ids.
  */
 export const inSpan =
   (name: string, options: Tracer.SpanOptionsNoTrace = {}) =>
-  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
-    Effect.useSpan(name, options, (span) => Effect.provideService(effect, Tracer.ParentSpan, span))
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+    const spanned = Effect.useSpan(name, options, (span) => Effect.provideService(effect, Tracer.ParentSpan, span))
+    return options.root === true ? spanned : Effect.withFiber((fiber) => (isTraced(fiber) ? spanned : effect))
+  }
+
+/** Effect's own tracer keeps spans in memory only, for as long as they last. */
+const isTraced = ({ cache: { tracer } }: Fiber.Fiber<unknown, unknown>): boolean =>
+  tracer !== undefined && tracer !== Tracer.nativeTracer
 
 /** The current span as a trace context to keep; null where nothing is traced. */
 export const currentTraceparent: Effect.Effect<string | null> = Effect.map(Effect.option(Effect.currentSpan), (span) =>
@@ -19,6 +25,9 @@ export const spanLink = (traceparent: string): Option.Option<Tracer.SpanLink> =>
 
 /** Links the current span to those where its work began; what is null, or no trace context, links to nothing. */
 export const linkCurrentSpan = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
+  Effect.withFiber((fiber) => (isTraced(fiber) ? linked(traceparents) : Effect.void))
+
+const linked = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
   Effect.map(Effect.option(Effect.currentSpan), (span) => {
     const links = traceparents.flatMap((traceparent) => (traceparent === null ? [] : Option.toArray(spanLink(traceparent))))
     if (Option.isSome(span) && links.length > 0) span.value.addLinks(links)

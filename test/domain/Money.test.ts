@@ -77,7 +77,7 @@ describe("an amount of money", () => {
         number,
         fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom('1"2\\', "-3", '\\"4')).map((one) => JSON.stringify(one)),
         fc.constantFrom("null", "true"),
-        fc.array(tie("any")).map((items) => `[${items.join(" , ")}]`),
+        fc.array(tie("any"), { maxLength: 3 }).map((items) => `[${items.join(" , ")}]`),
         fc
           .array(fc.tuple(fc.string(), tie("any")))
           .map((all) => `{${all.map(([k, v]) => `${JSON.stringify(k)}: ${v}`).join(",")}}`)

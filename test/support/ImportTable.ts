@@ -81,13 +81,14 @@ export const imports: ReadonlyArray<{
   // What left the process and what did not is known to the connection only.
   {
     from: /^providers\/Transport\.ts$/,
-    files: ["runtime/Timer.ts"],
+    files: ["domain/Json.ts", "runtime/Timer.ts", "runtime/Tracing.ts"],
     packages: [core, /^@effect\/platform-node\/Undici$/]
   },
   {
     from: /^providers\/(\w+)\//,
     files: [
       "domain/",
+      "runtime/Tracing.ts",
       "services/ports/Provider",
       "providers/$1/",
       "providers/Transport.ts",

@@ -1,5 +1,6 @@
 import { Effect, Option, type Scope } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import type {
   ChargeOrder,
   CollectionOperations,
@@ -82,12 +83,12 @@ export const eversend = adapterOf(
 )
 
 const quoting = (connection: Connection): PayoutOperations["quote"] =>
-  Effect.fn("eversend.quote")(function* (order) {
+  Effect.fnUntraced(function* (order) {
     const body = quotationBody(order)
     if (body === undefined) return quoteRefused("a wallet is quoted for its owner only", "no_recipient")
     const call = { operation: "quotation", method: "POST", path: "/payouts/quotation", body } as const
     return yield* requestQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
-  })
+  }, inSpan("eversend.quote"))
 
 const codeSending = ({ call }: Connection): NonNullable<CollectionOperations["sendCode"]> =>
   Effect.fn("eversend.sendCode")(function* (source) {
