@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Exit, Layer, Metric, Ref } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Metric } from "effect"
 import * as CircuitBreaker from "../../domain/CircuitBreaker.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -51,51 +51,43 @@ export class Circuits extends Context.Service<
     Circuits,
     Effect.gen(function* () {
       const { circuit: policy } = yield* Policy
-      const all = yield* Ref.make<ReadonlyMap<string, LineCircuits>>(new Map())
+      const lines = new Map<string, LineCircuits>()
+      const circuitsOf = (line: CircuitKey): LineCircuits => lines.get(nameOf(line)) ?? noCircuits
+      const keep = (line: CircuitKey, circuits: LineCircuits): void => void lines.set(nameOf(line), circuits)
 
-      const changed = <A>(line: CircuitKey, change: (circuits: LineCircuits) => readonly [A, LineCircuits]) =>
-        Ref.modify(all, (lines) => {
-          const before = lines.get(nameOf(line)) ?? noCircuits
-          const [answer, after] = change(before)
-          const result = { answer, before, after } as const
-          return [result, before === after ? lines : new Map([...lines, [nameOf(line), after]])]
-        })
+      // What is read and written in one turn needs no lock: both are plain functions.
+      const begin = (line: CircuitKey, tenant: AppId | null, now: Instant): Begun | null => {
+        const circuits = circuitsOf(line)
+        const own = ownOf(circuits, tenant)
+        if (!CircuitBreaker.allowsTenantCall({ shared: circuits.shared, own }, now)) return null
+        const [shared, ownBegun] = [CircuitBreaker.onCallStart(circuits.shared), CircuitBreaker.onCallStart(own)]
+        keep(line, withOwn(withShared(circuits, shared), tenant, ownBegun))
+        return { isTrial: shared._tag === "HalfOpen", isOwnTrial: ownBegun._tag === "HalfOpen" }
+      }
 
-      const begin = Effect.fnUntraced(function* (line: CircuitKey, tenant: AppId | null) {
-        const now = yield* Clock.currentTimeMillis
-        const { answer } = yield* changed(line, (circuits) => {
-          const own = ownOf(circuits, tenant)
-          if (!CircuitBreaker.allowsTenantCall({ shared: circuits.shared, own }, now))
-            return [{ isLet: false, isTrial: false, isOwnTrial: false }, circuits]
-          const [shared, ownBegun] = [CircuitBreaker.onCallStart(circuits.shared), CircuitBreaker.onCallStart(own)]
-          const begun: Begun & { readonly isLet: boolean } = {
-            isLet: true,
-            isTrial: shared._tag === "HalfOpen",
-            isOwnTrial: ownBegun._tag === "HalfOpen"
-          }
-          return [begun, withOwn({ ...circuits, shared }, tenant, ownBegun)]
-        })
-        return answer
-      })
-
-      const end = Effect.fnUntraced(function* (
+      const end = (
         line: CircuitKey,
         tenant: AppId | null,
         begun: Begun,
-        verdict: CallVerdict | "abandoned"
-      ) {
-        const at = yield* Clock.currentTimeMillis
+        { at, verdict }: { readonly verdict: CallVerdict | "abandoned"; readonly at: Instant }
+      ): Effect.Effect<void> => {
         const how = verdict === "unreachable" ? "failed" : verdict
         const blamed = verdict === "unreachable" ? null : tenant
-        const { after, before } = yield* changed(line, (circuits) => {
-          const shared = CircuitBreaker.onCallEnd(circuits.shared, { how, tenant: blamed, isTrial: begun.isTrial, at }, policy)
-          const own = CircuitBreaker.onCallEnd(
-            ownOf(circuits, tenant),
-            { how, tenant: null, isTrial: begun.isOwnTrial, at },
-            policy
-          )
-          return [null, forgetOld(withOwn({ ...circuits, shared }, tenant, own), at)]
-        })
+        const before = circuitsOf(line)
+        const shared = CircuitBreaker.onCallEnd(before.shared, { how, tenant: blamed, isTrial: begun.isTrial, at }, policy)
+        const own = CircuitBreaker.onCallEnd(ownOf(before, tenant), { how, tenant: null, isTrial: begun.isOwnTrial, at }, policy)
+        const after = forgetOld(withOwn(withShared(before, shared), tenant, own), at)
+        if (after === before) return Effect.void
+        keep(line, after)
+        return shown(line, tenant, before, after)
+      }
+
+      const shown = Effect.fnUntraced(function* (
+        line: CircuitKey,
+        tenant: AppId | null,
+        before: LineCircuits,
+        after: LineCircuits
+      ) {
         yield* logChange(line, null, before.shared, after.shared)
         if (tenant !== null) yield* logChange(line, tenant, ownOf(before, tenant), ownOf(after, tenant))
         if (isHeldBack(before) !== isHeldBack(after)) yield* showGauge(line, isHeldBack(after))
@@ -105,18 +97,19 @@ export class Circuits extends Context.Service<
         Effect.uninterruptibleMask((restore) =>
           Effect.gen(function* () {
             const tenant = yield* ActingTenant
-            const begun = yield* begin(line, tenant)
-            if (!begun.isLet) return yield* instead
+            const begun = begin(line, tenant, yield* Clock.currentTimeMillis)
+            if (begun === null) return yield* instead
             const exit = yield* Effect.exit(restore(call))
             const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
             const said = verdict(exit)
-            yield* end(line, tenant, begun, said === "answered" && isAbandoned ? "abandoned" : said)
+            const at = yield* Clock.currentTimeMillis
+            yield* end(line, tenant, begun, { verdict: said === "answered" && isAbandoned ? "abandoned" : said, at })
             return yield* exit
           })
         )
 
       const isOpen = Effect.fnUntraced(function* (line: CircuitKey) {
-        const circuits = (yield* Ref.get(all)).get(nameOf(line)) ?? noCircuits
+        const circuits = circuitsOf(line)
         const now = yield* Clock.currentTimeMillis
         const own = ownOf(circuits, yield* ActingTenant)
         return !CircuitBreaker.allowsTenantCall({ shared: circuits.shared, own }, now)
@@ -143,6 +136,9 @@ const noCircuits: LineCircuits = { shared: CircuitBreaker.closedCircuit, tenants
 const ownOf = ({ tenants }: LineCircuits, tenant: AppId | null): CircuitBreaker.Circuit =>
   (tenant === null ? undefined : tenants.get(tenant)) ?? CircuitBreaker.closedCircuit
 
+const withShared = (circuits: LineCircuits, shared: CircuitBreaker.Circuit): LineCircuits =>
+  shared === circuits.shared ? circuits : { ...circuits, shared }
+
 const withOwn = (circuits: LineCircuits, tenant: AppId | null, own: CircuitBreaker.Circuit): LineCircuits => {
   if (tenant === null || own === ownOf(circuits, tenant)) return circuits
   const tenants = new Map(circuits.tenants)
@@ -152,6 +148,7 @@ const withOwn = (circuits: LineCircuits, tenant: AppId | null, own: CircuitBreak
 }
 
 const forgetOld = (circuits: LineCircuits, now: Instant): LineCircuits => {
+  if (circuits.tenants.size === 0) return circuits
   const isOver = (own: CircuitBreaker.Circuit) => own._tag === "Open" && now >= own.until + FORGOTTEN_AFTER_MS
   const kept = [...circuits.tenants].filter(([, own]) => !isOver(own))
   return kept.length === circuits.tenants.size ? circuits : { ...circuits, tenants: new Map(kept) }
