@@ -1,10 +1,10 @@
-import { Cause, Clock, Deferred, Effect, Fiber, Option, type Scope } from "effect"
+import { Cause, Clock, Deferred, Effect, Option, type Scope } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
-import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
+import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
 import { Identifiers } from "../services/ports/Identifiers.ts"
@@ -48,7 +48,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const ingress = yield* ProviderCallbacks
   const takePlace = makeConcurrencyLimit(settings.requestPlaces)
   const rateOf = yield* makeRequestRate(settings)
-  const withTimeout = timeoutWith(yield* makeTimer)
+  const timer = yield* makeTimer
+  const [withTimeout, within] = [timeoutWith(timer), endsWithin(timer)]
   const logRequest = yield* makeRequestLog
   const addressOf = clientAddress(settings.trustedProxies)
 
@@ -77,7 +78,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     head: RequestHead,
     router: Router
   ) {
-    const detached = yield* Deferred.make<Fiber.Fiber<Response>>()
+    const detached = yield* Deferred.make<Effect.Effect<Response>>()
     const place = yield* Deferred.make<Release>()
     const kept: Kept = {
       detach: (work) => Deferred.succeed(detached, work),
@@ -119,7 +120,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
     // In a fiber of its own: interrupting the read would cut the connection, and the client would not learn why.
     const reading = yield* Effect.forkChild(rawBody(request, limit), { startImmediately: true })
-    const body = yield* withTimeout(Fiber.join(reading), BODY_MS, () => Effect.succeed(null))
+    const body = yield* within(reading, BODY_MS, Effect.succeed(null))
     if (body === null) return { appId: "", response: lateBody }
     const signed = isSigned
       ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), ARRIVAL_MS, shed)
@@ -215,10 +216,10 @@ const noRoute = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
 const afterFailure = Effect.fnUntraced(function* (
   cause: Cause.Cause<unknown>,
   requestId: string,
-  detached: Deferred.Deferred<Fiber.Fiber<Response>>
+  detached: Deferred.Deferred<Effect.Effect<Response>>
 ) {
   const work = Cause.hasInterruptsOnly(cause) ? yield* Deferred.poll(detached) : Option.none()
-  return yield* Option.isSome(work) ? Effect.flatMap(work.value, Fiber.join) : failureResponse(cause, requestId)
+  return yield* Option.isSome(work) ? Effect.flatten(work.value) : failureResponse(cause, requestId)
 })
 
 /** A bug, a broken database or an interruption is `internal_error`; its cause is in the log only. */

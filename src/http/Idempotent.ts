@@ -1,4 +1,4 @@
-import { type Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
+import { type Cause, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
@@ -11,7 +11,7 @@ import type { Caller } from "../domain/Tenant.ts"
 import { requestDeadlineMs } from "../domain/TimeLimits.ts"
 import type { WindowUse } from "../domain/VelocityLimits.ts"
 import { recordView } from "../domain/View.ts"
-import { endsWithin, makeTimer } from "../runtime/Timer.ts"
+import { endsOnceWithin, makeTimer } from "../runtime/Timer.ts"
 import { type Claim, type FreshClaim, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { RateLimits } from "../services/ports/RateLimits.ts"
@@ -85,7 +85,7 @@ export class Idempotent extends Context.Service<
       const policy = yield* Policy
       const rates = yield* RateLimits
       const steps = yield* Effect.scope
-      const within = endsWithin(yield* makeTimer)
+      const endOf = endsOnceWithin(yield* makeTimer, steps)
       const arrive = yield* keyClaims
 
       const once = <C>(step: MoneyStep<C>) =>
@@ -112,10 +112,9 @@ export class Idempotent extends Context.Service<
           const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
           return httpResponse(yield* internalError(request, about ?? made))
         })
-        const ended = within(fiber, requestDeadlineMs(policy.idempotencyLeaseMs), afterDeadline)
-        const response = yield* Effect.forkIn(ended, steps, { startImmediately: true })
+        const response = yield* endOf(fiber, requestDeadlineMs(policy.idempotencyLeaseMs), afterDeadline)
         yield* request.detach(response)
-        return yield* Fiber.join(response)
+        return yield* response
       })
 
       /** Claims the key: runs the step, or repeats its response, or says why neither. */

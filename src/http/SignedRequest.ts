@@ -1,4 +1,4 @@
-import { Context, Effect, type Fiber, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { Unauthorized } from "../domain/errors/Retriable.ts"
@@ -19,8 +19,8 @@ export interface EdgeRequest {
   readonly nonce: RequestNonce | null
   /** How long it may wait for what is committed before its work begins. */
   readonly arrivalMs: number
-  /** Registers work that goes on when the request is interrupted. The edge then waits for it, and its response is the request's. */
-  readonly detach: (work: Fiber.Fiber<HttpServerResponse.HttpServerResponse>) => Effect.Effect<void>
+  /** Registers the end of work that goes on when the request is interrupted. The edge then waits for it, and its response is the request's. */
+  readonly detach: (work: Effect.Effect<HttpServerResponse.HttpServerResponse>) => Effect.Effect<void>
 }
 
 const none: EdgeRequest = {

@@ -1,5 +1,6 @@
-import { Array as Arr, Deferred, Effect, Exit, Fiber, Option, Queue, type Scope, Semaphore } from "effect"
+import { Array as Arr, Deferred, Effect, Exit, Option, Queue, type Scope, Semaphore } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import { makeTimer } from "../runtime/Timer.ts"
 
 /** How many steps one statement holds at most. */
 const STEPS_A_STATEMENT = 256
@@ -49,6 +50,7 @@ export const makeBatcher = <Step, Result, E>({
   Effect.gen(function* () {
     type One = QueuedStep<Step, Result>
     const scope = yield* Effect.scope
+    const timer = yield* makeTimer
     const places = yield* Semaphore.make(STEPS_WAITING)
     const waiting: Array<One> = []
     const wake = yield* Queue.sliding<void>(1)
@@ -125,19 +127,19 @@ export const makeBatcher = <Step, Result, E>({
 
     const track = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, lanes: ReadonlySet<string>) {
       let state: "running" | "blocked" = "running"
-      const becomesBlocked = Effect.suspend(() => {
+      const stop = timer(PATIENCE_MS, () => {
         state = "blocked"
         inFlight.running -= 1
         inFlight.blocked += 1
-        return wakeUp
+        Queue.offerUnsafe(wake, undefined)
       })
-      const watch = yield* Effect.forkIn(Effect.delay(becomesBlocked, PATIENCE_MS), scope)
       const ends = Effect.suspend(() => {
+        stop()
         inFlight[state] -= 1
         for (const lane of lanes) inFlight.lanes.delete(lane)
         return wakeUp
       })
-      yield* Effect.ensuring(runBatch(batch), Effect.andThen(Fiber.interrupt(watch), ends))
+      yield* Effect.ensuring(runBatch(batch), ends)
     })
 
     const startBatches: Effect.Effect<void> = Effect.suspend(() => {

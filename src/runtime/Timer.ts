@@ -1,4 +1,4 @@
-import { Clock, type Context, Effect, Exit, Fiber, type Scope } from "effect"
+import { Clock, type Context, Deferred, Effect, Exit, Fiber, type Scope } from "effect"
 
 /** Calls `fire` once after `ms`, unless the function that it returns is called before. */
 export type Timer = (ms: number, fire: () => void) => () => void
@@ -67,13 +67,35 @@ export const timeoutWith =
 
 /** The end of a fiber, which being late does not stop: `late` comes in its place then. */
 export const endsWithin =
-  (alarm: Timer) =>
-  <A, E, E2>(fiber: Fiber.Fiber<A, E>, ms: number, late: Effect.Effect<A, E2>): Effect.Effect<A, E | E2> =>
-    Effect.callback<A, E | E2>((resume) => {
-      const stop = alarm(ms, () => resume(late))
-      fiber.addObserver((exit) => {
+  (timer: Timer) =>
+  <A, E, B, E2>(fiber: Fiber.Fiber<A, E>, ms: number, late: Effect.Effect<B, E2>): Effect.Effect<A | B, E | E2> =>
+    Effect.callback<A | B, E | E2>((resume) => {
+      const exit = fiber.pollUnsafe()
+      if (exit !== undefined) return resume(exit)
+      const stop = timer(ms, () => resume(late))
+      const forget = fiber.addObserver((exit) => {
         stop()
         resume(exit)
       })
-      return Effect.sync(stop)
+      return Effect.sync(() => {
+        stop()
+        forget()
+      })
+    })
+
+/**
+ * As `endsWithin`, for any number of waiters: the time begins at once, `late` is run once, in the scope, whoever waits, and what ends first is
+ * what all are given.
+ */
+export const endsOnceWithin =
+  (timer: Timer, scope: Scope.Scope) =>
+  <A, E>(fiber: Fiber.Fiber<A, E>, ms: number, late: Effect.Effect<A, E>): Effect.Effect<Effect.Effect<A, E>> =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const end = Deferred.makeUnsafe<A, E>()
+      const stop = timer(ms, () => void Fiber.runIn(Effect.runForkWith(context)(Deferred.into(late, end)), scope))
+      fiber.addObserver((exit) => {
+        stop()
+        Deferred.doneUnsafe(end, exit)
+      })
+      return Effect.succeed(Deferred.await(end))
     })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { makeTimer, timeoutWith } from "../../src/runtime/Timer.ts"
+import { endsOnceWithin, makeTimer, timeoutWith } from "../../src/runtime/Timer.ts"
 
 describe("a timer", () => {
   it.effect("fires once, at its time, unless it was postponed", () =>
@@ -43,6 +43,30 @@ describe("a timer", () => {
       yield* TestClock.adjust(2000)
       expect(yield* Fiber.join(waiting)).toEqual(["late", "done"])
       expect(yield* Effect.flip(inTime(Effect.fail("refused"), 1000, late))).toBe("refused")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("tells all who wait for a fiber the same end, runs what comes in a late one's place once, and stops no work", () =>
+    Effect.gen(function* () {
+      const endOf = endsOnceWithin(yield* makeTimer, yield* Effect.scope)
+      const ran: Array<string> = []
+      const work = (name: string, ms: number) =>
+        Effect.forkDetach(Effect.as(Effect.sleep(ms), name).pipe(Effect.tap(() => Effect.sync(() => void ran.push(name)))))
+      const late = Effect.sync(() => {
+        ran.push("late")
+        return "late"
+      }).pipe(Effect.delay(10))
+      const slow = yield* endOf(yield* work("slow", 2000), 1000, late)
+      const quick = yield* endOf(yield* work("quick", 500), 1000, late)
+      const gone = yield* Effect.forkChild(slow)
+      const waiting = yield* Effect.forkChild(Effect.all([slow, quick]))
+      yield* TestClock.adjust(1005)
+      yield* Fiber.interrupt(gone)
+      yield* TestClock.adjust(5)
+      expect(yield* Fiber.join(waiting)).toEqual(["late", "quick"])
+      yield* TestClock.adjust(1000)
+      expect(yield* slow).toBe("late")
+      expect(ran).toEqual(["quick", "late", "slow"])
     }).pipe(Effect.scoped)
   )
 })
