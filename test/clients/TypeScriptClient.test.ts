@@ -117,6 +117,26 @@ describe("the TypeScript client", () => {
     expect(await told(gateway.payouts.create(body, money))).toEqual(["ambiguous", "no_answer", undefined])
   })
 
+  it("reports a terminal refusal after silence only once it settles the key", async () => {
+    const refused = () => refusal(422, "insufficient_tenant_float", "terminal")
+    const kept = () => {
+      const answer = refused()
+      answer.headers.set("Idempotency-Replayed", "true")
+      return answer
+    }
+    const rejected = () => refusal(422, "payout_rejected_by_provider", "terminal", { reference, failure_code: "unknown" })
+    const reused = () => refusal(422, "idempotency_key_reused", "terminal")
+    const seen = async (...answers: ReadonlyArray<() => Response>) => {
+      const { gateway, requests } = answered(...answers)
+      return [...(await told(gateway.payouts.create(body, money))), requests.length]
+    }
+    expect(await seen(silence, refused, kept)).toEqual(["terminal", "insufficient_tenant_float", undefined, 3])
+    expect(await seen(silence, rejected)).toEqual(["terminal", "payout_rejected_by_provider", reference, 2])
+    expect(await seen(silence, reused)).toEqual(["ambiguous", "no_answer", undefined, 5])
+    expect((await failure(answered(reused).gateway.payouts.create(body, money))).settlesKey).toBe(false)
+    expect((await failure(answered(kept).gateway.payouts.create(body, money))).settlesKey).toBe(true)
+  })
+
   it("calls silence ambiguous where money may have moved, and retriable where it was a question", async () => {
     const { gateway } = answered(silence)
     expect(await told(gateway.payouts.create(body, money))).toEqual(["ambiguous", "no_answer", undefined])

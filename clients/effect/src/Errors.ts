@@ -1,7 +1,10 @@
 import { Data } from "effect"
 import * as Client from "../../typescript/src/Gateway.ts"
 
-/** A definite refusal: reverse your side. `error.code` and `error.details` say why. */
+/**
+ * A definite refusal of this call: reverse your side; but if its key may have been sent before, only where `error.settlesKey`, and never
+ * because of `idempotency_key_reused` or of a read's `not_found`. `error.code` and `error.details` say why.
+ */
 export class TerminalError extends Data.TaggedError("TerminalError")<{ readonly error: Client.TerminalError }> {
   override readonly message = this.error.message
 }

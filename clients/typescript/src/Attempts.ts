@@ -20,7 +20,8 @@ export type Kind = "question" | "money" | "once"
 
 /**
  * Calls `attempt` until it succeeds or its error is final. Only what is retriable is sent again, and what got no answer where that is
- * harmless. Once an attempt of a money call may have been carried out, no later `retriable` proves that nothing moved: it ends ambiguous.
+ * harmless. Once an attempt of a money call may have been carried out, no later refusal proves that nothing moved, unless it settles the
+ * key: it is sent again, since a refusal that was kept comes back as one that settles it, and ends ambiguous otherwise.
  */
 export const withRetries = async <A>(
   attempt: () => Promise<A>,
@@ -41,7 +42,9 @@ export const withRetries = async <A>(
       refused += error.code === "unauthorized" ? 1 : 0
       const pause = pauseAfter(number, error, retries)
       const isLast = number >= retries.attempts || refused >= UNAUTHORIZED_ATTEMPTS || Date.now() + pause > end
-      if (isLast || !isResendable(error, kind)) throw mayHaveRun && !isOpen(error) ? asAmbiguous(error) : error
+      const provesNothing = mayHaveRun && !isOpen(error) && !error.settlesKey
+      const isSentAgain = isResendable(error, kind) || (provesNothing && error.class === "terminal")
+      if (isLast || !isSentAgain) throw provesNothing ? asAmbiguous(error) : error
       await sleep(pause, signal)
     }
   }
@@ -75,9 +78,9 @@ export const isOpen = (error: unknown): error is GatewayError & { readonly refer
 
 /** The same error of a call that may have moved money. */
 export const asAmbiguous = (error: GatewayError): GatewayError =>
-  error.class === "retriable"
-    ? new GatewayError({ ...error, class: "ambiguous", code: "no_answer", message: error.message, cause: error })
-    : error
+  error.class === "ambiguous"
+    ? error
+    : new GatewayError({ ...error, class: "ambiguous", code: "no_answer", message: error.message, cause: error })
 
 export const aborted = (reason: unknown): GatewayError =>
   new GatewayError({ class: "ambiguous", code: "aborted", message: "stopped by its signal", details: {}, cause: reason })

@@ -102,7 +102,8 @@ const dataOf = <Data>({ cause, headers, status = 0, text = "" }: Answer, kind: K
   const about = {
     status: status === 0 ? undefined : status,
     requestId: headers?.get("X-Request-Id") ?? undefined,
-    retryAfterSeconds: wait === undefined ? undefined : secondsOf(wait)
+    retryAfterSeconds: wait === undefined ? undefined : secondsOf(wait),
+    isReplayed: headers?.get("Idempotency-Replayed") === "true"
   }
   if (error === undefined)
     throw new GatewayError({

@@ -12,6 +12,8 @@ interface Told {
   /** `X-Request-Id` of the answer: name it when you ask the operator. */
   readonly requestId?: string | undefined
   readonly retryAfterSeconds?: number | undefined
+  /** The gateway had kept the answer for the idempotency key, and gave it again. */
+  readonly isReplayed?: boolean | undefined
   readonly cause?: unknown
 }
 
@@ -24,6 +26,7 @@ export class GatewayError extends Error {
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly isReplayed: boolean
 
   constructor(told: Told) {
     super(`${told.code}: ${told.message}`, { cause: told.cause })
@@ -33,6 +36,15 @@ export class GatewayError extends Error {
     this.status = told.status
     this.requestId = told.requestId
     this.retryAfterSeconds = told.retryAfterSeconds
+    this.isReplayed = told.isReplayed ?? false
+  }
+
+  /**
+   * Whether this refusal is the outcome of its idempotency key: it names the key's transaction, which failed, or the gateway had kept it.
+   * Any other refusal is of this call only, and says nothing about an earlier one with the same key.
+   */
+  get settlesKey(): boolean {
+    return this.class === "terminal" && (this.isReplayed || this.reference !== undefined)
   }
 
   /** The transaction that the error names. Of `duplicate_charge_in_flight` it is the earlier charge. */
@@ -63,7 +75,11 @@ type ErrorOf<Class extends ErrorClass, Wire> = Wire extends { readonly code: str
   ? GatewayError & { readonly class: Class; readonly code: Wire["code"]; readonly details: Wire["details"] }
   : never
 
-/** A definite refusal. Reverse your side and tell your user. */
+/**
+ * A definite refusal of this call. Reverse your side and tell your user; but if the key may have been sent before, as by a process that
+ * died, only where `settlesKey`. `idempotency_key_reused` says that the key's payment has another body and stands, and `not_found` of a
+ * read says nothing about a payment: reverse nothing because of these two.
+ */
 export type TerminalError = ErrorOf<"terminal", Schema.TerminalError>
 /** Nothing moved. The client has tried again already; do so later, with the same key. */
 export type RetriableError = ErrorOf<"retriable", Schema.RetriableError | NoAnswer>
