@@ -25,8 +25,15 @@ export interface ManualFile {
   readonly text: string
 }
 
-/** The path under which a file is served as it is written. */
+/** The path under which a file is served by its own name, a page as Markdown. */
 export const writtenPathOf = ({ file }: ManualFile): string => (file.startsWith("docs/") ? `/${file}` : `/docs/${file}`)
+
+/** All such paths: a folder's README has the folder's name, too. */
+export const writtenPathsOf = (one: ManualFile): ReadonlyArray<string> => [writtenPathOf(one), `${one.path}.md`]
+
+/** Of the contract without the tests below each rule, which are in the repository and nowhere else. */
+const asServed = (folder: string, text: string): string =>
+  folder === "docs/contract" ? text.replaceAll(/^ +- \[`test\/.*\n/gm, "") : text
 
 /** The manual is not beside the program, usually because only `src` was copied. */
 export class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing", {
@@ -54,7 +61,7 @@ const readFolder = (root: string, folder: string, at: string) =>
         names.map(async (name) => ({
           file: `${folder}/${name}`,
           path: name === "README.md" ? at : `${at}/${name.replace(/\.md$/, "")}`,
-          text: await readFile(join(root, folder, name), "utf8")
+          text: asServed(folder, await readFile(join(root, folder, name), "utf8"))
         }))
       )
     },

@@ -1,6 +1,7 @@
 import { posix } from "node:path"
 import { Marked, type Tokens } from "marked"
 import type { ManualFile } from "./ManualFiles.ts"
+import { targetOf } from "./ManualLinks.ts"
 
 export const manualStyle = `
 :root { color-scheme: light dark; --line: #8885; --soft: #8882; --link: light-dark(#0a58b8, #8ab8ff); }
@@ -16,7 +17,7 @@ h1 a, h2 a, h3 a { color: inherit; text-decoration: none; } h2 a:hover::after, h
 :target { scroll-margin-top: 1rem; background: var(--soft); }
 code, pre { font: 14px/1.5 ui-monospace, monospace; } code { background: var(--soft); border-radius: 3px; padding: .05rem .25rem; overflow-wrap: anywhere; }
 pre { background: var(--soft); border-radius: 5px; padding: .75rem .9rem; overflow-x: auto; margin: .4rem 0 1rem; } pre code { background: none; padding: 0; overflow-wrap: normal; }
-.answer { white-space: pre-wrap; } .answer code { overflow-wrap: anywhere; } figure { margin: 1rem 0; } main li li { font-size: 14px; opacity: .8; } figcaption { font-size: 13px; opacity: .75; }
+.answer { white-space: pre-wrap; } .answer code { overflow-wrap: anywhere; } figure { margin: 1rem 0; } figcaption { font-size: 13px; opacity: .75; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1rem; font-size: 15px; }
 td, th { text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); padding: .35rem .9rem .35rem 0; }
 td code { overflow-wrap: normal; }
@@ -92,8 +93,8 @@ const rendererOf = (page: ManualFile, all: ReadonlyArray<ManualFile>): Marked =>
       },
       link({ href, tokens }: Tokens.Link) {
         const label = this.parser.parseInline(tokens)
-        const target = targetOf(href, page, all)
-        return target === undefined ? unserved(href, label, page) : `<a href="${escaped(target)}">${label}</a>`
+        const target = targetOf(href, page, all, ({ path }) => path)
+        return "url" in target ? `<a href="${escaped(target.url)}">${label}</a>` : unserved(target.unserved, label)
       },
       // A long code may break after its underscores, so that a table keeps room for its sentences.
       codespan({ text }: Tokens.Codespan) {
@@ -124,22 +125,9 @@ const anchorOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-")
 
-/** The URL that a link of the page leads to; undefined for a file that is not served. */
-const targetOf = (href: string, page: ManualFile, all: ReadonlyArray<ManualFile>): string | undefined => {
-  if (/^(https?:|#|\/)/.test(href)) return href
-  const [path = "", anchor] = href.split("#")
-  const file = fileOf(path, page)
-  const served = all.find((one) => one.file === file)
-  return served === undefined ? undefined : `${served.path}${anchor === undefined ? "" : `#${anchor}`}`
-}
-
-const fileOf = (path: string, { file }: ManualFile): string => posix.join(posix.dirname(file), path)
-
 /** The label, and where the file is in the repository unless the label says so. */
-const unserved = (href: string, label: string, page: ManualFile): string => {
-  const file = fileOf(href.split("#")[0] ?? "", page)
-  return label.includes(file) ? label : `${label} (<code>${escaped(file)}</code> in the gateway's repository)`
-}
+const unserved = (file: string, label: string): string =>
+  label.includes(file) ? label : `${label} (<code>${escaped(file)}</code> in the gateway's repository)`
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")

@@ -29,12 +29,32 @@ describe("the manual below /docs", () => {
   )
 
   it(
-    "has each page as it is written, by the name of its file",
+    "has each page as Markdown, by the name of its file, whose links lead to what is served",
     onEdge(async ({ ask }) => {
+      const isServed = new Map<string, boolean>()
       for (const { file, text } of files.filter((one) => one.file.endsWith(".md"))) {
         const answer = await ask("GET", file.startsWith("docs/") ? `/${file}` : `/docs/${file}`)
-        expect([answer.text, answer.headers["content-type"]], file).toEqual([text, "text/plain; charset=utf-8"])
+        expect(answer.headers["content-type"], file).toBe("text/plain; charset=utf-8")
+        const code = (page: string) => page.match(/^```[^]*?^```$/gm)
+        expect([answer.text.split("\n").length, code(answer.text)], file).toEqual([text.split("\n").length, code(text)])
+        for (const [, href = ""] of answer.text.matchAll(/\]\((?!https?:|#)([^)\s#]+)[^)\s]*\)/g)) {
+          if (!isServed.has(href)) isServed.set(href, href.startsWith("/") && (await ask("GET", href)).status === 200)
+          expect(isServed.get(href), `${file}: ${href}`).toBe(true)
+        }
       }
+      for (const room of ["integrating", "contract"]) {
+        const readme = await ask("GET", `/docs/${room}/README.md`)
+        expect((await ask("GET", `/docs/${room}.md`)).text).toBe(readme.text)
+      }
+    })
+  )
+
+  it(
+    "has the contract without the tests of its rules, which nobody could open",
+    onEdge(async ({ ask }) => {
+      const page = await ask("GET", "/docs/contract/payouts.md")
+      expect(page.text).toContain("**PAY-10.**")
+      expect(page.text).not.toContain(".test.ts")
     })
   )
 

@@ -33,9 +33,9 @@ describe("a page of the manual", () => {
   })
 
   it("says where a file is that is not served, and links none", () => {
-    const signing = pages.find(({ path }) => path === "/docs/contract/signing")?.html ?? ""
-    expect(signing).toContain("<code>test/http/Edge.test.ts</code>")
-    expect(signing).not.toContain("../")
+    const clients = pages.find(({ path }) => path === "/docs/integrating/clients")?.html ?? ""
+    expect(clients).toContain("its tests (<code>test/clients/Faults.test.ts</code> in the gateway's repository)")
+    expect(clients).not.toContain("../")
     const about = pages.find(({ path }) => path === "/docs/contract")?.html ?? ""
     expect(about).toContain("glossary (<code>docs/glossary.md</code> in the gateway's repository)")
   })

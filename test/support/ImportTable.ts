@@ -57,6 +57,7 @@ export const imports: ReadonlyArray<{
   { from: /^http\/StaticText\.ts$/, files: ["http/"], packages: [core, http, /^node:(crypto|zlib)$/] },
   { from: /^http\/ManualFiles\.ts$/, files: [], packages: [core, /^node:(fs\/promises|path)$/] },
   { from: /^http\/DocsAssets\.ts$/, files: ["http/StaticText.ts"], packages: [core, /^node:(fs\/promises|path|zlib)$/] },
+  { from: /^http\/ManualLinks\.ts$/, files: ["http/"], packages: [/^node:path$/] },
   { from: /^http\/ManualPage\.ts$/, files: ["http/"], packages: [/^node:path$/, /^marked$/] },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },

@@ -7,8 +7,10 @@ const page = { success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "
 export class ManualApi extends HttpApiGroup.make("manual")
   .add(
     HttpApiEndpoint.get("integrating", "/docs/integrating", page),
+    HttpApiEndpoint.get("integratingMarkdown", "/docs/integrating.md", page),
     HttpApiEndpoint.get("integratingPage", "/docs/integrating/:page", { ...page, params: { page: Schema.String } }),
     HttpApiEndpoint.get("contract", "/docs/contract", page),
+    HttpApiEndpoint.get("contractMarkdown", "/docs/contract.md", page),
     HttpApiEndpoint.get("contractPage", "/docs/contract/:page", { ...page, params: { page: Schema.String } }),
     HttpApiEndpoint.get("clients", "/docs/clients.tar", page),
     HttpApiEndpoint.get("client", "/docs/clients/:client", { ...page, params: { client: Schema.String } }),

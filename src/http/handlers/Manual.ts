@@ -4,7 +4,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { Api } from "../Api.ts"
 import { successEnvelope } from "../Envelope.ts"
-import { type ManualFile, readManual, writtenPathOf } from "../ManualFiles.ts"
+import { type ManualFile, readManual, writtenPathsOf } from "../ManualFiles.ts"
+import { servedMarkdown } from "../ManualLinks.ts"
 import { manualPage, manualStyle } from "../ManualPage.ts"
 import { errorResponse, httpResponse } from "../Response.ts"
 import { CurrentRequest } from "../SignedRequest.ts"
@@ -31,8 +32,10 @@ export const ManualHandlers = HttpApiBuilder.group(
       })
     return handlers
       .handleRaw("integrating", () => serve("/docs/integrating"))
+      .handleRaw("integratingMarkdown", () => serve("/docs/integrating.md"))
       .handleRaw("integratingPage", ({ params }) => serve(`/docs/integrating/${params.page}`))
       .handleRaw("contract", () => serve("/docs/contract"))
+      .handleRaw("contractMarkdown", () => serve("/docs/contract.md"))
       .handleRaw("contractPage", ({ params }) => serve(`/docs/contract/${params.page}`))
       .handleRaw("clients", () => serve(CLIENTS))
       .handleRaw("client", ({ params }) => serve(`/docs/clients/${params.client}`))
@@ -50,14 +53,15 @@ const home = httpResponse(successEnvelope(302, { docs: "/docs", integrating: "/d
   location: "/docs"
 })
 
-/** Each file by its path, ready to be sent: a page rendered, and by the name of its file as it is written. */
+/** Each file by its path, ready to be sent: a page rendered, and by the name of its file as Markdown. */
 const library = (files: ReadonlyArray<ManualFile>) => {
   const ready = new Map<string, StaticText>()
   const make = (path: string): StaticText | undefined => {
     if (path === CLIENTS) return staticText(tarArchive(clientsIn(files)), "application/x-tar")
     const page = files.find((one) => one.path === path)
-    const written = files.find((one) => writtenPathOf(one) === path)
+    const written = files.find((one) => writtenPathsOf(one).includes(path))
     if (page?.file.endsWith(".md")) return staticText(manualPage(page, files), "text/html; charset=utf-8")
+    if (written?.file.endsWith(".md")) return staticText(servedMarkdown(written, files), PLAIN)
     const { file, text } = page ?? written ?? {}
     return text === undefined ? undefined : staticText(text, file?.endsWith(".json") ? "application/json" : PLAIN)
   }
