@@ -38,8 +38,9 @@ ignored, and listed in the header \`X-Gateway-Ignored\`. Answers may get new mem
 
 Branch on \`error.code\`, and on which one of three is true, never on a message:
 
-- \`terminal\`: a definite refusal. The same request can never do better.
-- \`retriable\`: nothing moved. Send the same request with the same \`Idempotency-Key\` again, later.
+- \`terminal\`: a definite refusal of this request. Of a repeat it says nothing about an earlier request with the same key, unless it
+  names a \`reference\` or has the header \`Idempotency-Replayed\`: see [errors](/docs/integrating/errors).
+- \`retriable\`: nothing moved because of this request. Send the same request with the same \`Idempotency-Key\` again, later.
 - \`ambiguous\`: the outcome is not known. Reverse nothing; poll until it is.
 
 Requests that move money need an \`Idempotency-Key\`. The same key with the same request gets the first answer again, with

@@ -63,8 +63,10 @@ const silentSender = async (port: number): Promise<Socket> => {
   }
 }
 
-const receives = async (ending: string, program: string, ...args: ReadonlyArray<string>) => {
-  const [folder, port, secret] = [await mkdtemp(join(tmpdir(), "receiving-")), await Effect.runPromise(freePort), newSecret()]
+type Program = readonly [ending: string, program: string, ...args: ReadonlyArray<string>]
+
+const receives = async ([ending, program, ...args]: Program, secret: string, said: string) => {
+  const [folder, port] = [await mkdtemp(join(tmpdir(), "receiving-")), await Effect.runPromise(freePort)]
   const place = (text: string) => text.replaceAll(/\b9000\b/g, `${port}`)
   await writeFile(join(folder, "webhook-secret.txt"), secret)
   await writeFile(join(folder, `webhook.${ending}`), fileOf("webhooks", `webhook.${ending}`))
@@ -73,7 +75,7 @@ const receives = async (ending: string, program: string, ...args: ReadonlyArray<
   try {
     const silent = await silentSender(port)
     const [delivery, ...others] = requests(secret)
-    expect(await statusOf(port, delivery ?? "")).toBe("204")
+    expect(await statusOf(port, delivery ?? "")).toBe(said)
     expect(await Promise.all(others.map((request) => statusOf(port, request)))).toEqual(others.map(() => "400"))
     silent.destroy()
   } finally {
@@ -82,8 +84,18 @@ const receives = async (ending: string, program: string, ...args: ReadonlyArray<
   }
 }
 
+const python: Program = ["py", "python3", "receiver.py"]
+const php: Program = ["php", "php", "-q", "-S", "127.0.0.1:9000", "receiver.php"]
+const typescript: Program = ["ts", process.execPath, "receiver.ts"]
+
 describe.concurrent("a receiver of docs/integrating answers 400 to what is not a delivery, while another sender is silent", () => {
-  itWith("python3", "--version")("in Python", () => receives("py", "python3", "receiver.py"))
-  itWith("php", "--version")("in PHP", () => receives("php", "php", "-q", "-S", "127.0.0.1:9000", "receiver.php"))
-  itWith("node", "--version")("in TypeScript", () => receives("ts", process.execPath, "receiver.ts"))
+  itWith("python3", "--version")("in Python", () => receives(python, newSecret(), "204"))
+  itWith("php", "--version")("in PHP", () => receives(php, newSecret(), "204"))
+  itWith("node", "--version")("in TypeScript", () => receives(typescript, newSecret(), "204"))
+})
+
+describe.concurrent("a receiver of docs/integrating whose secret is missing believes nothing, though anybody can sign with no secret", () => {
+  itWith("python3", "--version")("in Python", () => receives(python, "", "400"))
+  itWith("php", "--version")("in PHP", () => receives(php, "", "400"))
+  itWith("node", "--version")("in TypeScript", () => receives(typescript, "", "400"))
 })
