@@ -34,7 +34,8 @@ CREATE FUNCTION open_steps(
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $open$
 DECLARE
   r record;
-  -- By the number of the step.
+  -- By the number of the step: the first step that has the same claim, and of that one whether the claim is still good.
+  claim int[] := array_fill(NULL::int, ARRAY[cardinality(p_app_id)]);
   claimed boolean[] := array_fill(false, ARRAY[cardinality(p_app_id)]);
   opened int[] := '{}';
   -- Of these, the ones whose event is to be delivered.
@@ -46,21 +47,21 @@ DECLARE
   taken bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_window_name)]);
   left_over bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_position_currency)]);
   reserved bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_position_currency)]);
-  -- Where the needs of a step begin and end.
   first int;
   last int := 0;
   written int;
 BEGIN
-  -- Lock 1: the keys. A claim is good where its fence is the key's and nothing is linked to the key yet. Of two steps with one claim the first has it.
+  -- Lock 1: the keys. A claim is good where its fence is the key's and nothing is linked to the key yet.
   FOR r IN
-    SELECT min(l.n)::int AS n FROM (
+    SELECT l.n, min(l.n) OVER (PARTITION BY l.fence) AS first FROM (
       SELECT s.n, k.fence FROM unnest(p_app_id, p_mode, p_endpoint, p_key, p_fence) WITH ORDINALITY AS s(app_id, mode, endpoint, key, fence, n)
       JOIN idempotency_keys k ON k.app_id = s.app_id AND k.mode = s.mode AND k.endpoint = s.endpoint AND k.key = s.key
       WHERE k.fence = s.fence AND k.state = 'claimed'
       ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
-    ) l GROUP BY l.fence
+    ) l
   LOOP
-    claimed[r.n] := true;
+    claim[r.n] := r.first;
+    claimed[r.first] := true;
   END LOOP;
 
   -- Lock 2: the tenants, shared. A freeze waits for this commit, or is seen here.
@@ -120,11 +121,9 @@ BEGIN
   FOR i IN 1 .. cardinality(p_app_id) LOOP
     first := last + 1;
     last := last + p_windows[i];
-    ord := i;
-    available := 0;
-    failed := 0;
-    -- Somebody else has the key by now, or a transaction is linked to it.
-    IF NOT claimed[i] THEN verdict := 'ClaimLost'; RETURN NEXT; CONTINUE; END IF;
+    ord := i; available := 0; failed := 0;
+    -- Somebody else has the key by now, or a transaction is linked to it, maybe that of a step before this one.
+    IF claimed[claim[i]] IS NOT TRUE THEN verdict := 'ClaimLost'; RETURN NEXT; CONTINUE; END IF;
     -- The tenant was frozen meanwhile.
     IF NOT active[p_tenant[i]] THEN verdict := 'Frozen'; RETURN NEXT; CONTINUE; END IF;
     -- Another charge of the number was placed meanwhile, or by a step before this one.
@@ -148,6 +147,7 @@ BEGIN
       taken[p_need_window[w]] := taken[p_need_window[w]] + p_need_amount[w];
     END LOOP;
     IF p_payer[i] IS NOT NULL THEN free[p_payer[i]] := false; END IF;
+    claimed[claim[i]] := false;
     opened := opened || i;
     verdict := 'Opened';
     RETURN NEXT;
