@@ -6,8 +6,9 @@ export const name = "0008_open_steps"
  * A step is the same place in every array of the first groups, and its number is that place. What steps lock is given once a batch, in the order
  * in which it is locked, and has a number, too: by it a step names its tenant, payer and position, and what it needs of windows.
  *
- * First everything is locked, class by class in the order of 0007, then it is decided in variables, then what was decided is written.
- * The settings: a plan serves any number of steps, and finds each row by its key, whatever the planner thinks of a young table.
+ * First everything is locked, class by class as in 0007, then it is decided in variables, then what was decided is written.
+ * The settings: a plan serves any number of steps, and finds each row by its key. Nothing but a bitmap scan needs a key: a table that was empty when it
+ * was analysed would else be read from end to end, and each of its rows compared with each step.
  */
 export const sql = `
 CREATE FUNCTION open_steps(
@@ -31,7 +32,7 @@ CREATE FUNCTION open_steps(
   -- How much of which window, of which no more than the bound may be used, in the order of the steps and, of one step, of the refusals.
   p_need_window int[], p_need_amount bigint[], p_need_bound bigint[]
 ) RETURNS TABLE (ord int, verdict text, available bigint, failed int) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $open$
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off AS $open$
 DECLARE
   r record;
   -- By the number of the step: the first step that has the same claim, and of that one whether the claim is still good.
@@ -127,9 +128,8 @@ BEGIN
     -- The tenant was frozen meanwhile.
     IF NOT active[p_tenant[i]] THEN verdict := 'Frozen'; RETURN NEXT; CONTINUE; END IF;
     -- Another charge of the number was placed meanwhile, or by a step before this one.
-    IF p_payer[i] IS NOT NULL THEN
-      IF NOT free[p_payer[i]] OR holder[p_payer[i]] IS DISTINCT FROM p_payer_holder[i] THEN verdict := 'PayerBusy'; RETURN NEXT; CONTINUE; END IF;
-    END IF;
+    IF p_payer[i] IS NOT NULL AND (NOT free[p_payer[i]] OR holder[p_payer[i]] IS DISTINCT FROM p_payer_holder[i])
+      THEN verdict := 'PayerBusy'; RETURN NEXT; CONTINUE; END IF;
     -- A window has no room for it.
     FOR w IN first .. last LOOP
       IF taken[p_need_window[w]] + p_need_amount[w] > p_need_bound[w] THEN

@@ -5,7 +5,7 @@ export const name = "0010_apply_steps"
  * every array, and its number is that place.
  *
  * Locks are taken class by class: transactions, keys, windows, positions, and within a class in the order of the rows' keys. Each transaction is found
- * as 0009 says.
+ * as 0009 says, and the settings are those of 0008.
  *
  * An answer is a row a step: whether it was applied, or stale. `refuse_commit` rolls the whole batch back where a slot would be posted twice, or a
  * position is not there.
@@ -24,7 +24,7 @@ CREATE FUNCTION apply_steps(
   -- The request that it answers, and the answer.
   p_endpoint text[], p_key text[], p_fence bigint[], p_answer_status int[], p_answer_body bytea[]
 ) RETURNS TABLE (ord int, applied boolean) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $apply$
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off AS $apply$
 DECLARE
   r record;
   previous int;
