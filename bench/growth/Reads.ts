@@ -51,8 +51,6 @@ const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, n
       claim({ ...arriving(appId, reference, now), fingerprint: createHash("sha256").update("a").digest() })
     ),
   "spend a nonce": () => Effect.flatMap(Nonces, ({ spend }) => spend(arriving(appId, "", now).nonce)),
-  "look at windows": (time: number) =>
-    Effect.flatMap(VelocityLimits, ({ prepare }) => prepare(payouts[time]?.open.counters ?? [])),
   "open and apply": (time: number) =>
     Effect.flatMap(FloatLedger, (ledger) =>
       Effect.forEach(

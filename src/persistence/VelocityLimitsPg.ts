@@ -4,7 +4,7 @@ import type { Currency } from "../domain/Currency.ts"
 import { type AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
-import { LimitDirection, LimitWindow, type VelocityLimit, type WindowUse } from "../domain/VelocityLimits.ts"
+import { LimitDirection, LimitWindow, type VelocityLimit } from "../domain/VelocityLimits.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
@@ -12,7 +12,6 @@ import { auditTrail } from "./AuditTrail.ts"
 import { recordPrunedBefore } from "./Retention.ts"
 import { makeRowCache } from "./RowCache.ts"
 import { rowsOf } from "./Rows.ts"
-import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
 const KEPT_AT_MOST = 10_000
 
@@ -26,39 +25,10 @@ const limits = rowsOf(
   })
 )
 const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
-const decodeUsed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ used: Schema.BigInt })))
-
-const columns = ({ appId, mode, name, startsAt, subject }: WindowUse) => ({
-  app_id: appId,
-  mode,
-  name,
-  subject,
-  starts_at: iso(startsAt)
-})
-
-/**
- * A window that was missing is unused. Each is found by its key, whatever the planner thinks of the table: with "=" for its beginning, a plan for a
- * table that was never analysed reads every window of the hour.
- */
-const prepareStatement = `
-WITH wanted AS MATERIALIZED (
-  SELECT w.*, (
-    SELECT c.used FROM counters c WHERE c.app_id = w.app_id AND c.mode = w.mode AND c.name = w.name AND c.subject = w.subject
-      AND c.starts_at BETWEEN w.starts_at AND w.starts_at
-  ) AS used
-  FROM ROWS FROM (json_to_recordset($1::json) AS (app_id text, mode text, name text, subject text, starts_at timestamptz))
-    WITH ORDINALITY AS w(app_id, mode, name, subject, starts_at, ord)
-),
-made AS (
-  INSERT INTO counters (app_id, mode, name, subject, starts_at)
-  SELECT app_id, mode, name, subject, starts_at FROM wanted WHERE used IS NULL
-  ORDER BY app_id, mode, name, subject, starts_at ON CONFLICT DO NOTHING
-)
-SELECT coalesce(used, 0) AS used FROM wanted ORDER BY ord`
 
 /**
  * VelocityLimits on PostgreSQL. It owns limits, ceilings and counters. The money steps make the rows of
- * windows, too, and count in them under their locks. Sweeping skips rows that are locked.
+ * windows and count in them, under their locks. Sweeping skips rows that are locked.
  */
 export const VelocityLimitsPg = Layer.effect(
   VelocityLimits,
@@ -85,27 +55,6 @@ export const VelocityLimitsPg = Layer.effect(
         names.map((name) => Option.fromUndefinedOr(rows.find((row) => row.name === name)?.amount))
       )
     const ceilingOf = yield* unchanged.keep({ read: readCeilings, atMost: KEPT_AT_MOST })
-
-    const prepareCounters = yield* makeBatcher({
-      statement: (questions: ReadonlyArray<ReadonlyArray<WindowUse>>) =>
-        sql.unsafe(prepareStatement, [JSON.stringify(questions.flat().map(columns))]).pipe(
-          Effect.flatMap(decodeUsed),
-          Effect.map((rows) => {
-            let next = 0
-            return questions.map((counters) => {
-              const first = next
-              next += counters.length
-              return rows.slice(first, next).map(({ used }) => used)
-            })
-          })
-        ),
-      // A window that is there already is as good as one that was made.
-      recover: (_counters, used) => Effect.succeed(used),
-      laneOf: ([counter]) => counter?.appId ?? "",
-      isLockTimeout
-    })
-    const prepare = (counters: ReadonlyArray<WindowUse>): Effect.Effect<ReadonlyArray<bigint>> =>
-      counters.length === 0 ? Effect.succeed([]) : prepareCounters(counters)
 
     const set = Effect.fn("VelocityLimits.set")(
       function* (appId: AppId, { count, direction, mode, window }: VelocityLimit, audit: AuditEntry) {
@@ -145,7 +94,6 @@ export const VelocityLimitsPg = Layer.effect(
     return VelocityLimits.of({
       own: (appId) => own.get(appId),
       ceiling: (provider, currency) => ceilingOf.get(`${provider} ${currency}`),
-      prepare,
       set,
       setCeiling,
       prune

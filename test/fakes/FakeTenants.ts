@@ -1,4 +1,4 @@
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import type { Corridor, CorridorKey } from "../../src/domain/Corridor.ts"
 import { AppId } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
@@ -9,7 +9,6 @@ import { Screening } from "../../src/services/ports/Screening.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { fake } from "./Fake.ts"
-import { FakeMemory, windowName } from "./FakeMemory.ts"
 
 /** An active tenant with every capability; a test overrides only what it is about. */
 export const tenantNamed = (name: string, overrides: Partial<Tenant> = {}): Tenant => ({
@@ -78,15 +77,10 @@ export const fakeCorridors = (...corridors: ReadonlyArray<Corridor>) => {
 }
 
 /** VelocityLimits where every tenant has the defaults and no provider account has a ceiling. The fake ledger counts. */
-export const fakeVelocityLimits = Layer.unwrap(
-  Effect.map(FakeMemory, ({ windows }) =>
-    fake(VelocityLimits, {
-      own: () => Effect.succeed([]),
-      ceiling: () => Effect.succeed(Option.none()),
-      prepare: (counters) => Effect.sync(() => counters.map((counter) => windows.get(windowName(counter)) ?? 0n))
-    })
-  )
-)
+export const fakeVelocityLimits = fake(VelocityLimits, {
+  own: () => Effect.succeed([]),
+  ceiling: () => Effect.succeed(Option.none())
+})
 
 /** Screening that denies these numbers and names, and nobody else. */
 export const fakeScreening = (...denied: ReadonlyArray<string>) =>

@@ -44,7 +44,6 @@ const standing = Effect.gen(function* () {
 /** One payout in all its windows. */
 const paid = Effect.fnUntraced(function* (key: string) {
   const claim = yield* givenClaim(appId, key)
-  yield* (yield* VelocityLimits).prepare(windows)
   expect(yield* (yield* FloatLedger).open({ ...openStep(claim, 1_000n), counters: windows, partyHash })).toEqual({
     _tag: "Opened"
   })

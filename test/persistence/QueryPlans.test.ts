@@ -89,7 +89,6 @@ const everything = {
 const hot = {
   claim: givenClaim(appId, "hot"),
   nonce: Effect.flatMap(Nonces, (nonces) => nonces.spend({ caller, nonce: "nonce", expiresAt: NOON })),
-  windows: Effect.flatMap(VelocityLimits, (limits) => limits.prepare(windows)),
   "open and apply": Effect.gen(function* () {
     const ledger = yield* FloatLedger
     const claim = yield* givenClaim(appId, "paid")

@@ -6,7 +6,7 @@ export const sql = `
 -- the windows that the request would be counted in, and how the tenant stands: that only refuses early, because open looks again under locks.
 -- p_app: the tenant, where all requests are one tenant's, and '' otherwise. The windows of all requests follow one after the other;
 -- window_ends has the number of each request's last one.
--- Every class of rows is locked in one order over the whole call, and the classes in the order of all money steps: nonces, keys, windows.
+-- Every class of rows is locked in one order over the whole call, and the classes in the order of all money steps: nonces, keys.
 CREATE FUNCTION arrive_requests(
   p_app text, app_ids text[], key_ids text[], nonce_values text[], nonces_expire timestamptz[],
   modes text[], endpoints text[], request_keys text[], fingerprints bytea[], arrived timestamptz[], leases_until timestamptz[],
@@ -21,8 +21,6 @@ DECLARE
   first_window int;
   last_window int;
   were_spent boolean[];
-  are_fresh boolean[];
-  is_missing boolean := false;
 BEGIN
   -- Of requests with one nonce the first spends it. It stays spent whatever becomes of the claim.
   FOR r IN
@@ -56,7 +54,6 @@ BEGIN
           INTO same, state, leased, reference, answer_status, answer_body
           FROM idempotency_keys k WHERE k.app_id = r.app_id AND k.mode = r.mode AND k.endpoint = r.endpoint AND k.key = r.key;
       ELSE
-        are_fresh[r.ord] := true;
         SELECT t.status, t.capabilities INTO tenant_status, capabilities FROM tenants t WHERE t.app_id = r.app_id;
         first_window := coalesce(window_ends[r.ord - 1], 0) + 1;
         last_window := window_ends[r.ord];
@@ -69,26 +66,10 @@ BEGIN
             FROM unnest(
               window_names[first_window:last_window], window_subjects[first_window:last_window], windows_start[first_window:last_window]
             ) WITH ORDINALITY AS w(name, subject, starts_at, n);
-          is_missing := is_missing OR array_position(used, NULL) IS NOT NULL;
         END IF;
       END IF;
     END IF;
     RETURN NEXT;
   END LOOP;
-
-  -- Windows that are missing are made, so that open can lock them.
-  IF is_missing THEN
-    INSERT INTO counters (app_id, mode, name, subject, starts_at)
-      SELECT DISTINCT q.app_id, q.mode, w.name, w.subject, w.starts_at
-      FROM (
-        SELECT e.*, lag(e.last_window, 1, 0) OVER (ORDER BY e.ord) AS before
-        FROM unnest(app_ids, modes, window_ends) WITH ORDINALITY AS e(app_id, mode, last_window, ord)
-      ) q
-      CROSS JOIN LATERAL unnest(
-        window_names[q.before + 1:q.last_window], window_subjects[q.before + 1:q.last_window], windows_start[q.before + 1:q.last_window]
-      ) AS w(name, subject, starts_at)
-      WHERE are_fresh[q.ord]
-      ORDER BY 1, 2, 3, 4, 5 ON CONFLICT (app_id, mode, name, subject, starts_at) DO NOTHING;
-  END IF;
 END $$;
 `

@@ -67,7 +67,6 @@ export class Velocity extends Context.Service<
         if (Option.isNone(ceiling)) return counters
         const now = yield* Clock.currentTimeMillis
         const counter = ceilingWindowUse({ provider, mode, currency, amount: total, bound: ceiling.value }, now)
-        yield* limits.prepare([counter])
         return [...counters, counter]
       })
 

@@ -2,7 +2,7 @@ import { Context, type Effect, type Option } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import type { AppId } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import type { VelocityLimit, WindowUse } from "../../domain/VelocityLimits.ts"
+import type { VelocityLimit } from "../../domain/VelocityLimits.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /**
@@ -15,8 +15,6 @@ export class VelocityLimits extends Context.Service<
     /** A tenant's own limits; the defaults are not among them. Seen by every node within a second. */
     readonly own: (appId: AppId) => Effect.Effect<ReadonlyArray<VelocityLimit>>
     readonly ceiling: (provider: string, currency: Currency) => Effect.Effect<Option.Option<MinorUnits>>
-    /** Makes the windows' rows, so that they can be locked, and answers how much of each is used, in the order asked. */
-    readonly prepare: (counters: ReadonlyArray<WindowUse>) => Effect.Effect<ReadonlyArray<bigint>>
     /** False when there is no such tenant. */
     readonly set: (appId: AppId, limit: VelocityLimit, audit: AuditEntry) => Effect.Effect<boolean>
     readonly setCeiling: (provider: string, currency: Currency, amount: MinorUnits, audit: AuditEntry) => Effect.Effect<void>
