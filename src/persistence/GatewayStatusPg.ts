@@ -38,7 +38,7 @@ const owingTenants = rowsOf(IndebtedTenant)
 const unansweredRows = rowsOf(Schema.Struct({ ...UnansweredTransaction.fields, createdAt: Moment, heardAt: Moment }))
 
 /**
- * GatewayStatus on PostgreSQL. It owns the table checks, where a conditional upsert keeps the newest result. All else it reads without a lock, through
+ * GatewayStatus on PostgreSQL. It owns the table integrity_checks, where a conditional upsert keeps the newest result. All else it reads without a lock, through
  * partial indexes that hold open work and nothing else.
  */
 export const GatewayStatusPg = Layer.effect(
@@ -110,7 +110,7 @@ export const GatewayStatusPg = Layer.effect(
         outbox: sending ?? empty,
         inbox: receiving ?? empty,
         floats: yield* floats,
-        checks: yield* checks(sql`SELECT name, subject, at, differences FROM checks ORDER BY name, subject`),
+        checks: yield* checks(sql`SELECT name, subject, at, differences FROM integrity_checks ORDER BY name, subject`),
         unparted: (yield* defaultPartitionsInUse(sql)).map(({ name }) => name),
         auditHead: yield* auditHead,
         connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count]))
@@ -140,9 +140,9 @@ export const GatewayStatusPg = Layer.effect(
 
     const recordCheck = ({ at, differences, name, subject }: IntegrityCheck) =>
       sql`
-        INSERT INTO checks (name, subject, at, differences) VALUES (${name}, ${subject}, ${iso(at)}::timestamptz, ${differences})
+        INSERT INTO integrity_checks (name, subject, at, differences) VALUES (${name}, ${subject}, ${iso(at)}::timestamptz, ${differences})
         ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences
-        WHERE checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
+        WHERE integrity_checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
 
     return GatewayStatus.of({ read, protection: RuntimeRole.protection(sql), unanswered, tenants, recordCheck })
   })

@@ -38,7 +38,9 @@ export interface RowCache {
 export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, never, Scope.Scope> =>
   Effect.gen(function* () {
     const look = yield* makeBatchedRead((queries: ReadonlyArray<null>) =>
-      Effect.map(heads(sql`SELECT kept_version AS sequence FROM audit_head`), ([head]) => queries.map(() => head?.sequence ?? 0n))
+      Effect.map(heads(sql`SELECT cache_version AS sequence FROM audit_head`), ([head]) =>
+        queries.map(() => head?.sequence ?? 0n)
+      )
     )
     const { forget, newest } = yield* cachedQuery(look(null))
 

@@ -51,7 +51,7 @@ const given = Effect.gen(function* () {
     ('screened_name', '', ${HOSTILE}, ${HOSTILE}, now())`
   yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase)
     VALUES (${HOSTILE}, ${HOSTILE}, 1, 'live', now(), 'operator', 'Credited', '', 'open', 'credit')`
-  yield* sql`INSERT INTO checks (name, subject, at, differences) VALUES ('reconcile', ${HOSTILE}, now(), 1)`
+  yield* sql`INSERT INTO integrity_checks (name, subject, at, differences) VALUES ('reconcile', ${HOSTILE}, now(), 1)`
   return { ...operated, tenant, reference, delivery }
 })
 

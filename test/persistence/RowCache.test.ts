@@ -44,7 +44,7 @@ const given = Effect.gen(function* () {
   })
   const change = Effect.gen(function* () {
     state.value = "revoked"
-    yield* sql`UPDATE audit_head SET kept_version = kept_version + 1`
+    yield* sql`UPDATE audit_head SET cache_version = cache_version + 1`
   })
   const sent = (held: Array<Held>, count: number) =>
     Effect.repeat(

@@ -22,7 +22,7 @@ export const stories: ReadonlyArray<Fault> = [
       const { run, sql } = operated
       const tenant = yield* tenantOn(operated.gateway)
       expect((yield* run("ledger", "verify")).code).toBe(0)
-      yield* sql`UPDATE checks SET at = at - interval '2 days'`
+      yield* sql`UPDATE integrity_checks SET at = at - interval '2 days'`
       yield* fires(operated, before, "LedgerUnverified")
       const shift = (by: number) => sql`UPDATE float_positions SET available_minor = available_minor + ${by}::bigint,
         collected_minor = collected_minor + ${by}::bigint WHERE app_id = ${tenant.appId}`

@@ -71,7 +71,7 @@ const keep = (sql: SqlClient.SqlClient, name: string) =>
 
 const set = ({ ceiling, collections, customerAction, payouts }: Setting): ReadonlyArray<string> => [
   // Nodes keep nothing of the story before.
-  "UPDATE audit_head SET kept_version = extract(epoch FROM clock_timestamp()) * 1000000;",
+  "UPDATE audit_head SET cache_version = extract(epoch FROM clock_timestamp()) * 1000000;",
   `UPDATE corridors SET providers = ${namesOf(payouts)} WHERE country = 'UG' AND method = 'momo' AND direction = 'payout';`,
   `UPDATE corridors SET providers = ${namesOf(collections)}, customer_action = '${customerAction}'
     WHERE country = 'UG' AND method = 'momo' AND direction = 'collection';`,

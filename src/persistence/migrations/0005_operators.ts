@@ -36,7 +36,7 @@ CREATE TABLE audit_head (
   -- Over sequence, hash and keyed_from.
   mac bytea,
   -- One more with each change of rows that nodes keep in memory.
-  kept_version bigint NOT NULL DEFAULT 0
+  cache_version bigint NOT NULL DEFAULT 0
 );
 INSERT INTO audit_head (sequence, hash) VALUES (0, '');
 
@@ -57,7 +57,7 @@ $$;
 CREATE FUNCTION append_audit_row(next bigint, at timestamptz, actor text, action text, subject text, details text, row_hash bytea,
   head_mac bytea, changes_kept boolean) RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$
 BEGIN
-  UPDATE audit_head h SET sequence = next, hash = row_hash, mac = head_mac, kept_version = h.kept_version + changes_kept::int
+  UPDATE audit_head h SET sequence = next, hash = row_hash, mac = head_mac, cache_version = h.cache_version + changes_kept::int
     WHERE h.sequence = next - 1;
   IF NOT FOUND THEN RAISE EXCEPTION 'row % is not the next of the audit log', next; END IF;
   INSERT INTO audit_log VALUES (next, at, actor, action, subject, details, row_hash);
@@ -119,7 +119,7 @@ END
 $$;
 
 -- The last ledger verify, and the last reconcile of each provider.
-CREATE TABLE checks (
+CREATE TABLE integrity_checks (
   name text NOT NULL CHECK (name IN ('ledger verify', 'reconcile')),
   -- The provider that was compared; empty for the ledger.
   subject text NOT NULL,
