@@ -9,12 +9,12 @@ import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
 import { ClockSkew, SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
-import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
 import { MasterKeyHold } from "./persistence/MasterKeyHold.ts"
 import { MasterKeyRotationPg } from "./persistence/MasterKeyRotationPg.ts"
 import { type EmbeddedDatabase, EmbeddedPostgres } from "./persistence/postgres/EmbeddedPostgres.ts"
 import { withFolderLock } from "./persistence/postgres/FolderLock.ts"
 import { LocalProcess } from "./persistence/postgres/LocalProcess.ts"
+import { RandomSourceLive } from "./persistence/RandomSourceLive.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { servicesOn } from "./Services.ts"
@@ -40,7 +40,7 @@ export type ReadySettings = Settings & {
 /** The environment that settings are read from, and the settings as they are read from it. */
 export const { allowsColor, Environment, realParts, settings, userConfigFolder } = Config
 
-export const identifiers = IdentifiersLive
+export const randomSource = RandomSourceLive
 
 /** Every provider that this program knows, registered or not. */
 export const providerNames = knownProviders.map(({ name }) => name)

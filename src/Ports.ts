@@ -10,15 +10,15 @@ import { DatabaseClock } from "./persistence/DatabaseClock.ts"
 import { DenylistPg, ScreeningByRows } from "./persistence/DenylistPg.ts"
 import { GatewayStatusPg } from "./persistence/GatewayStatusPg.ts"
 import { IdempotencyPg } from "./persistence/IdempotencyPg.ts"
-import { IdentifiersLive } from "./persistence/IdentifiersLive.ts"
 import { FloatLedgerPg } from "./persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "./persistence/ledger/LedgerVerificationPg.ts"
 import { NoncesPg } from "./persistence/NoncesPg.ts"
 import { PartitionsPg } from "./persistence/PartitionsPg.ts"
-import { PartyHashesPg } from "./persistence/PartyHashesPg.ts"
+import { PartyHashRetentionPg } from "./persistence/PartyHashRetentionPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
 import { QuotesPg } from "./persistence/QuotesPg.ts"
+import { RandomSourceLive } from "./persistence/RandomSourceLive.ts"
 import { TenantChangesPg } from "./persistence/TenantChangesPg.ts"
 import { TenantsPg } from "./persistence/TenantsPg.ts"
 import { TransactionsPg } from "./persistence/TransactionsPg.ts"
@@ -59,7 +59,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     LedgerVerificationPg,
     VelocityLimitsPg,
     PartitionsPg,
-    PartyHashesPg,
+    PartyHashRetentionPg,
     NoncesPg,
     outbox,
     ProviderInboxPg,
@@ -73,7 +73,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
   ).pipe(
     Layer.provideMerge(VaultPg.layer(masterKey)),
     Layer.provideMerge(Layer.succeed(Policy, policy)),
-    Layer.provideMerge(IdentifiersLive),
+    Layer.provideMerge(RandomSourceLive),
     Layer.provideMerge(database)
   )
 }

@@ -7,7 +7,7 @@ import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
 import { type ClaimRequest, Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
-import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
@@ -89,7 +89,7 @@ const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, n
   "remove windows": () => Effect.flatMap(VelocityLimits, ({ prune }) => prune(now - 8 * DAY_MS, A_STEP)),
   "remove events": () => Effect.flatMap(WebhookDeliveries, ({ purge }) => purge(now - 31 * DAY_MS, null, A_STEP)),
   "remove callbacks": () => Effect.flatMap(ProviderInbox, ({ prune }) => prune(now - 90 * DAY_MS, A_STEP)),
-  "forget numbers": () => Effect.flatMap(PartyHashes, ({ prune }) => prune(now - 90 * DAY_MS, A_STEP))
+  "forget numbers": () => Effect.flatMap(PartyHashRetention, ({ prune }) => prune(now - 90 * DAY_MS, A_STEP))
 })
 
 /** How long each takes and how many rows it reads of large tables; one that reads as many as such a table has, again and again, is an error. */

@@ -1,7 +1,7 @@
 import { Effect, Layer, ManagedRuntime, Redacted, References } from "effect"
 import { Database } from "../../src/persistence/Database.ts"
-import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import type { Bench } from "../Cluster.ts"
@@ -15,7 +15,7 @@ export const openLedger = (bench: Bench) => {
   const runtime = ManagedRuntime.make(
     FloatLedgerPg.pipe(
       Layer.provideMerge(VaultPg.layer(MASTER_KEY)),
-      Layer.provideMerge(Layer.merge(Database.layer({ url: Redacted.make(bench.url) }), IdentifiersLive)),
+      Layer.provideMerge(Layer.merge(Database.layer({ url: Redacted.make(bench.url) }), RandomSourceLive)),
       Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Warn"))
     )
   )

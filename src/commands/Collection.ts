@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { identifiers } from "../App.ts"
+import { randomSource } from "../App.ts"
 import { json } from "../domain/Json.ts"
 import { Profiles, profileFlag } from "./client/Profile.ts"
 import { callGateway } from "./client/TenantClient.ts"
@@ -43,7 +43,7 @@ const createCommand = Command.make(
     const body = yield* bodyOf(flags.body, members, ["amount_minor", "currency", "country"])
     const view = yield* create(profile, "collection", { body, idempotencyKey: flags.idempotencyKey })
     yield* finish(profile, view, flags.wait)
-  }, Effect.provide(identifiers))
+  }, Effect.provide(randomSource))
 ).pipe(
   Command.withDescription("Charge a payer, once however often it is run with the same idempotency key"),
   Command.withExamples([
@@ -75,7 +75,7 @@ const authorize = Command.make(
       body: json({ authorization: { type: "otp", otp }, source: { type: "momo", msisdn, network } })
     })
     yield* finish(login, view, wait)
-  }, Effect.provide(identifiers))
+  }, Effect.provide(randomSource))
 ).pipe(
   Command.withDescription("Give the one-time code that a collection waits for"),
   Command.withExamples([

@@ -55,7 +55,7 @@ export const demo = Command.make(
       if (asJson) return yield* printResult({ ok: true, steps })
       yield* printLines(`All ${steps.length} steps held.`)
     },
-    Effect.provide([App.identifiers, App.logs]),
+    Effect.provide([App.randomSource, App.logs]),
     onlyForDevelopment("demo")
   )
 ).pipe(

@@ -2,7 +2,7 @@ import { Clock, Effect, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AppId, Mode } from "../domain/Ids.ts"
 import { Role } from "../domain/Tenant.ts"
-import { Identifiers } from "../services/ports/Identifiers.ts"
+import { RandomSource } from "../services/ports/RandomSource.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { appId, mode } from "./Arguments.ts"
@@ -59,11 +59,11 @@ export const key = Command.make("key").pipe(
 
 /** Refused when there is no such tenant. The answer holds the two secrets in the clear: it is the only time. */
 export const issueKey = Effect.fn("issueKey")(function* (appId: AppId, mode: Mode, role: Role) {
-  const identifiers = yield* Identifiers
+  const randomSource = yield* RandomSource
   const vault = yield* Vault
   const tenants = yield* Tenants
-  const hex = (bytes: number) => Effect.map(identifiers.secret(bytes), (secret) => Buffer.from(secret).toString("hex"))
-  const keyId = `k_${(yield* identifiers.reference).slice(0, KEY_ID_LENGTH)}`
+  const hex = (bytes: number) => Effect.map(randomSource.secret(bytes), (secret) => Buffer.from(secret).toString("hex"))
+  const keyId = `k_${(yield* randomSource.reference).slice(0, KEY_ID_LENGTH)}`
   const apiKey = `ak_${yield* hex(API_KEY_BYTES)}`
   const signingSecret = `ss_${yield* hex(SIGNING_SECRET_BYTES)}`
   const issued = yield* tenants.issueKey(

@@ -1,6 +1,6 @@
 import { Clock, Deferred, Effect, Option, Queue, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { identifiers } from "../App.ts"
+import { randomSource } from "../App.ts"
 import { json } from "../domain/Json.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { borrowEndpoint } from "./client/EndpointLoan.ts"
@@ -69,7 +69,7 @@ export const listen = Command.make(
       yield* Effect.raceFirst(watch(login, seen), Deferred.await(done))
     },
     Effect.scoped,
-    Effect.provide(identifiers)
+    Effect.provide(randomSource)
   )
 ).pipe(
   Command.withDescription(

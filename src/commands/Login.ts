@@ -1,6 +1,6 @@
 import { Effect, Option, Redacted, Schema } from "effect"
 import { Command, Flag, Prompt } from "effect/cli"
-import { identifiers } from "../App.ts"
+import { randomSource } from "../App.ts"
 import { Mode } from "../domain/Ids.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { isLoopback, type Profile, Profiles, profileFlag } from "./client/Profile.ts"
@@ -39,7 +39,7 @@ export const login = Command.make(
       `Logged in to ${address} as ${app_id} with the ${mode === null ? "" : `${mode} `}key ${key_id}.`,
       `It is kept in ${file}, readable by you only.`
     ])
-  }, Effect.provide(identifiers))
+  }, Effect.provide(randomSource))
 ).pipe(
   Command.withDescription(
     "Keep a gateway's address and a key of a tenant for the commands payout, collection, listen and trigger, once a signed request has shown that they work"

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { identifiers } from "../App.ts"
+import { randomSource } from "../App.ts"
 import { Currency } from "../domain/Currency.ts"
 import { AmountType } from "../domain/Transaction.ts"
 import { Profiles } from "./client/Profile.ts"
@@ -58,7 +58,7 @@ const createCommand = Command.make(
     const body = yield* bodyOf(flags.body, members, ["amount_minor", "currency", "country"])
     const view = yield* create(profile, "payout", { body, idempotencyKey: flags.idempotencyKey })
     yield* finish(profile, view, flags.wait)
-  }, Effect.provide(identifiers))
+  }, Effect.provide(randomSource))
 ).pipe(
   Command.withDescription("Pay somebody from your float, once however often it is run with the same idempotency key"),
   Command.withExamples([

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { Clock, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { identifiers } from "../App.ts"
+import { randomSource } from "../App.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { printResult } from "./Output.ts"
 import { readHeaders } from "./signing/RefusedRequest.ts"
@@ -34,7 +34,7 @@ export const signCommand = Command.make(
     const signed = yield* sign(keyFile, request)
     if (!explain) return yield* printResult(signed.headers, headerLines(signed.headers))
     yield* printResult(explainedView(signed), explainedLines(signed))
-  }, Effect.provide(identifiers))
+  }, Effect.provide(randomSource))
 ).pipe(
   Command.withDescription(
     "The four signing headers of one request, as `curl -H @-` takes them; good for two minutes. `--explain` shows what they sign; with `--headers`, why a request was refused"

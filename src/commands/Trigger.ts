@@ -1,8 +1,8 @@
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { identifiers } from "../App.ts"
+import { randomSource } from "../App.ts"
 import { json } from "../domain/Json.ts"
-import { Identifiers } from "../services/ports/Identifiers.ts"
+import { RandomSource } from "../services/ports/RandomSource.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { type Profile, Profiles, profileFlag } from "./client/Profile.ts"
 import { type ApiRefusal, callGateway } from "./client/TenantClient.ts"
@@ -62,7 +62,7 @@ export const trigger = Command.make(
       Effect.catchTag("ApiRefusal", (refusal) => explained(login, refusal, corridor.currency))
     )
     yield* finish(login, view, true)
-  }, Effect.provide(identifiers))
+  }, Effect.provide(randomSource))
 ).pipe(
   Command.withDescription(
     "Make a payout or a collection in test mode whose number ends in ENDING, and follow it until it is settled. It takes a test key: with a live one the gateway refuses it"
@@ -80,7 +80,7 @@ const numberIn = Effect.fnUntraced(function* (country: string, ending: string) {
       message: `no test number of ${country} is known: use one of ${Object.keys(numbers).join(", ")}`
     })
   // A number of its own each time: the guard against double charges, and limits for one number, have nothing to do with an ending.
-  const [high = 0, low = 0] = yield* (yield* Identifiers).secret(2)
+  const [high = 0, low = 0] = yield* (yield* RandomSource).secret(2)
   return `${beginning}${String((high * 256 + low) % 1000).padStart(3, "0")}${ending}`
 })
 

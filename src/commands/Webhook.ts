@@ -6,8 +6,8 @@ import { type AppId, isReference, type Mode } from "../domain/Ids.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../domain/StandardWebhook.ts"
 import { ROTATION_MS } from "../domain/WebhookEndpoint.ts"
-import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
+import { RandomSource } from "../services/ports/RandomSource.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../services/ports/WebhookEndpoints.ts"
@@ -103,13 +103,13 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
   const { webhookAllowLoopback } = yield* Policy
   const tenants = yield* Tenants
   const endpoints = yield* WebhookEndpoints
-  const identifiers = yield* Identifiers
+  const randomSource = yield* RandomSource
   const problem = endpointUrlProblem(url, webhookAllowLoopback)
   if (problem !== undefined) return yield* new CommandRefusal({ message: `${url}: ${problem}` })
   if (Option.isNone(yield* tenants.find(appId))) return yield* noTenant(appId)
   const standing = yield* endpoints.find(appId, mode)
   const events = Option.match(standing, { onNone: () => defaultSubscription, onSome: (found) => found.events })
-  const secret = webhookSecretFrom(yield* identifiers.secret(SECRET_BYTES))
+  const secret = webhookSecretFrom(yield* randomSource.secret(SECRET_BYTES))
   const at = yield* Clock.currentTimeMillis
   const change = yield* auditEntry("webhook endpoint", appId, { mode, url })
   const put = {

@@ -10,12 +10,12 @@ import {
   failureBy,
   hasHandle,
   type MoveTable,
-  nextVersion,
   note,
   type Row,
   review,
   track,
   tracked,
+  visibleChange,
   when
 } from "./MoveTable.ts"
 import type { Collection, CollectionStatus } from "./Transaction.ts"
@@ -72,7 +72,7 @@ function accept(collection: Collection, fact: FactOf<"Accepted">, { at }: FactOr
 function redirect(collection: Collection, fact: FactOf<"NeedsRedirect">, { at }: FactOrigin): Decision<Collection> {
   const next: Collection = {
     ...tracked(collection, fact.providerReference),
-    ...nextVersion(collection, at),
+    ...visibleChange(collection, at),
     ...observed(fact),
     status: "requires_action",
     nextAction: {
@@ -107,7 +107,7 @@ function succeed(collection: Collection, fact: FactOf<"Succeeded">, { at }: Fact
   const fee = fact.fee ?? ZERO
   const next: Collection = {
     ...tracked(collection, fact.providerReference),
-    ...nextVersion(collection, at),
+    ...visibleChange(collection, at),
     status: "successful",
     observedAmount: collection.amount,
     observedCurrency: collection.currency,
@@ -131,7 +131,7 @@ function expire(collection: Collection, _: FactOf<"Expired">, { at }: FactOrigin
 }
 
 function reroute(collection: Collection, { provider }: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Collection> {
-  return unchanged({ ...collection, ...nextVersion(collection, at), provider })
+  return unchanged({ ...collection, ...visibleChange(collection, at), provider })
 }
 
 /** A person has to look, and the tenant sees what the provider says that the payer paid. */
@@ -171,14 +171,14 @@ function isKnownToBeSent(collection: Collection, _: Fact, { actor }: FactOrigin)
 }
 
 const placed = (collection: Collection, expiresAt: Instant | null, at: Instant): Decision<Collection> => ({
-  next: { ...collection, ...nextVersion(collection, at), status: "pending", nextAction: null, expiresAt },
+  next: { ...collection, ...visibleChange(collection, at), status: "pending", nextAction: null, expiresAt },
   entry: null,
   event: "collection.pending"
 })
 
 const closed = (collection: Collection, at: Instant): Collection => ({
   ...collection,
-  ...nextVersion(collection, at),
+  ...visibleChange(collection, at),
   nextAction: null,
   needsReview: false,
   completedAt: at

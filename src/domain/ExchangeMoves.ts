@@ -9,11 +9,11 @@ import {
   failureBy,
   hasHandle,
   type MoveTable,
-  nextVersion,
   note,
   review,
   track,
   tracked,
+  visibleChange,
   when
 } from "./MoveTable.ts"
 
@@ -53,7 +53,7 @@ function succeed(exchange: Exchange, fact: FactOf<"Succeeded">, { at }: FactOrig
   const brought = broughtBy(exchange, fact)
   const next: Exchange = {
     ...tracked(exchange, fact.providerReference),
-    ...nextVersion(exchange, at),
+    ...visibleChange(exchange, at),
     destinationAmount: brought.amount,
     rawDestinationAmount: brought.raw,
     status: "successful",
@@ -67,7 +67,7 @@ function succeed(exchange: Exchange, fact: FactOf<"Succeeded">, { at }: FactOrig
 function fail(exchange: Exchange, fact: FactOf<"Refused" | "NotSent">, { at }: FactOrigin): Decision<Exchange> {
   const next: Exchange = {
     ...exchange,
-    ...nextVersion(exchange, at),
+    ...visibleChange(exchange, at),
     status: "failed",
     needsReview: false,
     completedAt: at,

@@ -59,7 +59,7 @@ export const tracked = <R extends LedgerRecord>(record: R, providerReference: st
   providerReference === null || providerReference === record.providerReference ? record : { ...record, providerReference }
 
 /** A change that the tenant sees, after which the provider's answers are counted anew. */
-export const nextVersion = ({ version }: LedgerRecord, at: Instant) => ({
+export const visibleChange = ({ version }: LedgerRecord, at: Instant) => ({
   version: version + 1,
   updatedAt: at,
   asked: 0,

@@ -9,11 +9,11 @@ import {
   failureBy,
   hasHandle,
   type MoveTable,
-  nextVersion,
   note,
   review,
   track,
   tracked,
+  visibleChange,
   when
 } from "./MoveTable.ts"
 import type { Payout, PayoutStatus } from "./Transaction.ts"
@@ -50,7 +50,7 @@ function succeed(payout: Payout, fact: FactOf<"Succeeded">, { at }: FactOrigin):
   const actualFee = fact.fee ?? payout.fees ?? payout.heldFee
   const next: Payout = {
     ...tracked(payout, fact.providerReference),
-    ...nextVersion(payout, at),
+    ...visibleChange(payout, at),
     status: "successful",
     fees: smaller(actualFee, payout.heldFee),
     needsReview: false,
@@ -62,7 +62,7 @@ function succeed(payout: Payout, fact: FactOf<"Succeeded">, { at }: FactOrigin):
 function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: FactOrigin): Decision<Payout> {
   const next: Payout = {
     ...payout,
-    ...nextVersion(payout, at),
+    ...visibleChange(payout, at),
     status: "failed",
     fees: ZERO,
     needsReview: false,
@@ -76,7 +76,7 @@ function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: FactO
 function reroute(payout: Payout, { fee, provider }: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Payout> {
   return unchanged({
     ...payout,
-    ...nextVersion(payout, at),
+    ...visibleChange(payout, at),
     provider,
     fees: smaller(fee ?? payout.heldFee, payout.heldFee)
   })
@@ -85,7 +85,7 @@ function reroute(payout: Payout, { fee, provider }: FactOf<"Rerouted">, { at }: 
 function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: FactOrigin): Decision<Payout> {
   const next: Payout = {
     ...payout,
-    ...nextVersion(payout, at),
+    ...visibleChange(payout, at),
     returned: { amount: add(fact.amount, fact.fee), at: fact.at ?? at, reason: fact.note }
   }
   return { next, entry: returnFunds(payout.currency, fact.amount, fact.fee), event: "payout.returned" }

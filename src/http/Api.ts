@@ -3,7 +3,7 @@ import { BalancesApi, FloatApi } from "./api/Balances.ts"
 import { BeneficiariesApi } from "./api/Beneficiaries.ts"
 import { CallbacksApi } from "./api/Callbacks.ts"
 import { CollectionsApi, RefundsApi } from "./api/Collections.ts"
-import { errorResponses } from "./api/Errors.ts"
+import { errorEnvelopeSchemas } from "./api/Errors.ts"
 import { Event } from "./api/Events.ts"
 import { FxApi } from "./api/Fx.ts"
 import { ManualApi } from "./api/Manual.ts"
@@ -34,4 +34,4 @@ export class Api extends HttpApi.make("gateway")
     ManualApi
   )
   // What no endpoint names: an error is encoded by the envelope, an event by the domain.
-  .annotate(HttpApi.AdditionalSchemas, [...errorResponses, Event]) {}
+  .annotate(HttpApi.AdditionalSchemas, [...errorEnvelopeSchemas, Event]) {}

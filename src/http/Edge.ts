@@ -7,7 +7,7 @@ import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "
 import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
-import { Identifiers } from "../services/ports/Identifiers.ts"
+import { RandomSource } from "../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
@@ -44,7 +44,7 @@ export type Router = Effect.Effect<Response, unknown, HttpServerRequest.HttpServ
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
-  const identifiers = yield* Identifiers
+  const randomSource = yield* RandomSource
   const ingress = yield* ProviderCallbacks
   const takePlace = makeConcurrencyLimit(settings.requestPlaces)
   const rateOf = yield* makeRequestRate(settings)
@@ -57,7 +57,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const startedAt = yield* Clock.currentTimeMillis
-      const head = yield* requestHeadOf(request, identifiers)
+      const head = yield* requestHeadOf(request, randomSource)
       const { match, method, requestId } = head
       const route = match._tag === "Found" ? match.route.template : "unknown"
       const { response } = yield* respondAlways(request, head, router).pipe(

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { pathOf } from "../domain/CanonicalText.ts"
-import type { Identifiers } from "../services/ports/Identifiers.ts"
+import type { RandomSource } from "../services/ports/RandomSource.ts"
 import { type Match, matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"
 import { singleValue } from "./RequestHeaders.ts"
@@ -20,13 +20,13 @@ export interface RequestHead {
 }
 
 /** Takes a request and gives its head. Reads no body and refuses nothing: a route that does not exist is a match like any other. */
-export const requestHeadOf = (request: HttpServerRequest.HttpServerRequest, identifiers: Identifiers["Service"]) => {
+export const requestHeadOf = (request: HttpServerRequest.HttpServerRequest, randomSource: RandomSource["Service"]) => {
   const { rawHeaders, rawTarget } = asReceived(request)
   const path = pathOf(rawTarget)
   const { method } = request
   const requestId = singleValue(rawHeaders, "x-request-id")
   return Effect.map(
-    requestId !== undefined && PRINTABLE.test(requestId) ? Effect.succeed(requestId) : identifiers.reference,
+    requestId !== undefined && PRINTABLE.test(requestId) ? Effect.succeed(requestId) : randomSource.reference,
     (requestId): RequestHead => ({ requestId, method, rawTarget, path, rawHeaders, match: matchRoute(method, path) })
   )
 }

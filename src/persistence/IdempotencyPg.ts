@@ -10,8 +10,8 @@ import {
   Idempotency,
   type StoredResponse
 } from "../services/ports/Idempotency.ts"
-import { Identifiers } from "../services/ports/Identifiers.ts"
 import { Policy } from "../services/ports/Policy.ts"
+import { RandomSource } from "../services/ports/RandomSource.ts"
 import { type ArrivedRow, arriveTogether } from "./ArrivalSql.ts"
 import { recordPrunedBefore } from "./Retention.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
@@ -35,7 +35,7 @@ export const IdempotencyPg = Layer.effect(
   Idempotency,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const identifiers = yield* Identifiers
+    const randomSource = yield* RandomSource
     const policy = yield* Policy
 
     const arrive = yield* makeBatcher({
@@ -55,7 +55,7 @@ export const IdempotencyPg = Layer.effect(
       if (row.fence === null) return Option.some(takenKey(row))
       const fresh: FreshClaim = {
         _tag: "Fresh",
-        claim: { scope: request.scope, fence: row.fence, reference: yield* identifiers.reference },
+        claim: { scope: request.scope, fence: row.fence, reference: yield* randomSource.reference },
         tenant: row.status === null ? null : { status: row.status, capabilities: row.capabilities ?? [] },
         windows: request.windows.map((window, at) => ({ ...window, used: row.used?.[at] ?? 0n }))
       }

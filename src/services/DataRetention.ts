@@ -3,7 +3,7 @@ import type { Instant } from "../domain/Instant.ts"
 import { Idempotency } from "./ports/Idempotency.ts"
 import { Nonces } from "./ports/Nonces.ts"
 import { type PartitionChange, Partitions } from "./ports/Partitions.ts"
-import { PartyHashes } from "./ports/PartyHashes.ts"
+import { PartyHashRetention } from "./ports/PartyHashRetention.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
 import { VelocityLimits } from "./ports/VelocityLimits.ts"
@@ -36,7 +36,7 @@ export const makeRetentionRound = Effect.gen(function* () {
   const nonces = yield* Nonces
   const keys = yield* Idempotency
   const limits = yield* VelocityLimits
-  const parties = yield* PartyHashes
+  const parties = yield* PartyHashRetention
   const inbox = yield* ProviderInbox
   const changes = yield* TenantChanges
   const removeOldEvents = yield* makeEventRetention

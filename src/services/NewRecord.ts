@@ -9,8 +9,8 @@ import type { Caller } from "../domain/Tenant.ts"
 import { recordView } from "../domain/View.ts"
 import { FloatLedger, type OpenOutcome, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
-import { Identifiers } from "./ports/Identifiers.ts"
 import { Policy } from "./ports/Policy.ts"
+import { RandomSource } from "./ports/RandomSource.ts"
 
 /** What every new record has in common. Its reference is the claim's: one claim of a key makes one record at most. */
 export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, createdAt: Instant) => ({
@@ -52,7 +52,7 @@ export type OpenResult = Exclude<OpenOutcome, { readonly _tag: "Frozen" | "Claim
  */
 export const recordOpener = Effect.gen(function* () {
   const ledger = yield* FloatLedger
-  const identifiers = yield* Identifiers
+  const randomSource = yield* RandomSource
   const policy = yield* Policy
 
   return Effect.fnUntraced(function* ({
@@ -65,7 +65,7 @@ export const recordOpener = Effect.gen(function* () {
     const event =
       type === null
         ? null
-        : encodeEvent({ id: yield* identifiers.reference, appId, mode, type, reference, at }, recordView(record))
+        : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(record))
     const opened = yield* ledger.open({
       beneficiary: null,
       counters: [],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { AppId, isReference } from "../../src/domain/Ids.ts"
-import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
-import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
+import { RandomSource } from "../../src/services/ports/RandomSource.ts"
 
 const isAppId = Schema.is(AppId)
 
@@ -20,7 +20,7 @@ describe("a reference", () => {
 
   it.effect("has no structure: any of 32 characters at each of 26 places, and no order in time", () =>
     Effect.gen(function* () {
-      const { reference } = yield* Identifiers
+      const { reference } = yield* RandomSource
       const made = yield* Effect.forEach(Array.from({ length: MADE }), () => reference)
       expect(made.every(isReference)).toBe(true)
       expect(new Set(made).size).toBe(MADE)
@@ -28,6 +28,6 @@ describe("a reference", () => {
       expect(charactersAt).toStrictEqual(Array.from({ length: 26 }, () => ALPHABET))
       const rising = made.filter((one, at) => one > (made[at - 1] ?? "")).length
       expect(Math.abs(rising - MADE / 2)).toBeLessThan(MADE / 5)
-    }).pipe(Effect.provide(IdentifiersLive))
+    }).pipe(Effect.provide(RandomSourceLive))
   )
 })

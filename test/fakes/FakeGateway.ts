@@ -20,7 +20,7 @@ import {
   tenantNamed
 } from "./FakeTenants.ts"
 import { fakeIdempotency, fakeTransactions } from "./FakeTransactions.ts"
-import { fakeIdentifiers, fakeVault } from "./FakeVault.ts"
+import { fakeRandomSource, fakeVault } from "./FakeVault.ts"
 import { fakeWebhookOutbox, fakeWebhookSender } from "./FakeWebhooks.ts"
 
 export interface FakeWorld {
@@ -48,7 +48,7 @@ export const fakePorts = ({ corridors = [], policy = {}, tenant = tenantNamed("a
         fakeNonces(),
         fakeWebhookOutbox(),
         fakeVault,
-        fakeIdentifiers(),
+        fakeRandomSource(),
         fakePolicy(policy),
         unexpectedPorts
       )

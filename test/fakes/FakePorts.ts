@@ -7,7 +7,7 @@ import { LedgerVerification } from "../../src/services/ports/LedgerVerification.
 import { MasterKeyRotation } from "../../src/services/ports/MasterKeyRotation.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
-import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
@@ -36,8 +36,9 @@ export const fakeLedgerVerification = (expected: Expected<LedgerVerification["Se
 /** Partitions of the tables that grow for ever. */
 export const fakePartitions = (expected: Expected<Partitions["Service"]> = {}) => fake(Partitions, expected)
 
-/** PartyHashes: removing the hashes of phone numbers. */
-export const fakePartyHashes = (expected: Expected<PartyHashes["Service"]> = {}) => fake(PartyHashes, expected)
+/** PartyHashRetention: removing the hashes of phone numbers. */
+export const fakePartyHashRetention = (expected: Expected<PartyHashRetention["Service"]> = {}) =>
+  fake(PartyHashRetention, expected)
 
 /** ProviderInbox: callbacks of providers, stored before they are answered. */
 export const fakeProviderInbox = (expected: Expected<ProviderInbox["Service"]> = {}) => fake(ProviderInbox, expected)
@@ -78,7 +79,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeMasterKeyRotation(),
   fakeLedgerVerification(),
   fakePartitions(),
-  fakePartyHashes(),
+  fakePartyHashRetention(),
   fakeProviderInbox(),
   fakeGatewayStatus(),
   fakeTenantChanges(),

@@ -1,9 +1,9 @@
 import { Clock, Effect, Layer, Option } from "effect"
 import type { WindowUse } from "../../src/domain/VelocityLimits.ts"
 import { type Claim, type Claimed, Idempotency } from "../../src/services/ports/Idempotency.ts"
-import { Identifiers } from "../../src/services/ports/Identifiers.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
+import { RandomSource } from "../../src/services/ports/RandomSource.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { fake } from "./Fake.ts"
 import { type FakeKey, FakeMemory, type FakeRow, keyName, windowName } from "./FakeMemory.ts"
@@ -48,7 +48,7 @@ export const fakeIdempotency = Layer.unwrap(
   Effect.gen(function* () {
     const { keys, windows: counted } = yield* FakeMemory
     const { spend } = yield* Nonces
-    const identifiers = yield* Identifiers
+    const randomSource = yield* RandomSource
     const { idempotencyLeaseMs } = yield* Policy
     let fences = 0n
 
@@ -70,7 +70,7 @@ export const fakeIdempotency = Layer.unwrap(
         const now = yield* Clock.currentTimeMillis
         const known = keys.get(keyName(scope))
         if (known !== undefined && !isFree(known, fingerprint, now)) return Option.some(heldAs(known, fingerprint, now))
-        const claim = { scope, fence: ++fences, reference: yield* identifiers.reference }
+        const claim = { scope, fence: ++fences, reference: yield* randomSource.reference }
         keys.set(keyName(scope), {
           fingerprint,
           fence: claim.fence,

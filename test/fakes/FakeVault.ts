@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto"
 import { Effect, Redacted, Schema } from "effect"
 import { referenceFrom } from "../../src/domain/Ids.ts"
 import { Destination } from "../../src/domain/Party.ts"
-import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { RandomSource } from "../../src/services/ports/RandomSource.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { fake } from "./Fake.ts"
 
@@ -39,10 +39,10 @@ export const fakeVault = fake(Vault, {
 
 const DIGITS = 26
 
-/** Identifiers that count: the first reference ends in 1, and secrets are zeros. */
-export const fakeIdentifiers = () => {
+/** A RandomSource that counts: the first reference ends in 1, and secrets are zeros. */
+export const fakeRandomSource = () => {
   let made = 0
-  return fake(Identifiers, {
+  return fake(RandomSource, {
     reference: Effect.sync(() => {
       made++
       return referenceFrom(Uint8Array.from({ length: DIGITS }, (_, place) => (made / 32 ** (DIGITS - 1 - place)) & 31))

@@ -4,11 +4,11 @@ import { SqlClient } from "effect/sql"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
+import { PartyHashRetentionPg } from "../../src/persistence/PartyHashRetentionPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
-import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { appId, given, openOne } from "../support/LedgerSteps.ts"
@@ -18,7 +18,7 @@ import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts
 // What sweeps and purges do beside somebody who holds some of their rows.
 
 const HOUR = 3_600_000
-const ports = Layer.mergeAll(VelocityLimitsPg, PartyHashesPg, BeneficiariesPg)
+const ports = Layer.mergeAll(VelocityLimitsPg, PartyHashRetentionPg, BeneficiariesPg)
 
 const givenPorts = (url: Redacted.Redacted) =>
   Layer.build(ports.pipe(Layer.provideMerge(VaultPg.layer(masterKey)), Layer.provideMerge(Database.layer({ url })), Layer.fresh))
@@ -59,7 +59,7 @@ it.live("the removal of codes of closed charges skips locked ones and keeps to i
     const node = yield* givenPorts(yield* givenDatabase)
     yield* Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { prune } = yield* PartyHashes
+      const { prune } = yield* PartyHashRetention
       yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
         SELECT 'acme', n::text, 'live', 'collection', 'failed', false, 'eversend', 1, '{}', to_timestamp(n) FROM generate_series(1, 5) AS n`
       yield* sql`INSERT INTO charge_codes (app_id, reference) SELECT 'acme', n::text FROM generate_series(1, 5) AS n`
@@ -74,7 +74,7 @@ it.live("the removal of hashes comes back to a transaction that was locked, howe
     const node = yield* givenPorts(yield* givenDatabase)
     yield* Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { prune } = yield* PartyHashes
+      const { prune } = yield* PartyHashRetention
       const given = (first: number, last: number) =>
         sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, party_hash, created_at)
           SELECT 'acme', n::text, 'live', 'payout', 'failed', false, 'eversend', 1, '{}', 'hash', to_timestamp(n)

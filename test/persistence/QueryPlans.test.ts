@@ -6,11 +6,11 @@ import { effectiveLimits, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
-import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
-import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
+import { PartyHashRetentionPg } from "../../src/persistence/PartyHashRetentionPg.ts"
 import { ProviderInboxPg } from "../../src/persistence/ProviderInboxPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
 import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
@@ -20,7 +20,7 @@ import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
-import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
@@ -48,7 +48,7 @@ const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
     IdempotencyPg,
     VelocityLimitsPg,
     NoncesPg,
-    PartyHashesPg,
+    PartyHashRetentionPg,
     ProviderInboxPg,
     TransactionsPg,
     WebhookDeliveriesPg,
@@ -64,7 +64,7 @@ const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
           Effect.map(SqlClient.SqlClient, (sql) => recording(sql, sent))
         )
       ),
-      Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), IdentifiersLive, Layer.succeed(Policy, policy))),
+      Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), RandomSourceLive, Layer.succeed(Policy, policy))),
       Layer.fresh
     )
   )
@@ -154,7 +154,7 @@ const hot = {
   sweeps: Effect.gen(function* () {
     yield* (yield* Nonces).prune(NOON, 1_000)
     yield* (yield* VelocityLimits).prune(NOON - 1e9, 1_000)
-    yield* (yield* PartyHashes).prune(NOON - 1e10, 1_000)
+    yield* (yield* PartyHashRetention).prune(NOON - 1e10, 1_000)
     yield* (yield* WebhookDeliveries).purge(NOON - 1e10, null, 1_000)
     yield* (yield* ProviderInbox).prune(NOON - 1e10, 1_000)
   })

@@ -5,8 +5,8 @@ import { Context, Effect, Layer, Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId } from "../../src/domain/Ids.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { WebhookEndpointsPg } from "../../src/persistence/webhooks/WebhookEndpointsPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.ts"
@@ -31,7 +31,7 @@ const SIGNALLED = 130
 const ports = (url: Redacted.Redacted) =>
   Layer.mergeAll(WebhookOutboxPg, WebhookEndpointsPg).pipe(
     Layer.provideMerge(VaultPg.layer(Redacted.make(Buffer.alloc(32, 7).toString("base64")))),
-    Layer.provideMerge(Layer.merge(Database.layer({ url }), IdentifiersLive))
+    Layer.provideMerge(Layer.merge(Database.layer({ url }), RandomSourceLive))
   )
 
 const audit = { at: 0, actor: "bench", action: "bench", subject: "bench", details: {} }

@@ -5,7 +5,7 @@ import { dataRetention } from "../../src/services/DataRetention.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { type PartitionChange, Partitions } from "../../src/services/ports/Partitions.ts"
-import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
@@ -45,7 +45,7 @@ const given = (
     fake(VelocityLimits, {
       prune: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit))
     }),
-    fake(PartyHashes, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
+    fake(PartyHashRetention, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
     fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
     fake(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
     fake(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),

@@ -30,7 +30,7 @@ import { Webhooks } from "../../src/services/webhooks/Webhooks.ts"
 import { fake } from "../fakes/Fake.ts"
 import { fakePolicy } from "../fakes/FakePolicy.ts"
 import { fakeNonces } from "../fakes/FakePorts.ts"
-import { fakeHash, fakeIdentifiers, fakeVault } from "../fakes/FakeVault.ts"
+import { fakeHash, fakeRandomSource, fakeVault } from "../fakes/FakeVault.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
 import { frozen } from "./FrozenClock.ts"
 import { collection, payout } from "./SampleTransactions.ts"
@@ -140,7 +140,7 @@ const record = (_: unknown, reference: string): Effect.Effect<Transaction, NotFo
   reference === payout().reference ? Effect.succeed(payout()) : Effect.fail(new NoSuchThing())
 
 const ports = (options: EdgeOptions, behind: Behind) =>
-  Layer.mergeAll(tenants, fakeVault, policy(options), RateLimitsMemory, fakeIdentifiers(), registry).pipe(
+  Layer.mergeAll(tenants, fakeVault, policy(options), RateLimitsMemory, fakeRandomSource(), registry).pipe(
     Layer.merge(idempotency(behind.claims)),
     Layer.provideMerge(fakeNonces({ spends: options.spendNonces ?? true }))
   )

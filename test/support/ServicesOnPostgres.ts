@@ -5,11 +5,11 @@ import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { DenylistPg, ScreeningByRows } from "../../src/persistence/DenylistPg.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
-import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
 import { QuotesPg } from "../../src/persistence/QuotesPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
 import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
 import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
@@ -157,7 +157,7 @@ export const servicesOn = (
         )
       ),
       Layer.provideMerge(VaultPg.layer(masterKey)),
-      Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), IdentifiersLive, Layer.succeed(Policy, policy))),
+      Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), RandomSourceLive, Layer.succeed(Policy, policy))),
       Layer.fresh
     )
   )

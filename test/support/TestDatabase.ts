@@ -4,9 +4,9 @@ import type { Tenant } from "../../src/domain/Tenant.ts"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
 import { ProviderInboxPg } from "../../src/persistence/ProviderInboxPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
 import { RuntimeRole } from "../../src/persistence/RuntimeRole.ts"
 import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
@@ -14,7 +14,7 @@ import { WebhookDeliveriesPg } from "../../src/persistence/webhooks/WebhookDeliv
 import { WebhookEndpointsPg } from "../../src/persistence/webhooks/WebhookEndpointsPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.ts"
 import type { AuditEntry } from "../../src/services/ports/AuditLog.ts"
-import { Identifiers } from "../../src/services/ports/Identifiers.ts"
+import { RandomSource } from "../../src/services/ports/RandomSource.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { freshDatabase } from "./Postgres.ts"
 
@@ -46,7 +46,7 @@ export const givenNode = (url: Redacted.Redacted, key = masterKey) =>
       ProviderInboxPg
     ).pipe(
       Layer.provideMerge(VaultPg.layer(key)),
-      Layer.provideMerge(Layer.merge(Database.layer({ url }), IdentifiersLive)),
+      Layer.provideMerge(Layer.merge(Database.layer({ url }), RandomSourceLive)),
       // Two nodes of one test share nothing.
       Layer.fresh
     )
@@ -73,6 +73,6 @@ export const auditEntry = (override: Partial<AuditEntry> = {}): AuditEntry => ({
   ...override
 })
 
-export const newReference: Effect.Effect<Reference> = Effect.flatMap(Identifiers, ({ reference }) => reference).pipe(
-  Effect.provide(IdentifiersLive)
+export const newReference: Effect.Effect<Reference> = Effect.flatMap(RandomSource, ({ reference }) => reference).pipe(
+  Effect.provide(RandomSourceLive)
 )

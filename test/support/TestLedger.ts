@@ -2,8 +2,8 @@ import { Effect, identity, Layer, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Database } from "../../src/persistence/Database.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
-import { IdentifiersLive } from "../../src/persistence/IdentifiersLive.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
 import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
@@ -16,7 +16,7 @@ export const givenLedger = (url: Redacted.Redacted, change: (sql: SqlClient.SqlC
     Layer.mergeAll(FloatLedgerPg, IdempotencyPg, TransactionsPg).pipe(
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Layer.effect(SqlClient.SqlClient, Effect.map(SqlClient.SqlClient, change))),
-      Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), IdentifiersLive, Layer.succeed(Policy, policy))),
+      Layer.provideMerge(Layer.mergeAll(Database.layer({ url }), RandomSourceLive, Layer.succeed(Policy, policy))),
       Layer.fresh
     )
   )

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { identifiers } from "../../App.ts"
+import { randomSource } from "../../App.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { json } from "../../domain/Json.ts"
-import { Identifiers } from "../../services/ports/Identifiers.ts"
+import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { Amount } from "../Arguments.ts"
 import { CommandRefusal, WrongUsage } from "../CommandRefusal.ts"
 import { printErrors, printResult } from "../Output.ts"
@@ -95,7 +95,7 @@ export const create = Effect.fnUntraced(function* (
   kind: Kind,
   { body, idempotencyKey }: { readonly body: string; readonly idempotencyKey: Option.Option<string> }
 ) {
-  const { reference } = yield* Identifiers
+  const { reference } = yield* RandomSource
   const key = Option.isSome(idempotencyKey) ? idempotencyKey.value : yield* reference
   if (Option.isNone(idempotencyKey)) yield* printErrors(`idempotency key ${key}`)
   return yield* callGateway(profile, { method: "POST", target: `/v1/${kind}s`, body, idempotencyKey: key })
@@ -115,7 +115,7 @@ export const getCommand = (kind: Kind) =>
       yield* printTransaction(
         yield* callGateway(login, { method: "GET", target: `/v1/${kind}s/${encodeURIComponent(reference)}` })
       )
-    }, Effect.provide(identifiers))
+    }, Effect.provide(randomSource))
   ).pipe(
     Command.withDescription(`Show one ${kind} of yours as it is now`),
     Command.withExamples([{ command: `gateway ${kind} get AAA688MG9KT6BQ76F4NM4BJRH5`, description: "Ask what became of it" }])
@@ -165,7 +165,7 @@ export const listCommand = (kind: Kind) =>
       const rows = page.items.map((item) => Object.fromEntries(columns.map((name) => [name, item[name]])))
       yield* printResult(answer, undefined, rows)
       if (page.next_cursor !== null) yield* printErrors(`there are more: --cursor ${page.next_cursor}`)
-    }, Effect.provide(identifiers))
+    }, Effect.provide(randomSource))
   ).pipe(
     Command.withDescription(`List your ${kind}s, newest first`),
     Command.withExamples([

@@ -1,7 +1,7 @@
 import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import { type CanonicalFields, canonicalText } from "../../domain/CanonicalText.ts"
 import { bodyHash, signature } from "../../services/admission/Signature.ts"
-import { Identifiers } from "../../services/ports/Identifiers.ts"
+import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { CommandRefusal } from "../CommandRefusal.ts"
 
 /** What `key issue --json` prints, as far as signing needs it. */
@@ -32,8 +32,8 @@ export interface Signed {
 export const sign = Effect.fn("sign")(function* (
   key: KeyFile,
   { body, method, url }: Unsigned
-): Effect.fn.Return<Signed, CommandRefusal, Identifiers> {
-  const { reference } = yield* Identifiers
+): Effect.fn.Return<Signed, CommandRefusal, RandomSource> {
+  const { reference } = yield* RandomSource
   const nonce = yield* reference
   const timestamp = String(Math.floor((yield* Clock.currentTimeMillis) / 1000))
   const { host, target } = yield* addressOf(url)

@@ -84,8 +84,8 @@ const enveloped = (error: Schema.Top, status: Schema.Top, identifier: string, de
     error
   }).annotate({ identifier, description })
 
-/** The responses of errors: one a code, and one for any. With them come the named schemas of every error and class of errors. */
-export const errorResponses = [
+/** The envelopes of errors: one a code, and one for any. With them come the named schemas of every error and class of errors. */
+export const errorEnvelopeSchemas = [
   ...members.flatMap((member) => {
     const code = codeOf(member)
     const schema = schemas.find((one) => one.code === wireCode(code))?.schema

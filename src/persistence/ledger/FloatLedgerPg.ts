@@ -10,7 +10,7 @@ import {
   type OpenOutcome,
   type OpenStep
 } from "../../services/ports/FloatLedger.ts"
-import { Identifiers } from "../../services/ports/Identifiers.ts"
+import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { withoutNul } from "../Columns.ts"
@@ -64,9 +64,9 @@ export const FloatLedgerPg = Layer.effect(
   FloatLedger,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const identifiers = yield* Identifiers
+    const randomSource = yield* RandomSource
     const trail = auditTrail(sql, (yield* Vault).hash)
-    const { adjust, resolve } = manualEntries({ sql, identifiers, trail, applyAll: applyAll(sql) })
+    const { adjust, resolve } = manualEntries({ sql, randomSource, trail, applyAll: applyAll(sql) })
 
     const open = yield* makeBatcher({
       statement: openAll(sql),

@@ -8,7 +8,7 @@ import { minor, minusOrZero } from "../../domain/Money.ts"
 import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep, ResolveOutcome } from "../../services/ports/FloatLedger.ts"
-import type { Identifiers } from "../../services/ports/Identifiers.ts"
+import type { RandomSource } from "../../services/ports/RandomSource.ts"
 import type { AuditTrail } from "../AuditTrail.ts"
 import type { Traced } from "./StepTracing.ts"
 
@@ -51,7 +51,7 @@ const amountPosted = ({ postings }: Entry, account: Account): bigint =>
 
 interface Tools {
   readonly sql: SqlClient.SqlClient
-  readonly identifiers: Identifiers["Service"]
+  readonly randomSource: RandomSource["Service"]
   readonly trail: AuditTrail
   /** Runs the apply statement, here inside the transaction of the resolution. */
   readonly applyAll: (steps: ReadonlyArray<Traced<ApplyStep>>) => Effect.Effect<ReadonlyArray<ApplyOutcome>, unknown>
@@ -62,7 +62,7 @@ interface Tools {
  * audit row. It locks rows in the order in which the statements lock them: the tenant or the transaction, then positions by currency. An
  * external id is a unique key, and the locked transaction knows its slots, so that nothing is posted twice.
  */
-export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
+export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => {
   const lockPosition = Effect.fnUntraced(function* ({ appId, currency, mode }: Pick<Adjustment, "appId" | "mode" | "currency">) {
     yield* sql`INSERT INTO float_positions (app_id, mode, currency) VALUES (${appId}, ${mode}, ${currency}) ON CONFLICT DO NOTHING`
     const rows =
@@ -83,7 +83,7 @@ export const manualEntries = ({ applyAll, identifiers, sql, trail }: Tools) => {
 
   const post = Effect.fnUntraced(function* (adjustment: Adjustment, entry: Entry, after: FloatPosition) {
     const { amount, appId, currency, direction, externalId, mode, note } = adjustment
-    const reference = yield* identifiers.reference
+    const reference = yield* randomSource.reference
     const at = iso(adjustment.at)
     const available = amountPosted(entry, "available")
     const owed = -amountPosted(entry, "receivable")

@@ -22,10 +22,10 @@ import type { Caller } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim } from "../ports/Idempotency.ts"
-import { Identifiers } from "../ports/Identifiers.ts"
 import type { ExchangeQuote, ExchangeOperations as Port } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { sendInTime } from "../routing/Failover.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
@@ -87,7 +87,7 @@ export class Exchanges extends Context.Service<
       const transactions = yield* Transactions
       const openRecord = yield* recordOpener
       const settlement = yield* Settlement
-      const identifiers = yield* Identifiers
+      const randomSource = yield* RandomSource
 
       const quote = Effect.fn("Exchanges.quote")(function* (caller: Caller, query: FxQuery) {
         yield* admission.requireCapability(caller, "fx")
@@ -98,7 +98,7 @@ export class Exchanges extends Context.Service<
         )
         const made: Quote = {
           ...priced,
-          id: yield* identifiers.reference,
+          id: yield* randomSource.reference,
           appId: caller.appId,
           mode: caller.mode,
           provider,

@@ -25,7 +25,7 @@ import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
-import { Identifiers } from "../ports/Identifiers.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
@@ -80,7 +80,7 @@ export class Payouts extends Context.Service<
       const pricing = yield* PayoutPricing
       const openRecord = yield* recordOpener
       const dispatch = yield* PayoutDispatch
-      const identifiers = yield* Identifiers
+      const randomSource = yield* RandomSource
       const vault = yield* Vault
       const estimate = yield* payoutEstimator
 
@@ -102,7 +102,7 @@ export class Payouts extends Context.Service<
           partyHash: partyHashOf(command),
           sealedDestination: yield* vault.sealDestination(command.destination),
           beneficiary: beneficiaryOf(
-            { id: yield* identifiers.reference, appId: caller.appId, mode: caller.mode },
+            { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
             command.destination,
             destinationCurrency,
             payout.createdAt

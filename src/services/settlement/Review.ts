@@ -10,8 +10,8 @@ import { isTerminal } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
 import type { AuditEntry } from "../ports/AuditLog.ts"
 import { type ApplyStep, FloatLedger, type HistoryLine } from "../ports/FloatLedger.ts"
-import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
 import { type RawCall, type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 
 /** Another decision is needed each time that a fact changed the same record between our read and our commit. */
@@ -53,7 +53,7 @@ export class Review extends Context.Service<
     Effect.gen(function* () {
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
-      const identifiers = yield* Identifiers
+      const randomSource = yield* RandomSource
       const policy = yield* Policy
 
       const cases = Effect.fn("Review.cases")(function* (limit: number, reading: Omit<AuditEntry, "subject">) {
@@ -78,7 +78,7 @@ export class Review extends Context.Service<
         const event =
           type === null
             ? null
-            : encodeEvent({ id: yield* identifiers.reference, appId, mode, type, reference, at }, recordView(next))
+            : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(next))
         return {
           expectedRevision: revision,
           next,

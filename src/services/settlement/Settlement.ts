@@ -13,8 +13,8 @@ import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { type ApplyStep, FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim, StoredResponse } from "../ports/Idempotency.ts"
-import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
 import { ResponseEncoder } from "../ports/ResponseEncoder.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { WebhookDispatcher } from "../webhooks/WebhookDispatcher.ts"
@@ -81,7 +81,7 @@ export class Settlement extends Context.Service<
     Effect.gen(function* () {
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
-      const identifiers = yield* Identifiers
+      const randomSource = yield* RandomSource
       const encoder = yield* ResponseEncoder
       const policy = yield* Policy
       const dispatcher = yield* WebhookDispatcher
@@ -102,7 +102,7 @@ export class Settlement extends Context.Service<
             ? null
             : encodeEvent(
                 {
-                  id: yield* identifiers.reference,
+                  id: yield* randomSource.reference,
                   appId: next.appId,
                   mode: next.mode,
                   type: decision.event,

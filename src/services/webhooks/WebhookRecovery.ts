@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditedChange } from "../ports/AuditLog.ts"
-import { Identifiers } from "../ports/Identifiers.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
 import { type DeliveryCursor, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
 
 /** Events are kept for so long, and can be recovered. */
@@ -28,13 +28,13 @@ interface Wish {
 /** Sends a tenant's events again, oldest first, for whoever asks. `stepped` runs after each step. */
 export const makeRecovery = Effect.fnUntraced(function* (stepped: Effect.Effect<void>) {
   const outgoing = yield* WebhookDeliveries
-  const identifiers = yield* Identifiers
+  const randomSource = yield* RandomSource
 
   return Effect.fn("WebhookRecovery")(function* ({ since, ...wish }: Wish): Effect.fn.Return<Recovered> {
     let from: DeliveryCursor = { at: since, id: "" }
     let deliveries = 0
     for (let step = 0; step < STEPS; step++) {
-      const ids = yield* Effect.replicateEffect(identifiers.reference, STEP)
+      const ids = yield* Effect.replicateEffect(randomSource.reference, STEP)
       const done = yield* outgoing.recover({ ...wish, from, ids })
       deliveries += done.made
       yield* stepped

@@ -8,8 +8,8 @@ import { SECRET_BYTES, webhookSecretFrom } from "../../domain/StandardWebhook.ts
 import type { Caller } from "../../domain/Tenant.ts"
 import { ROTATION_MS, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { TenantChange } from "../ports/AuditLog.ts"
-import { Identifiers } from "../ports/Identifiers.ts"
 import { Policy } from "../ports/Policy.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
 import { type DeliveryCursor, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../ports/WebhookEndpoints.ts"
 import { endpointUrlProblem } from "./EndpointAddress.ts"
@@ -60,11 +60,11 @@ export class Webhooks extends Context.Service<
       const endpoints = yield* WebhookEndpoints
       const outgoing = yield* WebhookDeliveries
       const dispatcher = yield* WebhookDispatcher
-      const identifiers = yield* Identifiers
+      const randomSource = yield* RandomSource
       const { webhookAllowLoopback } = yield* Policy
 
       const recovery = yield* makeRecovery(dispatcher.nudge)
-      const newSecret = Effect.map(identifiers.secret(SECRET_BYTES), (bytes) => Redacted.make(webhookSecretFrom(bytes)))
+      const newSecret = Effect.map(randomSource.secret(SECRET_BYTES), (bytes) => Redacted.make(webhookSecretFrom(bytes)))
 
       const endpoint = Effect.fn("Webhooks.endpoint")(function* ({ appId, mode }: Caller) {
         return yield* present(yield* endpoints.find(appId, mode))
@@ -109,7 +109,7 @@ export class Webhooks extends Context.Service<
       const test = Effect.fn("Webhooks.test")(function* (caller: Caller) {
         yield* reachable(caller)
         const { appId, mode } = caller
-        const id = yield* identifiers.reference
+        const id = yield* randomSource.reference
         const at = yield* Clock.currentTimeMillis
         const head = { id, appId, mode, type: "webhook.test", reference: null, at } as const
         yield* outgoing.deliver(encodeEvent(head, { message: "This event is a test.", metadata: {} }))

@@ -15,7 +15,7 @@ import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatc
 import { fake } from "../../fakes/Fake.ts"
 import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
 import { fakeCodes } from "../../fakes/FakePorts.ts"
-import { fakeIdentifiers } from "../../fakes/FakeVault.ts"
+import { fakeRandomSource } from "../../fakes/FakeVault.ts"
 import { NOON, payout } from "../../support/SampleTransactions.ts"
 
 const HOUR = 3_600_000
@@ -65,7 +65,7 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
         routeKey: () => ""
       }),
       fake(WebhookDispatcher, { nudge: Effect.void }),
-      fakeIdentifiers(),
+      fakeRandomSource(),
       Envelope.layer,
       fakeCodes(),
       fakePolicy()

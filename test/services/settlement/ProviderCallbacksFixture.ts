@@ -11,7 +11,7 @@ import { ProviderCallbacks } from "../../../src/services/settlement/ProviderCall
 import { fake } from "../../fakes/Fake.ts"
 import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
 import { fakeProviderInbox } from "../../fakes/FakePorts.ts"
-import { fakeIdentifiers } from "../../fakes/FakeVault.ts"
+import { fakeRandomSource } from "../../fakes/FakeVault.ts"
 import { newReference } from "../../support/WebhookReceiver.ts"
 
 const payout = (given: Partial<Payout> = {}): Payout => ({
@@ -148,7 +148,7 @@ const ports = (world: World) => {
         )
     }),
     fakePolicy({ providerTimeoutMs: world.providerTimeoutMs }),
-    fakeIdentifiers()
+    fakeRandomSource()
   )
 }
 

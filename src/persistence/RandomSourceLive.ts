@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { Effect, Layer } from "effect"
 import { referenceFrom } from "../domain/Ids.ts"
-import { Identifiers } from "../services/ports/Identifiers.ts"
+import { RandomSource } from "../services/ports/RandomSource.ts"
 
 const REFERENCE_BYTES = 26
 /** So many references' bytes are read from the operating system at once: a read costs more than its bytes. */
@@ -21,10 +21,10 @@ const makeReferenceBytes = (): (() => Uint8Array) => {
 
 const referenceBytes = makeReferenceBytes()
 
-/** Identifiers from the operating system's randomness. */
-export const IdentifiersLive = Layer.succeed(
-  Identifiers,
-  Identifiers.of({
+/** RandomSource of the operating system. */
+export const RandomSourceLive = Layer.succeed(
+  RandomSource,
+  RandomSource.of({
     reference: Effect.sync(() => referenceFrom(referenceBytes())),
     secret: (bytes) => Effect.sync(() => new Uint8Array(randomBytes(bytes)))
   })

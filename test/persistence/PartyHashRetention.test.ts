@@ -5,13 +5,13 @@ import { describe, expect } from "vitest"
 import { effectiveLimits, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
-import { PartyHashesPg } from "../../src/persistence/PartyHashesPg.ts"
+import { PartyHashRetentionPg } from "../../src/persistence/PartyHashRetentionPg.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
 import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { PartyHashes } from "../../src/services/ports/PartyHashes.ts"
+import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { appId, given, openStep } from "../support/LedgerSteps.ts"
@@ -24,7 +24,7 @@ const partyHash = new Uint8Array(Buffer.from("c0ffee".repeat(11).slice(0, 64), "
 const hex = Buffer.from(partyHash).toString("hex")
 const windows = effectiveLimits("live", "payout", []).map((limit) => windowUse(appId, limit, hex, NOON))
 
-const ports = Layer.fresh(Layer.mergeAll(PartyHashesPg, VelocityLimitsPg, PayerLocksPg, CodesPg, BeneficiariesPg))
+const ports = Layer.fresh(Layer.mergeAll(PartyHashRetentionPg, VelocityLimitsPg, PayerLocksPg, CodesPg, BeneficiariesPg))
 
 /** The tables in which the hash stands, whether as bytes or as digits. */
 const standing = Effect.gen(function* () {
@@ -56,7 +56,7 @@ describe("the hash of a number", () => {
       Effect.gen(function* () {
         const { node } = yield* given(50_000n)
         yield* Effect.gen(function* () {
-          const { prune } = yield* PartyHashes
+          const { prune } = yield* PartyHashRetention
           const now = yield* Clock.currentTimeMillis
           yield* paid("old")
           yield* (yield* PayerLocks).charges(appId, "live", partyHash)
@@ -85,7 +85,7 @@ describe("the hash of a number", () => {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { prune } = yield* PartyHashes
+        const { prune } = yield* PartyHashRetention
         for (const key of ["one", "two", "three", "four", "five"]) yield* paid(key)
         const left = Effect.map(sql`SELECT 1 FROM transactions WHERE counted::text LIKE ${`%${hex}%`}`, (rows) => rows.length)
         const steps = Effect.all([prune(NOON + DAY, 2), left])

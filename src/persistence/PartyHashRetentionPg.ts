@@ -1,14 +1,14 @@
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
-import { PartyHashes } from "../services/ports/PartyHashes.ts"
+import { PartyHashRetention } from "../services/ports/PartyHashRetention.ts"
 
 /**
- * PartyHashes on PostgreSQL. It owns no table: it removes the hashes of phone numbers from the tables that have them. Each statement is a commit of its
+ * PartyHashRetention on PostgreSQL. It owns no table: it removes the hashes of phone numbers from the tables that have them. Each statement is a commit of its
  * own and skips rows that are locked, so that it never waits and is part of no deadlock. The next round takes what was skipped.
  */
-export const PartyHashesPg = Layer.effect(
-  PartyHashes,
+export const PartyHashRetentionPg = Layer.effect(
+  PartyHashRetention,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
@@ -17,7 +17,7 @@ export const PartyHashesPg = Layer.effect(
 
     // Each statement is a commit of its own, and takes rows of one table only, those that nobody holds: it never waits, so that it can be
     // part of no deadlock. What is held is removed in the next round.
-    const prune = Effect.fn("PartyHashes.prune")(function* (before: Instant, limit: number) {
+    const prune = Effect.fn("PartyHashRetention.prune")(function* (before: Instant, limit: number) {
       const then = iso(before)
       // Also of what is still open: nothing compares with it any more, and the windows that it was counted in are long gone.
       const transactions = yield* sql`WITH old AS MATERIALIZED (
@@ -56,6 +56,6 @@ export const PartyHashesPg = Layer.effect(
       return sent.length + transactions.length + locks.length + requests.length + codes.length
     }, Effect.orDie)
 
-    return PartyHashes.of({ prune })
+    return PartyHashRetention.of({ prune })
   })
 )
