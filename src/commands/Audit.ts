@@ -92,13 +92,12 @@ const verify = Command.make(
   },
   Effect.fn(function* ({ head: exported }) {
     const log = yield* AuditLog
-    const { brokenAt, head, keyedFrom, rows, why } = yield* log.verify(Option.getOrNull(exported))
+    const { brokenAt, head, rows, why } = yield* log.verify(Option.getOrNull(exported))
     yield* printResult({
       ok: brokenAt === null,
       rows,
       broken_at: brokenAt,
       why,
-      keyed_from: keyedFrom,
       head: `${head.sequence}:${head.hash}`
     })
     if (brokenAt !== null) return yield* new CommandRefusal({ message: `the audit log is broken at row ${brokenAt}: ${why}` })

@@ -65,7 +65,7 @@ export const ReviewRuling = Schema.Struct({
   known: Schema.Array(Schema.String)
 })
 
-/** What no tenant sees, and only a review needs; absent in records of an older release, and where there is nothing to remember. */
+/** What no tenant sees, and only a review needs; absent where there is nothing to remember. */
 export const reviewMemory = {
   failedBy: Schema.optionalKey(FailedBy),
   /** The provider's words since the record was ruled on, or was closed, the word that closed it included; each once. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto"
 import { Redacted, Schema } from "effect"
 import type { Vault } from "../services/ports/Vault.ts"
 
@@ -22,7 +21,7 @@ export interface ChainedRow {
 export const HeadRow = Schema.Struct({
   sequence: Schema.BigInt,
   hash: Schema.Uint8Array,
-  keyed_from: Schema.NullOr(Schema.BigInt),
+  /** Null until a gateway has made the key. */
   mac: Schema.NullOr(Schema.Uint8Array)
 })
 export type HeadRow = typeof HeadRow.Type
@@ -42,13 +41,9 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 export const keyedHash = (keyed: KeyedHash, previous: Uint8Array, link: ChainedRow): Uint8Array =>
   keyed(ROW, Redacted.make(`${hex(previous)},${textOf(link)}`))
 
-/** The same by the releases that had no key for it: anybody can compute it, and so it holds only together with a keyed row after it. */
-export const plainHash = (previous: Uint8Array, link: ChainedRow): Uint8Array =>
-  createHash("sha256").update(previous).update(textOf(link), "utf8").digest()
-
 /** Says that a gateway made this the end of the chain. It is kept for the newest row only: nobody finds an older one in the database. */
-export const headMac = (keyed: KeyedHash, { hash, keyed_from, sequence }: Omit<HeadRow, "mac">): Uint8Array =>
-  keyed(HEAD, Redacted.make(`${sequence},${hex(hash)},${keyed_from}`))
+export const headMac = (keyed: KeyedHash, { hash, sequence }: Omit<HeadRow, "mac">): Uint8Array =>
+  keyed(HEAD, Redacted.make(`${sequence},${hex(hash)}`))
 
 /** Whether a gateway wrote this head. */
 export const isAuthentic = (keyed: KeyedHash, head: HeadRow): boolean =>

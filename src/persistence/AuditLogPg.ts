@@ -2,7 +2,7 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditHead, AuditLog, type AuditReport, type AuditRow } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { type ChainedRow, HeadRow, isAuthentic, isSame, type KeyedHash, keyedHash, plainHash } from "./AuditChain.ts"
+import { HeadRow, isAuthentic, isSame, keyedHash } from "./AuditChain.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** How many rows are verified with one statement. */
@@ -64,7 +64,6 @@ export const AuditLogPg = Layer.effect(
         rows: at - 1n,
         brokenAt: at,
         why,
-        keyedFrom: row.keyed_from,
         head
       })
       let previous: Uint8Array = new Uint8Array(0)
@@ -74,7 +73,7 @@ export const AuditLogPg = Layer.effect(
         if (found.length === 0) return broken(sequence + 1n, MISSING)
         for (const link of found) {
           if (link.sequence !== sequence + 1n) return broken(sequence + 1n, MISSING)
-          if (!isSame(link.hash, hashOf(keyed, row.keyed_from, previous, link))) return broken(link.sequence, CHANGED)
+          if (!isSame(link.hash, keyedHash(keyed, previous, link))) return broken(link.sequence, CHANGED)
           if (exported?.sequence === link.sequence && !hex(link.hash).startsWith(exported.hash))
             return broken(link.sequence, OTHER)
           previous = link.hash
@@ -84,7 +83,7 @@ export const AuditLogPg = Layer.effect(
       if (!isSame(previous, row.hash)) return broken(row.sequence, CHANGED)
       if (!isAuthentic(keyed, row)) return broken(row.sequence + 1n, FORGED)
       if (exported !== null && exported.sequence > row.sequence) return broken(row.sequence + 1n, SHORTER)
-      return { rows: row.sequence, brokenAt: null, why: null, keyedFrom: row.keyed_from, head } satisfies AuditReport
+      return { rows: row.sequence, brokenAt: null, why: null, head } satisfies AuditReport
     })
 
     const head = Effect.map(headRow, (row) => ({ ...headOf(row), authentic: isAuthentic(keyed, row) }))
@@ -109,13 +108,9 @@ const OTHER = "the row is another than the exported head names"
 /** The head as it is in the database. A log without one, which no gateway leaves, is one that nobody wrote. */
 export const readHead = (sql: SqlClient.SqlClient): Effect.Effect<HeadRow> =>
   Effect.map(
-    heads(sql`SELECT sequence, hash, keyed_from, mac FROM audit_head`),
-    ([row]) => row ?? { sequence: 0n, hash: new Uint8Array(0), keyed_from: null, mac: null }
+    heads(sql`SELECT sequence, hash, mac FROM audit_head`),
+    ([row]) => row ?? { sequence: 0n, hash: new Uint8Array(0), mac: null }
   )
-
-/** Rows before `keyedFrom`, which is in what the head's own code covers, were chained by a release that had no key for it. */
-const hashOf = (keyed: KeyedHash, keyedFrom: bigint | null, previous: Uint8Array, link: ChainedRow): Uint8Array =>
-  keyedFrom === null || link.sequence < keyedFrom ? plainHash(previous, link) : keyedHash(keyed, previous, link)
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 

@@ -19,7 +19,7 @@ export type AuditTrail = ReturnType<typeof auditTrail>
  */
 export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
   const append = Effect.fnUntraced(function* ({ action, actor, at, details, subject }: AuditEntry, changesKept: boolean) {
-    const [head] = yield* heads(sql`SELECT sequence, hash, keyed_from, mac FROM audit_head_locked()`)
+    const [head] = yield* heads(sql`SELECT sequence, hash, mac FROM audit_head_locked()`)
     if (head === undefined) return yield* Effect.die(new Error("the head of the audit log is gone"))
     const link = {
       sequence: head.sequence + 1n,
@@ -33,7 +33,7 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
     const genuine = isAuthentic(keyed, head)
     // What was done to the log is never covered up: after a head that no gateway wrote, none is written that verifies.
     if (!genuine) yield* Effect.logError("the head of the audit log is not what the gateway wrote: run gateway audit verify")
-    const mac = genuine ? headMac(keyed, { ...head, sequence: link.sequence, hash }) : head.mac
+    const mac = genuine ? headMac(keyed, { sequence: link.sequence, hash }) : head.mac
     yield* done(sql`SELECT FROM append_audit_row(${link.sequence}, ${iso(at)}::timestamptz, ${actor}, ${action}, ${subject},
       ${link.details}, ${hash}, ${mac}, ${changesKept})`)
     if (!genuine) return

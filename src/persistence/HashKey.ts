@@ -1,18 +1,15 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { Effect, Option, Redacted, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { headText } from "../services/ports/AuditLog.ts"
 import { HeadRow, headMac, type KeyedHash } from "./AuditChain.ts"
 import { rowsOf } from "./Rows.ts"
 import { KEY_BYTES, openBytes, sealBytes, VaultError } from "./Sealing.ts"
 
-/** Under this purpose it was sealed by releases that did not key the audit log with it. */
-const OF_HASHES = "hash_key"
 /**
- * Sealed for this purpose, the key itself says that the audit log is keyed. Whoever can write the database and does not have the master key
- * cannot say otherwise, and without this key no tenant's key is known any more: it cannot be taken away unseen.
+ * Sealed for this purpose, the key itself says that it keys the audit log, too. Whoever can write the database and does not have the master
+ * key cannot say otherwise, and without this key no tenant's key is known any more: it cannot be taken away unseen.
  */
-const OF_HASHES_AND_AUDIT = "hash_and_audit_key"
+const HASHES_AND_AUDIT = "hash_and_audit_key"
 
 const keys = rowsOf(Schema.Struct({ sealed: Schema.Uint8Array }))
 const sealedKeys = rowsOf(Schema.Struct({ purpose: Schema.String, sealed: Schema.Uint8Array }))
@@ -30,12 +27,12 @@ export const keyedHashWith =
     )
 
 /**
- * The key of every keyed hash, made on the first start; of nodes that start together one makes it, and the others read it. From its making
- * on, or from the first start of this release on, it also keys the audit log. Never made anew where something was hashed with one.
+ * The key of every keyed hash and of the audit log, made on the first start; of nodes that start together one makes it, and the others read
+ * it. Never made anew where something was hashed with one.
  */
 export const loadHashKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
-  const [kept] = yield* readKey(sql, OF_HASHES_AND_AUDIT)
-  if (kept !== undefined) return yield* openKey(master, OF_HASHES_AND_AUDIT, kept.sealed)
+  const [kept] = yield* readKey(sql)
+  if (kept !== undefined) return yield* openKey(master, kept.sealed)
   return yield* createKey(sql, master).pipe(
     (effect) => sql.withTransaction(effect),
     Effect.catchTag("SqlError", (error) => Effect.die(error))
@@ -49,31 +46,21 @@ export const opensEveryKey = (sql: SqlClient.SqlClient, master: KeyObject): Effe
   )
 
 const createKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
-  const [head] = yield* heads(sql`SELECT sequence, hash, keyed_from, mac FROM audit_head_locked()`)
+  const [head] = yield* heads(sql`SELECT sequence, hash, mac FROM audit_head_locked()`)
   if (head === undefined) return yield* new VaultError({ message: "the head of the audit log is gone: restore the database" })
   // Another node was first.
-  const [kept] = yield* readKey(sql, OF_HASHES_AND_AUDIT)
-  if (kept !== undefined) return yield* openKey(master, OF_HASHES_AND_AUDIT, kept.sealed)
-  const [older] = yield* readKey(sql, OF_HASHES)
-  if (head.mac !== null || (older === undefined && (yield* hasHashes(sql)))) return yield* new VaultError({ message: GONE })
-  const key = older === undefined ? createSecretKey(randomBytes(KEY_BYTES)) : yield* openKey(master, OF_HASHES, older.sealed)
-  const from = head.sequence + 1n
-  const mac = headMac(keyedHashWith(key), { ...head, keyed_from: from })
-  yield* sql`SELECT key_audit_head(${from}, ${mac}, ${OF_HASHES_AND_AUDIT}, ${sealBytes(master, OF_HASHES_AND_AUDIT, key.export())}, ${OF_HASHES})`
-  yield* older === undefined ? Effect.logInfo(`the audit log is keyed from row ${from} on`) : warnOfUnkeyedRows(head)
+  const [kept] = yield* readKey(sql)
+  if (kept !== undefined) return yield* openKey(master, kept.sealed)
+  if (head.mac !== null || (yield* hasHashes(sql))) return yield* new VaultError({ message: GONE })
+  const key = createSecretKey(randomBytes(KEY_BYTES))
+  yield* sql`SELECT key_audit_head(${headMac(keyedHashWith(key), head)}, ${HASHES_AND_AUDIT}, ${sealBytes(master, HASHES_AND_AUDIT, key.export())})`
   return key
 })
-
-/** Rows that no key covers are believed from here on: that happens once in an installation's life, and whoever put them there decides what is believed. */
-const warnOfUnkeyedRows = ({ hash, sequence }: HeadRow) =>
-  Effect.logWarning(
-    `the audit log that an older release wrote is keyed from row ${sequence + 1n} on: where that is not the first start after an upgrade, the database was put back to before it`
-  ).pipe(Effect.annotateLogs({ audit_head: headText({ sequence, hash: Buffer.from(hash).toString("hex") }) }))
 
 const GONE =
   "the key of the database's hashes is gone from vault_keys: without it no tenant's key is known; restore the table from a backup"
 
-const readKey = (sql: SqlClient.SqlClient, purpose: string) => keys(sql`SELECT sealed FROM vault_keys WHERE purpose = ${purpose}`)
+const readKey = (sql: SqlClient.SqlClient) => keys(sql`SELECT sealed FROM vault_keys WHERE purpose = ${HASHES_AND_AUDIT}`)
 
 /** Whether there is anything that only the key makes sense of. */
 const hasHashes = (sql: SqlClient.SqlClient) =>
@@ -82,8 +69,8 @@ const hasHashes = (sql: SqlClient.SqlClient) =>
     ([row]) => row?.used === true
   )
 
-const openKey = (master: KeyObject, purpose: string, value: Uint8Array) =>
-  Option.match(openBytes(master, purpose, value), {
+const openKey = (master: KeyObject, value: Uint8Array) =>
+  Option.match(openBytes(master, HASHES_AND_AUDIT, value), {
     onNone: () => new VaultError({ message: "MASTER_KEY is not the key that this database was sealed with" }),
     onSome: (bytes) => Effect.succeed(createSecretKey(bytes))
   })

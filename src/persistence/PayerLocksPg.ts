@@ -3,11 +3,10 @@ import { SqlClient } from "effect/sql"
 import { type AppId, type Mode, Reference } from "../domain/Ids.ts"
 import { Instant, iso } from "../domain/Instant.ts"
 import { type PayerCharges, PayerLocks } from "../services/ports/PayerLocks.ts"
-import { Moment, rowsOf } from "./Rows.ts"
+import { rowsOf } from "./Rows.ts"
 
 const PayerRow = Schema.Struct({
   reference: Schema.NullOr(Reference),
-  at: Moment,
   recent: Schema.Array(Schema.Struct({ reference: Reference, at: Instant }))
 })
 const payerRows = rowsOf(PayerRow)
@@ -23,12 +22,12 @@ export const PayerLocksPg = Layer.effect(
 
     const charges = Effect.fn("PayerLocks.charges")(function* (appId: AppId, mode: Mode, partyHash: Uint8Array) {
       const [row] = yield* payerRows(
-        sql`SELECT reference, at, (
+        sql`SELECT reference, (
             SELECT coalesce(json_agg(json_build_object('reference', c.key, 'at', c.value) ORDER BY c.value DESC), '[]') FROM jsonb_each(recent) c
           ) AS recent
           FROM payer_locks WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
       )
-      if (row !== undefined) return chargesOf(row)
+      if (row !== undefined) return { holder: row.reference, placed: row.recent } satisfies PayerCharges
       // Whoever is faster makes it; a charge that was placed in between is found when the row is locked.
       const now = iso(yield* Clock.currentTimeMillis)
       yield* sql`INSERT INTO payer_locks (app_id, mode, party_hash, at) VALUES (${appId}, ${mode}, ${partyHash}, ${now}::timestamptz)
@@ -39,9 +38,3 @@ export const PayerLocksPg = Layer.effect(
     return PayerLocks.of({ charges })
   })
 )
-
-/** The newest counts by itself, too: a node of an earlier release writes nothing else. */
-const chargesOf = ({ at, recent, reference }: typeof PayerRow.Type): PayerCharges => {
-  const isKept = reference === null || recent.some((charge) => charge.reference === reference)
-  return { holder: reference, placed: isKept ? recent : [{ reference, at }, ...recent] }
-}

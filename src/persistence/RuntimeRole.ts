@@ -32,7 +32,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
 const functions = [
   "audit_head_locked()",
   "append_audit_row(bigint, timestamptz, text, text, text, text, bytea, bytea, boolean)",
-  "key_audit_head(bigint, bytea, text, bytea, text)",
+  "key_audit_head(bytea, text, bytea)",
   "make_month(text, timestamptz)",
   "retire_month(timestamptz, int)"
 ]

@@ -89,7 +89,6 @@ describe("audit verify", () => {
           rows: 2,
           broken_at: null,
           why: null,
-          keyed_from: 1,
           head: expect.stringMatching(/^2:[0-9a-f]{64}$/)
         })
         expect(yield* result("audit", "verify", "--head", holds.head)).toEqual(holds)

@@ -62,14 +62,13 @@ const facts: { readonly [F in Fact["_tag"]]?: Extract<Fact, { _tag: F }> } = {
   Returned: { _tag: "Returned", amount: minor(50_000n), currency: "UGX", fee: ZERO, charged: null, at: LATER, note: "" }
 }
 
-/** What is failed, by who said so; a record of an older release does not tell. */
+/** What is failed, by who said so. */
 const states = {
   pending: { status: "pending" },
   successful: { status: "successful" },
   failed: { status: "failed", failedBy: "provider" },
   "never sent": { status: "failed", failedBy: "gateway" },
-  "ruled failed": { status: "failed", failedBy: "person", ruling: { outcome: "failed", known: [] } },
-  "long failed": { status: "failed" }
+  "ruled failed": { status: "failed", failedBy: "person", ruling: { outcome: "failed", known: [] } }
 } as const
 
 type Expected = readonly [status: string, phase: string | null, event: string | null, review: boolean]
@@ -86,10 +85,9 @@ const table: { readonly [S in keyof typeof states]: { readonly [F in Fact["_tag"
   successful: { Refused: ["successful", null, null, true], Returned: ["successful", null, null, true] },
   failed: { Succeeded: looks },
   "never sent": { Succeeded: looks, Accepted: looks, StillPending: looks },
-  "ruled failed": { Succeeded: looks, Accepted: looks, StillPending: looks },
-  "long failed": { Succeeded: looks, Accepted: looks, StillPending: looks }
+  "ruled failed": { Succeeded: looks, Accepted: looks, StillPending: looks }
 }
-const names = ["pending", "successful", "failed", "never sent", "ruled failed", "long failed"] as const
+const names = ["pending", "successful", "failed", "never sent", "ruled failed"] as const
 const given = Object.values(facts)
 
 describe("the table of status changes of an exchange", () => {

@@ -14,12 +14,11 @@ const stays = (status: string): Expected => [status, null, null, false]
 
 type Row = { readonly [F in Fact["_tag"]]?: Expected }
 
-/** What is failed, by who said so: the provider, the gateway that found it never sent, a person, or nobody knows (an older release). */
+/** What is failed, by who said so: the provider, the gateway that found it never sent, or a person. */
 const failures = {
   failed: { status: "failed", failedBy: "provider" },
   "never sent": { status: "failed", failedBy: "gateway" },
-  "ruled failed": { status: "failed", failedBy: "person", ruling: { outcome: "failed", known: [] } },
-  "long failed": { status: "failed" }
+  "ruled failed": { status: "failed", failedBy: "person", ruling: { outcome: "failed", known: [] } }
 } as const
 type Failure = keyof typeof failures
 const payoutStates = { pending: { status: "pending" }, successful: { status: "successful" }, ...failures } as const
@@ -42,8 +41,7 @@ const payoutTable: { readonly [S in keyof typeof payoutStates]: Row } = {
   successful: { Returned: ["successful", "return", "payout.returned", false], Refused: ["successful", null, null, true] },
   failed: { Succeeded: looks },
   "never sent": { Succeeded: looks, ...doubted },
-  "ruled failed": { Succeeded: looks, ...doubted },
-  "long failed": { Succeeded: looks, ...doubted }
+  "ruled failed": { Succeeded: looks, ...doubted }
 }
 const open = {
   Succeeded: ["successful", "collect", "collection.successful", false],
@@ -68,7 +66,6 @@ const collectionTable: { readonly [S in keyof typeof collectionStates]: Row } = 
   failed: { Succeeded: late },
   "never sent": unsaid,
   "ruled failed": unsaid,
-  "long failed": unsaid,
   expired: { Succeeded: late }
 } satisfies { readonly [S in CollectionStatus | Failure]: Row }
 

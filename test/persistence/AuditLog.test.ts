@@ -1,14 +1,11 @@
-import { randomBytes } from "node:crypto"
 import { describe, it } from "@effect/vitest"
 import { Context, Effect, Logger, type Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
-import { plainHash } from "../../src/persistence/AuditChain.ts"
 import { auditTrail } from "../../src/persistence/AuditTrail.ts"
-import { parseMasterKey, sealBytes } from "../../src/persistence/Sealing.ts"
 import { AuditLog, headText } from "../../src/services/ports/AuditLog.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
-import { auditEntry, givenDatabase, givenNode, masterKey } from "../support/TestDatabase.ts"
+import { auditEntry, givenDatabase, givenNode } from "../support/TestDatabase.ts"
 
 const given = Effect.flatMap(givenDatabase, (url) => on(url))
 const on = Effect.fnUntraced(function* (url: Redacted.Redacted) {
@@ -111,13 +108,13 @@ describe("the audit log", () => {
       3n
     ],
     [
-      "a chain that is written anew without the key, as the release before would have",
+      "a chain that is written anew without the key",
       [
         "DELETE FROM audit_log WHERE sequence > 0",
         "INSERT INTO audit_log VALUES (1, 'epoch', 'nobody', 'a', 's', '{}', sha256('1:1,1:0,6:nobody,1:a,1:s,2:{},'))",
-        "UPDATE audit_head SET sequence = 1, hash = (SELECT hash FROM audit_log), keyed_from = 2"
+        "UPDATE audit_head SET sequence = 1, hash = (SELECT hash FROM audit_log)"
       ],
-      2n
+      1n
     ],
     ["everything removed", ["DELETE FROM audit_log", "UPDATE audit_head SET sequence = 0, hash = ''"], 1n],
     ["the head removed", ["DELETE FROM audit_head"], 1n]
@@ -169,26 +166,6 @@ describe("the audit log", () => {
     })
   )
 
-  it.effect("is keyed from the next row on where an older release wrote it, and the older rows still verify", () =>
-    Effect.gen(function* () {
-      const url = yield* givenDatabase
-      const fresh = yield* on(url)
-      yield* givenOlder(fresh)
-      const told: Array<unknown> = []
-      const logger = Logger.make(({ fiber, logLevel, message }) => {
-        told.push([logLevel, String(message), fiber.getRef(References.CurrentLogAnnotations)["audit_head"]])
-      })
-      const older = headText(yield* fresh.log.head)
-      const { append, log, tamper, verify } = yield* on(url).pipe(Effect.provide(Logger.layer([logger])))
-      expect(told).toContainEqual(["Warn", expect.stringContaining("an older release wrote is keyed from row 3 on"), older])
-      expect((yield* log.verify(null)).keyedFrom).toBe(3n)
-      yield* append("keyed")
-      expect(yield* verify).toEqual({ rows: 3n, brokenAt: null })
-      yield* tamper("UPDATE audit_log SET actor = 'nobody' WHERE sequence = 1")
-      expect(yield* verify).toEqual({ rows: 0n, brokenAt: 1n })
-    })
-  )
-
   it.effect("is not keyed a second time, and no second key is created for existing hashes", () =>
     Effect.gen(function* () {
       const { append, tamper, url } = yield* given
@@ -199,17 +176,4 @@ describe("the audit log", () => {
       expect((yield* Effect.flip(Effect.scoped(givenNode(url)))).message).toContain("restore the table from a backup")
     })
   )
-})
-
-/** Two rows, and a key, as the release before left them. */
-const givenOlder = Effect.fnUntraced(function* ({ sql }: Effect.Success<ReturnType<typeof on>>) {
-  let hash: Uint8Array = new Uint8Array(0)
-  for (const sequence of [1n, 2n]) {
-    const link = { sequence, atMicros: 5_000_000n, actor: "operator", action: "test", subject: "acme", details: "{}" }
-    hash = plainHash(hash, link)
-    yield* sql`INSERT INTO audit_log VALUES (${sequence}, to_timestamp(5), 'operator', 'test', 'acme', '{}', ${hash})`
-  }
-  yield* sql`UPDATE audit_head SET sequence = 2, hash = ${hash}, keyed_from = NULL, mac = NULL`
-  const key = sealBytes(yield* parseMasterKey(masterKey), "hash_key", randomBytes(32))
-  yield* sql`UPDATE vault_keys SET purpose = 'hash_key', sealed = ${key}`
 })

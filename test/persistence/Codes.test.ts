@@ -117,16 +117,6 @@ story(
 )
 
 story(
-  "counts a charge that a node of the release before placed, which writes the newest alone",
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    yield* sql`UPDATE payer_locks SET reference = ${reference}, at = to_timestamp(${NOON / 1000})`
-    const charges = yield* (yield* PayerLocks).charges(appId, "live", partyHash)
-    expect(charges).toStrictEqual({ holder: reference, placed: [{ reference, at: NOON }] })
-  })
-)
-
-story(
   "sends no code for a payer that somebody else charges, a transaction that moved on, or a frozen tenant",
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

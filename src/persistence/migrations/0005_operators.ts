@@ -31,9 +31,7 @@ CREATE TABLE audit_head (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
   sequence bigint NOT NULL,
   hash bytea NOT NULL,
-  -- The first row whose hash is keyed. Null until a gateway has keyed the head.
-  keyed_from bigint,
-  -- Over sequence, hash and keyed_from.
+  -- Over sequence and hash. Null until a gateway has made the key.
   mac bytea,
   -- One more with each change of rows that nodes keep in memory.
   cache_version bigint NOT NULL DEFAULT 0
@@ -48,9 +46,9 @@ CREATE TABLE vault_keys (
 );
 
 -- The head, locked until the commit: whoever asks for it appends next. Being volatile, it sees what was committed while it waited.
-CREATE FUNCTION audit_head_locked() RETURNS TABLE (sequence bigint, hash bytea, keyed_from bigint, mac bytea)
+CREATE FUNCTION audit_head_locked() RETURNS TABLE (sequence bigint, hash bytea, mac bytea)
 LANGUAGE sql VOLATILE SECURITY DEFINER AS $$
-  SELECT h.sequence, h.hash, h.keyed_from, h.mac FROM audit_head h FOR UPDATE
+  SELECT h.sequence, h.hash, h.mac FROM audit_head h FOR UPDATE
 $$;
 
 -- Appends exactly the next row. changes_kept: the change is of rows that nodes keep in memory, which they then read anew.
@@ -64,14 +62,13 @@ BEGIN
 END
 $$;
 
--- Keys the head, once, in the commit in which the key itself is kept.
-CREATE FUNCTION key_audit_head(from_row bigint, head_mac bytea, key_purpose text, sealed_key bytea, replaced_purpose text) RETURNS void
+-- Keys the empty log, once, in the commit in which the key itself is kept.
+CREATE FUNCTION key_audit_head(head_mac bytea, key_purpose text, sealed_key bytea) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$
 BEGIN
-  UPDATE audit_head SET keyed_from = from_row, mac = head_mac WHERE mac IS NULL AND sequence = from_row - 1;
+  UPDATE audit_head SET mac = head_mac WHERE mac IS NULL AND sequence = 0;
   IF NOT FOUND THEN RAISE EXCEPTION 'the head of the audit log is keyed already'; END IF;
   INSERT INTO vault_keys (purpose, sealed) VALUES (key_purpose, sealed_key);
-  DELETE FROM vault_keys WHERE purpose = replaced_purpose;
 END
 $$;
 
@@ -200,7 +197,7 @@ DECLARE
 BEGIN
   FOREACH what IN ARRAY ARRAY['audit_head_locked()',
     'append_audit_row(bigint, timestamptz, text, text, text, text, bytea, bytea, boolean)',
-    'key_audit_head(bigint, bytea, text, bytea, text)'] LOOP
+    'key_audit_head(bytea, text, bytea)'] LOOP
     EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', what, current_schema());
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', what);
   END LOOP;

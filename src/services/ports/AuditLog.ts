@@ -53,8 +53,6 @@ export interface AuditReport {
   /** The first place that does not: changed, removed, or not written by a gateway. Null where everything holds. */
   readonly brokenAt: bigint | null
   readonly why: string | null
-  /** The first row whose hash is keyed: rows before it are an older release's. Null where no gateway has keyed the log. */
-  readonly keyedFrom: bigint | null
   readonly head: AuditHead
 }
 
