@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
@@ -14,6 +14,8 @@ const LEAST_STARTS = 3
 const READY_WITHIN_MS = 60_000
 const POLL_MS = 10
 const STOP_WITHIN_MS = 20_000
+/** Of what it said, in characters. */
+const SAID_AT_MOST = 2_000
 
 /** `npm start` on a data folder that is there: npm, gateway, PostgreSQL and simulator, until the gateway says that it is ready. */
 export const part: Part = {
@@ -46,17 +48,20 @@ const started = async (dataDir: string): Promise<number> => {
     MANAGEMENT_PORT: String(managementPort),
     SIMULATOR_PORT: String(simulatorPort)
   }
+  const log = join(dataDir, "npm-start.log")
+  const output = openSync(log, "w")
   const startedAt = performance.now()
   const npm = spawn("npm", ["start", "--silent"], {
     cwd: ROOT,
     env: { PATH: process.env["PATH"], HOME: dataDir, ...variables },
-    stdio: "ignore",
+    stdio: ["ignore", output, output],
     detached: true
   })
+  closeSync(output)
   const gone = new Promise<void>((ended) => npm.once("exit", () => ended()))
   try {
     while (!(await isReady(managementPort))) {
-      if (npm.exitCode !== null || performance.now() - startedAt > READY_WITHIN_MS) throw new Error("npm start did not get ready")
+      if (npm.exitCode !== null || performance.now() - startedAt > READY_WITHIN_MS) throw notReady(npm.exitCode, log)
       await pause(POLL_MS)
     }
     return (performance.now() - startedAt) / 1000
@@ -67,6 +72,12 @@ const started = async (dataDir: string): Promise<number> => {
     await gone
     clearTimeout(late)
   }
+}
+
+/** Says why: npm ended, or it took too long, and the last of what it said. */
+const notReady = (exitCode: number | null, log: string) => {
+  const why = exitCode === null ? `within ${READY_WITHIN_MS / 1000} s` : `and ended with ${exitCode}`
+  return new Error(`npm start did not get ready ${why}:\n${readFileSync(log, "utf8").slice(-SAID_AT_MOST)}`)
 }
 
 const isReady = (managementPort: number): Promise<boolean> =>
