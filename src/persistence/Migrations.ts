@@ -28,6 +28,9 @@ const ANSWER_MS = TIMEOUT_MS + 3_000
 const QUOTE = "$gateway_migration$"
 /** What the first part of the schema was called in every draft before the first release. */
 const OF_DRAFTS = "0001_money"
+const OF_A_DRAFT = "the database was made by a draft of this program before its first release"
+/** Nothing upgrades a draft. */
+const START_ANEW = "start with a new database or data folder"
 
 export const Migrations = {
   /** In the order in which they are applied. */
@@ -74,10 +77,7 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migration
   yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.migrations})`
   const applied = yield* appliedBefore(sql)
   if (applied.some(({ name }) => name === OF_DRAFTS)) {
-    return yield* new DatabaseError({
-      message:
-        "the database was made by a draft of this program before its first release: start with a new database or data folder"
-    })
+    return yield* new DatabaseError({ message: `${OF_A_DRAFT}: ${START_ANEW}` })
   }
   const known = new Set(migrations.map(({ name }) => name))
   for (const { name } of applied) {
@@ -91,7 +91,7 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migration
     const stored = checksums.get(migration.name)
     if (stored === undefined || stored === checksumOf(migration)) continue
     return yield* new DatabaseError({
-      message: `the database was made with another version of ${migration.name} than this program has`
+      message: `${OF_A_DRAFT}, with another ${migration.name}: ${START_ANEW}, or start the program that made it`
     })
   }
   return migrations.filter(({ name }) => !checksums.has(name))

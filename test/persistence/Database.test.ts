@@ -47,14 +47,16 @@ describe("the database's schema", () => {
     })
   )
 
-  it.effect("is refused when a released migration was edited", () =>
+  it.effect("is refused when an earlier form of a migration created it, with what to do in one line", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       yield* Migrations.apply([{ name: "0001", sql: "CREATE TABLE a ()" }]).pipe(Effect.provide(on(url)))
       const error = yield* Effect.flip(
         Migrations.apply([{ name: "0001", sql: "CREATE TABLE b ()" }]).pipe(Effect.provide(on(url)))
       )
-      expect(error.message).toBe("the database was made with another version of 0001 than this program has")
+      expect(error.message).toBe(
+        "the database was made by a draft of this program before its first release, with another 0001: start with a new database or data folder, or start the program that made it"
+      )
     })
   )
 
