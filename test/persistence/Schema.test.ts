@@ -27,7 +27,11 @@ it.live("every unique key of a tenant's table begins with the tenant, except tho
       SELECT i.indexrelid::regclass::text AS name
       FROM pg_index i JOIN pg_attribute t ON t.attrelid = i.indrelid AND t.attname = 'app_id'
       WHERE i.indisunique AND i.indrelid::regclass::text NOT LIKE 'pg\\_%' AND i.indkey[0] <> t.attnum ORDER BY 1`
-    expect(yield* keys).toStrictEqual([{ name: "provider_references_pkey" }, { name: "transactions_pkey" }])
+    expect(yield* keys).toStrictEqual([
+      { name: "counters_pkey" },
+      { name: "provider_references_pkey" },
+      { name: "transactions_pkey" }
+    ])
   }).pipe(
     Effect.provide(Layer.unwrap(Effect.map(givenDatabase, (url) => Database.layer({ url }))), { local: true }),
     Effect.scoped

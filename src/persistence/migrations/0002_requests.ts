@@ -85,10 +85,9 @@ CREATE TABLE counters (
   subject text NOT NULL,
   starts_at timestamptz NOT NULL,
   used bigint NOT NULL DEFAULT 0 CHECK (used >= 0),
-  PRIMARY KEY (app_id, mode, name, subject, starts_at)
+  -- By time first: it finds the windows that are over, and those that are counted in now lie together.
+  PRIMARY KEY (starts_at, app_id, mode, name, subject)
 );
--- Finds the windows that are over.
-CREATE INDEX counters_by_age ON counters USING brin (starts_at) WITH (pages_per_range = 32, autosummarize = on);
 
 -- Numbers and names that are refused, as keyed HMACs; what was typed is nowhere.
 CREATE TABLE denials (

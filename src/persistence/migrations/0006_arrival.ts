@@ -57,11 +57,10 @@ BEGIN
         SELECT t.status, t.capabilities INTO tenant_status, capabilities FROM tenants t WHERE t.app_id = r.app_id;
         first_window := coalesce(window_ends[r.ord - 1], 0) + 1;
         last_window := window_ends[r.ord];
-        -- BETWEEN and not =: a plan for a table that was never analysed would read every window of the hour.
         IF last_window >= first_window THEN
           SELECT array_agg((
               SELECT c.used FROM counters c WHERE c.app_id = r.app_id AND c.mode = r.mode AND c.name = w.name AND c.subject = w.subject
-                AND c.starts_at BETWEEN w.starts_at AND w.starts_at
+                AND c.starts_at = w.starts_at
             ) ORDER BY w.n) INTO used
             FROM unnest(
               window_names[first_window:last_window], window_subjects[first_window:last_window], windows_start[first_window:last_window]

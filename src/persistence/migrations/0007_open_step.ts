@@ -58,7 +58,7 @@ BEGIN
     FOR w IN 1 .. cardinality(p_window_name) LOOP
       UPDATE counters c SET used = c.used + p_window_amount[w]
       WHERE c.app_id = p_window_app_id[w] AND c.mode = p_window_mode[w] AND c.name = p_window_name[w] AND c.subject = p_window_subject[w]
-        AND c.starts_at BETWEEN p_window_starts_at[w] AND p_window_starts_at[w]
+        AND c.starts_at = p_window_starts_at[w]
       RETURNING c.used INTO in_use;
       IF NOT FOUND THEN
         INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)

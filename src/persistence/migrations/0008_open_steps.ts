@@ -92,13 +92,13 @@ BEGIN
     FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at) WITH ORDINALITY AS s(app_id, mode, name, subject, starts_at, n)
     WHERE NOT EXISTS (
       SELECT FROM counters c WHERE c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject
-        AND c.starts_at BETWEEN s.starts_at AND s.starts_at OFFSET 0)
+        AND c.starts_at = s.starts_at OFFSET 0)
     ORDER BY s.n ON CONFLICT DO NOTHING;
     FOR r IN
       SELECT s.n, c.used FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at)
         WITH ORDINALITY AS s(app_id, mode, name, subject, starts_at, n)
       JOIN counters c ON c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject
-        AND c.starts_at BETWEEN s.starts_at AND s.starts_at
+        AND c.starts_at = s.starts_at
       ORDER BY s.n FOR UPDATE OF c
     LOOP
       taken[r.n] := r.used;
@@ -179,7 +179,7 @@ BEGIN
   IF cardinality(p_window_name) > 0 THEN
     UPDATE counters c SET used = s.used
     FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, taken) AS s(app_id, mode, name, subject, starts_at, used)
-    WHERE c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject AND c.starts_at BETWEEN s.starts_at AND s.starts_at
+    WHERE c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject AND c.starts_at = s.starts_at
       AND c.used <> s.used;
   END IF;
 

@@ -89,7 +89,7 @@ BEGIN
       ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at
     LOOP
       UPDATE counters c SET used = greatest(c.used - r.amount, 0)
-      WHERE c.app_id = r.app_id AND c.mode = r.mode AND c.name = r.name AND c.subject = r.subject AND c.starts_at BETWEEN r.starts_at AND r.starts_at;
+      WHERE c.app_id = r.app_id AND c.mode = r.mode AND c.name = r.name AND c.subject = r.subject AND c.starts_at = r.starts_at;
     END LOOP;
   END IF;
 
