@@ -25,7 +25,8 @@ interface ListQuery {
 }
 
 /**
- * A tenant's list. The index `transactions_by_tenant_and_time` carries the walk; a filter is held against each record on the way.
+ * A tenant's list. The index `transactions_by_tenant_and_time` carries the walk, which has to say that each time is later than -infinity; a filter is
+ * held against each record on the way.
  * `readable` decodes rows and leaves out those that cannot be read.
  */
 export const transactionList = (
@@ -35,7 +36,7 @@ export const transactionList = (
   const moment = sql.literal("(extract(epoch FROM created_at) * 1000)::float8 AS at_ms")
 
   const inTime = ({ appId, filter: { createdFrom, createdTo }, from, mode }: ListQuery): Statement.Fragment =>
-    sql`app_id = ${appId} AND mode = ${mode}
+    sql`app_id = ${appId} AND mode = ${mode} AND created_at > '-infinity'
       AND created_at >= ${createdFrom === null ? "-infinity" : iso(createdFrom)}::timestamptz
       AND created_at < ${createdTo === null ? "infinity" : iso(createdTo)}::timestamptz
       AND (created_at, reference) < (${from === null ? "infinity" : iso(from.createdAt)}::timestamptz, ${from?.id ?? ""})`

@@ -20,6 +20,23 @@ it.live("no index of transactions has a column that a step changes, so that ever
   )
 )
 
+it.live("a record is found by its key and not in its tenant's list, while its table is young", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
+      SELECT 'acme', n::text, 'live', 'payout', 'failed', false, 'eversend', 1, '{}', to_timestamp(n) FROM generate_series(1, 5) AS n`
+    yield* sql`SET enable_seqscan = off`
+    const plan = sql<{
+      "QUERY PLAN": string
+    }>`EXPLAIN SELECT record FROM transactions WHERE app_id = 'acme' AND mode = 'live' AND reference = '3'`
+    expect((yield* plan).map((row) => row["QUERY PLAN"]).join()).toContain("transactions_pkey")
+  }).pipe(
+    (effect) => Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(effect)),
+    Effect.provide(Layer.unwrap(Effect.map(givenDatabase, (url) => Database.layer({ url }))), { local: true }),
+    Effect.scoped
+  )
+)
+
 it.live("every unique key of a tenant's table begins with the tenant, except those that are looked up without it", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

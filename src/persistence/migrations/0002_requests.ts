@@ -62,7 +62,8 @@ CREATE TABLE idempotency_keys (
   CHECK ((state = 'done') = (answer_status IS NOT NULL AND answer_body IS NOT NULL)),
   CHECK (state <> 'pinned' OR reference IS NOT NULL),
   CHECK (state <> 'claimed' OR reference IS NULL)
-);
+-- A key is claimed in 250 bytes and takes 1,000 with its answer: so few share a page that each finds room for it there.
+) WITH (fillfactor = 20);
 -- Finds the keys that have had their 90 days.
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
 
@@ -87,7 +88,7 @@ CREATE TABLE counters (
   used bigint NOT NULL DEFAULT 0 CHECK (used >= 0),
   -- By time first: it finds the windows that are over, and those that are counted in now lie together.
   PRIMARY KEY (starts_at, app_id, mode, name, subject)
-);
+) WITH (fillfactor = 50);
 
 -- Numbers and names that are refused, as keyed HMACs; what was typed is nowhere.
 CREATE TABLE denials (

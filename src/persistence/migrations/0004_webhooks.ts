@@ -45,7 +45,7 @@ CREATE TABLE events_default PARTITION OF events DEFAULT;
 -- A tenant's events in their order, for recovery.
 CREATE INDEX events_of_tenant ON events (app_id, mode, created_at, id);
 -- Everybody's by age, for removal.
-CREATE INDEX events_by_age ON events (created_at, id);
+CREATE INDEX events_by_age ON events USING brin (created_at) WITH (pages_per_range = 32, autosummarize = on);
 
 -- One row an event that an endpoint is to be told; an event's own delivery has its id, one that a recovery made has another. Whatever
 -- changes is in no index, so that every update is in place, in room that each page keeps.

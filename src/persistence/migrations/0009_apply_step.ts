@@ -7,9 +7,6 @@ export const name = "0009_apply_step"
  * Locks are taken in one order everywhere: transactions, keys, tenants, payers, windows, positions; of several windows or positions in the order of
  * their keys. So no two calls deadlock. What is to be done about a transaction (open_work) is only changed under the lock of the transaction.
  *
- * A transaction is found by its reference: with `app_id = ...` PostgreSQL 18 may read the index of the tenant's list, which holds the reference as its
- * last column, from end to end, while the table is young. So the tenant is compared as an expression.
- *
  * `refuse_commit` rolls everything back where a slot would be posted twice, or a position is not there.
  */
 export const sql = `
@@ -38,7 +35,7 @@ BEGIN
     revision = revision + 1, record = p_record::json, raw_request = coalesce(p_raw_request, raw_request),
     raw_response = CASE WHEN p_raw_request IS NULL THEN raw_response ELSE p_raw_response END,
     slots = CASE WHEN p_slot IS NULL THEN slots ELSE slots || p_slot END
-  WHERE reference = p_reference AND app_id || '' = p_app_id AND revision = p_expected_revision
+  WHERE reference = p_reference AND app_id = p_app_id AND revision = p_expected_revision
   RETURNING created_at, party_hash, counted, cardinality(array_positions(slots, p_slot)) > 1 AS posted_before INTO t;
   applied := FOUND;
   IF NOT applied THEN RETURN; END IF;

@@ -4,8 +4,8 @@ export const name = "0010_apply_steps"
  * `apply_steps` applies a batch of facts, each to exactly the revision that it was decided against: what `apply_step` does. A step is the same place in
  * every array, and its number is that place.
  *
- * Locks are taken class by class: transactions, keys, windows, positions, and within a class in the order of the rows' keys. Each transaction is found
- * as 0009 says, and the settings are those of 0008.
+ * Locks are taken class by class: transactions, keys, windows, positions, and within a class in the order of the rows' keys. The settings are
+ * those of 0008.
  *
  * An answer is a row a step: whether it was applied, or stale. `refuse_commit` rolls the whole batch back where a slot would be posted twice, or a
  * position is not there.
@@ -46,7 +46,7 @@ BEGIN
     SELECT s.n::int AS n, p_slot[s.n] = ANY (t.slots) AS posted,
       (t.provider, t.provider_reference) IS DISTINCT FROM (p_provider[s.n], p_provider_reference[s.n]) AS renamed
     FROM unnest(p_app_id, p_reference, p_expected_revision) WITH ORDINALITY AS s(app_id, reference, expected_revision, n)
-    JOIN transactions t ON t.reference = s.reference AND t.app_id || '' = s.app_id
+    JOIN transactions t ON t.reference = s.reference AND t.app_id = s.app_id
     WHERE t.revision = s.expected_revision
     ORDER BY t.app_id, t.reference, s.n FOR UPDATE OF t
   LOOP
@@ -83,7 +83,7 @@ BEGIN
   IF true = ANY (p_give_back) THEN
     FOR r IN
       SELECT g.app_id, g.mode, g.name, g.subject, g.starts_at, sum(g.amount) AS amount
-      FROM unnest(good) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id || '' = p_app_id[n]
+      FROM unnest(good) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
       CROSS JOIN LATERAL json_to_recordset(t.counted) AS g(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
       WHERE p_give_back[n] GROUP BY 1, 2, 3, 4, 5
       ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at
@@ -136,7 +136,7 @@ BEGIN
     SELECT DISTINCT ON (t.app_id, t.mode, t.party_hash) t.app_id, b.id, t.mode, t.party_hash, b.type, b.country, b.currency, b.network,
       b."bankCode", b."bankName", b."accountName", b."maskedDestination", p_at[n], p_at[n]
     FROM unnest(good) AS n
-    JOIN transactions t ON t.reference = p_reference[n] AND t.app_id || '' = p_app_id[n]
+    JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
     JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
     CROSS JOIN LATERAL json_to_record(w.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
       "bankName" text, "accountName" text, "maskedDestination" text)
@@ -161,7 +161,7 @@ BEGIN
     IF written < cardinality(unfinished) THEN
       INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review)
       SELECT t.app_id, t.reference, t.mode, t.created_at, p_status[n] IN ('pending', 'requires_action'), p_next_poll_at[n], p_needs_review[n]
-      FROM unnest(unfinished) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id || '' = p_app_id[n]
+      FROM unnest(unfinished) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
       ON CONFLICT DO NOTHING;
     END IF;
   END IF;
@@ -180,7 +180,7 @@ BEGIN
       p_slot[n] AS slot
     FROM unnest(good) AS n
   ) s
-  WHERE t.reference = s.reference AND t.app_id || '' = s.app_id;
+  WHERE t.reference = s.reference AND t.app_id = s.app_id;
 
   -- Whose a callback is that names nothing but the provider's reference.
   IF cardinality(renamed) > 0 THEN
