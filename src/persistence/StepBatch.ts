@@ -1,4 +1,4 @@
-import { Array as Arr, Deferred, Effect, Exit, Option, Queue, type Scope, Semaphore } from "effect"
+import { Array as Arr, Effect, Exit, Fiber, Option, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { makeTimer } from "../runtime/Timer.ts"
 
@@ -12,8 +12,6 @@ const BATCHES_IN_ALL = 4
 /** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
 const LANES_AT_ONCE = 4
 const SINGLES_AT_ONCE = 2
-/** How many steps may wait; a further one waits for a place. */
-const STEPS_WAITING = 4096
 
 export interface StepBatcherOptions<Step, Result, E> {
   /** Commits all of them, or none; a result a step, in the steps' order. */
@@ -29,7 +27,7 @@ export interface StepBatcherOptions<Step, Result, E> {
 interface QueuedStep<Step, Result> {
   readonly step: Step
   readonly lane: string
-  readonly done: Deferred.Deferred<Result>
+  readonly end: (exit: Effect.Effect<Result>) => void
 }
 
 /**
@@ -40,6 +38,8 @@ interface QueuedStep<Step, Result> {
  * ever fails its neighbours. That is safe even where the failed batch was committed after all (its connection broke during the commit):
  * a step is guarded by its fence or its revision, waits for the row's lock while the lost statement still runs, and is then refused;
  * `recover` says what such a refusal means.
+ *
+ * A step costs no fiber, and a batch one. No more steps wait than requests and background work are let in.
  */
 export const makeBatcher = <Step, Result, E>({
   recover,
@@ -51,10 +51,9 @@ export const makeBatcher = <Step, Result, E>({
     type One = QueuedStep<Step, Result>
     const scope = yield* Effect.scope
     const timer = yield* makeTimer
-    const places = yield* Semaphore.make(STEPS_WAITING)
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
     const waiting: Array<One> = []
-    const wake = yield* Queue.sliding<void>(1)
-    const wakeUp = Queue.offer(wake, undefined)
+    let isAwake = false
     /** The lanes of all batches in flight; how many of these batches run, and how many are known to wait for a row that somebody holds. */
     const inFlight = { lanes: new Set<string>(), running: 0, blocked: 0 }
 
@@ -68,54 +67,47 @@ export const makeBatcher = <Step, Result, E>({
         Effect.exit
       )
 
-    const runSingle = (one: One): Effect.Effect<void> =>
-      runStatement([one]).pipe(
-        Effect.flatten,
-        Effect.flatMap(([result]) => (result === undefined ? missingResult : recover(one.step, result))),
-        Effect.exit,
-        Effect.flatMap((exit) =>
-          Exit.isSuccess(exit) ? Deferred.succeed(one.done, exit.value) : Deferred.die(one.done, exit.cause)
-        ),
-        Effect.asVoid
+    const die = ({ end }: One, cause: unknown) => end(Effect.die(cause))
+
+    const interpreted = (one: One, result: Result): Effect.Effect<void> =>
+      Effect.map(Effect.exit(Effect.suspend(() => recover(one.step, result))), (exit) =>
+        Exit.isSuccess(exit) ? one.end(Effect.succeed(exit.value)) : die(one, exit.cause)
       )
+
+    const runSingle = (one: One): Effect.Effect<void> =>
+      Effect.flatMap(runStatement([one]), (exit) => {
+        if (Exit.isFailure(exit)) return Effect.sync(() => die(one, exit.cause))
+        return Effect.forEach(exit.value, (result) => interpreted(one, result), { discard: true })
+      })
 
     const isLockTimeoutExit = (exit: Exit.Failure<unknown, E>): boolean =>
       exit.cause.reasons.some((reason) => reason._tag === "Fail" && isLockTimeout(reason.error))
 
-    const resolveAll = (
-      steps: ReadonlyArray<One>,
-      results: ReadonlyArray<Result>,
-      interpret: (step: Step, result: Result) => Effect.Effect<Result, E>
-    ) =>
-      Effect.forEach(
-        Arr.zip(steps, results),
-        ([{ done, step }, result]) =>
-          Effect.flatMap(Effect.exit(interpret(step, result)), (exit) =>
-            Exit.isSuccess(exit) ? Deferred.succeed(done, exit.value) : Deferred.die(done, exit.cause)
-          ),
-        { discard: true }
-      )
-
-    const failAll = (steps: ReadonlyArray<One>, { cause }: Exit.Failure<unknown, E>) =>
-      Effect.forEach(steps, ({ done }) => Deferred.die(done, cause), { discard: true })
+    const failAll = (steps: ReadonlyArray<One>, { cause }: Exit.Failure<unknown, E>) => {
+      for (const one of steps) die(one, cause)
+    }
 
     const runLane = Effect.fnUntraced(function* (steps: ReadonlyArray<One>) {
       if (steps.length > 1) {
         const exit = yield* runStatement(steps)
-        if (Exit.isSuccess(exit)) return yield* resolveAll(steps, exit.value, recover)
+        if (Exit.isSuccess(exit))
+          return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpreted(one, result), { discard: true })
         // Its steps would find the same rows held.
-        if (isLockTimeoutExit(exit)) return yield* failAll(steps, exit)
+        if (isLockTimeoutExit(exit)) return failAll(steps, exit)
       }
       yield* Effect.forEach(steps, runSingle, { concurrency: SINGLES_AT_ONCE, discard: true })
     })
 
-    const runBatch = Effect.fnUntraced(function* (batch: ReadonlyArray<One>) {
-      const exit = yield* runStatement(batch)
-      if (Exit.isSuccess(exit)) return yield* resolveAll(batch, exit.value, (_step, result) => Effect.succeed(result))
-      const lanes = Object.values(Arr.groupBy(batch, ({ lane }) => lane))
-      if (lanes.length === 1 && isLockTimeoutExit(exit)) return yield* failAll(batch, exit)
-      yield* Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })
-    })
+    const runBatch = (batch: ReadonlyArray<One>): Effect.Effect<void> =>
+      Effect.flatMap(runStatement(batch), (exit) => {
+        if (Exit.isSuccess(exit)) {
+          for (const [one, result] of Arr.zip(batch, exit.value)) one.end(Effect.succeed(result))
+          return Effect.void
+        }
+        const lanes = Object.values(Arr.groupBy(batch, ({ lane }) => lane))
+        if (lanes.length === 1 && isLockTimeoutExit(exit)) return Effect.sync(() => failAll(batch, exit))
+        return Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })
+      })
 
     /** The oldest steps of lanes that are not in flight. */
     const takeBatch = (): ReadonlyArray<One> => {
@@ -125,43 +117,48 @@ export const makeBatcher = <Step, Result, E>({
       return batch
     }
 
-    const track = Effect.fnUntraced(function* (batch: ReadonlyArray<One>, lanes: ReadonlySet<string>) {
+    const start = (batch: ReadonlyArray<One>) => {
+      const lanes = new Set(batch.map(({ lane }) => lane))
+      for (const lane of lanes) inFlight.lanes.add(lane)
+      inFlight.running += 1
       let state: "running" | "blocked" = "running"
       const stop = timer(PATIENCE_MS, () => {
         state = "blocked"
         inFlight.running -= 1
         inFlight.blocked += 1
-        Queue.offerUnsafe(wake, undefined)
+        wake()
       })
-      const ends = Effect.suspend(() => {
+      const fiber = fork(runBatch(batch))
+      fiber.addObserver(() => {
         stop()
         inFlight[state] -= 1
         for (const lane of lanes) inFlight.lanes.delete(lane)
-        return wakeUp
+        if (waiting.length > 0) wake()
       })
-      yield* Effect.ensuring(runBatch(batch), ends)
-    })
+      Fiber.runIn(fiber, scope)
+    }
 
-    const startBatches: Effect.Effect<void> = Effect.suspend(() => {
-      if (inFlight.running >= BATCHES_AT_ONCE || inFlight.running + inFlight.blocked >= BATCHES_IN_ALL) return Effect.void
-      const batch = takeBatch()
-      if (batch.length === 0) return Effect.void
-      const lanes = new Set(batch.map(({ lane }) => lane))
-      for (const lane of lanes) inFlight.lanes.add(lane)
-      inFlight.running += 1
-      return Effect.andThen(Effect.forkIn(track(batch, lanes), scope, { startImmediately: true }), startBatches)
-    })
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(wake), startBatches)))
+    const startBatches = () => {
+      isAwake = false
+      while (inFlight.running < BATCHES_AT_ONCE && inFlight.running + inFlight.blocked < BATCHES_IN_ALL) {
+        const batch = takeBatch()
+        if (batch.length === 0) return
+        start(batch)
+      }
+    }
+
+    // Once everything that came in the same turn of the event loop is here.
+    const wake = () => {
+      if (isAwake) return
+      isAwake = true
+      setImmediate(startBatches)
+    }
 
     return (step) =>
-      places.withPermit(
-        Effect.gen(function* () {
-          const done = yield* Deferred.make<Result>()
-          waiting.push({ step, lane: laneOf(step), done })
-          yield* wakeUp
-          return yield* Deferred.await(done)
-        })
-      )
+      Effect.callback((resume) => {
+        waiting.push({ step, lane: laneOf(step), end: resume })
+        wake()
+      })
   })
 
 const missingResult = Effect.die(new Error("a money step got no result"))
