@@ -11,6 +11,18 @@ export const inSpan =
     return options.root === true ? spanned : Effect.withFiber((fiber) => (isTraced(fiber) ? spanned : effect))
   }
 
+/** What `traced` makes of the effect where somebody collects spans, and the effect itself elsewhere. */
+export const whereTraced =
+  <A, E, R>(traced: (effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
+  (effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.withFiber((fiber) => (isTraced(fiber) ? traced(effect) : effect))
+
+/** The effect in the span that it runs in, or else in a root of that name: the lines that it logs carry a trace's id in either. */
+export const inSomeSpan =
+  (name: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.withFiber(({ cache: { span } }) => (span === undefined ? inSpan(name, { root: true })(effect) : effect))
+
 /** Effect's own tracer keeps spans in memory only, for as long as they last. */
 const isTraced = ({ cache: { tracer } }: Fiber.Fiber<unknown, unknown>): boolean =>
   tracer !== undefined && tracer !== Tracer.nativeTracer

@@ -49,7 +49,8 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
   // Looking for work all the time is not worth a trace; the work itself is.
   const claim = (free: number) => options.claim(free).pipe(Effect.withTracerEnabled(false))
 
-  const attempted = (item: A) => Effect.exit(work(item)).pipe(Effect.flatMap((exit) => report(`${name}: one item broke`, exit)))
+  const attempted = (item: A) =>
+    Effect.catchCause(work(item), (cause) => report(`${name}: one item broke`, Exit.failCause(cause)))
 
   const round = Effect.gen(function* () {
     const items = yield* claim(slots)
@@ -60,10 +61,11 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
   /** Items under way, and those that are being written for a slot. */
   let busy = 0
   const ends: Ends = { count: 0, enough: 0 }
-  const ended = Effect.suspend(() => {
+  const ended = () => {
     busy -= 1
-    return ++ends.count < ends.enough ? Queue.offer(wake, undefined) : nudge
-  })
+    if (++ends.count >= ends.enough) Queue.offerUnsafe(urgent, undefined)
+    Queue.offerUnsafe(wake, undefined)
+  }
   /** Begins one item, for which a slot is counted already; undefined while nobody runs. */
   let begin: ((item: A) => void) | undefined
 
@@ -73,7 +75,7 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
       busy += 1
       return write(true).pipe(
         Effect.onExit((exit) => {
-          if (Exit.isFailure(exit) || exit.value === null || begin === undefined) return Effect.asVoid(ended)
+          if (Exit.isFailure(exit) || exit.value === null || begin === undefined) return Effect.sync(ended)
           begin(exit.value)
           return Effect.void
         }),
@@ -102,7 +104,7 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
 
   const loop = Effect.fnUntraced(function* (): Effect.fn.Return<never, never, Scope.Scope> {
     const fork = yield* FiberSet.runtime(yield* FiberSet.make<void>())()
-    const run = (item: A) => void fork(Effect.ensuring(attempted(item), Effect.asVoid(ended)))
+    const run = (item: A) => void fork(attempted(item)).addObserver(ended)
     yield* Effect.addFinalizer(() => Effect.sync(() => void (begin = undefined)))
     begin = run
     return yield* Effect.forever(step(run))

@@ -2,6 +2,7 @@ import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer } from "effect"
 import { makeTimer, type Timer } from "../../runtime/Timer.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type EndpointResponse, type SignedDelivery, WebhookSender } from "../ports/WebhookSender.ts"
 import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddress.ts"
@@ -55,9 +56,8 @@ export const endpointConnection = (
         if (typeof target === "string") return Effect.succeed({ status: null, excerpt: target, retryAfter: null })
         return ask({ agent, timer, wholeMs }, { ...target, method: "POST", headers, body })
       }
-      return {
-        post: (delivery) => Effect.withSpan(post(delivery), "WebhookSender.post", { kind: "client", captureStackTrace: false })
-      }
+      const inPost = inSpan("WebhookSender.post", { kind: "client" })
+      return { post: (delivery) => inPost(post(delivery)) }
     })
   )
 

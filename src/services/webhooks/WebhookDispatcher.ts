@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Option, Random, Redacted } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 import { type WebhookMessage, webhookHeaders, webhookHmacKey, webhookSigningText } from "../../domain/StandardWebhook.ts"
 import { nextAttempt } from "../../domain/WebhookRetrySchedule.ts"
-import { spanLink } from "../../runtime/Tracing.ts"
+import { inSomeSpan, inSpan, spanLink, whereTraced } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type AttemptOutcome, type DueDelivery, type SigningEndpoint, WebhookOutbox } from "../ports/WebhookOutbox.ts"
@@ -16,6 +16,8 @@ const SLOTS = 256
 const LEASE_MS = 60_000
 /** How often due deliveries are looked for when nobody says that there are some. */
 const IDLE_MS = 250
+/** As its span is named. */
+const ATTEMPT = "WebhookDispatcher.attempt"
 /** The status by which an endpoint says that it wants nothing any more. */
 const GONE = 410
 const USER_AGENT = "payment-gateway-webhooks/1"
@@ -43,17 +45,13 @@ export class WebhookDispatcher extends Context.Service<
         return yield* outbox.claimDue(yield* Clock.currentTimeMillis, free, CONNECTIONS_PER_ENDPOINT, LEASE_MS)
       })
 
-      const record = Effect.fnUntraced(function* (delivery: DueDelivery, at: Instant, answer: EndpointResponse) {
-        const endedAt = yield* Clock.currentTimeMillis
-        const { excerpt, status } = answer
-        const verdict = isSuccess(answer) ? delivered : status === GONE ? gone : yield* postponed(delivery, endedAt, answer)
-        yield* outbox.recordAttempt({ delivery, at, durationMs: endedAt - at, status, excerpt }, verdict)
-        yield* Effect.annotateCurrentSpan({ status: status ?? 0, verdict: verdict._tag })
-        if (verdict._tag === "Delivered") return
-        // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
-        const reason = status === null ? excerpt : `status ${status}`
-        yield* Effect.annotateLogs(Effect.logWarning(`a webhook delivery attempt failed: ${reason}`), namesOf(delivery))
-      })
+      const record = (delivery: DueDelivery, at: Instant, answer: EndpointResponse) =>
+        Effect.flatMap(Clock.currentTimeMillis, (endedAt) => {
+          const { excerpt, status } = answer
+          const attempt = { delivery, at, durationMs: endedAt - at, status, excerpt }
+          const verdict = isSuccess(answer) ? isDelivered : status === GONE ? isGone : postponed(delivery, endedAt, answer)
+          return Effect.flatMap(verdict, (verdict) => Effect.as(outbox.recordAttempt(attempt, verdict), { answer, verdict }))
+        })
 
       const postponed = (delivery: DueDelivery, at: Instant, { retryAfter }: EndpointResponse) =>
         Effect.map(Random.next, (random) =>
@@ -68,19 +66,21 @@ export class WebhookDispatcher extends Context.Service<
           )
         )
 
-      const attempt = (delivery: DueDelivery) =>
-        Effect.withSpan(sent(delivery), "WebhookDispatcher.attempt", {
-          links: linksTo(delivery),
-          captureStackTrace: false
-        }).pipe(Effect.annotateSpans(namesOf(delivery)))
+      const attempt = (delivery: DueDelivery): Effect.Effect<void> =>
+        inItsSpan(delivery)(Effect.flatMap(sent(delivery), (end) => told(delivery, end)))
 
       return yield* makeWorker({ name: "WebhookDispatcher", slots: SLOTS, idleMs: IDLE_MS, claim, work: attempt })
     })
   )
 }
 
-const delivered: AttemptOutcome = { _tag: "Delivered" }
-const gone: AttemptOutcome = { _tag: "Gone" }
+interface Ended {
+  readonly answer: EndpointResponse
+  readonly verdict: AttemptOutcome
+}
+
+const isDelivered = Effect.succeed<AttemptOutcome>({ _tag: "Delivered" })
+const isGone = Effect.succeed<AttemptOutcome>({ _tag: "Gone" })
 const followUp = (at: Instant | null): AttemptOutcome => (at === null ? { _tag: "Parked" } : { _tag: "Again", at })
 
 const isSuccess = ({ status }: EndpointResponse): boolean => status !== null && status >= 200 && status < 300
@@ -93,6 +93,24 @@ const namesOf = ({ endpoint, eventId, eventType, id }: DueDelivery) => ({
   event_id: eventId,
   event_type: eventType
 })
+
+const inItsSpan = (delivery: DueDelivery) =>
+  whereTraced((effect: Effect.Effect<void>) =>
+    Effect.annotateSpans(inSpan(ATTEMPT, { links: linksTo(delivery) })(effect), namesOf(delivery))
+  )
+
+/** Of an event that was taken only the span tells. */
+const told = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effect<void> =>
+  whereTraced((effect: Effect.Effect<void>) =>
+    Effect.andThen(Effect.annotateCurrentSpan({ status: answer.status ?? 0, verdict: verdict._tag }), effect)
+  )(verdict._tag === "Delivered" ? Effect.void : warned(delivery, answer))
+
+const warned = (delivery: DueDelivery, { excerpt, status }: EndpointResponse): Effect.Effect<void> => {
+  // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
+  const reason = status === null ? excerpt : `status ${status}`
+  const warning = Effect.logWarning(`a webhook delivery attempt failed: ${reason}`)
+  return inSomeSpan(ATTEMPT)(Effect.annotateLogs(warning, namesOf(delivery)))
+}
 
 const linksTo = ({ traceparent }: DueDelivery) => Option.toArray(Option.flatMap(Option.fromNullishOr(traceparent), spanLink))
 
