@@ -74,6 +74,9 @@ export const ports = Ports.onDatabaseTime
 export const reconciliation = (settings: ReadySettings) =>
   Reconciliation.layer.pipe(Layer.provide(providerRegistry(settings.providers)), Layer.provideMerge(ports(settings)))
 
+/** Asks providers about single transactions; neither listeners nor workers. */
+export const outcomePolling = (settings: ReadySettings) => services(settings)
+
 /** The providers alone. */
 export const providers = (settings: ReadySettings) => Layer.provide(providerRegistry(settings.providers), ports(settings))
 

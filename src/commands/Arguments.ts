@@ -1,8 +1,9 @@
-import { Effect, Schema, SchemaGetter } from "effect"
+import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { providerNames } from "../App.ts"
 import { Currency } from "../domain/Currency.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
+import { instantOf } from "../domain/Instant.ts"
 import { LARGEST_AMOUNT, MinorUnits } from "../domain/Money.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 
@@ -52,6 +53,11 @@ export const Revision = Schema.BigIntFromString.pipe(
 export const amountMinor = Flag.String("amount-minor").pipe(
   Flag.withSchema(Amount),
   Flag.withDescription("a whole number of the currency's smallest unit, more than zero")
+)
+
+/** A moment of UTC, as it is printed: 2026-01-31T12:00:00.000Z. */
+export const MomentText = Schema.String.check(
+  Schema.makeFilter((text: string) => Option.isSome(instantOf(text)) || "is a moment of UTC, such as 2026-01-31T12:00:00.000Z")
 )
 
 /** A text that is not empty and has a bounded length. */

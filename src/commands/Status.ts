@@ -1,4 +1,4 @@
-import { Effect, Layer, Option } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { Mode } from "../domain/Ids.ts"
@@ -11,75 +11,99 @@ import {
   type UnansweredTransaction
 } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
-import { DataFolder } from "./DataFolder.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
+import { type NodeHere, nodeHere, UNREACHABLE } from "./NodeHere.ts"
 import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
-import { managementFile, reachable } from "./Serve.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 5
 
 const standingLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.gatewayStatus)).pipe(Layer.provideMerge(App.logs))
 
-export const status = Command.make(
-  "status",
-  {},
-  Effect.fn(function* () {
-    const { protection, read, tenants, unanswered } = yield* GatewayStatus
-    const registry = yield* ProviderRegistry
-    const picture = yield* read
-    const { owing, parked } = yield* tenants(NAMED)
-    const node = yield* nodeHere(yield* App.settings)
-    const databaseRole = yield* protection
-    const registered = registry.known.flatMap((provider) =>
-      Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
-    )
-    yield* printResult({
-      at: iso(picture.at),
-      needs_attention: attention(picture, node, databaseRole),
-      database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
-      providers: providersView(picture, registered),
-      open_by_age: openView(picture),
-      node_here: node,
-      oldest_unknown: (yield* unanswered(NAMED)).map((row) => unansweredView(row, picture.at)),
-      reviews: { open: picture.reviews.count, oldest: elapsed(picture.at, picture.reviews.oldestAt) },
-      queues: [
-        {
-          queue: "outbox",
-          due: picture.outbox.due,
-          parked: picture.outbox.parked,
-          late: elapsed(picture.at, picture.outbox.oldestAt)
-        },
-        {
-          queue: "inbox",
-          due: picture.inbox.due,
-          parked: picture.inbox.parked,
-          late: elapsed(picture.at, picture.inbox.oldestAt)
-        }
-      ],
-      floats: picture.floats.map(({ available, currency, mode, receivable, reserved }) => ({
-        mode,
-        currency,
-        available_minor: available,
-        reserved_minor: reserved,
-        receivable_minor: receivable
-      })),
-      webhooks_parked: parked.map(({ appId, ...row }) => ({ app_id: appId, ...row })),
-      owing: owing.map(({ appId, currency, mode, receivable }) => ({
-        app_id: appId,
-        mode,
-        currency,
-        receivable_minor: receivable
-      })),
-      checks: picture.checks.map((check) => checkView(check, picture.at))
-    })
-  }, Effect.provide(standingLayer))
+export const status = Command.make("status", {}, () =>
+  standing.pipe(Effect.provide(standingLayer), Effect.catchTag("DatabaseError", withoutDatabase), Effect.provide(App.logs))
 ).pipe(
   Command.withDescription(
-    "Show on one screen what needs attention: what is open, unknown, waiting or owed, and what the last checks found. Open circuits are those of the gateway on this machine"
+    "Show on one screen what needs attention: what is open, unknown, waiting or owed, and what the last checks found. Open circuits are those of the gateway on this machine. What could not be asked is called unreachable; exit 1 where that is the database"
   ),
   Command.withExamples([{ command: "gateway status", description: "Look first at needs_attention" }])
 )
+
+const standing = Effect.gen(function* () {
+  const { protection, read, tenants, unanswered } = yield* GatewayStatus
+  const registry = yield* ProviderRegistry
+  const picture = yield* read
+  const { owing, parked } = yield* tenants(NAMED)
+  const node = yield* nodeHere(yield* App.settings)
+  const databaseRole = yield* protection
+  const registered = registry.known.flatMap((provider) =>
+    Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
+  )
+  yield* printResult({
+    at: iso(picture.at),
+    needs_attention: attention(picture, node, databaseRole),
+    database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
+    providers: providersView(picture, registered),
+    open_by_age: openView(picture),
+    node_here: node,
+    oldest_unknown: (yield* unanswered(NAMED)).map((row) => unansweredView(row, picture.at)),
+    reviews: { open: picture.reviews.count, oldest: elapsed(picture.at, picture.reviews.oldestAt) },
+    queues: [
+      {
+        queue: "outbox",
+        due: picture.outbox.due,
+        parked: picture.outbox.parked,
+        late: elapsed(picture.at, picture.outbox.oldestAt)
+      },
+      {
+        queue: "inbox",
+        due: picture.inbox.due,
+        parked: picture.inbox.parked,
+        late: elapsed(picture.at, picture.inbox.oldestAt)
+      }
+    ],
+    floats: picture.floats.map(({ available, currency, mode, receivable, reserved }) => ({
+      mode,
+      currency,
+      available_minor: available,
+      reserved_minor: reserved,
+      receivable_minor: receivable
+    })),
+    webhooks_parked: parked.map(({ appId, ...row }) => ({ app_id: appId, ...row })),
+    owing: owing.map(({ appId, currency, mode, receivable }) => ({
+      app_id: appId,
+      mode,
+      currency,
+      receivable_minor: receivable
+    })),
+    checks: picture.checks.map((check) => checkView(check, picture.at))
+  })
+})
+
+/** Nothing of what the database knows: the node of this machine may still say what it sees. */
+const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly message: string }) {
+  const node = yield* nodeHere(yield* App.settings)
+  const unasked = [
+    "database_role",
+    "providers",
+    "open_by_age",
+    "oldest_unknown",
+    "reviews",
+    "queues",
+    "floats",
+    "webhooks_parked",
+    "owing",
+    "checks"
+  ]
+  yield* printResult({
+    at: iso(yield* Clock.currentTimeMillis),
+    needs_attention: [message, ...nodeAttention(node)],
+    node_here: node,
+    ...Object.fromEntries(unasked.map((name) => [name, UNREACHABLE]))
+  })
+  return yield* new CommandRefusal({ message })
+})
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1440 * MINUTE_MS
@@ -89,7 +113,7 @@ const LATE_MS = 5 * MINUTE_MS
 /** What a person should look at first, in the order in which it matters; "nothing" when all is well. */
 const attention = (
   { at, auditHead, checks, floats, inbox, open, outbox, reviews, unparted }: StatusSnapshot,
-  { address, circuits_open: circuits }: Effect.Success<ReturnType<typeof nodeHere>>,
+  node: NodeHere,
   { holds, role }: AuditProtection
 ): ReadonlyArray<string> => {
   const unknown = sum(open, ({ age, unknown }) => (age === "1m" ? 0 : unknown))
@@ -101,9 +125,7 @@ const attention = (
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
     ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
     ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
-    ...(typeof circuits === "string"
-      ? [`the node of this machine (${address}) is ${circuits}: what it holds back is not known`]
-      : circuits.map((circuit) => `held back by this node: ${circuit}`)),
+    ...nodeAttention(node),
     ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
     ...(isLate(outbox) ? ["webhooks are not sent"] : []),
     ...unparted.map((table) => `rows of ${table} lie in no month's partition`),
@@ -116,37 +138,10 @@ const attention = (
   return found.length === 0 ? ["nothing"] : found
 }
 
-const NODE_TIMEOUT = "2 seconds"
-const OPEN_CIRCUIT = /^gateway_provider_circuit_open\{provider="([^"]+)",mode="([^"]+)",operation="([^"]+)"\} [1-9]/gm
-
-const UNREACHABLE = "unreachable"
-
-/**
- * The node of this machine by its management port: where the running one wrote down that it is, or else where the settings say. Circuits are each
- * process's own: those of other nodes are on their pages and in the alert.
- */
-const nodeHere = Effect.fnUntraced(function* ({ dataDir, managementHost, managementPort }: App.Settings) {
-  const running = yield* DataFolder.findProcess(managementFile(dataDir))
-  const address = Option.match(running, {
-    onNone: () => `http://${reachable(managementHost)}:${managementPort}`,
-    onSome: ({ url }) => url
-  })
-  const fetchText = (path: string) =>
-    Effect.tryPromise((signal) =>
-      fetch(`${address}${path}`, { signal }).then(async (answer) => ({ ok: answer.ok, text: await answer.text() }))
-    ).pipe(Effect.timeout(NODE_TIMEOUT), Effect.option)
-  const ready = yield* fetchText("/readyz")
-  const page = Option.filter(yield* fetchText("/metrics"), ({ ok }) => ok)
-  return {
-    address,
-    readyz: Option.match(ready, { onNone: () => UNREACHABLE, onSome: ({ text }) => text.trim() }),
-    circuits_open: Option.match(page, {
-      onNone: () => UNREACHABLE,
-      onSome: ({ text }) =>
-        [...text.matchAll(OPEN_CIRCUIT)].map(([, provider, mode, operation]) => `${provider} ${mode} ${operation}`)
-    })
-  }
-})
+const nodeAttention = ({ address, circuits_open: circuits }: NodeHere): ReadonlyArray<string> =>
+  typeof circuits === "string"
+    ? [`the node of this machine (${address}) is ${circuits}: what it holds back is not known`]
+    : circuits.map((circuit) => `held back by this node: ${circuit}`)
 
 const sum = <A>(rows: ReadonlyArray<A>, of: (row: A) => number): number => rows.reduce((total, row) => total + of(row), 0)
 

@@ -1,13 +1,80 @@
-import { Effect, Option } from "effect"
-import { Command } from "effect/cli"
-import { isReference } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
-import { recordView } from "../domain/View.ts"
+import { Effect, Layer, Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import * as App from "../App.ts"
+import { ExchangeStatus } from "../domain/Exchange.ts"
+import { AppId, isReference, Mode } from "../domain/Ids.ts"
+import { type Instant, instantOf, iso } from "../domain/Instant.ts"
+import { CollectionStatus, PayoutStatus } from "../domain/Transaction.ts"
+import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { Tenants } from "../services/ports/Tenants.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
-import { reference } from "./Arguments.ts"
-import { CommandRefusal } from "./CommandRefusal.ts"
+import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
+import { OutcomePoller } from "../services/settlement/OutcomePoller.ts"
+import { checkProviderNames, MomentText, reference } from "./Arguments.ts"
+import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { printResult } from "./Output.ts"
+import { auditEntry } from "./Operator.ts"
+import { printErrors, printResult } from "./Output.ts"
+import { settingsWithProviders } from "./Provider.ts"
+import { answerView, recordRow, recordWithHistory, recordWithHistoryShort, rowForPeople } from "./TransactionViews.ts"
+
+const ROWS_LISTED = 20
+const MOST_ROWS = 1000
+/** Of one transaction the first so many are shown: an event is delivered once, and again for each recovery. */
+const DELIVERIES_SHOWN = 50
+
+const statuses = [...new Set([...CollectionStatus.literals, ...PayoutStatus.literals, ...ExchangeStatus.literals])]
+const Limit = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: MOST_ROWS }))
+
+const only = <A>(flag: Flag.Flag<A>, description: string) =>
+  flag.pipe(Flag.optional, Flag.withDescription(description), Flag.map(Option.getOrNull))
+const moment = (name: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withSchema(MomentText),
+    Flag.optional,
+    Flag.withDescription(description),
+    Flag.map((text): Instant | null => Option.getOrNull(Option.flatMap(text, instantOf)))
+  )
+
+const list = Command.make(
+  "list",
+  {
+    appId: only(Flag.String("app").pipe(Flag.withSchema(AppId)), "of this tenant"),
+    mode: only(Flag.Literals("mode", Mode.literals), "live or test; both if left out"),
+    kind: only(Flag.Literals("kind", ["payout", "collection", "exchange"]), "of this kind"),
+    status: only(Flag.Literals("status", statuses), "of this status"),
+    provider: only(Flag.String("provider"), "at this provider"),
+    needsReview: Flag.Boolean("needs-review").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("only what needs a person, however old it is")
+    ),
+    createdFrom: moment("from", "created at this moment or later, such as 2026-01-31T12:00:00.000Z"),
+    createdTo: moment("to", "created before this moment"),
+    limit: Flag.String("limit").pipe(
+      Flag.withSchema(Limit),
+      Flag.withDefault(ROWS_LISTED),
+      Flag.withDescription(`how many, from 1 to ${MOST_ROWS}; ${ROWS_LISTED} if left out`)
+    )
+  },
+  Effect.fn(function* ({ limit, ...filter }) {
+    const { appId, provider } = filter
+    yield* checkProviderNames(provider === null ? [] : [provider])
+    if (appId !== null && Option.isNone(yield* (yield* Tenants).find(appId))) return yield* noTenant(appId)
+    const { items, olderThan } = yield* (yield* Transactions).search(filter, limit)
+    yield* printResult(items.map(recordRow), undefined, items.map(rowForPeople))
+    if (olderThan !== null) yield* printErrors(`there may be older ones: --to ${iso(olderThan)}`)
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription(
+    "List transactions of every tenant, newest first. It looks back for a few seconds at most; where that does not reach the first one, the last line on standard error says how to go on"
+  ),
+  Command.withExamples([
+    {
+      command: "gateway transaction list --status failed --limit 5",
+      description: "The last five that failed, of every tenant"
+    }
+  ])
+)
 
 const show = Command.make(
   "show",
@@ -15,27 +82,68 @@ const show = Command.make(
   Effect.fn(function* ({ reference }) {
     const transactions = yield* Transactions
     const found = isReference(reference) ? yield* transactions.byReference(reference) : Option.none()
-    if (Option.isNone(found))
-      return yield* new CommandRefusal({
-        message: `there is no transaction ${reference}: give the reference that the gateway answered`
-      })
-    const { revision, transaction } = found.value
+    if (Option.isNone(found)) return yield* noTransaction(reference)
+    const { transaction } = found.value
     const history = yield* transactions.history(transaction.reference)
-    yield* printResult({
-      app_id: transaction.appId,
-      ...recordView(transaction),
-      revision,
-      history: history.map(({ actor, at, fact, note, status }) => ({ at: iso(at), actor, fact, status, note }))
-    })
+    const whole = {
+      stored: found.value,
+      nextPoll: Option.getOrNull(yield* transactions.nextPoll(transaction.reference)),
+      deliveries: yield* (yield* WebhookDeliveries).ofTransaction(
+        transaction,
+        history.map(({ at }) => at),
+        DELIVERIES_SHOWN
+      ),
+      history
+    }
+    yield* printResult(recordWithHistory(whole), undefined, recordWithHistoryShort(whole))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Show one record as its tenant sees it, with its history"),
+  Command.withDescription(
+    "Show one record as its tenant sees it, with its history, the provider's reference, the trace of the request that began it, when the provider is asked next, and the webhooks about it"
+  ),
   Command.withExamples([
     { command: "gateway transaction show AAA688MG9KT6BQ76F4NM4BJRH5", description: "Show what became of a payout" }
   ])
 )
 
+const pollerLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.outcomePolling)).pipe(Layer.provideMerge(App.logs))
+
+const ask = Command.make(
+  "ask",
+  { reference },
+  Effect.fn(function* ({ reference }) {
+    const transactions = yield* Transactions
+    const found = isReference(reference)
+      ? yield* transactions.audited(reference, yield* auditEntry("transaction ask", reference, {}))
+      : Option.none()
+    if (Option.isNone(found)) return yield* noTransaction(reference)
+    const before = found.value
+    const { mode, provider } = before.transaction
+    if (Option.isNone((yield* ProviderRegistry).find(provider, mode)))
+      return yield* new CommandRefusal({
+        message: `${provider} cannot be asked: it has no account here in ${mode} mode, see gateway provider list`
+      })
+    const known = (yield* transactions.history(before.transaction.reference)).length
+    yield* (yield* OutcomePoller).poll(before, "operator")
+    const history = yield* transactions.history(before.transaction.reference)
+    const after = Option.getOrElse(yield* transactions.byReference(before.transaction.reference), () => before)
+    yield* printResult(answerView(before, after, history.slice(known)))
+  }, Effect.provide(pollerLayer))
+).pipe(
+  Command.withDescription(
+    'Ask the provider now, and show what it said and what came of it: what a poll on schedule would have booked is booked. It does not count towards "never sent", and is audited'
+  ),
+  Command.withExamples([
+    { command: "gateway transaction ask AAA688MG9KT6BQ76F4NM4BJRH5", description: "Ask whether a payout was executed" }
+  ])
+)
+
 export const transaction = Command.make("transaction").pipe(
   Command.withDescription("Payouts, collections and exchanges of every tenant"),
-  Command.withSubcommands([show])
+  Command.withSubcommands([list, show, ask])
 )
+
+const noTransaction = (reference: string): CommandRefusal =>
+  new CommandRefusal({
+    message: `there is no transaction ${reference}: give the reference that the gateway answered`
+  })

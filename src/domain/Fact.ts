@@ -80,6 +80,6 @@ export const Fact = Schema.TaggedUnion({
 })
 export type Fact = typeof Fact.Type
 
-/** Who brought a fact; kept in the history. `reconciler` is the poller, by the schedule. */
-export const Actor = Schema.Literals(["request", "callback", "reconciler", "review"])
+/** Who brought a fact; kept in the history. `reconciler` is the poller, by the schedule; `operator` a person who had the provider asked. */
+export const Actor = Schema.Literals(["request", "callback", "reconciler", "review", "operator"])
 export type Actor = typeof Actor.Type

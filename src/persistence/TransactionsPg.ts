@@ -10,7 +10,9 @@ import { type CreatedRange, type StoredTransaction, Transactions } from "../serv
 import { Vault } from "../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { makeBatchedRead } from "./BatchedRead.ts"
+import { Moment, rowsOf } from "./Rows.ts"
 import { transactionList } from "./TransactionList.ts"
+import { transactionSearch } from "./TransactionSearch.ts"
 
 /** So much of a day is read and sorted at once. */
 const SLICE_MS = 900_000
@@ -30,6 +32,8 @@ const HistoryRow = Schema.Struct({
 const CallRow = Schema.Struct({ rawRequest: Schema.NullOr(Schema.String), rawResponse: Schema.NullOr(Schema.String) })
 const RawRow = Schema.Struct({ record: Schema.toCodecJson(Transaction), ...CallRow.fields })
 const SealedRow = Schema.Struct({ sealed_destination: Schema.Uint8Array })
+
+const polls = rowsOf(Schema.Struct({ nextPollAt: Moment }))
 
 const decodeStored = Schema.decodeUnknownEffect(Schema.Array(StoredRow))
 const decodeHistory = Schema.decodeUnknownEffect(Schema.Array(HistoryRow))
@@ -59,8 +63,8 @@ const decodeReadable = (state: string, rows: ReadonlyArray<object>) =>
   Effect.map(Effect.forEach(rows, decodeOrSkip(state)), (all) => all.flatMap(Option.toArray))
 const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) => Option.fromUndefinedOr(all[0]))
 
-/** Reads of what was sent and answered, each with the audit row that it leaves. */
-const auditedReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
+/** Reads that only operators make; those of what was sent and answered leave an audit row. */
+const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
   const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
     const rows = yield* trail.with(
       sql`
@@ -80,7 +84,20 @@ const auditedReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
     )
     return Option.fromUndefinedOr((yield* decodeCalls(rows))[0])
   }, Effect.orDie)
-  return { raw, lastCall }
+  const audited = Effect.fn("Transactions.audited")(
+    (reference: Reference, audit: AuditEntry) =>
+      trail
+        .with(sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference}`, audit)
+        .pipe(Effect.flatMap(firstOf)),
+    Effect.orDie
+  )
+  const nextPoll = Effect.fn("Transactions.nextPoll")(function* (reference: Reference) {
+    const [row] = yield* polls(sql`SELECT w.next_poll_at AS "nextPollAt"
+      FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
+      WHERE t.reference = ${reference} AND w.next_poll_at IS NOT NULL`)
+    return Option.map(Option.fromUndefinedOr(row), ({ nextPollAt }) => nextPollAt)
+  })
+  return { raw, lastCall, audited, nextPoll }
 }
 
 interface TransactionKey {
@@ -203,10 +220,11 @@ export const TransactionsPg = Layer.effect(
       byProviderReference,
       history,
       list: transactionList(sql, (rows) => decodeReadable("is listed", rows)),
+      search: transactionSearch(sql, (rows) => decodeReadable("is searched", rows)),
       createdBetween,
       claimDue,
       inReview,
-      ...auditedReads(sql, trail),
+      ...operatorReads(sql, trail),
       sealedDestination
     })
   })

@@ -70,6 +70,19 @@ describe("the operators' commands", () => {
     })
   )
 
+  it.effect("report as unreachable, and never as none, what could not be asked", () =>
+    Effect.gen(function* () {
+      const unreachable = installedOn("postgres://nobody:pw-secret@127.0.0.1:1/none")
+      const { code, errors, output } = yield* gateway({ ...unreachable, MANAGEMENT_PORT: "1" }, "status", "--json")
+      const { at: _, needs_attention: attention, node_here: node, ...rest } = JSON.parse(output)
+      expect({ code, errors }).toEqual({ code: 1, errors: attention[0] })
+      expect(attention).toHaveLength(2)
+      expect(node).toMatchObject({ readyz: "unreachable", circuits_open: "unreachable" })
+      expect(new Set(Object.values(rest))).toEqual(new Set(["unreachable"]))
+      expect(output).not.toContain("pw-secret")
+    })
+  )
+
   it.effect("make a tenant, its keys and its float", () =>
     Effect.gen(function* () {
       const { result, run } = yield* installation

@@ -5,15 +5,28 @@ import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
-import { momoPayout } from "../support/RequestBodies.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
-import { Stack, tenantOn } from "../support/Stack.ts"
+import { Stack, tenantOn, webhooksOf } from "../support/Stack.ts"
 import { masterKey } from "../support/TestDatabase.ts"
 
 const given = Effect.gen(function* () {
-  const { database, gateway } = yield* Stack
-  const run = (...args: ReadonlyArray<string>) =>
-    command({ DATABASE_URL: Redacted.value(database), MASTER_KEY: Redacted.value(masterKey) }, ...args)
+  const { database, gateway, simulator } = yield* Stack
+  const variables = {
+    DATABASE_URL: Redacted.value(database),
+    MASTER_KEY: Redacted.value(masterKey),
+    ALLOW_SIMULATOR: "true",
+    EVERSEND_BASE_URL: simulator.eversendBaseUrl,
+    EVERSEND_LIVE_CLIENT_ID: "simulator",
+    EVERSEND_LIVE_CLIENT_SECRET: "simulator-secret",
+    EVERSEND_LIVE_WEBHOOK_SECRET: "webhook-secret"
+  }
+  const run = (...args: ReadonlyArray<string>) => command(variables, ...args)
+  const result = (...args: ReadonlyArray<string>) =>
+    Effect.map(run(...args, "--json"), ({ code, output }) => {
+      expect(code).toBe(0)
+      return JSON.parse(output)
+    })
   const tenant = yield* tenantOn(gateway, 100_000n)
   /** A payout of which the provider says that another amount moved. */
   const contradicted = Effect.gen(function* () {
@@ -32,10 +45,10 @@ const given = Effect.gen(function* () {
     })
     return reference
   })
-  return { contradicted, run, sql: Context.get(gateway.context, SqlClient.SqlClient), tenant }
+  return { contradicted, gateway, result, run, sql: Context.get(gateway.context, SqlClient.SqlClient), tenant }
 })
 
-layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("the list of reviews", (it) => {
+layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("what operators read and ask", (it) => {
   it.effect("shows the reason, what was sent and answered, and the commands that end the case; reading it is audited", () =>
     Effect.gen(function* () {
       const { contradicted, run, sql, tenant } = yield* given
@@ -87,6 +100,83 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       const references = listed.map(({ reference }) => reference)
       expect(references).toContain(whole)
       expect(references).not.toContain(broken)
+    })
+  )
+
+  it.effect("list of transactions is narrowed, the newest first, and says where older ones may be", () =>
+    Effect.gen(function* () {
+      const { contradicted, gateway, result, run, tenant } = yield* given
+      const failed = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0001")))
+      const open = yield* contradicted
+      const charge = referenceOf(yield* tenant.post("/v1/collections", momoCharge("0010")))
+      const listed = (...flags: ReadonlyArray<string>) =>
+        Effect.map(result("transaction", "list", "--app", tenant.appId, ...flags), (rows: ReadonlyArray<{ reference: string }>) =>
+          rows.map(({ reference }) => reference)
+        )
+      expect(yield* listed()).toStrictEqual([charge, open, failed])
+      expect(yield* listed("--status", "failed", "--kind", "payout")).toStrictEqual([failed])
+      expect(yield* listed("--kind", "collection", "--provider", "eversend", "--mode", "live")).toStrictEqual([charge])
+      expect(yield* listed("--needs-review")).toStrictEqual([open])
+      expect(yield* listed("--mode", "test")).toStrictEqual([])
+      expect(yield* listed("--provider", "paystack")).toStrictEqual([])
+
+      const first = yield* run("transaction", "list", "--app", tenant.appId, "--limit", "2", "--json")
+      expect(JSON.parse(first.output)).toMatchObject([
+        { reference: charge, app_id: tenant.appId, mode: "live" },
+        { reference: open }
+      ])
+      const [, older = ""] = /--to (\S+)$/.exec(first.errors) ?? []
+      expect((yield* listed("--to", older)).at(-1)).toBe(failed)
+      expect(yield* listed("--from", older)).toStrictEqual([charge])
+
+      const other = yield* tenantOn(gateway)
+      const theirs = referenceOf(yield* other.post("/v1/payouts", momoPayout("0010")))
+      const [newest] = yield* result("transaction", "list", "--limit", "1")
+      expect(newest).toMatchObject({ reference: theirs, app_id: other.appId, masked_destination: "••••0010" })
+
+      for (const [flag, value] of [
+        ["--app", "nobody"],
+        ["--provider", "nobody"]
+      ] as const)
+        expect(yield* run("transaction", "list", flag, value)).toMatchObject({ code: 1, output: "" })
+      for (const [flag, value] of [
+        ["--from", "yesterday"],
+        ["--status", "lost"],
+        ["--limit", "0"]
+      ] as const)
+        expect(yield* run("transaction", "list", flag, value)).toMatchObject({ code: 2, output: "" })
+    })
+  )
+
+  it.effect("answer to a question to the provider is booked, audited, and shown with the webhooks that it caused", () =>
+    Effect.gen(function* () {
+      const { gateway, result, run, sql, tenant } = yield* given
+      const { count } = yield* webhooksOf(gateway, tenant)
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0008")))
+      const before = yield* result("transaction", "show", reference)
+      expect(before).toMatchObject({
+        app_id: tenant.appId,
+        status: "pending",
+        provider_reference: expect.any(String),
+        trace_ids: [expect.stringMatching(/^[0-9a-f]{32}$/)],
+        next_poll_at: expect.any(String),
+        deliveries: []
+      })
+      const ask = Effect.repeat(result("transaction", "ask", reference), { until: ({ status }) => status !== "pending" })
+      expect(yield* ask).toMatchObject({
+        asked: "eversend",
+        provider_said: [{ fact: "Succeeded", note: expect.stringContaining("status successful") }],
+        status_before: "pending",
+        changed: true,
+        status: "successful"
+      })
+      yield* count(1)
+      const after = yield* result("transaction", "show", reference)
+      expect(after.history.at(-1)).toMatchObject({ actor: "operator", fact: "Succeeded", status: "successful" })
+      expect(after.deliveries).toMatchObject([{ event_type: "payout.successful", reference }])
+      const [audited] = yield* sql`SELECT actor FROM audit_log WHERE action = 'transaction ask' AND subject = ${reference}`
+      expect(audited).toBeDefined()
+      expect(yield* run("transaction", "ask", "nothing")).toMatchObject({ code: 1, output: "" })
     })
   )
 })

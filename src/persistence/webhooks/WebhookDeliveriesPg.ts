@@ -2,8 +2,9 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Delivery, type DeliveryAttempt, DeliveryStatus } from "../../domain/Delivery.ts"
 import { EventType, type OutboxEvent } from "../../domain/Event.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
-import { iso } from "../../domain/Instant.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { type DeliveryQuery, type Redelivery, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { auditTrail } from "../AuditTrail.ts"
@@ -108,6 +109,22 @@ export const WebhookDeliveriesPg = Layer.effect(
       return Option.fromUndefinedOr((yield* withAttempts(rows))[0])
     })
 
+    const ofTransaction = Effect.fn("WebhookDeliveries.ofTransaction")(function* (
+      { appId, mode, reference }: Pick<LedgerRecord, "appId" | "mode" | "reference">,
+      steps: ReadonlyArray<Instant>,
+      limit: number
+    ) {
+      const rows = yield* heads(sql`
+        SELECT ${columns} FROM events v CROSS JOIN LATERAL (
+          SELECT o.* FROM deliveries o WHERE o.app_id = v.app_id AND o.id = v.id
+          UNION ALL SELECT r.* FROM deliveries r WHERE r.app_id = v.app_id AND r.event_id = v.id AND r.id <> r.event_id
+        ) d
+        WHERE v.app_id = ${appId} AND v.mode = ${mode} AND v.reference = ${reference}
+          AND v.created_at = ANY (${steps.map(iso)}::timestamptz[])
+        ORDER BY d.created_at, d.id LIMIT ${limit}`)
+      return yield* withAttempts(rows)
+    })
+
     const owner = Effect.fn("WebhookDeliveries.owner")(function* (id: Reference) {
       const [row] = yield* owners(sql`
         SELECT d.app_id AS "appId", d.mode FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = ${id}`)
@@ -162,7 +179,7 @@ export const WebhookDeliveriesPg = Layer.effect(
 
     const { purge, recover } = eventSteps(sql, trail)
 
-    return WebhookDeliveries.of({ list, find, owner, redeliver, deliver, recover, purge })
+    return WebhookDeliveries.of({ list, find, ofTransaction, owner, redeliver, deliver, recover, purge })
   })
 )
 

@@ -52,6 +52,27 @@ export interface TransactionFilter {
   readonly metadata: { readonly key: string; readonly value: string } | null
 }
 
+/** What an operator's search is narrowed to; null where it is not. */
+export interface RecordFilter {
+  readonly appId: AppId | null
+  readonly mode: Mode | null
+  readonly kind: LedgerRecord["kind"] | null
+  readonly status: LedgerRecord["status"] | null
+  readonly provider: string | null
+  /** Only what needs a person. */
+  readonly needsReview: boolean
+  /** Included. */
+  readonly createdFrom: Instant | null
+  /** Not included. */
+  readonly createdTo: Instant | null
+}
+
+export interface FoundRecords {
+  readonly items: ReadonlyArray<LedgerRecord>
+  /** Older records may exist, and were not looked at: what was created before. Null where nothing older fits the filter. */
+  readonly olderThan: Instant | null
+}
+
 /** Where a page of a list ended: what comes next was created before. */
 export interface TransactionPosition {
   readonly createdAt: Instant
@@ -85,6 +106,15 @@ export class Transactions extends Context.Service<
     ) => Effect.Effect<TransactionPage>
     /** Whosever it is: for Settlement, the reconciler and operators. */
     readonly byReference: (reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
+    /** As `byReference`, for an operator; the read and its audit row are one commit. None leaves no row. */
+    readonly audited: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredTransaction>>
+    /**
+     * Any tenant's records, exchanges among them, the newest first: at most `limit`. It looks back for a bounded time, and says how far it
+     * came. A record that cannot be read is logged and left out.
+     */
+    readonly search: (filter: RecordFilter, limit: number) => Effect.Effect<FoundRecords>
+    /** When the provider is polled about it next; none where it is not polled any more. */
+    readonly nextPoll: (reference: Reference) => Effect.Effect<Option.Option<Instant>>
     /** By the provider's own handle, for callbacks that carry only that. */
     readonly byProviderReference: (
       provider: string,

@@ -1,6 +1,7 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
 import type { OutboxEvent } from "../../domain/Event.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditedChange } from "./AuditLog.ts"
@@ -55,6 +56,15 @@ export class WebhookDeliveries extends Context.Service<
      */
     readonly list: (query: DeliveryQuery) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly more: boolean }>
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
+    /**
+     * The deliveries of one transaction's events, oldest first, at most `limit`. `steps` are the moments of its history: an event is as old as
+     * the step that caused it.
+     */
+    readonly ofTransaction: (
+      record: Pick<LedgerRecord, "appId" | "mode" | "reference">,
+      steps: ReadonlyArray<Instant>,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Delivery>>
     /** Whose a delivery is, for operators, who know its id only. */
     readonly owner: (id: Reference) => Effect.Effect<Option.Option<{ readonly appId: AppId; readonly mode: Mode }>>
     /**
