@@ -1,9 +1,8 @@
-import { Cause, Clock, Deferred, Effect, Option, type Scope } from "effect"
+import { Cause, Clock, Deferred, Effect, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiError } from "effect/http-api"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
-import { MalformedRequest, MethodNotAllowed, NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
+import { MalformedRequest, MethodNotAllowed, NotFound } from "../domain/errors/Terminal.ts"
 import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
@@ -12,8 +11,8 @@ import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
 import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type PlaceKind, type Release } from "./ConcurrencyLimit.ts"
+import type { Endpoints } from "./Endpoints.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
-import { bounded, fieldIssues } from "./Issues.ts"
 import { afterResponse } from "./NodeListener.ts"
 import { operations } from "./Operations.ts"
 import { type RequestHead, requestHeadOf } from "./RequestHead.ts"
@@ -21,12 +20,9 @@ import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { makeRequestLog } from "./RequestTelemetry.ts"
 import { errorResponse, withStandardHeaders } from "./Response.ts"
-import { CurrentRequest, type EdgeRequest } from "./SignedRequest.ts"
+import type { EdgeRequest } from "./SignedRequest.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
-
-/** The router of the HTTP API: it finds the endpoint by method and path and runs its handler, one of `handlers/`. */
-export type Router = Effect.Effect<Response, unknown, HttpServerRequest.HttpServerRequest | Scope.Scope>
 
 /**
  * Everything between the socket and an endpoint.
@@ -53,14 +49,14 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const logRequest = yield* makeRequestLog
   const addressOf = clientAddress(settings.trustedProxies)
 
-  const serve = (router: Router) =>
+  const serve = (endpoints: Endpoints) =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const startedAt = yield* Clock.currentTimeMillis
       const head = yield* requestHeadOf(request, randomSource)
       const { match, method, requestId } = head
       const route = match._tag === "Found" ? match.route.template : "unknown"
-      const { response } = yield* respondAlways(request, head, router).pipe(
+      const { response } = yield* respondAlways(request, head, endpoints).pipe(
         Effect.tap((outcome) => logRequest(startedAt, head, route, outcome)),
         inSpan(`${method} ${route}`, {
           root: true,
@@ -76,7 +72,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const respondAlways = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     head: RequestHead,
-    router: Router
+    endpoints: Endpoints
   ) {
     const detached = yield* Deferred.make<Effect.Effect<Response>>()
     const place = yield* Deferred.make<Release>()
@@ -84,7 +80,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       detach: (work) => Deferred.succeed(detached, work),
       keepPlace: (release) => Deferred.succeed(place, release)
     }
-    return yield* Effect.interruptible(admit(request, head, router, kept)).pipe(
+    return yield* Effect.interruptible(admit(request, head, endpoints, kept)).pipe(
       Effect.catchTag(
         "HttpServerError",
         () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
@@ -104,7 +100,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const admit = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     head: RequestHead,
-    router: Router,
+    endpoints: Endpoints,
     { detach, keepPlace }: Kept
   ) {
     const { match, method, path, rawHeaders, rawTarget } = head
@@ -135,7 +131,9 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const callback = callbackOf(path)
       if (caller !== null) yield* holdPlace(kindOf(head), caller.appId)
       else if (callback !== undefined) yield* holdPlace("callbacks", callback.provider)
-      return yield* runEndpoint(head, { body, caller, nonce, arrivalMs: ARRIVAL_MS, detach }, router)
+      if (match._tag !== "Found") return noRoute(match)
+      const { requestId } = head
+      return yield* endpoints(request, match, { requestId, rawHeaders, body, caller, nonce, arrivalMs: ARRIVAL_MS, detach })
     }).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
     if (nonce === null) return { appId: "", response: yield* answer }
     // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.
@@ -174,8 +172,7 @@ interface Kept {
 const releaseAfterResponse = (request: HttpServerRequest.HttpServerRequest) => (place: Effect.Effect<Release>) =>
   Effect.map(place, (release) => afterResponse(request, release))
 
-const claimsKey = (match: Match): boolean =>
-  match._tag === "Found" && operations[`${match.route.method} ${match.route.template}`]?.idempotencyKey !== undefined
+const claimsKey = (match: Match): boolean => match._tag === "Found" && operations[match.route.name]?.idempotencyKey !== undefined
 
 /** The whole body arrives in this time, however slowly it is sent; then the connection is closed. */
 const BODY_MS = 30_000
@@ -197,16 +194,6 @@ const shed = () =>
     Effect.suspend(() => Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })))
   )
 
-/** Runs the endpoint, where there is one. */
-const runEndpoint = (
-  { match, rawHeaders, requestId }: RequestHead,
-  admitted: Omit<EdgeRequest, "requestId" | "rawHeaders">,
-  router: Router
-): Effect.Effect<Response, never, HttpServerRequest.HttpServerRequest | Scope.Scope> =>
-  match._tag === "Found"
-    ? Effect.provideService(Effect.orDie(router), CurrentRequest, { requestId, rawHeaders, ...admitted })
-    : Effect.succeed(noRoute(match))
-
 const noRoute = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
   match._tag === "Unknown"
     ? errorResponse(new NotFound())
@@ -226,18 +213,5 @@ const afterFailure = Effect.fnUntraced(function* (
 const failureResponse = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
   const internal = errorResponse(new InternalError({ request_id: requestId }))
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(internal)
-  const misfit = cause.reasons.find(isMisfit)
-  if (misfit !== undefined) return Effect.succeed(errorResponse(misfitError(misfit.defect)))
   return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(internal))
 }
-
-type Misfit = Cause.Die & { readonly defect: HttpApiError.HttpApiSchemaError }
-
-/** A query or a path parameter that the endpoint's schema does not take. The router reports it as a defect. */
-const isMisfit = (reason: Cause.Reason<unknown>): reason is Misfit =>
-  Cause.isDieReason(reason) &&
-  HttpApiError.HttpApiSchemaError.is(reason.defect) &&
-  (reason.defect.kind === "Query" || reason.defect.kind === "Params")
-
-const misfitError = ({ cause }: HttpApiError.HttpApiSchemaError): ValidationFailed =>
-  new ValidationFailed({ issues: bounded(fieldIssues(cause.issue, undefined)) })

@@ -1,12 +1,11 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, Metric, Schema } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
+import { HttpMiddleware, HttpServer } from "effect/http"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { makeTimer } from "../runtime/Timer.ts"
-import { Api } from "./Api.ts"
 import { type ConnectionPlaces, makeConnections, type NoPlace } from "./ConnectionLimit.ts"
 import { makeEdge } from "./Edge.ts"
+import { makeEndpoints } from "./Endpoints.ts"
 import { BalancesHandlers, FloatHandlers } from "./handlers/Balances.ts"
 import { BeneficiariesHandlers } from "./handlers/Beneficiaries.ts"
 import { CallbacksHandlers } from "./handlers/Callbacks.ts"
@@ -47,39 +46,35 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
   }
 }
 
-const Endpoints = HttpApiBuilder.layer(Api).pipe(
-  Layer.provide([
-    CollectionsHandlers,
-    PayoutsHandlers,
-    TransactionsHandlers,
-    FloatHandlers,
-    FxHandlers,
-    HealthHandlers,
-    CallbacksHandlers,
-    WebhooksHandlers,
-    DescriptionHandlers,
-    BeneficiariesHandlers,
-    ManualHandlers,
-    DocsAssetsHandlers
-  ]),
-  Layer.provide([BalancesHandlers, CapabilitiesHandlers, ReferenceHandlers, RefundsHandlers]),
-  Layer.provide([SignedRequest.layer, Idempotent.layer]),
-  Layer.provideMerge(HttpRouter.layer),
-  Layer.provide(
-    Layer.succeed(HttpRouter.RouterConfig, { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false })
-  )
-)
+const Handlers = Layer.mergeAll(
+  CollectionsHandlers,
+  PayoutsHandlers,
+  TransactionsHandlers,
+  FloatHandlers,
+  FxHandlers,
+  HealthHandlers,
+  CallbacksHandlers,
+  WebhooksHandlers,
+  DescriptionHandlers,
+  BeneficiariesHandlers,
+  ManualHandlers,
+  DocsAssetsHandlers,
+  BalancesHandlers,
+  CapabilitiesHandlers,
+  ReferenceHandlers,
+  RefundsHandlers
+).pipe(Layer.provideMerge(SignedRequest.layer), Layer.provide(Idempotent.layer))
 
 const serve = (settings: RateSettings) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const router = yield* HttpRouter.HttpRouter
+      const endpoints = yield* makeEndpoints
       const edge = yield* makeEdge(settings)
       yield* startErrorCounters
-      return HttpServer.serve(withRequestMetrics(edge(router.asHttpEffect())))
+      return HttpServer.serve(withRequestMetrics(edge(endpoints)))
     })
   ).pipe(
-    Layer.provide(Endpoints),
+    Layer.provide(Handlers),
     // The edge makes the only span of a request.
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
   )

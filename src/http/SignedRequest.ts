@@ -42,24 +42,33 @@ export class Signed extends Context.Service<Signed, EdgeRequest & { readonly cal
 ) {}
 
 /**
- * The middleware of the endpoints that only a signed request reaches. Takes the request that the edge let through and gives its handler
- * `Signed`. Refuses nothing: the signature is checked at the edge, before any routing, so that an unsigned request to an unknown path
- * is refused like every other. A signed endpoint that the edge leaves unsigned is a bug and dies.
+ * The mark of the endpoints that only a signed request reaches; `forSignedEndpoint` gives their handlers `Signed`. Refuses nothing: the
+ * signature is checked at the edge, before any routing, so that an unsigned request to an unknown path is refused like every other.
  */
 export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { provides: Signed }>()(
   "gateway/http/SignedRequest"
 ) {
   static readonly layer = Layer.succeed(
     SignedRequest,
-    SignedRequest.of((endpoint, { endpoint: { path } }) =>
-      Effect.flatMap(CurrentRequest, (request) =>
-        request.caller === null || request.nonce === null
-          ? Effect.die(new Error(`${path} is a signed endpoint outside the signed paths`))
-          : endpoint.pipe(
-              Effect.provideService(Signed, { ...request, caller: request.caller, nonce: request.nonce }),
-              Effect.provideService(ActingTenant, request.caller.appId)
-            )
-      )
+    SignedRequest.of((handler, { endpoint }) =>
+      Effect.flatMap(CurrentRequest, (request) => forSignedEndpoint(request, handler, endpoint.path))
+    )
+  )
+}
+
+/** Runs a handler with the request that the edge let through. A signed endpoint that the edge leaves unsigned is a bug and dies. */
+export const forSignedEndpoint = <A, E>(
+  request: EdgeRequest,
+  handler: Effect.Effect<A, E, Signed>,
+  path: string
+): Effect.Effect<A, E> => {
+  const { caller, nonce } = request
+  if (caller === null || nonce === null) return Effect.die(new Error(`${path} is a signed endpoint outside the signed paths`))
+  return Effect.updateContext(handler, (context: Context.Context<never>) =>
+    context.pipe(
+      Context.add(CurrentRequest, request),
+      Context.add(ActingTenant, caller.appId),
+      Context.add(Signed, { ...request, caller, nonce })
     )
   )
 }

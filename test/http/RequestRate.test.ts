@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../src/domain/Ids.ts"
 import { clientAddress } from "../../src/http/ClientAddress.ts"
+import { routeOf } from "../../src/http/HttpRoutes.ts"
 import { makeRequestRate } from "../../src/http/RequestRate.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
 import { onEdge } from "../support/EdgeClient.ts"
@@ -11,6 +12,8 @@ import { onEdge } from "../support/EdgeClient.ts"
 const rate = { count: 1, windowMs: 1000, burst: 2 }
 const JSON_BODY = [["Content-Type", "application/json"]] as const
 const error = (answer: { text: string }) => JSON.parse(answer.text).error
+
+const found = (method: string, path: string) => ({ _tag: "Found", route: routeOf({ method, path }), params: {} }) as const
 
 describe("the rate limit", () => {
   it(
@@ -61,7 +64,7 @@ describe("the rate limit", () => {
         check({
           caller: { appId: AppId.make(`acme-${keyId}`), keyId, mode: "live", role: "tenant" },
           method: "POST",
-          match: { _tag: "Found", route: { method: "POST", template: "/v1/reference/resolve-bank-account" } },
+          match: found("POST", "/v1/reference/resolve-bank-account"),
           rawHeaders: ["X-Forwarded-For", "203.0.113.1"],
           peer
         }).take
@@ -86,7 +89,7 @@ describe("the rate limit", () => {
           const asked = check({
             caller: { appId: AppId.make(appId), keyId: `k${at}`, mode, role: "tenant" },
             method: "POST",
-            match: { _tag: "Found", route: { method: "POST", template } },
+            match: found("POST", template),
             rawHeaders: [],
             peer: `192.0.2.${at}`
           }).take
@@ -107,7 +110,7 @@ describe("the rate limit", () => {
       const check = yield* makeRequestRate({ rateLimits: { reads: "off", money: "off", deliveries }, trustedProxies: [] })
       const refusal = Effect.fnUntraced(function* (appId: string, method: string, template: string) {
         const caller = { appId: AppId.make(appId), keyId: template, mode: "live", role: "tenant" } as const
-        const match = { _tag: "Found", route: { method, template } } as const
+        const match = found(method, template)
         const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.map(yield* Effect.option(Effect.flip(asked)), ({ scope }) => scope)
       })
@@ -133,7 +136,7 @@ describe("the rate limit", () => {
       ] as const
       const refusal = Effect.fnUntraced(function* (appId: string, [method, template]: readonly [string, string]) {
         const caller = { appId: AppId.make(appId), keyId: method, mode: "live", role: "tenant" } as const
-        const match = { _tag: "Found", route: { method, template } } as const
+        const match = found(method, template)
         const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.getOrNull(yield* Effect.option(Effect.flip(asked)))
       })
