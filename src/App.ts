@@ -1,5 +1,6 @@
 import { Effect, Layer, type Redacted, Ref } from "effect"
 import * as Config from "./Config.ts"
+import { ConsoleAddress } from "./console/ConsoleAddress.ts"
 import { Server } from "./http/Server.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
@@ -18,7 +19,9 @@ import { RandomSourceLive } from "./persistence/RandomSourceLive.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { servicesOn } from "./Services.ts"
+import { unprotected } from "./services/Attention.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
+import { SignIn } from "./services/console/SignIn.ts"
 import { dataRetention } from "./services/DataRetention.ts"
 import { type Build, Health } from "./services/Health.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
@@ -45,8 +48,8 @@ export const randomSource = RandomSourceLive
 /** Every provider that this program knows, registered or not. */
 export const providerNames = knownProviders.map(({ name }) => name)
 
-/** Where the listener for scrapes and load balancers of a gateway is. */
-export { ManagementAddress }
+/** Where the console of a gateway is, and its listener for scrapes and load balancers. */
+export { ConsoleAddress, ManagementAddress }
 
 /** What the commands need that run the processes of a data folder. */
 export const embeddedPostgres = EmbeddedPostgres
@@ -112,10 +115,6 @@ const announced = ({ migrationDatabaseUrl }: Settings) =>
     })
   )
 
-/** Said by the log and by `gateway status`. */
-export const unprotected = (role: string): string =>
-  `the database role ${role} could change or remove audit rows, postings and history: nothing protects them from this gateway`
-
 /** Work that goes on beside the requests. */
 const workers = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -140,6 +139,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
         )
       ).pipe(
         Layer.provideMerge(Server.layer(settings)),
+        Layer.provideMerge(operatorConsole(settings)),
         Layer.provideMerge(Layer.mergeAll(workers, announced(settings), Health.layer(build))),
         Layer.provideMerge(management(settings, Ref.get(draining), build.version)),
         Layer.provideMerge(MasterKeyHold.layer(settings.databaseUrl, settings.masterKey)),
@@ -148,6 +148,17 @@ export const gateway = (settings: ReadySettings, build: Build) =>
       )
     )
   ).pipe(Layer.provideMerge(logs))
+
+/** The operators' console, where it is wanted; its pages are read only then. */
+const operatorConsole = ({ console: { host, port, url }, trustedProxies }: Settings) =>
+  Layer.unwrap(
+    port === null
+      ? Effect.succeed(Layer.succeed(ConsoleAddress, { at: null }))
+      : Effect.map(
+          Effect.promise(() => import("./console/Console.ts")),
+          ({ Console }) => Layer.provide(Console.layer({ host, port, url, trustedProxies }), SignIn.layer)
+        )
+  )
 
 /** How things stand, to whoever scrapes it and to the collector. */
 const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, version: string) =>

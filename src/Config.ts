@@ -1,5 +1,6 @@
 import { Context, Effect, Option, Schema } from "effect"
 import { collector, databasesOf, isRealPart, redisUrlOf } from "./ConfigAddresses.ts"
+import { consoleOf } from "./ConfigConsole.ts"
 import {
   boolean,
   duration,
@@ -111,6 +112,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     managementPort,
     /** Not `host`: what listens there asks for no key. */
     managementHost: read("MANAGEMENT_HOST", LOOPBACK, hostName),
+    console: consoleOf(read, mistakes, [port, managementPort]),
     ...databases,
     dataDir: read("DATA_DIR", ".data", text),
     /** 32 bytes as base64; null: generated into `dataDir`. */

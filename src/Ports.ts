@@ -4,6 +4,7 @@ import { Metrics } from "./observability/Metrics.ts"
 import { AuditLogPg } from "./persistence/AuditLogPg.ts"
 import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
 import { CodesPg } from "./persistence/CodesPg.ts"
+import { ConsoleSessionsPg } from "./persistence/ConsoleSessionsPg.ts"
 import { CorridorsPg } from "./persistence/CorridorsPg.ts"
 import { Database } from "./persistence/Database.ts"
 import { DatabaseClock } from "./persistence/DatabaseClock.ts"
@@ -13,6 +14,7 @@ import { IdempotencyPg } from "./persistence/IdempotencyPg.ts"
 import { FloatLedgerPg } from "./persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "./persistence/ledger/LedgerVerificationPg.ts"
 import { NoncesPg } from "./persistence/NoncesPg.ts"
+import { OperatorsPg } from "./persistence/OperatorsPg.ts"
 import { PartitionsPg } from "./persistence/PartitionsPg.ts"
 import { PartyHashRetentionPg } from "./persistence/PartyHashRetentionPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
@@ -52,6 +54,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     CodesPg,
     PayerLocksPg,
     BeneficiariesPg,
+    ConsoleSessionsPg,
     CorridorsPg,
     screeningByRows,
     FloatLedgerPg,
@@ -61,6 +64,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     PartitionsPg,
     PartyHashRetentionPg,
     NoncesPg,
+    OperatorsPg,
     outbox,
     ProviderInboxPg,
     QuotesPg,

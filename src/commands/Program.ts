@@ -14,6 +14,7 @@ import { ceiling, limit } from "./Limit.ts"
 import { listen } from "./Listen.ts"
 import { login } from "./Login.ts"
 import { migrate } from "./Migrate.ts"
+import { operator } from "./OperatorAccount.ts"
 import { AsJson, printErrors } from "./Output.ts"
 import { payout } from "./Payout.ts"
 import { provider } from "./Provider.ts"
@@ -59,6 +60,7 @@ export const gateway = Command.make("gateway").pipe(
     reconcile,
     review,
     audit,
+    operator,
     secrets,
     signCommand,
     login,

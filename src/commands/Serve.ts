@@ -13,8 +13,11 @@ export const serve = Command.make(
   Effect.fn(
     function* () {
       const settings = yield* Installation.forServer
-      const { url } = yield* openGateway(settings)
-      yield* printResult({ url }, [`The gateway listens on ${url}`])
+      const { consoleUrl, url } = yield* openGateway(settings)
+      yield* printResult(consoleUrl === null ? { url } : { url, console_url: consoleUrl }, [
+        `The gateway listens on ${url}`,
+        ...(consoleUrl === null ? [] : [`The operators' console listens on ${consoleUrl}`])
+      ])
       return yield* untilStopped
     },
     Effect.scoped,
@@ -37,7 +40,9 @@ export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySetti
   const port = "port" in address ? address.port : settings.port
   const management = Context.get(context, App.ManagementAddress)
   yield* rememberManagementPort(settings.dataDir, `http://${reachable(management.host)}:${management.port}`)
-  return { context, url: `http://${reachable(settings.host)}:${port}` }
+  const { at } = Context.get(context, App.ConsoleAddress)
+  const consoleUrl = at === null ? null : `http://${reachable(at.host)}:${at.port}`
+  return { context, url: `http://${reachable(settings.host)}:${port}`, consoleUrl }
 })
 
 /** Where a data folder remembers the management port of its gateway; of several the last one that was started. */

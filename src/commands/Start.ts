@@ -11,6 +11,7 @@ import { Installation, onlyForDevelopment } from "./Installation.ts"
 import { printResult } from "./Output.ts"
 import { openGateway, untilStopped } from "./Serve.ts"
 import { type SimulatorPlace, SimulatorProcess } from "./Simulator.ts"
+import { operatorFileOf, startOperator } from "./StartOperator.ts"
 import { demoTenant, keyFileOf } from "./StartTenant.ts"
 import { headerLines, signingHeaders } from "./signing/SignedHeaders.ts"
 
@@ -30,15 +31,16 @@ export const start = Command.make(
       // Only who simulates reads the simulators.
       const { knownSimulators, withSimulators } = yield* Effect.promise(() => import("../simulator/Registry.ts"))
       const settings = withSimulators(installed, (provider) => simulator.baseUrls[provider] ?? "")
-      const { context, url } = yield* openGateway(settings)
+      const { consoleUrl, context, url } = yield* openGateway(settings)
       yield* Effect.provide(registerCallbacks(callbacksOf(knownSimulators, settings.providers), simulator, url), context)
       yield* DataFolder.writeProcess(gatewayFile(dataDir), url)
-      yield* printIntroduction(dataDir, url, simulator.controlUrl, context)
+      const operator = yield* Effect.provide(startOperator(dataDir), context)
+      yield* printIntroduction(dataDir, { url, consoleUrl, simulatorUrl: simulator.controlUrl, operator }, context)
       return yield* untilStopped
     },
     Effect.scoped,
     Effect.provide(App.logs),
-    Effect.updateService(App.Environment, withLoopback),
+    Effect.updateService(App.Environment, forDevelopment),
     onlyForDevelopment("start")
   )
 ).pipe(
@@ -53,8 +55,13 @@ export const start = Command.make(
 /** Where a data folder remembers the gateway that `start` runs. */
 export const gatewayFile = (dataDir: string): string => join(dataDir, "gateway.json")
 
-function withLoopback(variables: Readonly<Record<string, string | undefined>>) {
-  return { ...variables, WEBHOOK_ALLOW_LOOPBACK: variables["WEBHOOK_ALLOW_LOOPBACK"] || "true" }
+/** The console is for whoever tries the gateway on this machine. */
+function forDevelopment(variables: Readonly<Record<string, string | undefined>>) {
+  return {
+    ...variables,
+    WEBHOOK_ALLOW_LOOPBACK: variables["WEBHOOK_ALLOW_LOOPBACK"] || "true",
+    CONSOLE_PORT: variables["CONSOLE_PORT"] || "8082"
+  }
 }
 
 /** One gateway a data folder: an older one is stopped, and this process takes its place. */
@@ -129,14 +136,20 @@ const registerCallbacks = Effect.fnUntraced(function* (
   }
 })
 
+interface Addresses {
+  readonly url: string
+  readonly consoleUrl: string | null
+  readonly simulatorUrl: string
+  readonly operator: Effect.Success<ReturnType<typeof startOperator>>
+}
+
 type OperatorPorts = typeof demoTenant extends (dataDir: string, mode: Mode) => Effect.Effect<infer _A, infer _E, infer R>
   ? R
   : never
 
 const printIntroduction = Effect.fnUntraced(function* (
   dataDir: string,
-  url: string,
-  simulatorUrl: string,
+  { consoleUrl, operator, simulatorUrl, url }: Addresses,
   context: Context.Context<OperatorPorts>
 ) {
   const key = yield* Effect.provide(demoTenant(dataDir, "live"), context)
@@ -149,6 +162,7 @@ const printIntroduction = Effect.fnUntraced(function* (
   const view = {
     url,
     simulator_url: simulatorUrl,
+    console: { url: consoleUrl, name: operator.name, token: operator.token },
     tenant: key,
     sign_and_send: `npm run -s gateway -- sign --method GET --url ${target} --key ${shellQuoted(keyFile)} | curl -sS -H @- ${target}`,
     test_key_file: testKeyFile,
@@ -159,6 +173,8 @@ const printIntroduction = Effect.fnUntraced(function* (
   yield* printResult(view, [
     `The gateway answers at ${url}`,
     `The provider simulator's control port is ${simulatorUrl}/__simulator/executions`,
+    `The operators' console is ${consoleUrl}: log in as ${operator.name} with the token (kept in ${operatorFileOf(dataDir)})`,
+    `  ${operator.token}`,
     "",
     `A tenant to try it with (kept in ${keyFile}):`,
     ...Object.entries(key).map(([name, value]) => `  ${name.padEnd(14)}  ${value}`),

@@ -3,6 +3,7 @@ import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
+import { attention, elapsed } from "../services/Attention.ts"
 import {
   type AuditProtection,
   GatewayStatus,
@@ -42,7 +43,7 @@ const standing = Effect.gen(function* () {
   )
   yield* printResult({
     at: iso(picture.at),
-    needs_attention: attention(picture, node, databaseRole),
+    needs_attention: attentionOf(picture, node, databaseRole),
     database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
     providers: providersView(picture, registered),
     open_by_age: openView(picture),
@@ -105,36 +106,9 @@ const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly mes
   return yield* new CommandRefusal({ message })
 })
 
-const MINUTE_MS = 60_000
-const DAY_MS = 1440 * MINUTE_MS
-/** A queue that is later than this stands still. */
-const LATE_MS = 5 * MINUTE_MS
-
-/** What a person should look at first, in the order in which it matters; "nothing" when all is well. */
-const attention = (
-  { at, auditHead, checks, floats, inbox, open, outbox, reviews, unparted }: StatusSnapshot,
-  node: NodeHere,
-  { holds, role }: AuditProtection
-): ReadonlyArray<string> => {
-  const unknown = sum(open, ({ age, unknown }) => (age === "1m" ? 0 : unknown))
-  const broken = checks.filter(({ differences }) => differences > 0)
-  const isLate = ({ oldestAt }: StatusSnapshot["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
-  const verified = checks.find(({ name }) => name === "ledger verify")
-  const found = [
-    ...(auditHead.authentic ? [] : ["the end of the audit log is not one that a gateway wrote: run gateway audit verify"]),
-    ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
-    ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
-    ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
-    ...nodeAttention(node),
-    ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
-    ...(isLate(outbox) ? ["webhooks are not sent"] : []),
-    ...unparted.map((table) => `rows of ${table} lie in no month's partition`),
-    ...(inbox.parked > 0 ? [`callbacks that told nothing: ${inbox.parked}`] : []),
-    ...(outbox.parked > 0 ? [`webhooks that were never taken: ${outbox.parked}`] : []),
-    ...(floats.some(({ receivable }) => receivable > 0n) ? ["a tenant owes more than its float"] : []),
-    ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : []),
-    ...(holds ? [] : [App.unprotected(role)])
-  ]
+/** "nothing" when all is well. */
+const attentionOf = (picture: StatusSnapshot, node: NodeHere, protection: AuditProtection): ReadonlyArray<string> => {
+  const found = attention(picture, protection, nodeAttention(node))
   return found.length === 0 ? ["nothing"] : found
 }
 
@@ -202,22 +176,3 @@ const checkView = ({ at, differences, name, subject }: IntegrityCheck, now: Inst
   ago: elapsed(now, at),
   differences
 })
-
-/** How long ago, in the two largest units; null for never, "0s" for what is still to come. */
-const elapsed = (now: Instant, at: Instant | null): string | null => {
-  if (at === null) return null
-  const seconds = Math.max(0, Math.floor((now - at) / 1000))
-  const parts = [
-    [Math.floor(seconds / 86_400), "d"],
-    [Math.floor(seconds / 3600) % 24, "h"],
-    [Math.floor(seconds / 60) % 60, "m"],
-    [seconds % 60, "s"]
-  ] as const
-  const first = parts.findIndex(([count]) => count > 0)
-  return first === -1
-    ? "0s"
-    : parts
-        .slice(first, first + 2)
-        .map(([count, unit]) => `${count}${unit}`)
-        .join(" ")
-}

@@ -14,6 +14,7 @@ import * as openStep from "./migrations/0007_open_step.ts"
 import * as openSteps from "./migrations/0008_open_steps.ts"
 import * as applyStep from "./migrations/0009_apply_step.ts"
 import * as applySteps from "./migrations/0010_apply_steps.ts"
+import * as operatorConsole from "./migrations/0011_console.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -44,7 +45,8 @@ export const Migrations = {
     openStep,
     openSteps,
     applyStep,
-    applySteps
+    applySteps,
+    operatorConsole
   ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, of a draft, and one that is not ours. */

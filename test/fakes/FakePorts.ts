@@ -2,10 +2,12 @@ import { Effect, Layer } from "effect"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
+import { ConsoleSessions } from "../../src/services/ports/ConsoleSessions.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { MasterKeyRotation } from "../../src/services/ports/MasterKeyRotation.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
+import { Operators } from "../../src/services/ports/Operators.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
 import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
@@ -55,6 +57,12 @@ export const fakeWebhookDeliveries = (expected: Expected<WebhookDeliveries["Serv
 /** WebhookEndpoints: where tenants want their events. */
 export const fakeWebhookEndpoints = (expected: Expected<WebhookEndpoints["Service"]> = {}) => fake(WebhookEndpoints, expected)
 
+/** Operators: the people of the console. */
+export const fakeOperators = (expected: Expected<Operators["Service"]> = {}) => fake(Operators, expected)
+
+/** ConsoleSessions: who is logged in to the console. */
+export const fakeConsoleSessions = (expected: Expected<ConsoleSessions["Service"]> = {}) => fake(ConsoleSessions, expected)
+
 /** Nonces in memory: each is spent once. With `spends: false` each may be spent again. */
 export const fakeNonces = ({ spends = true } = {}) => {
   const spent = new Set<string>()
@@ -76,6 +84,8 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeAuditLog(),
   fakeBeneficiaries(),
   fakeCodes(),
+  fakeConsoleSessions(),
+  fakeOperators(),
   fakeMasterKeyRotation(),
   fakeLedgerVerification(),
   fakePartitions(),

@@ -48,6 +48,17 @@ export const imports: ReadonlyArray<{
     packages: [core, crypto]
   },
   { from: /^services\//, files: ["domain/", "runtime/", "services/"], packages: [core, crypto] },
+  // The operators' pages: services and ports, and nothing below them.
+  {
+    from: /^console\/(Console|Gate)\.ts$/,
+    files: ["domain/", "runtime/", "services/", "console/", "http/ClientAddress.ts"],
+    packages: [core, http, /^node:(http|crypto)$/, /^@effect\/platform-node\/\w+$/]
+  },
+  {
+    from: /^console\//,
+    files: ["domain/", "runtime/", "services/", "console/"],
+    packages: [core, http, /^preact(-render-to-string)?$/]
+  },
   // The socket's own facts: raw headers, malformed requests, draining.
   {
     from: /^http\/(Edge|NodeListener|Server|handlers\/System)\.ts$/,
@@ -196,7 +207,12 @@ export const imports: ReadonlyArray<{
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },
   { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts"], packages: [core, /^node:net$/] },
-  { from: /^Config\.ts$/, files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "providers/Registry.ts"], packages: [core] },
+  {
+    from: /^Config\.ts$/,
+    files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "ConfigConsole.ts", "providers/Registry.ts"],
+    packages: [core]
+  },
+  { from: /^ConfigConsole\.ts$/, files: ["ConfigRules.ts"], packages: [core] },
   { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseTls.ts"], packages: [core] },
   // What App puts together, in three parts.
   {
@@ -204,6 +220,7 @@ export const imports: ReadonlyArray<{
     files: [
       "domain/",
       "services/",
+      "console/",
       "http/",
       "providers/",
       "persistence/",

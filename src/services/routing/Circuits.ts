@@ -6,7 +6,8 @@ import { ActingTenant } from "../../runtime/ActingTenant.ts"
 import { Policy } from "../ports/Policy.ts"
 
 /** What a provider is asked to do. Polls are not among them: nothing ever stops those. */
-export type Operation = "quote" | "send" | "charge" | "exchange" | "reads"
+export const operations = ["quote", "send", "charge", "exchange", "reads"] as const
+export type Operation = (typeof operations)[number]
 
 /** One operation of one account. */
 export interface CircuitKey {

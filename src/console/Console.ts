@@ -1,0 +1,57 @@
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Effect, Layer, Schema } from "effect"
+import { HttpMiddleware, HttpServer } from "effect/http"
+import { ConsoleAddress } from "./ConsoleAddress.ts"
+import { type GateSettings, makeGate } from "./Gate.ts"
+import { makeHandler } from "./Handler.ts"
+import { makeRooms } from "./Rooms.ts"
+
+// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+const { createServer } = process.getBuiltinModule("node:http")
+
+/** How long a page that is being made holds up the end of the process. */
+const SHUTDOWN_MS = 2_000
+/** A whole request, and its headers, arrive within these times; then the connection is closed. */
+const REQUEST_MS = 15_000
+const HEADERS_MS = 10_000
+const CONNECTIONS = 200
+
+export interface ConsoleSettings extends GateSettings {
+  /** 0 for any free port. */
+  readonly port: number
+}
+
+export class ConsolePortTaken extends Schema.TaggedError<ConsolePortTaken>()("console_port_taken", {
+  host: Schema.String,
+  port: Schema.Number
+}) {
+  override get message(): string {
+    return `CONSOLE_PORT ${this.port} on ${this.host} cannot be listened on; it is taken, or not ours to take.`
+  }
+}
+
+const nodeServer = () => {
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS })
+  server.maxConnections = CONNECTIONS
+  return server
+}
+
+/** The operators' console on a listener of its own, never public. */
+export const Console = {
+  layer: (settings: ConsoleSettings) => {
+    const { host, port } = settings
+    const server = NodeHttpServer.layer(nodeServer, { host, port, gracefulShutdownTimeout: SHUTDOWN_MS })
+    const serving = Effect.gen(function* () {
+      const { address } = yield* HttpServer.HttpServer
+      const at = { host, port: "port" in address ? address.port : port }
+      const handler = yield* makeHandler(makeGate(settings), yield* makeRooms)
+      return Layer.merge(HttpServer.serve(handler), Layer.succeed(ConsoleAddress, { at }))
+    })
+    return Layer.unwrap(serving).pipe(
+      Layer.provide(server),
+      // Addresses of pages hold what somebody looked for, and belong into no trace.
+      Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
+      Layer.catchTag("ServeError", () => Layer.effect(ConsoleAddress, new ConsolePortTaken({ host, port })))
+    )
+  }
+}

@@ -1,0 +1,187 @@
+import { type ComponentChild, type ComponentChildren, h } from "preact"
+import type { Currency } from "../domain/Currency.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { toDecimal } from "../domain/Money.ts"
+import { visibleText } from "../domain/VisibleText.ts"
+import type { Visit } from "./Route.ts"
+
+// What pages are made of. Whatever a text holds, it stands on the page as text: preact escapes it, and what cannot be seen is made visible.
+
+export type Tone = "good" | "bad" | "wait" | "quiet"
+
+/** What came from outside, on the page as text. */
+export const said = (text: string): ComponentChild => h("span", { class: "said", dir: "auto" }, visibleText(text))
+
+export const code = (text: string): ComponentChild => h("code", null, visibleText(text))
+
+export const badge = (text: string, tone: Tone): ComponentChild => h("span", { class: `badge ${tone}` }, text)
+
+export const link = (to: string, children: ComponentChildren): ComponentChild => h("a", { href: to }, children)
+
+export const transactionLink = (reference: string): ComponentChild => link(`/transactions/${reference}`, code(reference))
+
+/** "2026-01-31 12:00:00", which is UTC, as the head of every page says. */
+export const time = (at: Instant | null): ComponentChild =>
+  at === null ? "never" : h("time", { dateTime: iso(at), title: iso(at) }, iso(at).slice(0, 19).replace("T", " "))
+
+/** "UGX 1,234,567" or "KES -12.50". */
+export const money = (amount: bigint | null, currency: Currency): ComponentChild => {
+  if (amount === null) return "not known"
+  const decimal = toDecimal(amount < 0n ? -amount : amount, currency)
+  const [whole = "0", fraction] = decimal.split(".")
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",")
+  return h(
+    "span",
+    { class: "money" },
+    `${currency} ${amount < 0n ? "-" : ""}${grouped}${fraction === undefined ? "" : `.${fraction}`}`
+  )
+}
+
+/** Names and what they are. What is null is left out. */
+export const facts = (rows: ReadonlyArray<readonly [string, ComponentChildren]>): ComponentChild =>
+  h(
+    "dl",
+    { class: "facts" },
+    rows.filter(([, value]) => value !== null).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))
+  )
+
+/** A table that stacks its rows where the screen is narrow; each cell then says its column. */
+export const table = (
+  caption: string,
+  columns: ReadonlyArray<string>,
+  rows: ReadonlyArray<ReadonlyArray<ComponentChildren>>,
+  none = "None."
+): ComponentChild =>
+  rows.length === 0
+    ? h("p", { class: "none" }, none)
+    : h(
+        "table",
+        null,
+        h("caption", null, caption),
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            columns.map((column) => h("th", { scope: "col" }, column))
+          )
+        ),
+        h(
+          "tbody",
+          null,
+          rows.map((cells) =>
+            h(
+              "tr",
+              null,
+              cells.map((cell, at) => h("td", { "data-label": columns[at] ?? "" }, cell))
+            )
+          )
+        )
+      )
+
+export const section = (title: string, ...children: ReadonlyArray<ComponentChildren>): ComponentChild =>
+  h("section", { "aria-labelledby": idOf(title) }, h("h2", { id: idOf(title) }, title), children)
+
+/** The id of a heading, or of a field. */
+export const idOf = (title: string): string => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")
+
+export interface Form {
+  readonly to: string
+  readonly button: string
+  readonly fields?: ReadonlyArray<ComponentChild>
+  /** What the form says besides, and nobody types. */
+  readonly hidden?: Readonly<Record<string, string>>
+  readonly tone?: "plain" | "strong" | "danger"
+  /** What a row's button is about, for those who hear it. */
+  readonly about?: string
+}
+
+/** A form that changes something: it carries the token of the session that it was made for. */
+export const form = (
+  { visitor }: Visit,
+  { about, button, fields = [], hidden: told = {}, to, tone = "plain" }: Form
+): ComponentChild =>
+  h(
+    "form",
+    { method: "post", action: to, class: fields.length > 0 ? "stacked" : "inline" },
+    h("input", { type: "hidden", name: "form_token", value: visitor.formToken }),
+    Object.entries(told).map(([name, value]) => hidden(name, value)),
+    fields,
+    h("button", { type: "submit", class: tone, ...(about === undefined ? {} : { "aria-label": `${button} ${about}` }) }, button)
+  )
+
+export interface Field {
+  readonly name: string
+  readonly label: string
+  readonly value?: string
+  readonly hint?: string
+  readonly type?: "text" | "search" | "password" | "number" | "datetime-local"
+  readonly isRequired?: boolean
+  readonly maxLength?: number
+}
+
+export const field = ({
+  hint,
+  isRequired = false,
+  label,
+  maxLength = 200,
+  name,
+  type = "text",
+  value = ""
+}: Field): ComponentChild => {
+  const id = `field-${name}`
+  return h(
+    "p",
+    { class: "field" },
+    h("label", { for: id }, label),
+    h("input", {
+      id,
+      name,
+      type,
+      value,
+      maxLength,
+      required: isRequired,
+      autocomplete: "off",
+      ...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` })
+    }),
+    hint === undefined ? null : h("small", { id: `${id}-hint` }, hint)
+  )
+}
+
+export const words = ({ hint, isRequired = true, label, maxLength = 500, name }: Field): ComponentChild => {
+  const id = `field-${name}`
+  return h(
+    "p",
+    { class: "field" },
+    h("label", { for: id }, label),
+    h("textarea", {
+      id,
+      name,
+      rows: 3,
+      maxLength,
+      required: isRequired,
+      ...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` })
+    }),
+    hint === undefined ? null : h("small", { id: `${id}-hint` }, hint)
+  )
+}
+
+export const choice = (
+  name: string,
+  label: string,
+  options: ReadonlyArray<readonly [string, string]>,
+  chosen = ""
+): ComponentChild =>
+  h(
+    "p",
+    { class: "field" },
+    h("label", { for: `field-${name}` }, label),
+    h(
+      "select",
+      { id: `field-${name}`, name },
+      options.map(([value, text]) => h("option", { value, selected: value === chosen }, text))
+    )
+  )
+
+export const hidden = (name: string, value: string): ComponentChild => h("input", { type: "hidden", name, value })

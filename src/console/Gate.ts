@@ -1,0 +1,114 @@
+import { timingSafeEqual } from "node:crypto"
+import { ByteSize, Effect, Option, Redacted } from "effect"
+import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
+import { clientAddress } from "../http/ClientAddress.ts"
+import type { Visitor } from "../services/console/SignIn.ts"
+
+// What a request has to be before anything is done for it. Each check answers a status and a sentence, or nothing.
+
+/** Why a request is refused at the door. */
+export interface Refused {
+  readonly status: number
+  readonly message: string
+}
+
+export interface GateSettings {
+  /** The host that the listener has. */
+  readonly host: string
+  /** As it stands in the browser; null: the listener's own. */
+  readonly url: string | null
+  readonly trustedProxies: ReadonlyArray<string>
+}
+
+type Request = HttpServerRequest.HttpServerRequest
+
+const FORM_BYTES = 64 * 1024
+const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
+
+export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
+  const isSecure = url?.startsWith("https:") === true
+  const cookie = isSecure ? "__Host-console_session" : "console_session"
+  const addressOf = clientAddress(trustedProxies)
+  const names = new Set([...LOOPBACK, host.includes(":") ? `[${host}]` : host, ...(url === null ? [] : [new URL(url).hostname])])
+
+  /** A name that leads here by somebody else's DNS is not ours. */
+  const foreignHost = ({ headers }: Request): Refused | undefined =>
+    names.has((headers["host"] ?? "").toLowerCase().replace(/:\d+$/, ""))
+      ? undefined
+      : { status: 421, message: "This is not the address of the console." }
+
+  /** A change comes from a page of the console itself. */
+  const foreignOrigin = ({ headers }: Request): Refused | undefined => {
+    const [site, origin] = [headers["sec-fetch-site"], headers["origin"]]
+    const isOwnSite = site === undefined || site === "same-origin"
+    const isOwnOrigin = origin === undefined || isOwn(origin, headers["host"] ?? "")
+    return isOwnSite && isOwnOrigin && (site !== undefined || origin !== undefined)
+      ? undefined
+      : { status: 403, message: "This form was sent from another site." }
+  }
+
+  const isOwn = (origin: string, hostHeader: string): boolean =>
+    url === null ? origin === `http://${hostHeader}` : origin === new URL(url).origin
+
+  return {
+    foreignHost,
+    foreignOrigin,
+
+    session: ({ cookies }: Request): Redacted.Redacted | null => {
+      const held = cookies[cookie]
+      return held !== undefined && SESSION.test(held) ? Redacted.make(held) : null
+    },
+
+    /** Null ends it. */
+    cookieFor: (session: Redacted.Redacted | null): string =>
+      `${cookie}=${session === null ? "; Max-Age=0" : Redacted.value(session)}; Path=/; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`,
+
+    address: (request: Request): string => {
+      const forwarded = request.headers["x-forwarded-for"]
+      return addressOf(
+        Option.getOrElse(request.remoteAddress, () => "unknown"),
+        forwarded === undefined ? [] : [forwarded]
+      )
+    }
+  }
+}
+
+export type Gate = ReturnType<typeof makeGate>
+
+const SESSION = /^[0-9a-f]{64}$/
+
+/** Whether a form was made for this very session. */
+export const isOwnForm = ({ formToken }: Visitor, form: URLSearchParams): boolean => {
+  const given = Buffer.from(form.get("form_token") ?? "")
+  const expected = Buffer.from(formToken)
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;.*)?$/i
+
+/** What the fields of a form hold. */
+export const readForm = (request: Request): Effect.Effect<URLSearchParams, Refused> => {
+  const tooLarge: Refused = { status: 413, message: "That is too much for a form." }
+  if (!FORM_TYPE.test(request.headers["content-type"] ?? "")) return Effect.fail({ status: 415, message: "This is not a form." })
+  if (Number(request.headers["content-length"] ?? 0) > FORM_BYTES) return Effect.fail(tooLarge)
+  return request.text.pipe(
+    Effect.map((text) => new URLSearchParams(text)),
+    Effect.mapError((error) => (isTooLarge(error) ? tooLarge : { status: 400, message: "The form did not arrive whole." })),
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(FORM_BYTES))
+  )
+}
+
+const isTooLarge = ({ reason }: HttpServerError.HttpServerError): boolean =>
+  reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+
+/** What every answer carries: it is kept nowhere, stands in no frame, and loads and sends to nothing but the console. */
+export const strictHeaders = {
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin"
+} as const

@@ -1,0 +1,143 @@
+import { Clock, Effect, Option, Redacted } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { h } from "preact"
+import { may } from "../domain/Operator.ts"
+import { SignIn, type Visitor } from "../services/console/SignIn.ts"
+import { framed, type Place, plainDocument } from "./Document.ts"
+import { type Gate, isOwnForm, type Refused, readForm, strictHeaders } from "./Gate.ts"
+import { logInPage } from "./LogIn.ts"
+import { type Answer, matched, page, type Route } from "./Route.ts"
+import { consoleScript } from "./Script.ts"
+import { consoleStyle } from "./Stylesheet.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
+
+/** A part of the console: where it is, if the menu shows it, and its routes. */
+export interface Room {
+  readonly place: Place | null
+  readonly routes: ReadonlyArray<Route>
+}
+
+/**
+ * Answers every request of the console. The order of the checks: host, origin of a change, session, token of the form, route, permission. A page
+ * that cannot be made is a 500 that says nothing of why.
+ */
+export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
+  Effect.gen(function* () {
+    const signIn = yield* SignIn
+    const routes = rooms.flatMap((room) => room.routes)
+    const places = rooms.flatMap(({ place }) => place ?? [])
+
+    const logIn = Effect.fnUntraced(function* (request: Request, form: URLSearchParams) {
+      const [name, token] = [form.get("name") ?? "", Redacted.make(form.get("token") ?? "")]
+      const attempt = { name: name.trim(), token, address: gate.address(request), replaces: gate.session(request) }
+      const begun = yield* signIn.logIn(attempt)
+      if (Option.isNone(begun)) return html(401, logInPage(name, localPath(form.get("next")), true))
+      return redirectTo(localPath(form.get("next")), { "set-cookie": gate.cookieFor(begun.value) })
+    })
+
+    const logOut = Effect.fnUntraced(function* (visitor: Visitor) {
+      yield* signIn.logOut(visitor)
+      return redirectTo("/login?said=logged-out", { "set-cookie": gate.cookieFor(null) })
+    })
+
+    const visitorOf = Effect.fnUntraced(function* (request: Request) {
+      const session = gate.session(request)
+      // A page that refreshes itself keeps nobody logged in.
+      return session === null ? Option.none() : yield* signIn.visitor(session, request.headers["x-console-refresh"] === undefined)
+    })
+
+    /** For somebody who is logged in. */
+    const answerOf = Effect.fnUntraced(function* (request: Request, visitor: Visitor, form: URLSearchParams) {
+      const { pathname: path, searchParams: query } = urlOf(request)
+      const method = request.method === "HEAD" ? "GET" : request.method
+      const shown = (answer: Answer) =>
+        answer._tag === "Redirect"
+          ? redirectTo(answer.to)
+          : html(answer.status, framed(answer, { path, places, visitor, notice: query.get("said") }))
+      for (const route of routes) {
+        const params = route.method === method ? matched(route.path, path) : null
+        if (params === null) continue
+        if (!may(visitor.role, route.permission)) return shown(forbidden(visitor))
+        const at = yield* Clock.currentTimeMillis
+        return shown(yield* route.answer({ visitor, at, path, params, query, form }))
+      }
+      return shown(notFound)
+    })
+
+    const change = Effect.fnUntraced(function* (request: Request) {
+      const origin = gate.foreignOrigin(request)
+      if (origin !== undefined) return refusal(origin)
+      const form = yield* readForm(request)
+      const { pathname } = urlOf(request)
+      if (pathname === "/login") return yield* logIn(request, form)
+      const visitor = yield* visitorOf(request)
+      if (Option.isNone(visitor)) return redirectTo("/login")
+      if (!isOwnForm(visitor.value, form)) return refusal(staleForm)
+      if (pathname === "/logout") return yield* logOut(visitor.value)
+      return yield* answerOf(request, visitor.value, form)
+    })
+
+    const read = Effect.fnUntraced(function* (request: Request) {
+      const { pathname, search, searchParams } = urlOf(request)
+      if (pathname === "/login") return html(200, logInPage("", localPath(searchParams.get("next")), false))
+      const visitor = yield* visitorOf(request)
+      if (Option.isNone(visitor)) return redirectTo(`/login?next=${encodeURIComponent(`${pathname}${search}`)}`)
+      return yield* answerOf(request, visitor.value, new URLSearchParams())
+    })
+
+    const respond = Effect.fnUntraced(function* (request: Request) {
+      const host = gate.foreignHost(request)
+      if (host !== undefined) return refusal(host)
+      const file = files[urlOf(request).pathname]
+      if (file !== undefined) return file
+      if (request.method === "POST") return yield* change(request)
+      if (request.method === "GET" || request.method === "HEAD") return yield* read(request)
+      return refusal({ status: 405, message: "The console does not know that method." })
+    })
+
+    return Effect.gen(function* () {
+      return yield* respond(yield* HttpServerRequest.HttpServerRequest)
+    }).pipe(
+      Effect.catch((refused) => Effect.succeed(refusal(refused))),
+      Effect.catchDefect((defect) =>
+        Effect.as(
+          Effect.annotateLogs(Effect.logError("a page of the console could not be made"), { error: String(defect) }),
+          refusal({ status: 500, message: "The page could not be made. The log of the gateway says why." })
+        )
+      ),
+      Effect.map((response) => HttpServerResponse.setHeaders(response, { ...strictHeaders, ...response.headers }))
+    )
+  })
+
+const ORIGIN = "http://console"
+const urlOf = ({ url }: Request): URL => URL.parse(url, ORIGIN) ?? new URL(ORIGIN)
+
+const html = (status: number, document: string): Response =>
+  HttpServerResponse.text(document, { status, contentType: "text/html; charset=utf-8" })
+
+const refusal = ({ message, status }: Refused): Response =>
+  html(status, plainDocument("That did not work", [h("p", null, message), h("p", null, h("a", { href: "/" }, "To the console"))]))
+
+const redirectTo = (to: string, headers: Readonly<Record<string, string>> = {}): Response =>
+  HttpServerResponse.empty({ status: 303, headers: { location: to, ...headers } })
+
+/** A way inside the console; the first page for anything else, so that no link leads away through it. */
+const localPath = (wished: string | null): string => (wished !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(wished) ? wished : "/")
+
+const files: Readonly<Record<string, Response>> = {
+  "/console.css": HttpServerResponse.text(consoleStyle, { contentType: "text/css; charset=utf-8" }),
+  "/console.js": HttpServerResponse.text(consoleScript, { contentType: "text/javascript; charset=utf-8" })
+}
+
+const staleForm: Refused = { status: 403, message: "The form is of another log-in. Go back, read the page again, and repeat it." }
+
+const forbidden = ({ role }: Visitor) =>
+  page("You may not do that", h("p", null, `Your role, ${role}, does not allow it. An administrator can give you another one.`), {
+    status: 403
+  })
+
+const notFound = page("There is no such page", h("p", null, "The address is wrong, or what it names is not there."), {
+  status: 404
+})

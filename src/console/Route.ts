@@ -1,0 +1,89 @@
+import type { Effect } from "effect"
+import type { ComponentChildren } from "preact"
+import type { Instant } from "../domain/Instant.ts"
+import type { Permission } from "../domain/Operator.ts"
+import { consoleActor } from "../domain/Operator.ts"
+import type { Visitor } from "../services/console/SignIn.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+
+/** A request of somebody who is logged in, with the right to make it. */
+export interface Visit {
+  readonly visitor: Visitor
+  readonly at: Instant
+  /** The path, as it stands in the address. */
+  readonly path: string
+  /** What stands in the place of `:name` in the route's path. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  readonly form: URLSearchParams
+}
+
+/** What is shown: a page inside the frame that every page has. */
+export interface Page {
+  readonly _tag: "Page"
+  readonly status: number
+  readonly title: string
+  readonly body: ComponentChildren
+  /** Seconds after which the page is fetched again, where scripts run; null: never. */
+  readonly refreshSeconds: number | null
+}
+
+/** After a change: a page is read again by its address, so that nothing is sent twice. */
+export interface Redirect {
+  readonly _tag: "Redirect"
+  readonly to: string
+}
+
+export type Answer = Page | Redirect
+
+/** One address of the console. The permission is checked before the answer is computed. */
+export interface Route {
+  readonly method: "GET" | "POST"
+  /** As "/transactions/:reference". */
+  readonly path: string
+  readonly permission: Permission
+  readonly answer: (visit: Visit) => Effect.Effect<Answer>
+}
+
+export const page = (
+  title: string,
+  body: ComponentChildren,
+  more: Partial<Pick<Page, "status" | "refreshSeconds">> = {}
+): Page => ({
+  _tag: "Page",
+  status: 200,
+  title,
+  body,
+  refreshSeconds: null,
+  ...more
+})
+
+/** `said` is one of the sentences of Notices, shown on the page that is read next. */
+export const redirect = (to: string, said?: string): Redirect => ({
+  _tag: "Redirect",
+  to: said === undefined ? to : `${to}${to.includes("?") ? "&" : "?"}said=${encodeURIComponent(said)}`
+})
+
+/** The audit row of something that a person does in the console. */
+export const auditOf = (
+  { at, visitor }: Visit,
+  action: string,
+  subject: string,
+  details: Readonly<Record<string, string>> = {}
+): AuditEntry => ({ at, actor: consoleActor(visitor.name), action, subject, details })
+
+/** The parts of a route's path in an address; null where it is another's. */
+export const matched = (route: string, path: string): Readonly<Record<string, string>> | null => {
+  const [wanted, given] = [route.split("/"), path.split("/")]
+  if (wanted.length !== given.length) return null
+  const params: Record<string, string> = {}
+  for (const [at, part] of wanted.entries()) {
+    const value = given[at] ?? ""
+    if (part.startsWith(":") && PART.test(value)) params[part.slice(1)] = value
+    else if (part !== value) return null
+  }
+  return params
+}
+
+/** Names, references and ids; nothing that would have to be decoded. */
+const PART = /^[A-Za-z0-9_.-]{1,80}$/

@@ -1,0 +1,163 @@
+import { Effect, Option } from "effect"
+import { type ComponentChild, h } from "preact"
+import { Mode } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { attention, elapsed } from "../../services/Attention.ts"
+import { GatewayStatus, type StatusSnapshot, type UnansweredTransaction } from "../../services/ports/GatewayStatus.ts"
+import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
+import { Circuits, operations } from "../../services/routing/Circuits.ts"
+import { badge, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { page } from "../Route.ts"
+
+/** So many transactions of unknown outcome are named, and so many tenants of a kind. */
+const NAMED = 10
+const REFRESH_SECONDS = 5
+
+/** How things stand: what `gateway status` says, live. */
+export const makeHome = Effect.gen(function* () {
+  const status = yield* GatewayStatus
+  const registry = yield* ProviderRegistry
+  const circuits = yield* Circuits
+
+  const heldBack = Effect.suspend(() =>
+    Effect.filter(
+      registry.known.flatMap((provider) =>
+        Mode.literals
+          .filter((mode) => Option.isSome(registry.find(provider, mode)))
+          .flatMap((mode) => operations.map((operation) => ({ provider, mode, operation })))
+      ),
+      circuits.isOpen
+    )
+  ).pipe(
+    Effect.map((open) => open.map(({ mode, operation, provider }) => `held back by this node: ${provider} ${mode} ${operation}`))
+  )
+
+  const answer = Effect.fn("Home.answer")(function* () {
+    const picture = yield* status.read
+    const { owing, parked } = yield* status.tenants(NAMED)
+    const unanswered = yield* status.unanswered(NAMED)
+    const found = attention(picture, yield* status.protection, yield* heldBack)
+    const body = [
+      section("What needs attention", attentionList(found)),
+      h("div", { class: "columns" }, [
+        section("Open transactions", openTable(picture)),
+        section("Queues", queueTable(picture)),
+        section("Floats of all tenants", floatTable(picture)),
+        section("Checks", checkTable(picture))
+      ]),
+      section("Outcome unknown the longest", unansweredTable(unanswered, picture.at)),
+      h("div", { class: "columns" }, [
+        section(
+          "Webhooks never taken",
+          table(
+            "Tenants by parked webhooks",
+            ["Tenant", "Mode", "Parked", "Endpoint"],
+            parked.map((row) => [row.appId, row.mode, String(row.parked), row.endpoint])
+          )
+        ),
+        section(
+          "Tenants that owe",
+          table(
+            "What corrections took and floats could not cover",
+            ["Tenant", "Mode", "Owes"],
+            owing.map((row) => [row.appId, row.mode, money(row.receivable, row.currency)])
+          )
+        )
+      ]),
+      h("p", { class: "soft" }, "As of ", time(picture.at), ". Open circuits are those of this node.")
+    ]
+    return page("How things stand", body, { refreshSeconds: REFRESH_SECONDS })
+  })
+
+  return {
+    place: { to: "/", name: "How things stand" },
+    routes: [{ method: "GET", path: "/", permission: "look", answer }]
+  } satisfies Room
+})
+
+const attentionList = (found: ReadonlyArray<string>): ComponentChild =>
+  h(
+    "ul",
+    { class: "attention" },
+    found.length === 0 ? h("li", { class: "nothing" }, "Nothing.") : found.map((one) => h("li", null, attentionLink(one)))
+  )
+
+// Where a person goes on from each of them; the others are about the machine.
+const ways: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^reviews/, "/reviews"],
+  [/^callbacks/, "/callbacks?status=parked"],
+  [/^webhooks/, "/webhooks"],
+  [/^held back/, "/providers"],
+  [/^a tenant owes/, "/floats"]
+]
+
+const attentionLink = (one: string): ComponentChild => {
+  const way = ways.find(([pattern]) => pattern.test(one))
+  return way === undefined ? one : link(way[1], one)
+}
+
+const openTable = ({ at, open }: StatusSnapshot): ComponentChild =>
+  table(
+    "By kind, provider and age",
+    ["Kind", "Provider", "Age", "Open", "Unknown", "Oldest"],
+    open.map((row) => [
+      `${row.kind}, ${row.mode}`,
+      row.provider,
+      row.age === "older" ? "over 24h" : `under ${row.age}`,
+      String(row.count),
+      row.unknown === 0 ? "0" : badge(String(row.unknown), "wait"),
+      `${elapsed(at, row.oldestAt)} ago`
+    ]),
+    "Nothing is open."
+  )
+
+const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot): ComponentChild =>
+  table(
+    "What waits",
+    ["Queue", "Due", "Parked", "Late"],
+    [
+      [link("/webhooks", "Webhooks"), String(outbox.due), String(outbox.parked), elapsed(at, outbox.oldestAt) ?? "no"],
+      [link("/callbacks", "Callbacks"), String(inbox.due), String(inbox.parked), elapsed(at, inbox.oldestAt) ?? "no"],
+      [link("/reviews", "Reviews"), String(reviews.count), "0", elapsed(at, reviews.oldestAt) ?? "no"]
+    ]
+  )
+
+const floatTable = ({ floats }: StatusSnapshot): ComponentChild =>
+  table(
+    "Sums by mode and currency",
+    ["Mode", "Available", "Reserved", "Owed"],
+    floats.map((row) => [
+      row.mode,
+      money(row.available, row.currency),
+      money(row.reserved, row.currency),
+      row.receivable === 0n ? "nothing" : money(row.receivable, row.currency)
+    ])
+  )
+
+const checkTable = ({ at, checks }: StatusSnapshot): ComponentChild =>
+  table(
+    "The last of each",
+    ["Check", "When", "Differences"],
+    checks.map((check) => [
+      `${check.name} ${check.subject}`.trim(),
+      `${elapsed(at, check.at)} ago`,
+      check.differences === 0 ? badge("none", "good") : badge(String(check.differences), "bad")
+    ]),
+    "None has run yet."
+  )
+
+const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instant): ComponentChild =>
+  table(
+    "The oldest first",
+    ["Reference", "Tenant", "What", "Provider", "Open for", "Last asked", "Last word"],
+    rows.map((row) => [
+      transactionLink(row.reference),
+      row.appId,
+      `${row.kind}, ${row.mode}`,
+      row.provider,
+      elapsed(now, row.createdAt) ?? "",
+      `${elapsed(now, row.heardAt)} ago`,
+      said(row.note)
+    ])
+  )

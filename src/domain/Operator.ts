@@ -1,0 +1,32 @@
+import { Schema } from "effect"
+import { Instant } from "./Instant.ts"
+
+/** A person who works in the console. The name stands in the audit log behind "console/". */
+export const OperatorName = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9._-]{0,39}$/u)).pipe(Schema.brand("OperatorName"))
+export type OperatorName = typeof OperatorName.Type
+
+export const OperatorRole = Schema.Literals(["viewer", "support", "approver", "admin"])
+export type OperatorRole = typeof OperatorRole.Type
+
+export const Operator = Schema.Struct({ name: OperatorName, role: OperatorRole, createdAt: Instant })
+export type Operator = typeof Operator.Type
+
+/**
+ * What the console lets somebody do. `look`: every page, masked. `raw`: what was sent to a provider and answered, with a reason. `resolve`: rule on a case,
+ * or propose to. `redeliver`: webhooks and parked callbacks. `approve`: what somebody else proposed. `configure`: corridors. `issue`: propose credits and keys.
+ */
+export type Permission = "look" | "raw" | "resolve" | "redeliver" | "approve" | "configure" | "issue"
+
+// A permission that a role lacks is refused by the server, whatever the page showed.
+const permissions = {
+  viewer: ["look"],
+  support: ["look", "raw", "resolve", "redeliver"],
+  approver: ["look", "raw", "resolve", "redeliver", "approve"],
+  admin: ["look", "raw", "resolve", "redeliver", "approve", "configure", "issue"]
+} as const satisfies { readonly [R in OperatorRole]: ReadonlyArray<Permission> }
+
+export const may = (role: OperatorRole, permission: Permission): boolean =>
+  permissions[role].some((granted) => granted === permission)
+
+/** Who made a change, as the audit log names a person of the console. */
+export const consoleActor = (name: OperatorName): string => `console/${name}`

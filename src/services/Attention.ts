@@ -1,0 +1,57 @@
+import type { Instant } from "../domain/Instant.ts"
+import type { AuditProtection, StatusSnapshot } from "./ports/GatewayStatus.ts"
+
+const MINUTE_MS = 60_000
+const DAY_MS = 1440 * MINUTE_MS
+/** A queue that is later than this stands still. */
+const LATE_MS = 5 * MINUTE_MS
+
+/** What a person should look at first, in the order in which it matters; empty when all is well. `heldBack` says what circuits hold back. */
+export const attention = (
+  { at, auditHead, checks, floats, inbox, open, outbox, reviews, unparted }: StatusSnapshot,
+  { holds, role }: AuditProtection,
+  heldBack: ReadonlyArray<string>
+): ReadonlyArray<string> => {
+  const unknown = open.reduce((total, row) => (row.age === "1m" ? total : total + row.unknown), 0)
+  const broken = checks.filter(({ differences }) => differences > 0)
+  const isLate = ({ oldestAt }: StatusSnapshot["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
+  const verified = checks.find(({ name }) => name === "ledger verify")
+  return [
+    ...(auditHead.authentic ? [] : ["the end of the audit log is not one that a gateway wrote: run gateway audit verify"]),
+    ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
+    ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
+    ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
+    ...heldBack,
+    ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
+    ...(isLate(outbox) ? ["webhooks are not sent"] : []),
+    ...unparted.map((table) => `rows of ${table} lie in no month's partition`),
+    ...(inbox.parked > 0 ? [`callbacks that told nothing: ${inbox.parked}`] : []),
+    ...(outbox.parked > 0 ? [`webhooks that were never taken: ${outbox.parked}`] : []),
+    ...(floats.some(({ receivable }) => receivable > 0n) ? ["a tenant owes more than its float"] : []),
+    ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : []),
+    ...(holds ? [] : [unprotected(role)])
+  ]
+}
+
+/** Said by the log, by `gateway status` and by the console. */
+export const unprotected = (role: string): string =>
+  `the database role ${role} could change or remove audit rows, postings and history: nothing protects them from this gateway`
+
+/** How long ago, in the two largest units; null for never, "0s" for what is still to come. */
+export const elapsed = (now: Instant, at: Instant | null): string | null => {
+  if (at === null) return null
+  const seconds = Math.max(0, Math.floor((now - at) / 1000))
+  const parts = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [seconds % 60, "s"]
+  ] as const
+  const first = parts.findIndex(([count]) => count > 0)
+  return first === -1
+    ? "0s"
+    : parts
+        .slice(first, first + 2)
+        .map(([count, unit]) => `${count}${unit}`)
+        .join(" ")
+}

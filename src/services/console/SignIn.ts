@@ -1,0 +1,134 @@
+import { timingSafeEqual } from "node:crypto"
+import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import type { Instant } from "../../domain/Instant.ts"
+import { consoleActor, type Operator, OperatorName, type OperatorRole } from "../../domain/Operator.ts"
+import { ConsoleSessions, type FailedLogIns } from "../ports/ConsoleSessions.ts"
+import { Operators } from "../ports/Operators.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
+import { Vault } from "../ports/Vault.ts"
+
+const MINUTE_MS = 60_000
+/** A session ends this long after it was last used, and after it began. */
+export const SESSION_LIMITS = { idleMs: 30 * MINUTE_MS, longestMs: 12 * 60 * MINUTE_MS } as const
+/** So many wrong tokens of one name, or from one address, within this time: nobody gets in for the rest of it. */
+export const LOCK_OUT = { failures: 10, withinMs: 10 * MINUTE_MS } as const
+const SECRET_BYTES = 32
+
+/** What somebody typed, and where from. */
+export interface Attempt {
+  readonly name: string
+  readonly token: Redacted.Redacted
+  readonly address: string
+  /** The session that the browser holds already. */
+  readonly replaces: Redacted.Redacted | null
+}
+
+/** An operator at work, and what every form of this session has to carry. */
+export interface Visitor extends Operator {
+  readonly session: Redacted.Redacted
+  readonly formToken: string
+}
+
+/**
+ * Who is at the console. Sessions and tokens are 256 random bits and are kept as keyed hashes. A name that does not exist costs and answers the same
+ * as a wrong token, and so does a name or an address that is locked out.
+ */
+export class SignIn extends Context.Service<
+  SignIn,
+  {
+    /** The new session, as the browser keeps it; none where the token is wrong, the name is unknown, or either is locked out. */
+    readonly logIn: (attempt: Attempt) => Effect.Effect<Option.Option<Redacted.Redacted>>
+    /** None where the session is over, or was never one. `counts`: the person does something now, which keeps the session. */
+    readonly visitor: (session: Redacted.Redacted, counts: boolean) => Effect.Effect<Option.Option<Visitor>>
+    readonly logOut: (visitor: Visitor) => Effect.Effect<void>
+    /** A new operator's account and its token, which is in no other place. */
+    readonly newAccount: (
+      name: OperatorName,
+      role: OperatorRole
+    ) => Effect.Effect<{ readonly token: string; readonly account: Operator & { readonly tokenHash: Uint8Array } }>
+  }
+>()("gateway/services/console/SignIn") {
+  static readonly layer = Layer.effect(
+    SignIn,
+    Effect.gen(function* () {
+      const operators = yield* Operators
+      const sessions = yield* ConsoleSessions
+      const randomSource = yield* RandomSource
+      const vault = yield* Vault
+      const secret = Effect.map(randomSource.secret(SECRET_BYTES), (bytes) => Buffer.from(bytes).toString("hex"))
+      const hashOf = (session: Redacted.Redacted) => vault.hash("console_session", session)
+
+      const isRight = Effect.fnUntraced(function* ({ name, token }: Attempt) {
+        const given = vault.hash("operator_token", token)
+        const found = isName(name) ? yield* operators.find(name) : Option.none()
+        // An unknown name is compared as well.
+        const expected = Option.match(found, { onNone: () => new Uint8Array(given.length), onSome: ({ tokenHash }) => tokenHash })
+        return timingSafeEqual(given, expected) ? found : Option.none()
+      })
+
+      const refused = Effect.fnUntraced(function* (subjects: ReadonlyArray<string>, at: Instant) {
+        const counted = yield* sessions.countFailure(subjects, at, at - LOCK_OUT.withinMs)
+        for (const { failures, subject } of counted)
+          if (failures === LOCK_OUT.failures)
+            yield* sessions.recordLockOut({ at, actor: "console", action: "console lock-out", subject, details: {} })
+        return Option.none<Redacted.Redacted>()
+      })
+
+      const logIn = Effect.fn("SignIn.logIn")(function* (attempt: Attempt) {
+        const at = yield* Clock.currentTimeMillis
+        const subjects = subjectsOf(attempt)
+        const isLocked = (yield* sessions.failures(subjects, at - LOCK_OUT.withinMs)).some(isLockedOut)
+        const found = yield* isRight(attempt)
+        if (isLocked || Option.isNone(found)) return yield* refused(subjects, at)
+        const { name, role } = found.value
+        const session = Redacted.make(yield* secret)
+        const replaces = attempt.replaces === null ? null : hashOf(attempt.replaces)
+        const audit = {
+          at,
+          actor: consoleActor(name),
+          action: "console log-in",
+          subject: name,
+          details: { role, address: attempt.address }
+        }
+        yield* sessions.begin({ tokenHash: hashOf(session), operator: name, at, replaces }, SESSION_LIMITS, audit)
+        return Option.some(session)
+      })
+
+      const visitor = Effect.fn("SignIn.visitor")(function* (session: Redacted.Redacted, counts: boolean) {
+        const at = yield* Clock.currentTimeMillis
+        const found = yield* sessions.find(hashOf(session), at, SESSION_LIMITS, counts)
+        const formToken = Buffer.from(vault.hash("console_form", session)).toString("hex")
+        return Option.map(found, (operator): Visitor => ({ ...operator, session, formToken }))
+      })
+
+      const logOut = Effect.fn("SignIn.logOut")(function* ({ name, session }: Visitor) {
+        const at = yield* Clock.currentTimeMillis
+        yield* sessions.end(hashOf(session), {
+          at,
+          actor: consoleActor(name),
+          action: "console log-out",
+          subject: name,
+          details: {}
+        })
+      })
+
+      const newAccount = Effect.fn("SignIn.newAccount")(function* (name: OperatorName, role: OperatorRole) {
+        const token = `op_${yield* secret}`
+        const tokenHash = vault.hash("operator_token", Redacted.make(token))
+        return { token, account: { name, role, createdAt: yield* Clock.currentTimeMillis, tokenHash } }
+      })
+
+      return SignIn.of({ logIn, visitor, logOut, newAccount })
+    })
+  )
+}
+
+const isName = Schema.is(OperatorName)
+
+/** A name that nobody can have is counted by its address alone, so that what is typed fills no table. */
+const subjectsOf = ({ address, name }: Attempt): ReadonlyArray<string> => [
+  `address ${address}`,
+  ...(isName(name) ? [`name ${name}`] : [])
+]
+
+const isLockedOut = ({ failures }: FailedLogIns): boolean => failures >= LOCK_OUT.failures

@@ -1,0 +1,237 @@
+import { describe, expect, it, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { h } from "preact"
+import { page, type Route, redirect } from "../../src/console/Route.ts"
+import type { Permission } from "../../src/domain/Operator.ts"
+import { may, OperatorName, OperatorRole } from "../../src/domain/Operator.ts"
+import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
+import { ConsoleSessionsPg } from "../../src/persistence/ConsoleSessionsPg.ts"
+import { Database } from "../../src/persistence/Database.ts"
+import { OperatorsPg } from "../../src/persistence/OperatorsPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { SignIn } from "../../src/services/console/SignIn.ts"
+import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Operators } from "../../src/services/ports/Operators.ts"
+import { asRuntime } from "../support/Postgres.ts"
+import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts"
+import { consoleOn, HOST, operatorOn } from "./ConsoleClient.ts"
+
+const access = Layer.unwrap(
+  Effect.map(givenDatabase, (url) =>
+    SignIn.layer.pipe(
+      Layer.provideMerge(Layer.mergeAll(OperatorsPg, ConsoleSessionsPg, AuditLogPg)),
+      Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(Layer.merge(Database.layer({ url: asRuntime(url) }), RandomSourceLive)),
+      Layer.fresh
+    )
+  )
+)
+
+const HOSTILE = `<script>alert(1)</script> "quoted" 'and' \u202Ereversed ${"long".repeat(2_500)}`
+const routes: ReadonlyArray<Route> = [
+  { method: "GET", path: "/", permission: "look", answer: ({ visitor }) => Effect.succeed(page("Home", `for ${visitor.name}`)) },
+  {
+    method: "GET",
+    path: "/hostile",
+    permission: "look",
+    answer: () => Effect.succeed(page(HOSTILE, h("p", { title: HOSTILE }, HOSTILE)))
+  },
+  { method: "GET", path: "/broken", permission: "look", answer: () => Effect.die(new Error("the secret reason")) },
+  ...(["raw", "resolve", "redeliver", "approve", "configure", "issue"] as const).map(
+    (permission: Permission): Route => ({
+      method: "POST",
+      path: `/${permission}`,
+      permission,
+      answer: () => Effect.succeed(redirect("/"))
+    })
+  )
+]
+const theConsole = consoleOn([{ place: { to: "/", name: "Home" }, routes }])
+
+layer(access)("the console's door", (it) => {
+  it.effect("shows nothing but the log-in to whoever is not logged in, and leads back after it", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      const person = browser()
+      const first = yield* person.read("/hostile?x=1")
+      expect([first.status, first.headers.get("location")]).toEqual([303, "/login?next=%2Fhostile%3Fx%3D1"])
+      expect((yield* person.read("/login?next=%2Fhostile")).text).toContain('name="next" value="/hostile"')
+      expect((yield* person.read("/login?next=%2F%2Fevil.example")).text).toContain('name="next" value="/"')
+      expect((yield* person.ask("POST", "/approve", { form: {}, headers: { "sec-fetch-site": "same-origin" } })).status).toBe(303)
+    })
+  )
+
+  it.effect(
+    "gives a session that scripts and other sites cannot use, another one at each log-in, and ends it on the server",
+    () =>
+      Effect.gen(function* () {
+        const { browser, send } = yield* theConsole
+        const token = yield* operatorOn("asha", "viewer")
+        const person = browser()
+        const entered = yield* person.logIn("asha", token)
+        expect([entered.status, entered.headers.get("location")]).toEqual([303, "/"])
+        expect(entered.headers.get("set-cookie")).toMatch(/^console_session=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/)
+        expect((yield* person.read("/")).text).toContain("for asha")
+        const before = person.cookie()
+        yield* person.logIn("asha", token)
+        expect(person.cookie()).not.toBe(before)
+        expect((yield* send("GET", "/", { headers: { cookie: before } })).status).toBe(303)
+        const last = person.cookie()
+        expect((yield* person.submit("/", "/logout")).headers.get("location")).toBe("/login?said=logged-out")
+        expect((yield* send("GET", "/", { headers: { cookie: last } })).status).toBe(303)
+        const rows = yield* (yield* AuditLog).list(10)
+        expect(rows.filter(({ actor }) => actor === "console/asha").map(({ action }) => action)).toEqual([
+          "console log-out",
+          "console log-in",
+          "console log-in"
+        ])
+      })
+  )
+
+  it.effect(
+    "ends a session half an hour after its last use, however often its page refreshes itself, and after twelve hours",
+    () =>
+      Effect.gen(function* () {
+        const { browser } = yield* theConsole
+        const token = yield* operatorOn("idle", "viewer")
+        const person = browser()
+        yield* person.logIn("idle", token)
+        yield* TestClock.adjust("29 minutes")
+        expect((yield* person.read("/", { "x-console-refresh": "1" })).status).toBe(200)
+        yield* TestClock.adjust("2 minutes")
+        expect((yield* person.read("/")).status).toBe(303)
+        yield* person.logIn("idle", token)
+        for (let hours = 0; hours < 24; hours++) {
+          expect((yield* person.read("/")).status).toBe(200)
+          yield* TestClock.adjust("1799 seconds")
+        }
+        yield* TestClock.adjust("25 seconds")
+        expect((yield* person.read("/")).status).toBe(303)
+      })
+  )
+
+  it.effect("lets nobody in after ten wrong tokens of a name, with one answer for wrong, unknown and locked out", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      const token = yield* operatorOn("locked", "viewer")
+      const answers = []
+      for (let tries = 0; tries < 10; tries++) answers.push(yield* browser().logIn("locked", "op_wrong"))
+      answers.push(yield* browser().logIn("locked", token))
+      const plain = answers.map(({ status, text }) => `${status} ${text}`)
+      expect(new Set(plain).size).toBe(1)
+      const unknown = yield* browser().logIn("nobody", "op_wrong")
+      expect(`${unknown.status} ${unknown.text.replace('value="nobody"', 'value="locked"')}`).toBe(plain[0])
+      const [row] = (yield* (yield* AuditLog).list(50)).filter(({ subject }) => subject === "name locked")
+      expect([row?.actor, row?.action]).toEqual(["console", "console lock-out"])
+      yield* TestClock.adjust("10 minutes")
+      expect((yield* browser().logIn("locked", token)).status).toBe(303)
+    })
+  )
+
+  it.effect("is over for an operator who is removed, at once", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      const token = yield* operatorOn("leaver", "admin")
+      const person = browser()
+      yield* person.logIn("leaver", token)
+      yield* (yield* Operators).remove(OperatorName.make("leaver"), auditEntry())
+      expect((yield* person.read("/")).status).toBe(303)
+      expect((yield* person.logIn("leaver", token)).status).toBe(401)
+    })
+  )
+
+  it.effect("takes a form only from its own pages, and with the token of the same session", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      const token = yield* operatorOn("forms", "admin")
+      const [person, other] = [browser(), browser()]
+      yield* person.logIn("forms", token)
+      yield* other.logIn("forms", token)
+      const own = /name="form_token" value="([0-9a-f]+)"/.exec((yield* person.read("/")).text)?.[1] ?? ""
+      const send = (headers: Readonly<Record<string, string>>, form_token = own, from = person) =>
+        Effect.map(from.ask("POST", "/approve", { headers, form: { form_token } }), ({ status }) => status)
+      expect(yield* send({ "sec-fetch-site": "same-origin" })).toBe(303)
+      expect(yield* send({ origin: `http://${HOST}` })).toBe(303)
+      expect(yield* send({})).toBe(403)
+      expect(yield* send({ "sec-fetch-site": "cross-site" })).toBe(403)
+      expect(yield* send({ "sec-fetch-site": "same-site" })).toBe(403)
+      expect(yield* send({ origin: "http://evil.example" })).toBe(403)
+      expect(yield* send({ origin: "null" })).toBe(403)
+      expect(yield* send({ "sec-fetch-site": "same-origin" }, "")).toBe(403)
+      expect(yield* send({ "sec-fetch-site": "same-origin" }, own, other)).toBe(403)
+      const large = yield* person.ask("POST", "/approve", {
+        headers: { "sec-fetch-site": "same-origin" },
+        form: { x: "a".repeat(70_000) }
+      })
+      expect(large.status).toBe(413)
+      const json = { "sec-fetch-site": "same-origin", "content-type": "application/json" }
+      expect((yield* person.ask("POST", "/approve", { headers: json, form: {} })).status).toBe(415)
+      expect((yield* person.ask("PUT", "/", {})).status).toBe(405)
+    })
+  )
+
+  it.effect("answers under no name that is not its own, so that no other site's DNS leads to it", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      for (const host of ["localhost:8082", "[::1]:8082", "127.0.0.1"])
+        expect((yield* browser().read("/login", { host })).status).toBe(200)
+      for (const host of ["evil.example:8082", "127.0.0.1.evil.example", ""])
+        expect((yield* browser().read("/login", { host })).status).toBe(421)
+      const behind = yield* consoleOn([{ place: null, routes }], { host: "0.0.0.0", url: "https://console.example" })
+      const token = yield* operatorOn("proxied", "viewer")
+      const headers = { host: "console.example", origin: "https://console.example" }
+      const entered = yield* behind.send("POST", "/login", { headers, form: { name: "proxied", token } })
+      expect(entered.headers.get("set-cookie")).toMatch(/^__Host-console_session=.*; HttpOnly; SameSite=Strict; Secure$/)
+    })
+  )
+
+  it.effect("does for a role what the table of roles says, whatever the page showed", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      for (const role of OperatorRole.literals) {
+        const person = browser()
+        yield* person.logIn(`role-${role}`, yield* operatorOn(`role-${role}`, role))
+        for (const { method, path, permission } of routes.filter(({ method }) => method === "POST")) {
+          const { status } = yield* person.submit("/", path)
+          expect([role, method, permission, status]).toEqual([role, "POST", permission, may(role, permission) ? 303 : 403])
+        }
+      }
+    })
+  )
+
+  it.effect("shows hostile text as text, loads nothing from elsewhere, and says nothing of a fault", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      const person = browser()
+      yield* person.logIn("text", yield* operatorOn("text", "viewer"))
+      const { headers, text } = yield* person.read("/hostile")
+      expect(text).not.toContain("<script>alert")
+      expect(text.match(/<script/g)).toHaveLength(1)
+      expect(text.match(/(?:src|href|action)="[^"]*"/g)).toSatisfy((all: ReadonlyArray<string>) =>
+        all.every((one) => /="(\/|#|data:,)/.test(one))
+      )
+      expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; .*form-action 'self'; frame-ancestors 'none'$/)
+      expect(headers.get("content-security-policy")).not.toContain("unsafe")
+      expect([headers.get("cache-control"), headers.get("referrer-policy"), headers.get("x-content-type-options")]).toEqual([
+        "no-store",
+        "no-referrer",
+        "nosniff"
+      ])
+      const broken = yield* person.read("/broken")
+      expect(broken.status).toBe(500)
+      expect(broken.text).not.toContain("secret reason")
+      expect((yield* person.read("/absent")).status).toBe(404)
+    })
+  )
+})
+
+describe("roles", () => {
+  it("each may do what the one before may, and nobody but an administrator changes the configuration", () => {
+    const all = ["look", "raw", "resolve", "redeliver", "approve", "configure", "issue"] as const
+    const granted = OperatorRole.literals.map((role) => all.filter((permission) => may(role, permission)).length)
+    expect(granted).toEqual([1, 4, 5, 7])
+    expect(OperatorRole.literals.filter((role) => may(role, "configure"))).toEqual(["admin"])
+  })
+})
