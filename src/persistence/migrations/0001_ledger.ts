@@ -15,13 +15,19 @@ const firstMonths = "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '
  * that a row of any time lands. What makes a step unique stays whole: transactions.
  */
 export const sql = `
+-- The words of the columns that money steps write. A domain is made ready once a connection, a CHECK of a table anew by each statement that writes a
+-- row, and a step that is alone is a dozen statements.
+CREATE DOMAIN mode_word AS text CHECK (VALUE IN ('live', 'test'));
+CREATE DOMAIN kind_word AS text CHECK (VALUE IN ('collection', 'payout', 'exchange'));
+CREATE DOMAIN status_word AS text CHECK (VALUE IN ('requires_action', 'pending', 'successful', 'failed', 'expired'));
+
 -- One row a collection, a payout or an exchange. What changes while it is open is in no index, so that every update is made in place: what
 -- is still to be done with it stands in open_work.
 CREATE TABLE transactions (
   app_id text NOT NULL,
   reference text NOT NULL,
-  mode text NOT NULL CHECK (mode IN ('live', 'test')),
-  kind text NOT NULL CHECK (kind IN ('collection', 'payout', 'exchange')),
+  mode mode_word NOT NULL,
+  kind kind_word NOT NULL,
   created_at timestamptz NOT NULL,
   -- The keyed HMAC of the payer's or recipient's number; removed after 90 days.
   party_hash bytea,
@@ -30,7 +36,7 @@ CREATE TABLE transactions (
   -- W3C trace context of the request, so that work that comes later can be linked to it.
   traceparent text,
   -- What a step changes comes last: of an update the write-ahead log holds only what follows the first change.
-  status text NOT NULL CHECK (status IN ('requires_action', 'pending', 'successful', 'failed', 'expired')),
+  status status_word NOT NULL,
   needs_review boolean NOT NULL,
   provider text NOT NULL,
   provider_reference text,
@@ -86,16 +92,26 @@ CREATE INDEX open_work_due ON open_work (is_open, next_poll_at);
 -- The list of open reviews.
 CREATE INDEX open_work_in_review ON open_work (created_at, reference) WHERE needs_review;
 
--- Whether an entry sums to zero in each of its currencies.
-CREATE FUNCTION balances(currencies text[], amounts bigint[]) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+-- Whether an entry has its slot, has whole postings of known accounts, and sums to zero in each of its currencies. One function and not a
+-- constraint a rule, for the reason of the domains.
+CREATE FUNCTION is_entry(slot text, phase text, currencies text[], accounts text[], amounts bigint[]) RETURNS boolean LANGUAGE plpgsql
+IMMUTABLE PARALLEL SAFE AS $$
 DECLARE amount bigint; total bigint := 0;
 BEGIN
+  IF slot IS NULL OR cardinality(amounts) = 0 THEN
+    RETURN slot IS NULL AND phase IS NULL AND cardinality(currencies) + cardinality(accounts) + cardinality(amounts) = 0;
+  END IF;
   -- One currency, as in all entries but those of exchanges.
   IF currencies[1] = ALL (currencies) THEN
     FOREACH amount IN ARRAY amounts LOOP total := total + amount; END LOOP;
-    RETURN total = 0;
+  ELSIF EXISTS (SELECT FROM unnest(currencies, amounts) AS p(currency, amount) GROUP BY p.currency HAVING sum(p.amount) <> 0 OR p.currency IS NULL) THEN
+    RETURN false;
   END IF;
-  RETURN NOT EXISTS (SELECT FROM unnest(currencies, amounts) AS p(currency, amount) GROUP BY p.currency HAVING sum(p.amount) <> 0);
+  -- A NULL among them is neither true nor whole.
+  RETURN (total = 0 AND 0 <> ALL (amounts) AND slot IN ('open', 'close', 'return', 'correction')
+    AND phase IN ('credit', 'debit', 'reserve', 'collect', 'settle', 'release', 'exchange', 'return', 'correct')
+    AND cardinality(currencies) = cardinality(amounts) AND cardinality(accounts) = cardinality(amounts)
+    AND accounts <@ '{available,reserved,collected,paid_out,provider_fees,credited,debited,fx_in,fx_out,returned,receivable,drift,pool}'::text[]) IS TRUE;
 END
 $$;
 
@@ -112,8 +128,8 @@ CREATE TABLE journal (
   note text NOT NULL,
   status text,
   -- settle and release share the slot 'close': only one of them can ever exist for a transaction.
-  slot text CHECK (slot IN ('open', 'close', 'return', 'correction')),
-  phase text CHECK (phase IN ('credit', 'debit', 'reserve', 'collect', 'settle', 'release', 'exchange', 'return', 'correct')),
+  slot text,
+  phase text,
   currencies text[] NOT NULL DEFAULT '{}',
   accounts text[] NOT NULL DEFAULT '{}',
   amounts bigint[] NOT NULL DEFAULT '{}',
@@ -122,11 +138,7 @@ CREATE TABLE journal (
   event_digest bytea,
   answer_digest bytea,
   PRIMARY KEY (app_id, reference, revision, at),
-  CONSTRAINT entry_has_a_slot CHECK ((slot IS NULL) = (phase IS NULL) AND (slot IS NOT NULL OR cardinality(amounts) = 0)),
-  CONSTRAINT entry_is_whole CHECK (cardinality(currencies) = cardinality(amounts) AND cardinality(accounts) = cardinality(amounts)
-    AND 0 <> ALL (amounts) AND accounts <@ '{available,reserved,collected,paid_out,provider_fees,credited,debited,fx_in,fx_out,returned,receivable,drift,pool}'::text[]
-    AND array_position(currencies, NULL) IS NULL AND array_position(amounts, NULL) IS NULL),
-  CONSTRAINT entry_balances CHECK (cardinality(amounts) = 0 OR balances(currencies, amounts))
+  CONSTRAINT entry_is_whole CHECK (is_entry(slot, phase, currencies, accounts, amounts))
 ) PARTITION BY RANGE (at);
 CREATE TABLE journal_first PARTITION OF journal FOR VALUES FROM (MINVALUE) TO (${firstMonths});
 CREATE TABLE journal_default PARTITION OF journal DEFAULT;
@@ -144,8 +156,8 @@ CREATE TABLE float_positions (
   app_id text NOT NULL,
   mode text NOT NULL,
   currency text NOT NULL,
-  available_minor bigint NOT NULL DEFAULT 0 CHECK (available_minor >= 0),
-  reserved_minor bigint NOT NULL DEFAULT 0 CHECK (reserved_minor >= 0),
+  available_minor bigint NOT NULL DEFAULT 0,
+  reserved_minor bigint NOT NULL DEFAULT 0,
   collected_minor bigint NOT NULL DEFAULT 0,
   paid_out_minor bigint NOT NULL DEFAULT 0,
   provider_fees_minor bigint NOT NULL DEFAULT 0,
@@ -155,12 +167,19 @@ CREATE TABLE float_positions (
   fx_out_minor bigint NOT NULL DEFAULT 0,
   returned_minor bigint NOT NULL DEFAULT 0,
   -- What a correction took and the float could not cover: the tenant owes it. What a payout may draw from is available less this.
-  receivable_minor bigint NOT NULL DEFAULT 0 CHECK (receivable_minor >= 0),
-  PRIMARY KEY (app_id, mode, currency),
-  CONSTRAINT float_adds_up CHECK (available_minor + reserved_minor - receivable_minor =
-    collected_minor + credited_minor + fx_in_minor + returned_minor
-    - fx_out_minor - paid_out_minor - debited_minor - provider_fees_minor)
+  receivable_minor bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (app_id, mode, currency)
 );
+-- What is there is never below zero, and is what came in less what went out. A function of the row, for the reason of the domains.
+CREATE FUNCTION adds_up(p float_positions) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+  RETURN p.available_minor >= 0 AND p.reserved_minor >= 0 AND p.receivable_minor >= 0
+    AND p.available_minor + p.reserved_minor - p.receivable_minor =
+      p.collected_minor + p.credited_minor + p.fx_in_minor + p.returned_minor
+      - p.fx_out_minor - p.paid_out_minor - p.debited_minor - p.provider_fees_minor;
+END
+$$;
+ALTER TABLE float_positions ADD CONSTRAINT float_adds_up CHECK (adds_up(float_positions));
 
 -- An operator's credits and debits, known by their external id.
 CREATE TABLE float_adjustments (
@@ -181,7 +200,7 @@ CREATE TABLE float_adjustments (
 CREATE TABLE beneficiaries (
   app_id text NOT NULL,
   id text NOT NULL,
-  mode text NOT NULL CHECK (mode IN ('live', 'test')),
+  mode mode_word NOT NULL,
   party_hash bytea NOT NULL,
   type text NOT NULL,
   country text NOT NULL,

@@ -21,12 +21,12 @@ const entries: ReadonlyArray<readonly [refusedBy: string | null, columns: string
   [null, "slot, phase, currencies, accounts, amounts", "'open', 'credit', '{UGX,UGX}', '{available,credited}', '{5,-5}'"],
   [null, "fact", "'Noted'"],
   [
-    "entry_balances",
+    "entry_is_whole",
     "slot, phase, currencies, accounts, amounts",
     "'open', 'credit', '{UGX,UGX}', '{available,credited}', '{5,-4}'"
   ],
   [
-    "entry_balances",
+    "entry_is_whole",
     "slot, phase, currencies, accounts, amounts",
     "'close', 'exchange', '{UGX,UGX,KES,KES}', '{reserved,fx_out,available,fx_in}', '{-5,4,3,-2}'"
   ],
@@ -44,8 +44,8 @@ const entries: ReadonlyArray<readonly [refusedBy: string | null, columns: string
     "slot, phase, currencies, accounts, amounts",
     "'open', 'credit', '{UGX,UGX,UGX}', '{available,credited,pool}', '{5,-5,0}'"
   ],
-  ["entry_has_a_slot", "currencies, accounts, amounts", "'{UGX,UGX}', '{available,credited}', '{5,-5}'"],
-  ["entry_has_a_slot", "slot", "'open'"]
+  ["entry_is_whole", "currencies, accounts, amounts", "'{UGX,UGX}', '{available,credited}', '{5,-5}'"],
+  ["entry_is_whole", "slot", "'open'"]
 ]
 
 describe("the journal", () => {
