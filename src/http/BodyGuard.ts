@@ -7,16 +7,18 @@ const KIBIBYTE = 1024
 export const REQUEST_BYTES = 64 * KIBIBYTE
 export const CALLBACK_BYTES = 256 * KIBIBYTE
 
-const EMPTY = new Uint8Array()
+export const NO_BODY = new Uint8Array()
 // A body that comes with one of these methods is read by the server and ignored (contract SIG-8).
 const bodyless = new Set(["GET", "HEAD", "DELETE"])
+
+/** Whether a request of this method has the body `NO_BODY`, whatever comes with it. */
+export const isBodyless = (method: string): boolean => bodyless.has(method)
 
 /** Reads the raw body, at most `limit` bytes. A larger one is refused by its declared length, or at the first byte too many. */
 export const rawBody = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number
 ): Effect.Effect<Uint8Array, PayloadTooLarge | HttpServerError.HttpServerError> => {
-  if (bodyless.has(request.method)) return Effect.succeed(EMPTY)
   const tooLarge = Effect.suspend(() => Effect.fail(new PayloadTooLarge({ maximum_bytes: limit })))
   if (Number(request.headers["content-length"] ?? 0) > limit) return tooLarge
   return request.arrayBuffer.pipe(
@@ -33,7 +35,7 @@ const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?
 
 /** Refuses a body that is not uncompressed JSON by its headers. A body without a content type is read as JSON. */
 export const mediaType = (method: string, rawHeaders: ReadonlyArray<string>): UnsupportedMediaType | undefined => {
-  if (bodyless.has(method)) return undefined
+  if (isBodyless(method)) return undefined
   const isJson = valuesOf(rawHeaders, "content-type").every((type) => JSON_TYPE.test(type))
   const isPlain = valuesOf(rawHeaders, "content-encoding").every((encoding) => encoding.toLowerCase() === "identity")
   return isJson && isPlain ? undefined : new UnsupportedMediaType()

@@ -1,4 +1,4 @@
-import { Cause, Clock, Deferred, Effect, Option } from "effect"
+import { Cause, Clock, Effect, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
@@ -8,7 +8,7 @@ import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
 import { RandomSource } from "../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
-import { CALLBACK_BYTES, mediaType, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
+import { CALLBACK_BYTES, isBodyless, mediaType, NO_BODY, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type PlaceKind, type Release } from "./ConcurrencyLimit.ts"
 import type { Endpoints } from "./Endpoints.ts"
@@ -18,9 +18,8 @@ import { operations } from "./Operations.ts"
 import { type RequestHead, requestHeadOf } from "./RequestHead.ts"
 import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
-import { makeRequestLog } from "./RequestTelemetry.ts"
+import { countResponse, makeRequestLog } from "./RequestTelemetry.ts"
 import { errorResponse, withStandardHeaders } from "./Response.ts"
-import type { EdgeRequest } from "./SignedRequest.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -65,6 +64,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
           attributes: { "http.request.method": method, "gateway.request_id": requestId }
         })
       )
+      yield* countResponse(startedAt, head, response)
       return withStandardHeaders(response, requestId)
     })
 
@@ -74,12 +74,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     head: RequestHead,
     endpoints: Endpoints
   ) {
-    const detached = yield* Deferred.make<Effect.Effect<Response>>()
-    const place = yield* Deferred.make<Release>()
-    const kept: Kept = {
-      detach: (work) => Deferred.succeed(detached, work),
-      keepPlace: (release) => Deferred.succeed(place, release)
-    }
+    const kept: Kept = { detached: null, release: null }
     return yield* Effect.interruptible(admit(request, head, endpoints, kept)).pipe(
       Effect.catchTag(
         "HttpServerError",
@@ -87,11 +82,13 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       ),
       Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error) })),
       Effect.catchCause((cause) =>
-        Effect.map(afterFailure(cause, head.requestId, detached), (response) => ({ appId: "", response }))
+        Effect.map(afterFailure(cause, head.requestId, kept), (response) => ({ appId: "", response }))
       ),
       // Work that outlives its client keeps its place, and so does a response until it is read: both hold memory.
       Effect.ensuring(
-        Effect.flatMap(Deferred.poll(place), Option.match({ onNone: () => Effect.void, onSome: releaseAfterResponse(request) }))
+        Effect.sync(() => {
+          if (kept.release !== null) afterResponse(request, kept.release)
+        })
       )
     )
   })
@@ -101,7 +98,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     request: HttpServerRequest.HttpServerRequest,
     head: RequestHead,
     endpoints: Endpoints,
-    { detach, keepPlace }: Kept
+    kept: Kept
   ) {
     const { match, method, path, rawHeaders, rawTarget } = head
     const stray = strayCallback(head)
@@ -110,13 +107,19 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const isCallback = isCallbackPath(path) && stray === undefined
     // Taken and kept in one step: an interruption in between would lose the place for good.
     const holdPlace = (kind: PlaceKind, holder: string) =>
-      Effect.uninterruptible(Effect.flatMap(takePlace(kind, holder), keepPlace))
+      Effect.uninterruptible(
+        Effect.map(takePlace(kind, holder), (release) => {
+          kept.release = release
+        })
+      )
+    const detach = (work: Effect.Effect<Response>) =>
+      Effect.sync(() => {
+        kept.detached = work
+      })
     if (!isSigned && !isCallback) yield* holdPlace("unsigned", clientOf(addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))))
     if (stray !== undefined) return { appId: "", response: stray }
     const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
-    // In a fiber of its own: interrupting the read would cut the connection, and the client would not learn why.
-    const reading = yield* Effect.forkChild(rawBody(request, limit), { startImmediately: true })
-    const body = yield* within(reading, BODY_MS, Effect.succeed(null))
+    const body = isBodyless(method) ? NO_BODY : yield* bodyInTime(rawBody(request, limit))
     if (body === null) return { appId: "", response: lateBody }
     const signed = isSigned
       ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), ARRIVAL_MS, shed)
@@ -138,11 +141,18 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     if (nonce === null) return { appId: "", response: yield* answer }
     // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.
     const exit = yield* Effect.exit(answer)
-    yield* withTimeout(nonce.settle, ARRIVAL_MS, shed).pipe(
-      Effect.tapErrorTag("unauthorized", () => rate?.giveBack ?? Effect.void)
-    )
+    if (!nonce.isSettled())
+      yield* withTimeout(nonce.settle, ARRIVAL_MS, shed).pipe(
+        Effect.tapErrorTag("unauthorized", () => rate?.giveBack ?? Effect.void)
+      )
     return { appId: caller?.appId ?? "", response: yield* exit }
   })
+
+  /** Null where it is late. It is read in a fiber of its own: interrupting the read would cut the connection, and the client would not learn why. */
+  const bodyInTime = <E>(read: Effect.Effect<Uint8Array, E>) =>
+    Effect.flatMap(Effect.forkChild(read, { startImmediately: true }), (reading) =>
+      within(reading, BODY_MS, Effect.succeed(null))
+    )
 
   /** The caller of a request. An operation that claims an idempotency key spends the nonce with it; for every other one it is spent here. */
   const authenticated = (request: RawRequest, match: Match) =>
@@ -163,14 +173,11 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   return serve
 })
 
-/** What must not be lost when a request is interrupted. */
+/** What must not be lost when a request is interrupted: the end of work that goes on, and the request's place. */
 interface Kept {
-  readonly detach: EdgeRequest["detach"]
-  readonly keepPlace: (release: Release) => Effect.Effect<boolean>
+  detached: Effect.Effect<Response> | null
+  release: Release | null
 }
-
-const releaseAfterResponse = (request: HttpServerRequest.HttpServerRequest) => (place: Effect.Effect<Release>) =>
-  Effect.map(place, (release) => afterResponse(request, release))
 
 const claimsKey = (match: Match): boolean => match._tag === "Found" && operations[match.route.name]?.idempotencyKey !== undefined
 
@@ -200,13 +207,8 @@ const noRoute = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
     : HttpServerResponse.setHeader(errorResponse(new MethodNotAllowed()), "allow", match.allow)
 
 /** Work that was detached outlives a client that goes away and a server that stops: whoever still listens gets its response. */
-const afterFailure = Effect.fnUntraced(function* (
-  cause: Cause.Cause<unknown>,
-  requestId: string,
-  detached: Deferred.Deferred<Effect.Effect<Response>>
-) {
-  const work = Cause.hasInterruptsOnly(cause) ? yield* Deferred.poll(detached) : Option.none()
-  return yield* Option.isSome(work) ? Effect.flatten(work.value) : failureResponse(cause, requestId)
+const afterFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, requestId: string, { detached }: Kept) {
+  return yield* detached !== null && Cause.hasInterruptsOnly(cause) ? detached : failureResponse(cause, requestId)
 })
 
 /** A bug, a broken database or an interruption is `internal_error`; its cause is in the log only. */

@@ -7,8 +7,15 @@ import { spanLink } from "../runtime/Tracing.ts"
 type RawHeaders = ReadonlyArray<string>
 
 /** Every value of a header, in the order in which they were sent. */
-export const valuesOf = (rawHeaders: RawHeaders, name: string): ReadonlyArray<string> =>
-  rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name)
+export const valuesOf = (rawHeaders: RawHeaders, name: string): ReadonlyArray<string> => {
+  const values: Array<string> = []
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [sent = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]]
+    // Its length alone tells most names apart.
+    if (sent.length === name.length && sent.toLowerCase() === name) values.push(value)
+  }
+  return values
+}
 
 /** The value of a header that was sent exactly once. */
 export const singleValue = (rawHeaders: RawHeaders, name: string): string | undefined => {

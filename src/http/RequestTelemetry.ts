@@ -1,10 +1,7 @@
 import { Clock, Effect, Metric, Option, Schema } from "effect"
-import { HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { pathOf } from "../domain/CanonicalText.ts"
+import type { HttpServerResponse } from "effect/http"
 import { boundedLog } from "../runtime/BoundedLog.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
-import { matchRoute } from "./HttpRoutes.ts"
-import { asReceived } from "./NodeListener.ts"
 import type { RequestHead } from "./RequestHead.ts"
 
 // Labels are route templates, codes and classes: a caller cannot make new ones.
@@ -39,23 +36,19 @@ export const startErrorCounters = Effect.forEach(
   { discard: true }
 )
 
-/** Counts and times every response; an error by the code and the class in its envelope. */
-export const withRequestMetrics = <E, R>(
-  effect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest> =>
-  Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    const startedAt = yield* Clock.currentTimeMillis
-    const response = yield* effect
-    const seconds = ((yield* Clock.currentTimeMillis) - startedAt) / MS_PER_SECOND
-    const match = matchRoute(request.method, pathOf(asReceived(request).rawTarget))
-    const route = match._tag === "Found" ? `${match.route.method} ${match.route.template}` : "unknown"
-    yield* requests({ route, status: String(response.status) }, 1)
-    yield* durations({ route }, seconds)
-    const refused = errorOf(response)
-    if (Option.isSome(refused)) yield* errors(refused.value, 1)
-    return response
-  })
+/** Counts and times a response; an error by the code and the class in its envelope. */
+export const countResponse = Effect.fnUntraced(function* (
+  startedAt: number,
+  { match }: RequestHead,
+  response: HttpServerResponse.HttpServerResponse
+) {
+  const seconds = ((yield* Clock.currentTimeMillis) - startedAt) / MS_PER_SECOND
+  const route = match._tag === "Found" ? match.route.name : "unknown"
+  yield* requests({ route, status: String(response.status) }, 1)
+  yield* durations({ route }, seconds)
+  const refused = errorOf(response)
+  if (Option.isSome(refused)) yield* errors(refused.value, 1)
+})
 
 /** The attributes of a span whose request ended in an error. */
 export const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
@@ -110,7 +103,6 @@ export const makeRequestLog = Effect.gen(function* () {
     { appId, response }: RequestOutcome
   ) {
     const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
-    // Overwrites the router's own spelling of the route.
     yield* Effect.annotateCurrentSpan({
       "http.route": route,
       "http.response.status_code": response.status,

@@ -21,7 +21,7 @@ import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
 import { makeHttpServer } from "./NodeListener.ts"
 import type { RateSettings } from "./RequestRate.ts"
-import { startErrorCounters, withRequestMetrics } from "./RequestTelemetry.ts"
+import { startErrorCounters } from "./RequestTelemetry.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 
 /** How long requests in flight may take to end once the server stops. */
@@ -71,7 +71,7 @@ const serve = (settings: RateSettings) =>
       const endpoints = yield* makeEndpoints
       const edge = yield* makeEdge(settings)
       yield* startErrorCounters
-      return HttpServer.serve(withRequestMetrics(edge(endpoints)))
+      return HttpServer.serve(edge(endpoints))
     })
   ).pipe(
     Layer.provide(Handlers),

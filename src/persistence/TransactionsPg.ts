@@ -5,6 +5,7 @@ import { Actor } from "../domain/Fact.ts"
 import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { Transaction } from "../domain/Transaction.ts"
+import { inSpan } from "../runtime/Tracing.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type CreatedRange, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 import { Vault } from "../services/ports/Vault.ts"
@@ -129,11 +130,10 @@ export const TransactionsPg = Layer.effect(
         Effect.map((found) => names.map((_, ord) => found.get(ord)))
       )
     )
-    const find = Effect.fn("Transactions.find")(
-      (appId: AppId, mode: Mode, reference: Reference) =>
-        Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) => firstOf(row === undefined ? [] : [row])),
-      Effect.orDie
-    )
+    const find = (appId: AppId, mode: Mode, reference: Reference) =>
+      Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) =>
+        row === undefined ? Effect.succeedNone : Effect.orDie(firstOf([row]))
+      ).pipe(inSpan("Transactions.find"))
 
     const byReference = Effect.fn("Transactions.byReference")(
       (reference: Reference) =>

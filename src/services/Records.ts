@@ -8,6 +8,7 @@ import type { FloatPosition } from "../domain/Ledger.ts"
 import { maskedText } from "../domain/Masking.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { isTerminal, type Transaction } from "../domain/Transaction.ts"
+import { inSpan } from "../runtime/Tracing.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import {
   type RawTransaction,
@@ -63,18 +64,14 @@ export class Records extends Context.Service<
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
 
-      const transaction = Effect.fn("Records.transaction")(function* (
-        caller: Caller,
-        reference: string,
-        kind: Transaction["kind"] | null
-      ) {
+      const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: Transaction["kind"] | null) {
         if (!isReference(reference)) return yield* new NotFound({})
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* new NotFound({})
         const found = stored.value.transaction
         if (found.kind === "exchange" || (kind !== null && found.kind !== kind)) return yield* new NotFound({})
         return found
-      })
+      }, inSpan("Records.transaction"))
 
       const readRaw = Effect.fn("Records.readRaw")(function* (
         caller: Caller,

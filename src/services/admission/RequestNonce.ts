@@ -19,6 +19,8 @@ export interface RequestNonce {
    * is under way or was lost: its request answers by itself what that means.
    */
   readonly settle: Effect.Effect<void, Unauthorized>
+  /** Whether `settle` has nothing to do and nothing to refuse. */
+  readonly isSettled: () => boolean
 }
 
 /** `spendAlone` is the commit of a nonce that goes by itself; `reused` is what is written down, once, of one that was spent before. */
@@ -52,7 +54,12 @@ export const requestNonce = (
     }
   })
 
-  return { spend, spendWith, settle: Effect.suspend(() => (state === "under way" ? Effect.void : spend)) }
+  return {
+    spend,
+    spendWith,
+    settle: Effect.suspend(() => (state === "under way" ? Effect.void : spend)),
+    isSettled: () => state === "under way" || state === "spent"
+  }
 }
 
 const refusal = Effect.suspend(() => Effect.fail(new Unauthorized()))
