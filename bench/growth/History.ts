@@ -1,9 +1,9 @@
-import { Effect, Redacted, Schema } from "effect"
+import { Effect, Redacted } from "effect"
 import { Client } from "pg"
-import { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { AppId } from "../../src/domain/Ids.ts"
 import { transactionView } from "../../src/domain/View.ts"
 import { successEnvelope } from "../../src/http/Envelope.ts"
+import { recordText } from "../../src/persistence/StoredRecord.ts"
 import { webhookSecret } from "../../src/persistence/webhooks/WebhookEndpointsPg.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import type { Bench } from "../Cluster.ts"
@@ -46,8 +46,6 @@ FROM (
 ) AS made ORDER BY date_trunc('day', at), 1, 2`
 
 const since = (days: number) => `at > now() - interval '${days} days'`
-
-const recordText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(LedgerRecord)))
 
 const records = () => {
   const settled = settledPayout(APP, REFERENCE, AT)

@@ -12,6 +12,7 @@ import { Vault } from "../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { makeBatchedRead } from "./BatchedRead.ts"
 import { Moment, rowsOf } from "./Rows.ts"
+import { storedRecord } from "./StoredRecord.ts"
 import { transactionList } from "./TransactionList.ts"
 import { transactionSearch } from "./TransactionSearch.ts"
 
@@ -19,7 +20,7 @@ import { transactionSearch } from "./TransactionSearch.ts"
 const SLICE_MS = 900_000
 
 const StoredRow = Schema.Struct({
-  record: Schema.toCodecJson(LedgerRecord),
+  record: storedRecord(LedgerRecord),
   revision: Schema.BigInt,
   traceparent: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
@@ -31,7 +32,7 @@ const HistoryRow = Schema.Struct({
   status: Schema.String
 })
 const CallRow = Schema.Struct({ rawRequest: Schema.NullOr(Schema.String), rawResponse: Schema.NullOr(Schema.String) })
-const RawRow = Schema.Struct({ record: Schema.toCodecJson(Transaction), ...CallRow.fields })
+const RawRow = Schema.Struct({ record: storedRecord(Transaction), ...CallRow.fields })
 const SealedRow = Schema.Struct({ sealed_destination: Schema.Uint8Array })
 
 const polls = rowsOf(Schema.Struct({ nextPollAt: Moment }))

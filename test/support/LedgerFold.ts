@@ -1,16 +1,14 @@
 import { createHash } from "node:crypto"
-import { Schema } from "effect"
-import { LedgerRecord } from "../../src/domain/Exchange.ts"
+import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { type Account, type Entry, entrySlots, type Posting } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { recordText } from "../../src/persistence/StoredRecord.ts"
 import type { ApplyOutcome, ApplyStep, OpenOutcome, OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import { type Books, keyName, type Position, payerName, positionName, type Stored, windowName } from "./LedgerBooks.ts"
 
 export const hex = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString("hex"))
 const sha256 = (...parts: ReadonlyArray<string>) => createHash("sha256").update(parts.join("\n")).digest("hex")
-/** As a record is stored: compared byte by byte. */
-export const recordText = (record: LedgerRecord) => JSON.stringify(Schema.encodeSync(Schema.toCodecJson(LedgerRecord))(record))
 
 /** What an account of a position holds: those that stand for the other side are shown with the sign turned. */
 const turned: ReadonlyArray<Account> = ["collected", "fx_in", "returned", "receivable", "credited"]

@@ -1,18 +1,8 @@
-import { Schema } from "effect"
-import { LedgerRecord } from "../../domain/Exchange.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
-import { type Column, withoutNul } from "../Columns.ts"
+import type { Column } from "../Columns.ts"
+import { recordText } from "../StoredRecord.ts"
 import type { Traced } from "./StepTracing.ts"
-
-const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
-
-/** Without NUL, also where JSON has a way to write it: one such text in a record, and no SQL could take that record apart any more. */
-const recordText = (record: LedgerRecord): string => {
-  const text = JSON.stringify(encodeRecord(record))
-  return text.includes("\\u0000")
-    ? JSON.stringify(JSON.parse(text), (_, value: unknown) => (typeof value === "string" ? withoutNul(value) : value))
-    : text
-}
 
 type Step = Traced<OpenStep> | Traced<ApplyStep>
 

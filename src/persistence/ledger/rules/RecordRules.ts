@@ -12,7 +12,7 @@ const columns = [
   ["mode", "t.mode", "r.mode"],
   ["reference", "t.reference", "r.reference"],
   ["app_id", "t.app_id", 'r."appId"'],
-  ["needs_review", "t.needs_review", 'r."needsReview"'],
+  ["needs_review", "t.needs_review", 'coalesce(r."needsReview", false)'],
   ["provider", "t.provider", "r.provider"],
   ["provider_reference", "t.provider_reference", 'r."providerReference"'],
   ["created_at", toMillisecond("t.created_at"), toMillisecond('to_timestamp(r."createdAt" / 1000)')]

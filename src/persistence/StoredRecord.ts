@@ -1,0 +1,63 @@
+import { Schema, SchemaGetter } from "effect"
+import { type Exchange, LedgerRecord } from "../domain/Exchange.ts"
+import type { Collection, Payout } from "../domain/Transaction.ts"
+import { withoutNul } from "./Columns.ts"
+
+const common = {
+  providerReference: null,
+  needsReview: false,
+  failure: null,
+  completedAt: null,
+  asked: 0,
+  notFound: 0
+} satisfies Partial<Exchange>
+const asked = { ...common, fees: null, network: null, narration: null, expiresAt: null } satisfies Partial<Payout>
+
+/**
+ * What most records say of a member is not stored: it is written into the log with each step. A member that is not there has this value, so that a value
+ * must never change here.
+ */
+const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = {
+  collection: {
+    ...asked,
+    observedAmount: null,
+    observedCurrency: null,
+    maskedSource: null,
+    nextAction: null,
+    lateSuccess: false
+  } satisfies Partial<Collection>,
+  payout: { ...asked, amountType: null, deductFeeFromAmount: false, returned: null } satisfies Partial<Payout>,
+  exchange: common satisfies Partial<Exchange>
+}
+
+const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
+
+const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
+
+/** As a record is written. Without NUL, also where JSON has a way to write it: one such text in a record, and no SQL could take it apart any more. */
+export const recordText = (record: LedgerRecord): string => {
+  const silent = unsaid[record.kind] ?? {}
+  const encoded = encodeRecord(record)
+  const text = JSON.stringify(
+    isObject(encoded) ? Object.fromEntries(Object.entries(encoded).filter(([name, value]) => silent[name] !== value)) : encoded
+  )
+  return text.includes("\\u0000")
+    ? JSON.stringify(JSON.parse(text), (_, value: unknown) => (typeof value === "string" ? withoutNul(value) : value))
+    : text
+}
+
+/** What was written, with what was left out. */
+const said = (stored: Schema.Json): Schema.Json =>
+  isObject(stored) && typeof stored["kind"] === "string" ? { ...unsaid[stored["kind"]], ...stored } : stored
+
+/** What the driver read of a JSON column. */
+const Parsed = Schema.declare((value): value is Schema.Json => value !== undefined)
+
+/** A record, or one kind of it, as a column holds it. */
+export const storedRecord = <S extends Schema.Top>(record: S) =>
+  Parsed.pipe(
+    Schema.decodeTo(Schema.toCodecJson(record), {
+      decode: SchemaGetter.transform(said),
+      encode: SchemaGetter.transform((encoded: Schema.Json) => encoded)
+    })
+  )
