@@ -19,8 +19,9 @@ interface Span {
 }
 
 /**
- * An operator's search over all tenants. The index of ages finds each step back, and a tenant's own index where one is named; the filter is
- * held against each record on the way. `readable` decodes rows and leaves out those that cannot be read.
+ * An operator's search over all tenants. The index of ages finds each step back, and a tenant's own index where one is named, which has
+ * to say that each time is later than -infinity; the filter is held against each record on the way. `readable` decodes rows and leaves out those that
+ * cannot be read.
  */
 export const transactionSearch = (
   sql: SqlClient.SqlClient,
@@ -34,7 +35,7 @@ export const transactionSearch = (
     SELECT t.reference, t.record, t.revision, t.created_at FROM ${needsReview ? waiting : sql.literal("transactions t")}
     WHERE t.created_at >= ${from === null ? "-infinity" : iso(from)}::timestamptz
       AND t.created_at < ${to === null ? "infinity" : iso(to)}::timestamptz
-      ${appId === null ? sql`` : sql`AND t.app_id = ${appId}`}
+      ${appId === null ? sql`` : sql`AND t.app_id = ${appId} AND t.created_at > '-infinity'`}
       ${mode === null ? sql`` : sql`AND t.mode = ${mode}`}
       ${kind === null ? sql`` : sql`AND t.kind = ${kind}`}
       ${status === null ? sql`` : sql`AND t.status = ${status}`}
