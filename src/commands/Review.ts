@@ -1,8 +1,10 @@
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { isReference } from "../domain/Ids.ts"
+import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { recordView } from "../domain/View.ts"
+import { Acknowledgements } from "../services/ports/Acknowledgements.ts"
 import { Review } from "../services/settlement/Review.ts"
 import { Amount, AmountOrNothing, Revision, reference, Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -79,7 +81,42 @@ const resolve = Command.make(
   ])
 )
 
+const HOUR_MS = 3_600_000
+const HOURS = 24
+const HOURS_AT_MOST = 72
+
+const acknowledge = Command.make(
+  "acknowledge",
+  {
+    reference,
+    note: Flag.String("note").pipe(Flag.withSchema(Words(500)), Flag.withDescription("what you did about it, for the audit log")),
+    hours: Flag.Int("hours").pipe(
+      Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: HOURS_AT_MOST }))),
+      Flag.withDefault(HOURS),
+      Flag.withDescription(`for how long its alerts rest, at most ${HOURS_AT_MOST}`)
+    )
+  },
+  Effect.fn(function* ({ hours, note, reference }) {
+    const { acknowledge } = yield* Acknowledgements
+    const entry = yield* auditEntry("review acknowledge", reference, { note: maskedText(note), hours: String(hours) })
+    const found = isReference(reference) ? yield* acknowledge(reference, entry.at + hours * HOUR_MS, entry) : Option.none()
+    if (Option.isNone(found))
+      return yield* new CommandRefusal({ message: `there is no transaction ${reference} that is open or in review` })
+    yield* printResult({ reference, in_review: found.value.inReview, acknowledged_until: iso(found.value.until) })
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription(
+    "Say that somebody looks after an open transaction: its alerts rest until then, or until it goes into review. Nothing else changes"
+  ),
+  Command.withExamples([
+    {
+      command: 'gateway review acknowledge AAA688MG9KT6BQ76F4NM4BJRH5 --note "asked the provider, ticket 71"',
+      description: "Rest the alerts of one transaction for a day"
+    }
+  ])
+)
+
 export const review = Command.make("review").pipe(
   Command.withDescription("Transactions whose outcome only a person can establish"),
-  Command.withSubcommands([list, resolve])
+  Command.withSubcommands([list, acknowledge, resolve])
 )

@@ -35,7 +35,7 @@ const standing = Effect.gen(function* () {
   const { protection, read, tenants, unanswered } = yield* GatewayStatus
   const registry = yield* ProviderRegistry
   const picture = yield* read
-  const { owing, parked } = yield* tenants(NAMED)
+  const { failing, owing, parked } = yield* tenants(NAMED)
   const node = yield* nodeHere(yield* App.settings)
   const databaseRole = yield* protection
   const registered = registry.known.flatMap((provider) =>
@@ -49,7 +49,11 @@ const standing = Effect.gen(function* () {
     open_by_age: openView(picture),
     node_here: node,
     oldest_unknown: (yield* unanswered(NAMED)).map((row) => unansweredView(row, picture.at)),
-    reviews: { open: picture.reviews.count, oldest: elapsed(picture.at, picture.reviews.oldestAt) },
+    reviews: {
+      open: picture.reviews.count,
+      acknowledged: picture.reviews.acknowledged,
+      oldest: elapsed(picture.at, picture.reviews.oldestAt)
+    },
     queues: [
       {
         queue: "outbox",
@@ -72,6 +76,12 @@ const standing = Effect.gen(function* () {
       receivable_minor: receivable
     })),
     webhooks_parked: parked.map(({ appId, ...row }) => ({ app_id: appId, ...row })),
+    webhooks_failing: failing.map(({ appId, mode, since }) => ({
+      app_id: appId,
+      mode,
+      since: iso(since),
+      for: elapsed(picture.at, since)
+    })),
     owing: owing.map(({ appId, currency, mode, receivable }) => ({
       app_id: appId,
       mode,
@@ -94,6 +104,7 @@ const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly mes
     "queues",
     "floats",
     "webhooks_parked",
+    "webhooks_failing",
     "owing",
     "checks"
   ]
@@ -156,7 +167,7 @@ const openView = ({ open }: StatusSnapshot) =>
   })
 
 const unansweredView = (
-  { appId, createdAt, heardAt, kind, mode, note, provider, reference }: UnansweredTransaction,
+  { acknowledgedUntil, appId, createdAt, heardAt, kind, mode, note, provider, reference }: UnansweredTransaction,
   at: Instant
 ) => ({
   reference,
@@ -166,7 +177,8 @@ const unansweredView = (
   provider,
   age: elapsed(at, createdAt),
   last_asked: elapsed(at, heardAt),
-  note
+  note,
+  acknowledged_until: acknowledgedUntil === null || acknowledgedUntil <= at ? null : iso(acknowledgedUntil)
 })
 
 const checkView = ({ at, differences, name, subject }: IntegrityCheck, now: Instant) => ({

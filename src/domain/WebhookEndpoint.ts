@@ -11,6 +11,8 @@ export const DisabledReason = Schema.Literals(["gone", "failing"]).annotate({
 export type DisabledReason = typeof DisabledReason.Type
 
 const HOUR_MS = 3_600_000
+/** An endpoint that failed for so long is shown to operators. */
+export const SHOWN_FAILING_MS = HOUR_MS / 4
 /** No answer but failures for so long disables an endpoint. */
 export const FAILING_MS = 120 * HOUR_MS
 /** After a rotation the old secret signs beside the new one for so long. */
@@ -25,6 +27,8 @@ export interface WebhookEndpoint {
   readonly enabled: boolean
   /** Null while it is enabled, and where its owner disabled it. */
   readonly disabledReason: DisabledReason | null
+  /** Since when no attempt was accepted; null where the last one was, and before the first. */
+  readonly failingSince: Instant | null
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
@@ -35,6 +39,7 @@ export const endpointView = (endpoint: WebhookEndpoint) => ({
   events: endpoint.events,
   enabled: endpoint.enabled,
   disabled_reason: endpoint.disabledReason,
+  failing_since: endpoint.failingSince === null ? null : iso(endpoint.failingSince),
   is_test_mode: endpoint.mode === "test",
   created_at: iso(endpoint.createdAt),
   updated_at: iso(endpoint.updatedAt)

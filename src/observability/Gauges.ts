@@ -1,6 +1,12 @@
 import { Effect, Exit } from "effect"
 import type { Instant } from "../domain/Instant.ts"
-import { AgeBand, COUNTED_AT_MOST, type QueueBacklog, type StatusSnapshot } from "../services/ports/GatewayStatus.ts"
+import {
+  AgeBand,
+  COUNTED_AT_MOST,
+  type OpenGroup,
+  type QueueBacklog,
+  type StatusSnapshot
+} from "../services/ports/GatewayStatus.ts"
 
 type Labels = Readonly<Record<string, string>>
 
@@ -71,8 +77,8 @@ const earliest = (moments: ReadonlyArray<Instant | null>): Instant | null =>
   moments.reduce<Instant | null>((first, at) => (at === null || (first !== null && first <= at) ? first : at), null)
 
 const transactions = ({ at, open, reviews }: StatusSnapshot): ReadonlyArray<Family> => {
-  const count = (group: Partial<StatusSnapshot["open"][number]>): number =>
-    open.reduce((sum, row) => (row.kind === group.kind && row.age === group.age ? sum + row.count : sum), 0)
+  const count = (group: Pick<OpenGroup, "kind" | "age">, of = (row: OpenGroup) => row.count): number =>
+    open.reduce((sum, row) => (row.kind === group.kind && row.age === group.age ? sum + of(row) : sum), 0)
   const kinds = ["payout", "collection", "exchange"] as const
   return [
     {
@@ -81,16 +87,31 @@ const transactions = ({ at, open, reviews }: StatusSnapshot): ReadonlyArray<Fami
       samples: kinds.flatMap((kind) => AgeBand.literals.map((age) => [{ kind, age }, count({ kind, age })] as const))
     },
     {
+      name: "gateway_transactions_acknowledged",
+      help: "Those of the open ones whose alerts rest, because an operator acknowledged them.",
+      samples: kinds.flatMap((kind) =>
+        AgeBand.literals.map((age) => [{ kind, age }, count({ kind, age }, ({ acknowledged }) => acknowledged)] as const)
+      )
+    },
+    {
       name: "gateway_transactions_unknown",
       help: `Open transactions of which the last news is none. ${atMost}`,
       samples: byProvider(open)
     },
     {
       name: "gateway_transactions_unknown_oldest_seconds",
-      help: "How long ago the oldest transaction of unknown outcome was begun.",
-      samples: [[{}, ageSeconds(at, earliest(open.map(({ oldestUnknownAt }) => oldestUnknownAt)))]]
+      help: "How long ago the oldest transaction of unknown outcome was begun that no operator has acknowledged.",
+      samples: providersOf(open).map((provider) => [
+        { provider },
+        ageSeconds(at, earliest(open.map((row) => (row.provider === provider ? row.oldestUnknownAt : null))))
+      ])
     },
     { name: "gateway_reviews_open", help: `Transactions that need a person. ${atMost}`, samples: [[{}, reviews.count]] },
+    {
+      name: "gateway_reviews_acknowledged",
+      help: "Those of them whose alerts rest, because an operator acknowledged them.",
+      samples: [[{}, reviews.acknowledged]]
+    },
     {
       name: "gateway_reviews_oldest_seconds",
       help: "How long ago the oldest transaction that needs a person was begun.",
@@ -100,12 +121,14 @@ const transactions = ({ at, open, reviews }: StatusSnapshot): ReadonlyArray<Fami
 }
 
 const byProvider = (open: StatusSnapshot["open"]): Family["samples"] =>
-  [...new Set(open.map(({ provider }) => provider))].map((provider) => [
+  providersOf(open).map((provider) => [
     { provider },
     open.reduce((sum, row) => (row.provider === provider ? sum + row.unknown : sum), 0)
   ])
 
-const queues = ({ at, inbox, outbox }: StatusSnapshot): ReadonlyArray<Family> => [
+const providersOf = (open: StatusSnapshot["open"]): ReadonlyArray<string> => [...new Set(open.map(({ provider }) => provider))]
+
+const queues = ({ at, endpointsFailing, inbox, outbox }: StatusSnapshot): ReadonlyArray<Family> => [
   {
     name: "gateway_outbox_deliveries",
     help: `Webhook deliveries that wait, or that ended without success. ${atMost}`,
@@ -115,6 +138,11 @@ const queues = ({ at, inbox, outbox }: StatusSnapshot): ReadonlyArray<Family> =>
     name: "gateway_outbox_late_seconds",
     help: "How long the oldest due delivery of an enabled endpoint is late.",
     samples: [[{}, ageSeconds(at, outbox.oldestAt)]]
+  },
+  {
+    name: "gateway_webhook_endpoints_failing",
+    help: "Enabled webhook endpoints that have accepted nothing for 15 minutes.",
+    samples: [[{}, endpointsFailing]]
   },
   {
     name: "gateway_inbox_callbacks",

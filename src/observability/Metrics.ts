@@ -1,24 +1,31 @@
-import { Clock, Effect, Layer, Metric } from "effect"
+import { Clock, Effect, Layer, Metric, Option } from "effect"
+import type { ProviderError } from "../domain/errors/Retriable.ts"
+import { Mode } from "../domain/Ids.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
-import type { PayoutOperations, Provider } from "../services/ports/Provider.ts"
+import { Policy } from "../services/ports/Policy.ts"
+import type { Provider, ReferenceData } from "../services/ports/Provider.ts"
 import { decorateProviders, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 import { annotations } from "./Attributes.ts"
 
 // Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
-const providerCalls = labelledMetric(
-  (attributes: { readonly provider: string; readonly call: string; readonly outcome: string }) =>
-    Metric.counter("gateway_provider_calls_total", {
-      description: "Calls to providers, by how they ended.",
-      incremental: true,
-      attributes
-    })
+// Not an interface, which would be open to further members and so no set of labels.
+type Call = { readonly provider: string; readonly mode: Mode; readonly call: string }
+type EndedCall = Call & { readonly outcome: string }
+
+const providerCalls = labelledMetric((attributes: EndedCall) =>
+  Metric.counter("gateway_provider_calls_total", {
+    description: "Calls to providers, by how they ended.",
+    incremental: true,
+    attributes
+  })
 )
-const providerSeconds = labelledMetric((attributes: { readonly provider: string; readonly call: string }) =>
-  Metric.histogram("gateway_provider_call_duration_seconds", {
-    description: "How long calls to providers took.",
-    boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30],
+const providerFailures = labelledMetric((attributes: Call) =>
+  Metric.counter("gateway_provider_calls_failed_total", {
+    description:
+      "Calls to providers of which nothing came: no answer, nothing sent, or an answer that says that it failed there.",
+    incremental: true,
     attributes
   })
 )
@@ -30,15 +37,38 @@ const deliveries = labelledMetric((attributes: { readonly verdict: string }) =>
   })
 )
 
+/** How a call ends of which nothing came. */
+const FAILED: ReadonlyArray<string> = ["Unknown", "NotSent", "provider_error"]
+/** Calls that move money, and those without which none moves. */
+const watchedCalls = [
+  "quote",
+  "send",
+  "charge",
+  "send_code",
+  "quote_exchange",
+  "exchange",
+  "ask_payout",
+  "ask_collection",
+  "ask_exchange",
+  "resolve"
+] as const
+
 /** Counts what providers answer, around whatever registry is provided. */
 const providersLayer = Layer.effect(
   ProviderRegistry,
   Effect.gen(function* () {
     const registry = yield* ProviderRegistry
+    const { providerTimeoutMs } = yield* Policy
+    const accounts = registry.known.flatMap((provider) =>
+      Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
+    )
     // A counter that is not there yet grows from nothing, which no alert sees.
-    for (const provider of registry.known)
-      for (const call of moneyCalls) yield* providerCalls({ provider, call, outcome: "Unknown" }, 0)
-    return decorateProviders(registry, countCalls)
+    for (const account of accounts)
+      for (const call of watchedCalls) {
+        for (const outcome of FAILED) yield* providerCalls({ ...account, call, outcome }, 0)
+        yield* providerFailures({ ...account, call }, 0)
+      }
+    return decorateProviders(registry, countCalls(callSeconds(providerTimeoutMs)))
   })
 )
 
@@ -57,66 +87,95 @@ const deliveriesLayer = Layer.effect(
 /** What `/metrics` shows of calls. Each wraps what it counts; App puts them around it. */
 export const Metrics = { providers: providersLayer, deliveries: deliveriesLayer }
 
-const moneyCalls = ["send", "charge", "exchange", "ask_payout", "ask_collection", "ask_exchange"] as const
-
-const countCalls = (provider: Provider): Provider => {
-  const ended = (call: string) => (outcome: string) => providerCalls({ provider: provider.name, call, outcome }, 1)
-  const tagged = <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) => {
-    const end = ended(call)
-    return (order: Order) =>
-      Effect.tap(timeCall(ask(order), provider.name, call), ({ _tag }) =>
-        Effect.andThen(end(_tag), Effect.annotateCurrentSpan(annotations({ "gateway.outcome": _tag })))
-      )
-  }
-  const { collections, exchange, payouts } = provider
-  return {
-    ...provider,
-    ...(payouts === undefined
-      ? {}
-      : {
-          payouts: {
-            quote: countQuote((order) => timeCall(payouts.quote(order), provider.name, "quote"), ended("quote")),
-            send: tagged("send", payouts.send),
-            fetchStatus: tagged("ask_payout", payouts.fetchStatus)
-          }
-        }),
-    ...(exchange === undefined
-      ? {}
-      : {
-          exchange: {
-            ...exchange,
-            execute: tagged("exchange", exchange.execute),
-            fetchStatus: tagged("ask_exchange", exchange.fetchStatus)
-          }
-        }),
-    ...(collections === undefined
-      ? {}
-      : {
-          collections: {
-            ...collections,
-            charge: tagged("charge", collections.charge),
-            fetchStatus: tagged("ask_collection", collections.fetchStatus)
-          }
-        })
-  }
+/** The bounds around the provider's time limit tell slow answers from those that never came. */
+const callSeconds = (limitMs: number) => {
+  const limit = limitMs / MS_PER_SECOND
+  const boundaries = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, ...[0.9, 1, 1.1].map((share) => share * limit)]
+  return labelledMetric((attributes: Omit<Call, "mode">) =>
+    Metric.histogram("gateway_provider_call_duration_seconds", {
+      description: "How long calls to providers took.",
+      boundaries: [...new Set(boundaries)].sort((one, other) => one - other),
+      attributes
+    })
+  )
 }
 
 const MS_PER_SECOND = 1000
 
-const timeCall = <A, E>(calling: Effect.Effect<A, E>, provider: string, call: string): Effect.Effect<A, E> =>
-  Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
-    Effect.ensuring(
-      calling,
-      Effect.flatMap(Clock.currentTimeMillis, (endedAt) =>
-        providerSeconds({ provider, call }, (endedAt - startedAt) / MS_PER_SECOND)
+/** Around a provider's operations: each call is timed, and counted by how it ended. */
+const countCalls =
+  (seconds: ReturnType<typeof callSeconds>) =>
+  (provider: Provider): Provider => {
+    const { mode, name } = provider
+    const timed = <A, E>(call: string, calling: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+        Effect.ensuring(
+          calling,
+          Effect.flatMap(Clock.currentTimeMillis, (endedAt) =>
+            seconds({ provider: name, call }, (endedAt - startedAt) / MS_PER_SECOND)
+          )
+        )
       )
-    )
-  )
+    const ended = Effect.fnUntraced(function* (call: string, outcome: string) {
+      yield* providerCalls({ provider: name, mode, call, outcome }, 1)
+      if (FAILED.includes(outcome)) yield* providerFailures({ provider: name, mode, call }, 1)
+    })
+    /** A call whose outcome has a tag. */
+    const tagged =
+      <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) =>
+      (order: Order) =>
+        Effect.tap(timed(call, ask(order)), ({ _tag }) =>
+          Effect.andThen(ended(call, _tag), Effect.annotateCurrentSpan(annotations({ "gateway.outcome": _tag })))
+        )
+    /** A call that fails where it was not answered. */
+    const read = <A, E extends { readonly _tag: string }>(call: string, ask: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      timed(call, ask).pipe(
+        Effect.tap((answer) => ended(call, outcomeOf(answer))),
+        Effect.tapError(({ _tag }) => ended(call, _tag))
+      )
+    const { collections, exchange, payouts, reference } = provider
+    const sendCode = collections?.sendCode
+    return {
+      ...provider,
+      ...(payouts && {
+        payouts: {
+          quote: (order) => read("quote", payouts.quote(order)),
+          send: tagged("send", payouts.send),
+          fetchStatus: tagged("ask_payout", payouts.fetchStatus)
+        }
+      }),
+      ...(exchange && {
+        exchange: {
+          quote: (order) => read("quote_exchange", exchange.quote(order)),
+          execute: tagged("exchange", exchange.execute),
+          fetchStatus: tagged("ask_exchange", exchange.fetchStatus)
+        }
+      }),
+      ...(collections && {
+        collections: {
+          ...collections,
+          charge: tagged("charge", collections.charge),
+          fetchStatus: tagged("ask_collection", collections.fetchStatus),
+          ...(sendCode && { sendCode: (source) => read("send_code", sendCode(source)) })
+        }
+      }),
+      ...(reference && { reference: countedReads(reference, read) })
+    }
+  }
 
-const countQuote =
-  (quote: PayoutOperations["quote"], end: (outcome: string) => Effect.Effect<void>): PayoutOperations["quote"] =>
-  (order) =>
-    quote(order).pipe(
-      Effect.tap((answer) => end("_tag" in answer ? answer._tag : "Quoted")),
-      Effect.tapError((error) => end(error._tag))
-    )
+const countedReads = (
+  { balances, banks, countries, resolve }: ReferenceData,
+  read: <A>(call: string, ask: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
+): ReferenceData => ({
+  ...(banks && { banks: (country) => read("banks", banks(country)) }),
+  ...(resolve && { resolve: (account) => read("resolve", resolve(account)) }),
+  ...(countries && { countries: read("countries", countries) }),
+  ...(balances && { balances: read("balances", balances) })
+})
+
+const outcomeOf = (answer: unknown): string => {
+  if (answer === "unknown") return "Unknown"
+  return typeof answer === "object" && answer !== null && "_tag" in answer && answer._tag === "QuoteRefused"
+    ? answer._tag
+    : "Answered"
+}

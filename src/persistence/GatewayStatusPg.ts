@@ -1,10 +1,12 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
+import { SHOWN_FAILING_MS } from "../domain/WebhookEndpoint.ts"
 import { AuditLog } from "../services/ports/AuditLog.ts"
 import {
   type AgeBand,
   COUNTED_AT_MOST,
+  FailingEndpoint,
   FloatTotal,
   GatewayStatus,
   IndebtedTenant,
@@ -28,14 +30,23 @@ const bands: ReadonlyArray<readonly [typeof AgeBand.Type, number]> = [
 
 const groups = rowsOf(Schema.Struct({ ...OpenGroup.fields, oldestAt: Moment, oldestUnknownAt: Schema.NullOr(Moment) }))
 const queues = rowsOf(Schema.Struct({ ...QueueBacklog.fields, oldestAt: Schema.NullOr(Moment) }))
-const counts = rowsOf(Schema.Struct({ count: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
+const counts = rowsOf(Schema.Struct({ count: Schema.Number, acknowledged: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
+const numbers = rowsOf(Schema.Struct({ count: Schema.Number }))
 const totals = rowsOf(FloatTotal)
 const checks = rowsOf(Schema.Struct({ ...IntegrityCheck.fields, at: Moment }))
 const names = rowsOf(Schema.Struct({ name: Schema.String }))
 const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number }))
 const parkedTenants = rowsOf(ParkedTenant)
 const owingTenants = rowsOf(IndebtedTenant)
-const unansweredRows = rowsOf(Schema.Struct({ ...UnansweredTransaction.fields, createdAt: Moment, heardAt: Moment }))
+const failingEndpoints = rowsOf(Schema.Struct({ ...FailingEndpoint.fields, since: Moment }))
+const unansweredRows = rowsOf(
+  Schema.Struct({
+    ...UnansweredTransaction.fields,
+    createdAt: Moment,
+    heardAt: Moment,
+    acknowledgedUntil: Schema.NullOr(Moment)
+  })
+)
 
 /**
  * GatewayStatus on PostgreSQL. It owns the table integrity_checks, where a conditional upsert keeps the newest result. All else it reads without a lock, through
@@ -48,7 +59,8 @@ export const GatewayStatusPg = Layer.effect(
     const { head: auditHead } = yield* AuditLog
 
     const openRows = sql`
-      SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at
+      SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at,
+        CASE WHEN w.acknowledged_in_review = w.needs_review THEN w.acknowledged_until END AS rests_until
       FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
       WHERE w.is_open ORDER BY w.created_at LIMIT ${COUNTED_AT_MOST}`
     const lastLine = sql`
@@ -68,13 +80,23 @@ export const GatewayStatusPg = Layer.effect(
           SELECT o.*, coalesce((SELECT b.age FROM band b WHERE o.created_at > b.since ORDER BY b.place LIMIT 1), 'older') AS age FROM o
         )
         SELECT o.kind, o.mode, o.provider, o.age, count(*)::int AS count, (count(*) FILTER (WHERE ${isUnknown}))::int AS unknown,
-          min(o.created_at) AS "oldestAt", min(o.created_at) FILTER (WHERE ${isUnknown}) AS "oldestUnknownAt"
+          (count(*) FILTER (WHERE o.rests_until > ${iso(now)}::timestamptz))::int AS acknowledged,
+          min(o.created_at) AS "oldestAt",
+          min(o.created_at) FILTER (WHERE ${isUnknown} AND (o.rests_until > ${iso(now)}::timestamptz) IS NOT TRUE) AS "oldestUnknownAt"
         FROM aged o LEFT JOIN LATERAL (${lastLine}) l ON true
         GROUP BY o.kind, o.mode, o.provider, o.age ORDER BY 1, 2, 3, min(o.created_at)`)
 
-    const reviews = counts(sql`
-      SELECT count(*)::int AS count, min(r.created_at) AS "oldestAt"
-      FROM (SELECT created_at FROM open_work WHERE needs_review ORDER BY created_at LIMIT ${COUNTED_AT_MOST}) r`)
+    const reviews = (now: Instant) =>
+      counts(sql`
+        SELECT count(*)::int AS count, min(r.created_at) AS "oldestAt",
+          (count(*) FILTER (WHERE r.acknowledged_in_review AND r.acknowledged_until > ${iso(now)}::timestamptz))::int AS acknowledged
+        FROM (
+          SELECT created_at, acknowledged_until, acknowledged_in_review FROM open_work
+          WHERE needs_review ORDER BY created_at LIMIT ${COUNTED_AT_MOST}
+        ) r`)
+
+    const failingBefore = (now: Instant) => sql`
+      FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - SHOWN_FAILING_MS)}::timestamptz`
 
     // The oldest by each endpoint's own queue, as they are claimed: what waits for a disabled endpoint is late for nobody.
     const outbox = queues(sql`
@@ -100,13 +122,15 @@ export const GatewayStatusPg = Layer.effect(
 
     const read = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
-      const [review] = yield* reviews
+      const [review] = yield* reviews(at)
+      const [failing] = yield* numbers(sql`SELECT count(*)::int AS count ${failingBefore(at)}`)
       const [sending] = yield* outbox
       const [receiving] = yield* inbox
       return {
         at,
         open: yield* open(at),
-        reviews: review ?? { count: 0, oldestAt: null },
+        reviews: review ?? { count: 0, acknowledged: 0, oldestAt: null },
+        endpointsFailing: failing?.count ?? 0,
         outbox: sending ?? empty,
         inbox: receiving ?? empty,
         floats: yield* floats,
@@ -120,7 +144,8 @@ export const GatewayStatusPg = Layer.effect(
     const unanswered = (limit: number) =>
       unansweredRows(sql`
         WITH o AS MATERIALIZED (${openRows})
-        SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.created_at AS "createdAt", l.at AS "heardAt", l.note
+        SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.created_at AS "createdAt", l.at AS "heardAt", l.note,
+          o.rests_until AS "acknowledgedUntil"
         FROM o CROSS JOIN LATERAL (${lastLine}) l WHERE ${isUnknown} ORDER BY o.created_at LIMIT ${limit}`)
 
     const tenants = Effect.fnUntraced(function* (limit: number) {
@@ -135,7 +160,10 @@ export const GatewayStatusPg = Layer.effect(
       const owing = yield* owingTenants(sql`
         SELECT app_id AS "appId", mode, currency, receivable_minor AS receivable FROM float_positions
         WHERE receivable_minor > 0 ORDER BY 1, 2, 3 LIMIT ${limit}`)
-      return { parked, owing }
+      const failing = yield* failingEndpoints(sql`
+        SELECT app_id AS "appId", mode, failing_since AS since ${failingBefore(yield* Clock.currentTimeMillis)}
+        ORDER BY failing_since, 1, 2 LIMIT ${limit}`)
+      return { parked, owing, failing }
     })
 
     const recordCheck = ({ at, differences, name, subject }: IntegrityCheck) =>

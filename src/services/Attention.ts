@@ -8,7 +8,7 @@ const LATE_MS = 5 * MINUTE_MS
 
 /** What a person should look at first, in the order in which it matters; empty when all is well. `heldBack` says what circuits hold back. */
 export const attention = (
-  { at, auditHead, checks, floats, inbox, open, outbox, reviews, unparted }: StatusSnapshot,
+  { at, auditHead, checks, endpointsFailing, floats, inbox, open, outbox, reviews, unparted }: StatusSnapshot,
   { holds, role }: AuditProtection,
   heldBack: ReadonlyArray<string>
 ): ReadonlyArray<string> => {
@@ -24,6 +24,7 @@ export const attention = (
     ...heldBack,
     ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
     ...(isLate(outbox) ? ["webhooks are not sent"] : []),
+    ...(endpointsFailing > 0 ? [`webhook endpoints that accept nothing: ${endpointsFailing}`] : []),
     ...unparted.map((table) => `rows of ${table} lie in no month's partition`),
     ...(inbox.parked > 0 ? [`callbacks that told nothing: ${inbox.parked}`] : []),
     ...(outbox.parked > 0 ? [`webhooks that were never taken: ${outbox.parked}`] : []),

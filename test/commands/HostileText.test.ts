@@ -104,7 +104,10 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   reconcile: () => [[HOSTILE]],
   "review list": () => [[]],
   "review resolve": ({ reference }) => [[reference, "--outcome", "failed", "--evidence", HOSTILE]],
-  "operator add": () => [[HOSTILE, "--role", "viewer"], ["asha", "--role", HOSTILE]],
+  "operator add": () => [
+    [HOSTILE, "--role", "viewer"],
+    ["asha", "--role", HOSTILE]
+  ],
   "operator list": () => [[]],
   "operator remove": () => [[HOSTILE]],
   "audit list": ({ tenant }) => [[], ["--app", tenant.appId]],

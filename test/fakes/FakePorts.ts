@@ -1,4 +1,5 @@
 import { Effect, Layer } from "effect"
+import { Acknowledgements } from "../../src/services/ports/Acknowledgements.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
@@ -18,6 +19,9 @@ import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { type Expected, fake } from "./Fake.ts"
 
 // Ports that no use case of a payment needs a memory for. Each expects nothing but what the test says.
+
+/** Acknowledgements: what operators look after. */
+export const fakeAcknowledgements = (expected: Expected<Acknowledgements["Service"]> = {}) => fake(Acknowledgements, expected)
 
 /** AuditLog: what operators did. The other fakes write no audit rows. */
 export const fakeAuditLog = (expected: Expected<AuditLog["Service"]> = {}) => fake(AuditLog, expected)
@@ -91,6 +95,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakePartitions(),
   fakePartyHashRetention(),
   fakeProviderInbox(),
+  fakeAcknowledgements(),
   fakeGatewayStatus(),
   fakeTenantChanges(),
   fakeWebhookDeliveries(),

@@ -6,6 +6,7 @@ import { Metrics } from "../../src/observability/Metrics.ts"
 import type { StatusSnapshot } from "../../src/services/ports/GatewayStatus.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { fakePolicy } from "../fakes/FakePolicy.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
 import { freePort } from "../support/FreePort.ts"
 
@@ -50,11 +51,13 @@ const picture: StatusSnapshot = {
       age: "10m",
       count: 2,
       unknown: 1,
+      acknowledged: 0,
       oldestAt: AT - 120_000,
       oldestUnknownAt: AT - 100_000
     }
   ],
-  reviews: { count: 0, oldestAt: null },
+  reviews: { count: 0, acknowledged: 0, oldestAt: null },
+  endpointsFailing: 0,
   outbox: { due: 3, parked: 4, oldestAt: AT - 7_000 },
   // Not due yet.
   inbox: { due: 1, parked: 0, oldestAt: AT + 5_000 },
@@ -122,12 +125,14 @@ describe("the management port", () => {
       yield* asked
       const page = readExposition((yield* get("/metrics")).body)
       const value = (name: string, labels: Readonly<Record<string, string>> = {}) => sampled(page, name, labels)
-      expect(value("gateway_provider_calls_total", { provider: "eversend", call: "ask_payout", outcome: "StillPending" })).toBe(1)
+      expect(
+        value("gateway_provider_calls_total", { provider: "eversend", mode: "test", call: "ask_payout", outcome: "StillPending" })
+      ).toBe(1)
       expect(value("gateway_provider_call_duration_seconds_count", { provider: "eversend", call: "ask_payout" })).toBe(1)
       expect(value("gateway_transactions_open", { kind: "payout", age: "10m" })).toBe(2)
       expect(value("gateway_transactions_open", { kind: "payout", age: "1m" })).toBe(0)
       expect(value("gateway_transactions_unknown", { provider: "eversend" })).toBe(1)
-      expect(value("gateway_transactions_unknown_oldest_seconds")).toBe(100)
+      expect(value("gateway_transactions_unknown_oldest_seconds", { provider: "eversend" })).toBe(100)
       expect(value("gateway_reviews_oldest_seconds")).toBe(0)
       expect(value("gateway_outbox_deliveries", { state: "parked" })).toBe(4)
       expect(value("gateway_outbox_late_seconds")).toBe(7)
@@ -202,4 +207,4 @@ const asked = Effect.gen(function* () {
     destinationCurrency: null,
     sentAt: 0
   }) ?? Effect.void
-}).pipe(Effect.provide(Metrics.providers.pipe(Layer.provide(registry))))
+}).pipe(Effect.provide(Metrics.providers.pipe(Layer.provide([registry, fakePolicy()]))))

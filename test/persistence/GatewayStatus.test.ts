@@ -1,25 +1,29 @@
 import { expect, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { Reference } from "../../src/domain/Ids.ts"
+import { AcknowledgementsPg } from "../../src/persistence/AcknowledgementsPg.ts"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { GatewayStatusPg } from "../../src/persistence/GatewayStatusPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { Acknowledgements } from "../../src/services/ports/Acknowledgements.ts"
 import { GatewayStatus, type IntegrityCheck } from "../../src/services/ports/GatewayStatus.ts"
-import { givenDatabase, masterKey } from "../support/TestDatabase.ts"
+import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts"
 
 const NOW = Date.now()
 
 const given = Effect.gen(function* () {
   const url = yield* givenDatabase
   const context = yield* Layer.build(
-    GatewayStatusPg.pipe(
+    Layer.merge(GatewayStatusPg, AcknowledgementsPg).pipe(
       Layer.provideMerge(AuditLogPg),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Database.layer({ url }))
     )
   )
-  return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, GatewayStatus) }
+  const { acknowledge } = Context.get(context, Acknowledgements)
+  return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, GatewayStatus), acknowledge }
 })
 
 interface Payouts {
@@ -63,7 +67,7 @@ it.live("counts open transactions by age and unknown outcomes, and reads no clos
       ])
     )
     expect(scans).toEqual([])
-    const group = { kind: "payout", mode: "live", provider: "alpha" }
+    const group = { kind: "payout", mode: "live", provider: "alpha", acknowledged: 0 }
     const minutes = (ago: number) => NOW - ago * 60_000
     expect(picture.open).toEqual([
       { ...group, age: "older", count: 1, unknown: 1, oldestAt: minutes(2880), oldestUnknownAt: minutes(2880) },
@@ -71,6 +75,39 @@ it.live("counts open transactions by age and unknown outcomes, and reads no clos
       { ...group, age: "1m", count: 2, unknown: 0, oldestAt: minutes(0.5), oldestUnknownAt: null }
     ])
     expect((yield* standing.unanswered(2)).map(({ createdAt }) => createdAt)).toEqual([minutes(2880), minutes(5)])
+  }).pipe(Effect.scoped)
+)
+
+it.live("rests what an operator has acknowledged, until its time has passed or it goes into review", () =>
+  Effect.gen(function* () {
+    const { acknowledge, sql, standing } = yield* given
+    yield* givenPayouts(sql, { count: 2, status: "pending", age: "2 hours", fact: "Unknown" })
+    const [first] = yield* sql<{ reference: string }>`SELECT reference FROM open_work ORDER BY reference LIMIT 1`
+    const reference = Reference.make(first?.reference ?? "")
+    const seen = Effect.map(standing.read, ({ open: [row], reviews }) => ({ ...row, inReview: reviews.acknowledged }))
+    const until = NOW + 3_600_000
+    expect(yield* acknowledge(reference, until, auditEntry())).toEqual(Option.some({ inReview: false, until }))
+    expect(yield* seen).toMatchObject({ count: 2, unknown: 2, acknowledged: 1, oldestUnknownAt: NOW - 7_200_000, inReview: 0 })
+    yield* sql`UPDATE open_work SET needs_review = true`
+    expect(yield* seen).toMatchObject({ acknowledged: 0, inReview: 0 })
+    expect(yield* acknowledge(reference, until, auditEntry())).toEqual(Option.some({ inReview: true, until }))
+    expect(yield* seen).toMatchObject({ acknowledged: 1, inReview: 1 })
+    expect(yield* acknowledge(reference, NOW - 1, auditEntry())).toEqual(Option.some({ inReview: true, until: NOW - 1 }))
+    expect(yield* seen).toMatchObject({ acknowledged: 0, inReview: 0 })
+    expect(yield* acknowledge(Reference.make("0".repeat(26)), until, auditEntry())).toEqual(Option.none())
+    expect(yield* sql`SELECT action FROM audit_log`).toHaveLength(3)
+  }).pipe(Effect.scoped)
+)
+
+it.live("names the enabled endpoints that have accepted nothing for a quarter of an hour", () =>
+  Effect.gen(function* () {
+    const { sql, standing } = yield* given
+    yield* sql`INSERT INTO webhook_endpoints (app_id, mode, url, events, enabled, secret_sealed, created_at, updated_at, failing_since)
+      SELECT app, 'live', 'https://x.example', '{}', enabled, '', now(), now(), now() - ago FROM (VALUES
+        ('works', true, NULL), ('new', true, interval '14 minutes'), ('dead', true, interval '16 minutes'), ('off', false, interval '1 day')
+      ) AS e(app, enabled, ago)`
+    expect((yield* standing.read).endpointsFailing).toBe(1)
+    expect((yield* standing.tenants(5)).failing).toMatchObject([{ appId: "dead", mode: "live" }])
   }).pipe(Effect.scoped)
 )
 

@@ -12,6 +12,7 @@ import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { tenantOn, webhooksOf } from "../support/Stack.ts"
 import { ends, type Fault, fires, grownOlder, neverExecuted, statusOf } from "./AlertFiring.ts"
 import { auditFault } from "./AuditFault.ts"
+import { providerFaults } from "./ProviderFaults.ts"
 
 /** Each plants a fault, expects its alerts, repairs it and expects them to end. One gateway plays them in this order. */
 export const stories: ReadonlyArray<Fault> = [
@@ -47,10 +48,11 @@ export const stories: ReadonlyArray<Fault> = [
     })
   },
   {
-    about: "a payout whose answer never comes, shown by status, until the provider answers",
+    about:
+      "a payout whose answer never comes, shown by status, until an operator has acknowledged it, and until the provider answers",
     alerts: ["OutcomeUnknown", "OpenForADay"],
     story: Effect.fnUntraced(function* (operated, before) {
-      const { gateway, run } = operated
+      const { gateway, run, sql } = operated
       const tenant = yield* tenantOn(gateway)
       const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0004")))
       yield* grownOlder(operated, reference, "20 minutes")
@@ -64,6 +66,11 @@ export const stories: ReadonlyArray<Fault> = [
       })
       const screen = (yield* run("status")).output
       expect([screen.includes(reference), screen.split("\n").length < 45]).toEqual([true, true])
+      const acknowledged = yield* run("review", "acknowledge", reference, "--note", "asked their support")
+      expect(acknowledged.errors).toBe("")
+      yield* ends(operated, "OutcomeUnknown")
+      yield* sql`UPDATE open_work SET acknowledged_until = now() WHERE reference = ${reference}`
+      yield* fires(operated, before, "OutcomeUnknown")
       yield* grownOlder(operated, reference, "25 hours")
       yield* fires(operated, before, "OpenForADay")
       yield* neverExecuted(operated, reference)
@@ -115,21 +122,26 @@ export const stories: ReadonlyArray<Fault> = [
   },
   {
     about: "a tenant that does not accept its webhooks, until they are sent again",
-    alerts: ["WebhooksParked"],
+    alerts: ["WebhookEndpointFailing", "WebhooksParked"],
     story: Effect.fnUntraced(function* (operated, before) {
-      const { gateway, run } = operated
+      const { gateway, run, sql } = operated
       const tenant = yield* tenantOn(gateway)
       let isBroken = true
       yield* webhooksOf(gateway, tenant, ["payout.pending"], () => (isBroken ? 500 : 204))
       yield* tenant.post("/v1/payouts", momoPayout("1234"))
       yield* fires(operated, before, "WebhooksParked")
+      yield* sql`UPDATE webhook_endpoints SET failing_since = failing_since - interval '15 minutes' WHERE app_id = ${tenant.appId}`
+      yield* fires(operated, before, "WebhookEndpointFailing")
       expect(yield* statusOf(operated)).toMatchObject({
+        needs_attention: expect.arrayContaining(["webhook endpoints that accept nothing: 1"]),
+        webhooks_failing: [{ app_id: tenant.appId, mode: "live", for: expect.stringMatching(/^15m/) }],
         webhooks_parked: [{ app_id: tenant.appId, mode: "live", parked: 1, endpoint: "enabled" }]
       })
       isBroken = false
       const parked = yield* run("webhook", "deliveries", tenant.appId, "--mode", "live", "--status", "parked", "--json")
       for (const { id } of JSON.parse(parked.output)) expect((yield* run("webhook", "redeliver", id)).code).toBe(0)
       yield* ends(operated, "WebhooksParked")
+      yield* ends(operated, "WebhookEndpointFailing")
     })
   },
   {
@@ -211,24 +223,7 @@ export const stories: ReadonlyArray<Fault> = [
       return Effect.andThen(held, fires(operated, before, "EventLoopHeldUp"))
     }
   },
-  {
-    about: "a provider that takes payouts and does not answer, until it answers again",
-    alerts: ["ProviderSilent", "CircuitOpen"],
-    story: Effect.fnUntraced(function* (operated, before) {
-      const tenant = yield* tenantOn(operated.gateway)
-      const silent = Array.from({ length: 5 }, (_, at) => momoPayout("0004", { amount_minor: 1_000 + at }))
-      yield* Effect.forEach(silent, (body) => tenant.post("/v1/payouts", body), { concurrency: "unbounded" })
-      yield* fires(operated, before, "ProviderSilent")
-      yield* fires(operated, before, "CircuitOpen")
-      expect(yield* statusOf(operated)).toMatchObject({
-        needs_attention: expect.arrayContaining(["held back by this node: eversend live send"]),
-        node_here: { readyz: "ok", circuits_open: ["eversend live send"] }
-      })
-      yield* eventually(tenant.post("/v1/payouts", momoPayout("1234")), ({ status }) => status === 201)
-      yield* ends(operated, "CircuitOpen")
-      yield* ends(operated, "ProviderSilent")
-    })
-  },
+  ...providerFaults,
   {
     about: "a database that accepts no connections, until it does",
     alerts: ["DatabaseDown", "InternalErrors"],

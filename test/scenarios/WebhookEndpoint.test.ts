@@ -72,6 +72,7 @@ describe("a tenant's own webhook endpoint", () => {
           ],
           enabled: true,
           disabled_reason: null,
+          failing_since: null,
           is_test_mode: false
         })
         expect((yield* tenant.get(ENDPOINT)).body.data).toStrictEqual(shown)

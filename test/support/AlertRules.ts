@@ -6,6 +6,7 @@ export interface AlertRule {
   readonly expr: string
   /** For how long the expression has to hold before the alert fires. */
   readonly forSeconds: number
+  /** The page in docs/runbooks. */
   readonly runbook: string
 }
 
@@ -17,6 +18,7 @@ export interface Scrapes {
 }
 
 type Series = Pick<Sample, "labels" | "value">
+type Value = number | ReadonlyArray<Series>
 
 /** The rules of a Prometheus rules file that keeps to one line a member. */
 export const readRules = (file: string): ReadonlyArray<AlertRule> =>
@@ -27,7 +29,7 @@ export const readRules = (file: string): ReadonlyArray<AlertRule> =>
       alert: block.split("\n", 1)[0] ?? "",
       expr: member(block, "expr"),
       forSeconds: secondsOf(member(block, "for")),
-      runbook: member(block, "runbook")
+      runbook: `docs/runbooks/${/\/([a-z-]+\.md)"$/.exec(member(block, "runbook_url"))?.[1] ?? ""}`
     }))
 
 const member = (block: string, name: string): string => new RegExp(`^ +${name}: (.+)$`, "m").exec(block)?.[1] ?? ""
@@ -46,50 +48,187 @@ export const metricsIn = (text: string): ReadonlyArray<string> => [
   ...new Set(text.match(/\b(gateway_[a-z0-9_]+|up)(?=[{[)\s,]|$)/g) ?? [])
 ]
 
-/** The series for which a rule holds. What the rules do not use of the language is refused, so that none is misread. */
+/**
+ * The series for which a rule holds. What the rules do not use of the language is refused, so that none is misread. Windows are the time
+ * between the two scrapes, whatever the rule says; `promtool test rules` evaluates them in full.
+ */
 export const firing = ({ expr }: AlertRule, scrapes: Scrapes): ReadonlyArray<Series> => {
-  const [, left = "", comparison = "", bound = ""] = /^(.+) ([<>]) (\d+(?:\.\d+)?)$/.exec(expr) ?? []
-  if (left === "") throw new Error(`not understood: ${expr}`)
-  return valuesOf(left, scrapes).filter(({ value }) => (comparison === ">" ? value > Number(bound) : value < Number(bound)))
+  const tokens = expr.match(TOKEN) ?? []
+  if (tokens.join("") !== expr.replaceAll(/\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/g, "")) throw new Error(`not understood: ${expr}`)
+  const reader = new Reader(tokens, scrapes)
+  return seriesOf(reader.whole())
 }
 
-const valuesOf = (expr: string, scrapes: Scrapes): ReadonlyArray<Series> => {
-  const age = /^time\(\) - (.+)$/.exec(expr)
-  if (age !== null) return valuesOf(age[1] ?? "", scrapes).map((one) => ({ ...one, value: scrapes.atSeconds - one.value }))
-  const aggregated = /^(sum|max)(?: by \(([a-z, ]+)\) )?\((.+)\)$/.exec(expr)
-  if (aggregated !== null) {
-    const [, how = "", by = "", inside = ""] = aggregated
-    return grouped(valuesOf(inside, scrapes), by === "" ? [] : by.split(", "), how === "sum")
+const TOKEN = /[a-z_][a-z0-9_]*|"[^"]*"|\d+(?:\.\d+)?[a-z]*|!~|=~|!=|>=|<=|[-+*/(){}[\],=<>]/gi
+
+const seriesOf = (value: Value): ReadonlyArray<Series> => {
+  if (typeof value === "number") throw new Error("a number where series are meant")
+  return value
+}
+
+const comparisons: Readonly<Record<string, (one: number, other: number) => boolean>> = {
+  ">": (one, other) => one > other,
+  "<": (one, other) => one < other,
+  ">=": (one, other) => one >= other,
+  "<=": (one, other) => one <= other
+}
+const calculations: Readonly<Record<string, (one: number, other: number) => number>> = {
+  "-": (one, other) => one - other,
+  "*": (one, other) => one * other,
+  "/": (one, other) => one / other
+}
+
+/** Reads an expression from left to right, weakest operators first, and computes it on the way. */
+class Reader {
+  readonly #tokens: ReadonlyArray<string>
+  readonly #scrapes: Scrapes
+  #at = 0
+
+  constructor(tokens: ReadonlyArray<string>, scrapes: Scrapes) {
+    this.#tokens = tokens
+    this.#scrapes = scrapes
   }
-  // Two scrapes are all that is looked at.
-  const highest = /^max_over_time\((.+)\[5m\]\)$/.exec(expr)
-  if (highest !== null) return selected(highest[1] ?? "", scrapes.after)
-  const increased = /^increase\((.+)\[5m\]\)$/.exec(expr)
-  if (increased !== null) return grown(selected(increased[1] ?? "", scrapes.before), selected(increased[1] ?? "", scrapes.after))
-  return selected(expr, scrapes.after)
+
+  whole(): Value {
+    const value = this.#union()
+    if (this.#at < this.#tokens.length) throw new Error(`not understood: ${this.#tokens.slice(this.#at).join(" ")}`)
+    return value
+  }
+
+  #union(): Value {
+    let left = this.#intersection()
+    while (this.#takes("or")) {
+      const [one, other] = [seriesOf(left), seriesOf(this.#intersection())]
+      left = [...one, ...other.filter((series) => matching(one, series) === undefined)]
+    }
+    return left
+  }
+
+  #intersection(): Value {
+    let left = this.#comparison()
+    for (;;) {
+      const word = this.#takes("and") ? "and" : this.#takes("unless") ? "unless" : ""
+      if (word === "") return left
+      const [one, other] = [seriesOf(left), seriesOf(this.#comparison())]
+      left = one.filter((series) => (matching(other, series) !== undefined) === (word === "and"))
+    }
+  }
+
+  #comparison(): Value {
+    const left = this.#calculation(["-"], () => this.#calculation(["*", "/"], () => this.#operand()))
+    const holds = comparisons[this.#peek()]
+    if (holds === undefined) return left
+    this.#at++
+    const right = this.#calculation(["-"], () => this.#calculation(["*", "/"], () => this.#operand()))
+    return seriesOf(left).filter((series) => {
+      const bound = typeof right === "number" ? right : matching(right, series)?.value
+      return bound !== undefined && holds(series.value, bound)
+    })
+  }
+
+  #calculation(operators: ReadonlyArray<string>, operand: () => Value): Value {
+    let left = operand()
+    while (operators.includes(this.#peek())) {
+      const compute = calculations[this.#next()] ?? (() => Number.NaN)
+      left = combined(left, operand(), compute)
+    }
+    return left
+  }
+
+  #operand(): Value {
+    const token = this.#next()
+    if (token === "(") return this.#closed(this.#union())
+    if (/^\d/.test(token)) return Number(token)
+    if (token === "time") {
+      this.#expect("(")
+      return this.#closed(this.#scrapes.atSeconds)
+    }
+    if (token === "sum" || token === "max" || token === "min") return this.#aggregated(token)
+    if (token === "increase" || token === "max_over_time") {
+      this.#expect("(")
+      const selector = this.#selector(this.#next())
+      this.#expect("[")
+      this.#next()
+      this.#expect("]")
+      const { after, before } = this.#scrapes
+      return this.#closed(token === "increase" ? grown(selector(before), selector(after)) : selector(after))
+    }
+    return this.#selector(token)(this.#scrapes.after)
+  }
+
+  #aggregated(how: "sum" | "max" | "min"): Value {
+    const by: Array<string> = []
+    if (this.#takes("by")) {
+      this.#expect("(")
+      do by.push(this.#next())
+      while (this.#takes(","))
+      this.#expect(")")
+    }
+    this.#expect("(")
+    return grouped(seriesOf(this.#closed(this.#union())), by, how)
+  }
+
+  #selector(name: string): (page: Exposition) => ReadonlyArray<Series> {
+    if (!/^[a-z_]/.test(name)) throw new Error(`not understood: ${name}`)
+    const wanted: Array<(labels: Sample["labels"]) => boolean> = []
+    while (this.#takes("{") || (wanted.length > 0 && this.#takes(","))) {
+      const [label, how, text] = [this.#next(), this.#next(), this.#next().slice(1, -1)]
+      const pattern = new RegExp(`^(?:${text})$`)
+      const holds = (value: string) => (how.endsWith("~") ? pattern.test(value) : value === text)
+      wanted.push((labels) => holds(labels[label] ?? "") !== how.startsWith("!"))
+      this.#takes("}")
+    }
+    return (page) => samplesOf(page, name).filter(({ labels }) => wanted.every((holds) => holds(labels)))
+  }
+
+  #closed(value: Value): Value {
+    this.#expect(")")
+    return value
+  }
+  #peek(): string {
+    return this.#tokens[this.#at] ?? ""
+  }
+  #next(): string {
+    return this.#tokens[this.#at++] ?? ""
+  }
+  #takes(token: string): boolean {
+    if (this.#peek() !== token) return false
+    this.#at++
+    return true
+  }
+  #expect(token: string): void {
+    if (!this.#takes(token)) throw new Error(`not understood: ${this.#peek()} where ${token} is meant`)
+  }
 }
 
-const selected = (selector: string, page: Exposition): ReadonlyArray<Series> => {
-  const [, name = "", labels = ""] = /^([a-z_]+)(?:\{([a-z_]+="[^"]*")\})?$/.exec(selector) ?? []
-  if (name === "") throw new Error(`not understood: ${selector}`)
-  const [label = "", wanted = ""] = labels === "" ? [] : labels.replaceAll('"', "").split("=")
-  return samplesOf(page, name).filter((sample) => label === "" || sample.labels[label] === wanted)
+const nameOf = (labels: Sample["labels"]): string => JSON.stringify(Object.entries(labels).sort())
+
+const matching = (series: ReadonlyArray<Series>, one: Series): Series | undefined =>
+  series.find(({ labels }) => nameOf(labels) === nameOf(one.labels))
+
+const combined = (left: Value, right: Value, compute: (one: number, other: number) => number): Value => {
+  if (typeof left === "number" && typeof right === "number") return compute(left, right)
+  if (typeof left === "number") return seriesOf(right).map((one) => ({ ...one, value: compute(left, one.value) }))
+  return left.flatMap((one) => {
+    const other = typeof right === "number" ? right : matching(right, one)?.value
+    return other === undefined ? [] : [{ ...one, value: compute(one.value, other) }]
+  })
 }
 
-const grouped = (series: ReadonlyArray<Series>, by: ReadonlyArray<string>, isSum: boolean): ReadonlyArray<Series> => {
+const grouped = (series: ReadonlyArray<Series>, by: ReadonlyArray<string>, how: "sum" | "max" | "min"): ReadonlyArray<Series> => {
   const groups = new Map<string, Series>()
+  const joined = { sum: (one: number, other: number) => one + other, max: Math.max, min: Math.min }[how]
   for (const { labels, value } of series) {
     const kept = Object.fromEntries(by.map((label) => [label, labels[label] ?? ""]))
-    const name = JSON.stringify(kept)
-    const before = groups.get(name)?.value
-    groups.set(name, { labels: kept, value: before === undefined ? value : isSum ? before + value : Math.max(before, value) })
+    const before = groups.get(nameOf(kept))?.value
+    groups.set(nameOf(kept), { labels: kept, value: before === undefined ? value : joined(before, value) })
   }
   return [...groups.values()]
 }
 
-/** As between two scrapes five minutes apart; a counter that was not there before does not count, as in Prometheus. */
+/** As between two scrapes a window apart; a counter that was not there before does not count, as in Prometheus. */
 const grown = (before: ReadonlyArray<Series>, after: ReadonlyArray<Series>): ReadonlyArray<Series> =>
-  after.flatMap(({ labels, value }) => {
-    const earlier = before.find((one) => JSON.stringify(one.labels) === JSON.stringify(labels))
-    return earlier === undefined ? [] : [{ labels, value: value - earlier.value }]
+  after.flatMap((series) => {
+    const earlier = matching(before, series)
+    return earlier === undefined ? [] : [{ ...series, value: series.value - earlier.value }]
   })

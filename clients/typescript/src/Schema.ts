@@ -1338,6 +1338,8 @@ export interface WebhookEndpoint {
   readonly enabled: boolean
   /** Why the gateway disabled it; null where it did not */
   readonly disabled_reason: DisabledReason | null
+  /** Since when no attempt was accepted; null where the last one was, and before the first */
+  readonly failing_since: string | null
   /** True where it is the endpoint of test mode */
   readonly is_test_mode: boolean
   /** When it was created */
@@ -1359,6 +1361,8 @@ export interface SetWebhookEndpoint {
   readonly enabled: boolean
   /** Why the gateway disabled it; null where it did not */
   readonly disabled_reason: DisabledReason | null
+  /** Since when no attempt was accepted; null where the last one was, and before the first */
+  readonly failing_since: string | null
   /** True where it is the endpoint of test mode */
   readonly is_test_mode: boolean
   /** When it was created */

@@ -34,6 +34,10 @@ const endpoint = {
   events: described(Schema.Array(EventType), "Which events are sent"),
   enabled: described(Schema.Boolean, "Whether events are sent"),
   disabled_reason: described(Schema.NullOr(DisabledReason), "Why the gateway disabled it; null where it did not"),
+  failing_since: described(
+    Schema.NullOr(Timestamp),
+    "Since when no attempt was accepted; null where the last one was, and before the first"
+  ),
   is_test_mode: described(Schema.Boolean, "True where it is the endpoint of test mode"),
   created_at: described(Timestamp, "When it was created"),
   updated_at: described(Timestamp, "When it last changed")

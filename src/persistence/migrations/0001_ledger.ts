@@ -85,6 +85,9 @@ CREATE TABLE open_work (
   sealed_destination bytea,
   -- The recipient of a payout, masked, until the provider accepts it and it becomes a beneficiary.
   beneficiary json,
+  -- Until then an operator's acknowledgement rests its alerts, unless it has gone into review, or out of it, since.
+  acknowledged_until timestamptz,
+  acknowledged_in_review boolean,
   PRIMARY KEY (app_id, reference)
 ) WITH (fillfactor = 70);
 -- What is to be polled next, and what is open at all. The lease is not in it, so that taking one moves no row.

@@ -28,6 +28,8 @@ CREATE TABLE webhook_endpoints (
   disabled_reason text CHECK (disabled_reason IN ('gone', 'failing')),
   PRIMARY KEY (app_id, mode)
 );
+-- Those that fail, for the alert: the first failure and the next success write it, no attempt between them does.
+CREATE INDEX webhook_endpoints_failing ON webhook_endpoints (failing_since) WHERE enabled AND failing_since IS NOT NULL;
 
 -- Events with their bytes frozen in the commit that caused them.
 CREATE TABLE events (

@@ -22,6 +22,7 @@ const columns = {
   events: Schema.Array(EventType),
   enabled: Schema.Boolean,
   disabledReason: Schema.NullOr(DisabledReason),
+  failingSince: Schema.NullOr(Moment),
   createdAt: Moment,
   updatedAt: Moment
 }
@@ -39,7 +40,7 @@ export const WebhookEndpointsPg = Layer.effect(
     const vault = yield* Vault
     const trail = auditTrail(sql, vault.hash)
     const shown = sql.literal(
-      'app_id AS "appId", mode, url, events, enabled, disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt"'
+      'app_id AS "appId", mode, url, events, enabled, disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"'
     )
 
     const find = Effect.fn("WebhookEndpoints.find")(function* (appId: AppId, mode: Mode) {

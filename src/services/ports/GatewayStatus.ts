@@ -7,7 +7,10 @@ import type { CurrentAuditHead } from "./AuditLog.ts"
 /** How long something has been open: less than this. */
 export const AgeBand = Schema.Literals(["1m", "10m", "1h", "24h", "older"])
 
-/** Open transactions of one kind. `unknown`: those of which the last news is none, neither from the provider nor that it was never sent. */
+/**
+ * Open transactions of one kind. `unknown`: those of which the last news is none, neither from the provider nor that it was never sent.
+ * `oldestUnknownAt` is that of those which no operator has acknowledged.
+ */
 export const OpenGroup = Schema.Struct({
   kind: Schema.Literals(["collection", "payout", "exchange"]),
   mode: Mode,
@@ -15,6 +18,7 @@ export const OpenGroup = Schema.Struct({
   age: AgeBand,
   count: Schema.Number,
   unknown: Schema.Number,
+  acknowledged: Schema.Number,
   oldestAt: Instant,
   oldestUnknownAt: Schema.NullOr(Instant)
 })
@@ -52,7 +56,9 @@ export const UnansweredTransaction = Schema.Struct({
   createdAt: Instant,
   /** The last line of its history. */
   heardAt: Instant,
-  note: Schema.String
+  note: Schema.String,
+  /** Until then its alerts rest, because an operator acknowledged it. */
+  acknowledgedUntil: Schema.NullOr(Instant)
 })
 export type UnansweredTransaction = typeof UnansweredTransaction.Type
 
@@ -64,6 +70,10 @@ export const ParkedTenant = Schema.Struct({
   endpoint: Schema.Literals(["enabled", "failing", "gone", "disabled"])
 })
 export type ParkedTenant = typeof ParkedTenant.Type
+
+/** Whose endpoint accepts nothing, and since when. */
+export const FailingEndpoint = Schema.Struct({ appId: AppId, mode: Mode, since: Instant })
+export type FailingEndpoint = typeof FailingEndpoint.Type
 
 export const IndebtedTenant = Schema.Struct({ appId: AppId, mode: Mode, currency: Currency, receivable: Schema.BigInt })
 export type IndebtedTenant = typeof IndebtedTenant.Type
@@ -78,7 +88,9 @@ export interface AuditProtection {
 export interface StatusSnapshot {
   readonly at: Instant
   readonly open: ReadonlyArray<OpenGroup>
-  readonly reviews: { readonly count: number; readonly oldestAt: Instant | null }
+  readonly reviews: { readonly count: number; readonly acknowledged: number; readonly oldestAt: Instant | null }
+  /** How many enabled endpoints have accepted nothing for `SHOWN_FAILING_MS`. */
+  readonly endpointsFailing: number
   readonly outbox: QueueBacklog
   readonly inbox: QueueBacklog
   readonly floats: ReadonlyArray<FloatTotal>
@@ -105,9 +117,11 @@ export class GatewayStatus extends Context.Service<
     /** At most `limit` open transactions of which the last news is none, the oldest first. */
     readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<UnansweredTransaction>>
     /** At most `limit` tenants of each kind; metrics count them and may not name them. */
-    readonly tenants: (
-      limit: number
-    ) => Effect.Effect<{ readonly parked: ReadonlyArray<ParkedTenant>; readonly owing: ReadonlyArray<IndebtedTenant> }>
+    readonly tenants: (limit: number) => Effect.Effect<{
+      readonly parked: ReadonlyArray<ParkedTenant>
+      readonly owing: ReadonlyArray<IndebtedTenant>
+      readonly failing: ReadonlyArray<FailingEndpoint>
+    }>
     /** Keeps what a check found in the place of the one before; one that was made earlier changes nothing. */
     readonly recordCheck: (check: IntegrityCheck) => Effect.Effect<void>
   }

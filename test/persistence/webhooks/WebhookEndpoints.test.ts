@@ -11,6 +11,8 @@ import { auditEntry, givenDatabase, givenNode } from "../../support/TestDatabase
 
 const LEASE_MS = 30_000
 const acme = AppId.make("acme")
+/** No attempt has been made yet. */
+const unjudged = { disabledReason: null, failingSince: null }
 const wish: EndpointSettings = {
   appId: acme,
   mode: "test",
@@ -70,10 +72,10 @@ describe("an endpoint", () => {
       const { endpoints, log, other, sql } = yield* given
       expect(yield* endpoints.find(acme, "test")).toEqual(Option.none())
       const first = yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
-      expect(first).toEqual({ created: true, endpoint: { ...wish, disabledReason: null, createdAt: 5, updatedAt: 5 } })
+      expect(first).toEqual({ created: true, endpoint: { ...wish, ...unjudged, createdAt: 5, updatedAt: 5 } })
       const change = { ...wish, url: "https://new.example/", enabled: false }
       const second = yield* endpoints.put({ ...change, secret: secret("two"), rotatesUntil: null, at: 6, change: auditEntry() })
-      expect(second).toEqual({ created: false, endpoint: { ...change, disabledReason: null, createdAt: 5, updatedAt: 6 } })
+      expect(second).toEqual({ created: false, endpoint: { ...change, ...unjudged, createdAt: 5, updatedAt: 6 } })
       expect(yield* other.find(acme, "test")).toEqual(Option.some(second.endpoint))
       expect(yield* other.find(acme, "live")).toEqual(Option.none())
       expect(
@@ -120,14 +122,15 @@ describe("an endpoint", () => {
       const again = (at: number) => ({ _tag: "Again", at }) as const
       yield* attempted(1_000, 500, again(2_000))
       yield* attempted(FAILING_MS + 999, 500, again(0))
-      expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null, updatedAt: 0 })
+      expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null, failingSince: 1_000, updatedAt: 0 })
       yield* attempted(FAILING_MS + 1_000, 500, again(0))
       expect(yield* standing).toMatchObject({ enabled: false, disabledReason: "failing", updatedAt: FAILING_MS + 1_000 })
       // Enabled again, it begins anew; what waited goes on.
       yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
       yield* attempted(2 * FAILING_MS, 500, again(0))
-      expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null })
+      expect(yield* standing).toMatchObject({ enabled: true, disabledReason: null, failingSince: 2 * FAILING_MS })
       yield* attempted(2 * FAILING_MS + 1, 204, { _tag: "Delivered" })
+      expect(yield* standing).toMatchObject({ enabled: true, failingSince: null })
       yield* waiting(2)
       yield* attempted(4 * FAILING_MS, 500, again(0))
       expect(yield* standing).toMatchObject({ enabled: true })

@@ -1,0 +1,38 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Reference } from "../domain/Ids.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { Acknowledgements } from "../services/ports/Acknowledgements.ts"
+import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import { Vault } from "../services/ports/Vault.ts"
+import { auditTrail } from "./AuditTrail.ts"
+import { Moment, rowsOf } from "./Rows.ts"
+
+const written = rowsOf(Schema.Struct({ inReview: Schema.Boolean, until: Moment }))
+
+/** Acknowledgements on PostgreSQL. They stand in open_work, and leave with its row; the lock of the transaction comes first. */
+export const AcknowledgementsPg = Layer.effect(
+  Acknowledgements,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
+
+    const acknowledge = Effect.fn("Acknowledgements.acknowledge")(function* (
+      reference: Reference,
+      until: Instant,
+      audit: AuditEntry
+    ) {
+      const [row] = yield* trail.with(
+        written(sql`
+          WITH locked AS MATERIALIZED (SELECT app_id, reference FROM transactions WHERE reference = ${reference} FOR UPDATE)
+          UPDATE open_work w SET acknowledged_until = ${iso(until)}::timestamptz, acknowledged_in_review = w.needs_review
+          FROM locked l WHERE w.app_id = l.app_id AND w.reference = l.reference AND (w.is_open OR w.needs_review)
+          RETURNING w.needs_review AS "inReview", w.acknowledged_until AS until`),
+        audit
+      )
+      return Option.fromUndefinedOr(row)
+    })
+
+    return Acknowledgements.of({ acknowledge })
+  })
+)

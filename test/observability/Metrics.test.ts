@@ -1,0 +1,58 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Layer, Metric, Option } from "effect"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
+import { ProviderError } from "../../src/domain/errors/Retriable.ts"
+import { Metrics } from "../../src/observability/Metrics.ts"
+import type { Provider } from "../../src/services/ports/Provider.ts"
+import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { fakePolicy } from "../fakes/FakePolicy.ts"
+import { readExposition, sampled, samplesOf } from "../support/Exposition.ts"
+
+const fails = Effect.fail(new ProviderError())
+
+const provider: Provider = {
+  name: "counted",
+  mode: "live",
+  guarantees: { clientReference: "none", lookup: "none", callbackAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
+  callbacks: { verify: () => Option.none() },
+  payouts: {
+    quote: () => fails,
+    send: () => Effect.succeed({ _tag: "NotSent", note: "no free connection in time" }),
+    fetchStatus: () => Effect.succeed({ _tag: "StillPending", providerReference: null, note: "" })
+  },
+  reference: { resolve: () => Effect.succeed("unresolvable"), countries: fails }
+}
+
+const registry = Layer.succeed(ProviderRegistry, {
+  known: ["counted", "absent"],
+  find: (name, mode) => (name === "counted" && mode === "live" ? Option.some(provider) : Option.none()),
+  byRouteKey: () => Option.none(),
+  routeKey: () => ""
+})
+
+it.effect("counts a call as failed where nothing came of it, also one that was not sent; a refusal is an answer", () =>
+  Effect.gen(function* () {
+    const { payouts, reference } = Option.getOrThrow((yield* ProviderRegistry).find("counted", "live"))
+    yield* Effect.exit(payouts?.quote({} as never) ?? Effect.void)
+    yield* payouts?.send({} as never) ?? Effect.void
+    yield* payouts?.fetchStatus({} as never) ?? Effect.void
+    yield* reference?.resolve?.({} as never) ?? Effect.void
+    yield* Effect.exit(reference?.countries ?? Effect.void)
+    const page = readExposition(yield* PrometheusMetrics.format())
+    const account = { provider: "counted", mode: "live" }
+    const failed = (call: string) => sampled(page, "gateway_provider_calls_failed_total", { ...account, call })
+    expect(["quote", "send", "ask_payout", "resolve", "countries"].map(failed)).toEqual([1, 1, 0, 0, 1])
+    const ended = (call: string, outcome: string) => sampled(page, "gateway_provider_calls_total", { ...account, call, outcome })
+    expect([ended("quote", "provider_error"), ended("send", "NotSent"), ended("resolve", "Answered")]).toEqual([1, 1, 1])
+    expect(
+      samplesOf(page, "gateway_provider_calls_failed_total").filter(({ labels }) => labels["provider"] === "absent")
+    ).toEqual([])
+    const bounds = samplesOf(page, "gateway_provider_call_duration_seconds_bucket")
+      .filter(({ labels }) => labels["call"] === "quote")
+      .map(({ labels }) => labels["le"])
+    expect(bounds.slice(-5)).toEqual(["13.5", "15", "16.5", "30", "+Inf"])
+  }).pipe(
+    Effect.provide(Metrics.providers.pipe(Layer.provide([registry, fakePolicy()]))),
+    Effect.provideService(Metric.MetricRegistry, new Map())
+  )
+)
