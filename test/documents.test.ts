@@ -7,6 +7,7 @@ import { gateway } from "./commands/Gateway.ts"
 // What holds for the contract, for every link and for the tour: one run for all documents.
 import "./documents/Commands.ts"
 import "./documents/Contract.ts"
+import "./documents/Deployment.ts"
 import "./documents/Form.ts"
 import "./documents/Integrating.ts"
 import "./documents/Links.ts"
