@@ -117,14 +117,15 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
     }
     return (asked: RatedRequest): RateCheck => {
       const taken: Array<Effect.Effect<void>> = []
-      const takeFrom = Effect.fnUntraced(function* ({ limit, name, scope }: Bucket) {
-        if (limit === "off") return
-        const answer = yield* take(name, limit)
-        if (answer._tag === "Limited") return yield* new RateLimited({ scope, retry_after_seconds: answer.retryAfterSeconds })
-        taken.push(giveBack(name, limit))
-      })
       return {
-        take: Effect.suspend(() => Effect.forEach(bucketsOf(asked), takeFrom, { discard: true })),
+        take: Effect.gen(function* () {
+          for (const { limit, name, scope } of bucketsOf(asked)) {
+            if (limit === "off") continue
+            const answer = yield* take(name, limit)
+            if (answer._tag === "Limited") return yield* new RateLimited({ scope, retry_after_seconds: answer.retryAfterSeconds })
+            taken.push(giveBack(name, limit))
+          }
+        }),
         giveBack: Effect.suspend(() => Effect.all(taken, { discard: true }))
       }
     }

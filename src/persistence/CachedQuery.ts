@@ -12,6 +12,8 @@ const TRIES_AT_MOST = 3
 export interface CachedQuery<A> {
   /** None where the database failed, or has not answered for a second. */
   readonly newest: Effect.Effect<Option.Option<A>>
+  /** What `newest` gives at this moment of `elapsed` without a query; none where it needs one. */
+  readonly recent: (now: number) => Option.Option<A>
   /** As `newest`; where there is none, the query is sent again for this caller. Dies where the database does not answer then either. */
   readonly get: Effect.Effect<A>
   /** From now on no earlier result is used. Called after a change that this process has made. */
@@ -44,17 +46,24 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(
     return one
   })
 
-  const newest = Effect.gen(function* () {
-    const now = yield* elapsed
-    if (last !== null && now - last.sentAt < QUERY_EVERY_MS) return Option.some(last.answer)
+  const recent = (now: number): Option.Option<A> =>
+    last !== null && now - last.sentAt < QUERY_EVERY_MS ? Option.some(last.answer) : Option.none()
+
+  const queried = Effect.fnUntraced(function* (now: number) {
     const one = pending !== null && now - pending.sentAt < QUERY_EVERY_MS ? pending : yield* send(now)
     const answer = Option.flatten(yield* Effect.timeoutOption(Deferred.await(one.answer), one.sentAt + FRESH_MS - now))
     // A busy process may see the result before it sees that the time is over.
     return (yield* elapsed) - one.sentAt <= FRESH_MS ? answer : Option.none()
   })
 
+  const newest = Effect.flatMap(elapsed, (now) => {
+    const known = recent(now)
+    return Option.isSome(known) ? Effect.succeed(known) : queried(now)
+  })
+
   return {
     newest,
+    recent,
     get: Effect.flatMap(newest, Option.match({ onNone: () => freshResult(question), onSome: Effect.succeed })),
     forget: Effect.sync(() => {
       last = null

@@ -42,7 +42,7 @@ export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, 
         queries.map(() => head?.sequence ?? 0n)
       )
     )
-    const { forget, newest } = yield* cachedQuery(look(null))
+    const { forget, newest, recent } = yield* cachedQuery(look(null))
 
     const keep = Effect.fnUntraced(function* <Value, E>({ absent, atMost, read }: CacheOptions<Value, E>) {
       const rows = leastRecentlyUsed<Value>(atMost)
@@ -55,19 +55,29 @@ export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, 
         own.put(key, answer)
       }
       const ask = yield* makeBatchedRead(read)
-      const get = Effect.fnUntraced(function* (key: string) {
-        const now = yield* elapsed
+      /** The row where it is cached as of this change. */
+      const cached = (key: string, entry: bigint | undefined, now: number): Answer<Value> | undefined => {
+        const known = rows.take(key) ?? absentRows.take(key)
+        if (known === undefined || known.entry !== entry || now >= known.until) return undefined
+        put(key, known)
+        return known
+      }
+      const readOrCached = Effect.fnUntraced(function* (key: string, now: number) {
         // Read before the row: a change that is committed in between makes the row too old at once.
         const entry = Option.getOrUndefined(yield* newest)
-        const known = rows.take(key) ?? absentRows.take(key)
-        if (known !== undefined && known.entry === entry && now < known.until) {
-          put(key, known)
-          return known.value
-        }
+        const known = cached(key, entry, now)
+        if (known !== undefined) return known.value
         const value = yield* freshResult(ask(key))
         if (entry !== undefined) put(key, { value, entry, until: now + CACHED_MS })
         return value
       })
+      // Nearly every row is cached, and is given without a generator: a payout gets several of them.
+      const get = (key: string): Effect.Effect<Value> =>
+        Effect.flatMap(elapsed, (now) => {
+          const entry = recent(now)
+          const known = Option.isSome(entry) ? cached(key, entry.value, now) : undefined
+          return known === undefined ? readOrCached(key, now) : Effect.succeed(known.value)
+        })
       return { get } satisfies CachedRows<Value>
     })
 
