@@ -1,4 +1,6 @@
 import type { Bug, Edit } from "./Bug.ts"
+import { moneyCallBugs } from "./MoneyCallBugs.ts"
+import { moneyFunctionBugs } from "./MoneyFunctionBugs.ts"
 
 const openStep = "src/persistence/migrations/0007_open_step.ts"
 const openSteps = "src/persistence/migrations/0008_open_steps.ts"
@@ -16,7 +18,7 @@ const anyRevision: readonly [Edit, ...ReadonlyArray<Edit>] = [
   { file: applySteps, text: "t.revision = s.expected_revision", instead: "t.revision >= s.expected_revision" }
 ]
 
-export const ledgerBugs: ReadonlyArray<Bug> = [
+const moveBugs: ReadonlyArray<Bug> = [
   {
     name: "skip the fence",
     breaks: "a claimant that slept past its lease opens nothing",
@@ -110,3 +112,5 @@ export const ledgerBugs: ReadonlyArray<Bug> = [
     ]
   }
 ]
+
+export const ledgerBugs: ReadonlyArray<Bug> = [...moveBugs, ...moneyFunctionBugs, ...moneyCallBugs]

@@ -2,8 +2,9 @@ import { it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { describe, expect } from "vitest"
+import { applyStatement } from "../../../src/persistence/ledger/ApplySteps.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
-import { appId, applyStep, given, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
+import { appId, applyStep, given, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
 import { givenClaim } from "../../support/PaymentRequests.ts"
 
 /** A payout that was opened and settled. */
@@ -13,7 +14,7 @@ const settled = Effect.gen(function* () {
   yield* ledger.open(openStep(claim, 10_000n))
   const step = yield* applyStep(claim, succeeded)
   yield* ledger.apply(step)
-  return { ledger, reference: claim.reference, step }
+  return { reference: claim.reference, step }
 })
 
 /** An entry, and the rule of the table that refuses it; null where it is as it should be. */
@@ -75,15 +76,21 @@ describe("the journal", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("takes no second entry in a slot of a record, and nothing of the step that brings it", () =>
+  it.live("takes no second entry in a slot of a record, and nothing of the step or the batch that brings it", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { ledger, reference, step } = yield* settled
-        const again = yield* Effect.exit(ledger.apply({ ...step, expectedRevision: step.expectedRevision + 1n }))
-        expect(Exit.isFailure(again)).toBe(true)
-        expect(yield* position(appId)).toStrictEqual([39_000n, 0n])
+        const { reference, step } = yield* settled
+        // So much stays reserved that nothing but the slot refuses the second entry.
+        yield* openOne(appId, "kept", 20_000n)
+        const other = yield* givenClaim(appId, "other")
+        yield* (yield* FloatLedger).open(openStep(other, 10_000n))
+        const again = { ...step, expectedRevision: step.expectedRevision + 1n, traceparent: null }
+        const others = { ...(yield* applyStep(other, succeeded)), traceparent: null }
+        for (const steps of [[again], [others, again]])
+          expect(Exit.isFailure(yield* Effect.exit(sql.unsafe(...applyStatement(steps))))).toBe(true)
+        expect(yield* position(appId)).toStrictEqual([7_000n, 32_000n])
         expect(yield* sql`SELECT revision FROM transactions WHERE reference = ${reference}`).toStrictEqual([{ revision: 2n }])
         expect(yield* sql`SELECT count(*)::int AS count FROM journal WHERE reference = ${reference}`).toStrictEqual([
           { count: 2 }

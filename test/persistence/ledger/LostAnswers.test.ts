@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
@@ -61,6 +61,20 @@ describe("a commit whose answer was lost", () => {
       const { history } = yield* Effect.provideContext(Transactions, node)
       expect((yield* history(claim.reference)).map(({ fact }) => fact)).toStrictEqual(["Opened", "Succeeded"])
       expect(yield* Effect.provideContext(position(appId), node)).toStrictEqual([39_000n, 0n])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is not taken for the commit of another decision with the same words", () =>
+    Effect.gen(function* () {
+      const { node, url } = yield* given(50_000n)
+      const losing = yield* givenLedger(url, losesOneAnswer("apply_step"))
+      const claim = yield* Effect.provideContext(givenClaim(appId, "settled"), node)
+      const ledger = Context.get(node, FloatLedger)
+      yield* ledger.open(openStep(claim, 10_000n))
+      const step = yield* Effect.provideContext(applyStep(claim, succeeded), node)
+      const another = { ...step, line: { ...step.line, at: step.line.at + 1 } }
+      expect(yield* ledger.apply(another)).toStrictEqual({ _tag: "Applied" })
+      expect(yield* Context.get(losing, FloatLedger).apply(step)).toStrictEqual({ _tag: "Stale" })
     }).pipe(Effect.scoped)
   )
 })

@@ -1,0 +1,103 @@
+import { it } from "@effect/vitest"
+import { Context, Deferred, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { describe, expect } from "vitest"
+import { applyStatement } from "../../../src/persistence/ledger/ApplySteps.ts"
+import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
+import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
+import { appId, applyStep, given, openStep, succeeded } from "../../support/LedgerSteps.ts"
+import { givenClaim } from "../../support/PaymentRequests.ts"
+import { NOON } from "../../support/SampleTransactions.ts"
+import { givenLedger } from "../../support/TestLedger.ts"
+
+const traceparent = null
+const hour = { name: "payout:hour", subject: "", startsAt: NOON, endsAt: NOON + 3_600_000, window: "hour" } as const
+const counter = { ...hour, appId, mode: "live", amount: 1n, bound: 5n } as const
+
+/** A tenant with UGX 10,000, a window that nothing was counted in and a payer that nobody charges; so many claims of it. */
+const givenClaims = Effect.fnUntraced(function* (keys: ReadonlyArray<string>) {
+  const { node, url } = yield* given(10_000n)
+  const sql = Context.get(node, SqlClient.SqlClient)
+  yield* sql`INSERT INTO counters (app_id, mode, name, subject, starts_at) VALUES (${appId}, 'live', ${hour.name}, '', to_timestamp(${NOON / 1000}))`
+  yield* sql`INSERT INTO payer_locks (app_id, mode, party_hash, at) VALUES (${appId}, 'live', ${new Uint8Array(32)}, now())`
+  const claims = yield* Effect.provideContext(
+    Effect.forEach(keys, (key) => givenClaim(appId, key)),
+    node
+  )
+  return { claims, node, url }
+})
+
+const waitsForLock = (sql: SqlClient.SqlClient) =>
+  Effect.repeat(sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`, {
+    until: (rows) => rows.length > 0
+  })
+
+/** What the statement answers where it begins after another connection's change and before its commit. */
+const beside = Effect.fnUntraced(function* <Row extends object>(
+  { node, url }: Pick<Effect.Success<ReturnType<typeof givenClaims>>, "node" | "url">,
+  change: string,
+  [text, parameters]: readonly [string, ReadonlyArray<unknown>]
+) {
+  const sql = Context.get(node, SqlClient.SqlClient)
+  const other = Context.get(yield* givenLedger(url), SqlClient.SqlClient)
+  const [changed, end] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  const changing = yield* other
+    .withTransaction(
+      Effect.andThen(other.unsafe(change), Effect.andThen(Deferred.succeed(changed, undefined), Deferred.await(end)))
+    )
+    .pipe(Effect.forkChild)
+  yield* Deferred.await(changed)
+  const stepping = yield* Effect.forkChild(sql.unsafe<Row>(text, parameters))
+  yield* Effect.race(waitsForLock(other), Fiber.await(stepping))
+  yield* Deferred.succeed(end, undefined)
+  yield* Fiber.join(changing)
+  return yield* Fiber.join(stepping)
+})
+
+const changes: ReadonlyArray<readonly [what: string, change: string, verdict: string]> = [
+  ["its key", "UPDATE idempotency_keys SET fence = fence + 1000", "ClaimLost"],
+  ["its tenant", "UPDATE tenants SET status = 'frozen'", "Frozen"],
+  ["the payer that it charges", "UPDATE payer_locks SET reference = 'another charge'", "PayerBusy"],
+  ["a window that it is counted in", "UPDATE counters SET used = 5", "OverCap"],
+  [
+    "the float that it reserves",
+    "UPDATE float_positions SET available_minor = available_minor - 9000, debited_minor = debited_minor + 9000",
+    "ShortFloat"
+  ]
+]
+
+describe("a money step", () => {
+  for (const [how, keys] of [
+    ["alone", ["one"]],
+    ["of a batch", ["one", "two"]]
+  ] as const) {
+    for (const [what, change, verdict] of changes)
+      it.live(`${how} waits for whoever changes ${what}, and decides by what it finds then`, () =>
+        Effect.gen(function* () {
+          const { claims, ...nodes } = yield* givenClaims(keys)
+          const steps = claims.map((claim) => ({
+            ...openStep(claim, 1_000n),
+            counters: [counter],
+            payer: { holder: null },
+            traceparent
+          }))
+          const rows = yield* beside<{ verdict: string }>(nodes, change, openStatement(steps))
+          expect(rows.map((row) => row.verdict)).toStrictEqual(keys.map(() => verdict))
+        }).pipe(Effect.scoped)
+      )
+
+    it.live(`${how} waits for whoever changes its transaction, and is stale then`, () =>
+      Effect.gen(function* () {
+        const { claims, ...nodes } = yield* givenClaims(keys)
+        const ledger = Context.get(nodes.node, FloatLedger)
+        yield* Effect.forEach(claims, (claim) => ledger.open(openStep(claim, 1_000n)))
+        const steps = yield* Effect.forEach(claims, (claim) => applyStep(claim, succeeded)).pipe(
+          Effect.provideContext(nodes.node)
+        )
+        const statement = applyStatement(steps.map((step) => ({ ...step, traceparent })))
+        const rows = yield* beside<{ applied: boolean }>(nodes, "UPDATE transactions SET revision = revision + 1", statement)
+        expect(rows.map(({ applied }) => applied)).toStrictEqual(keys.map(() => false))
+      }).pipe(Effect.scoped)
+    )
+  }
+})

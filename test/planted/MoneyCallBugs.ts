@@ -1,0 +1,73 @@
+import type { Bug } from "./Bug.ts"
+
+// Mistakes in what calls the functions of the database that move money, and in the arrival of the requests that do.
+
+const arrival = "src/persistence/migrations/0006_arrival.ts"
+const openCall = "src/persistence/ledger/OpenSteps.ts"
+const ledger = "src/persistence/ledger/FloatLedgerPg.ts"
+
+const arrivals = "test/persistence/Arrival.test.ts"
+const bothModes = "test/persistence/ledger/BatchModes.test.ts"
+const lost = "test/persistence/ledger/LostAnswers.test.ts"
+
+const arriving: ReadonlyArray<Bug> = [
+  {
+    name: "give a nonce back where the key is taken",
+    breaks: "a signed request is good once, whatever it is answered",
+    test: arrivals,
+    edits: [
+      {
+        file: arrival,
+        text: "IF fence IS NULL THEN",
+        instead: "IF fence IS NULL THEN DELETE FROM nonces n WHERE n.nonce = nonce_values[r.ord];"
+      }
+    ]
+  },
+  {
+    name: "take a key from a live request",
+    breaks: "a key has one claimant at a time",
+    test: arrivals,
+    edits: [{ file: arrival, text: "AND k.lease_until <= EXCLUDED.created_at", instead: "" }]
+  },
+  {
+    name: "take a key over for another request",
+    breaks: "a key belongs to the request that used it first",
+    test: arrivals,
+    edits: [{ file: arrival, text: "AND k.fingerprint = EXCLUDED.fingerprint", instead: "" }]
+  }
+]
+
+const calling: ReadonlyArray<Bug> = [
+  {
+    name: "hold test money of live float",
+    breaks: "the modes share nothing",
+    test: bothModes,
+    edits: [{ file: openCall, text: "[appId, mode, currency].join", instead: "[appId, currency].join" }]
+  },
+  {
+    name: "count test payouts in live windows",
+    breaks: "the modes share nothing",
+    test: bothModes,
+    edits: [{ file: openCall, text: "[appId, mode, name, subject,", instead: "[appId, name, subject," }]
+  },
+  {
+    name: "take a live payer for a test one",
+    breaks: "the modes share nothing",
+    test: bothModes,
+    edits: [{ file: openCall, text: "[appId, mode, Buffer.from", instead: "[appId, Buffer.from" }]
+  },
+  {
+    name: "take another decision for one's own",
+    breaks: "a decision whose commit was lost is recognised by all of it",
+    test: lost,
+    edits: [{ file: ledger, text: "AND at = ${iso(line.at)}::timestamptz", instead: "" }]
+  },
+  {
+    name: "open again after a lost answer",
+    breaks: "a payout whose commit was lost is recognised",
+    test: lost,
+    edits: [{ file: ledger, text: "recover: recoverOpen(sql)", instead: "recover: (_, result) => Effect.succeed(result)" }]
+  }
+]
+
+export const moneyCallBugs: ReadonlyArray<Bug> = [...arriving, ...calling]
