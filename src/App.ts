@@ -150,13 +150,13 @@ export const gateway = (settings: ReadySettings, build: Build) =>
   ).pipe(Layer.provideMerge(logs))
 
 /** The operators' console, where it is wanted; its pages are read only then. */
-const operatorConsole = ({ console: { host, port, url }, trustedProxies }: Settings) =>
+const operatorConsole = ({ console: { port, ...settings }, trustedProxies }: Settings) =>
   Layer.unwrap(
     port === null
       ? Effect.succeed(Layer.succeed(ConsoleAddress, { at: null }))
       : Effect.map(
           Effect.promise(() => import("./console/Console.ts")),
-          ({ Console }) => Layer.provide(Console.layer({ host, port, url, trustedProxies }), SignIn.layer)
+          ({ Console }) => Layer.provide(Console.layer({ ...settings, port, trustedProxies }), SignIn.layer)
         )
   )
 

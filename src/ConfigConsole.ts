@@ -1,4 +1,4 @@
-import { hostName, httpUrl, isLoopbackHost, type Reader, wholeNumber } from "./ConfigRules.ts"
+import { hostName, httpUrl, isLoopbackHost, type Reader, type Rule, wholeNumber } from "./ConfigRules.ts"
 
 const LARGEST_PORT = 65_535
 
@@ -8,6 +8,8 @@ export const consoleOf = (read: Reader, mistakes: Array<string>, others: Readonl
   const host = read("CONSOLE_HOST", "127.0.0.1", hostName)
   /** As it stands in the browser; null: the listener's own. */
   const url = read.optional("CONSOLE_URL", httpUrl)
+  /** Where a trace can be seen, with `{trace}` for its id. */
+  const traceUrl = read.optional("CONSOLE_TRACE_URL", traceAddress)
   if (port !== null && port !== 0 && others.includes(port))
     mistakes.push("CONSOLE_PORT must differ from PORT and MANAGEMENT_PORT")
   // Whoever logs in there sends a token.
@@ -15,7 +17,12 @@ export const consoleOf = (read: Reader, mistakes: Array<string>, others: Readonl
     mistakes.push(
       "CONSOLE_HOST lets other machines in: set CONSOLE_URL to the https address at which a proxy serves the console, or leave CONSOLE_HOST at loopback"
     )
-  return { host, port, url }
+  return { host, port, url, traceUrl }
+}
+
+const traceAddress: Rule<string> = {
+  meaning: "an http or https address with {trace} for the trace's id",
+  of: (value) => (value.includes("{trace}") ? httpUrl.of(value) : undefined)
 }
 
 /** A listener on "any address" is one for other machines, although connecting to it leads to this one. */

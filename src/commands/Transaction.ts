@@ -36,6 +36,9 @@ const moment = (name: string, description: string) =>
     Flag.map((text): Instant | null => Option.getOrNull(Option.flatMap(text, instantOf)))
   )
 
+/** What only the console narrows a search to. */
+const nothingElse = { amount: null, currency: null, partyEnd: null }
+
 const list = Command.make(
   "list",
   {
@@ -60,7 +63,7 @@ const list = Command.make(
     const { appId, provider } = filter
     yield* checkProviderNames(provider === null ? [] : [provider])
     if (appId !== null && Option.isNone(yield* (yield* Tenants).find(appId))) return yield* noTenant(appId)
-    const { items, olderThan } = yield* (yield* Transactions).search(filter, limit)
+    const { items, olderThan } = yield* (yield* Transactions).search({ ...filter, ...nothingElse }, limit)
     yield* printResult(items.map(recordRow), undefined, items.map(rowForPeople))
     if (olderThan !== null) yield* printErrors(`there may be older ones: --to ${iso(olderThan)}`)
   }, Effect.provide(operatorPorts))

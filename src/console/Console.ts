@@ -4,7 +4,7 @@ import { HttpMiddleware, HttpServer } from "effect/http"
 import { ConsoleAddress } from "./ConsoleAddress.ts"
 import { type GateSettings, makeGate } from "./Gate.ts"
 import { makeHandler } from "./Handler.ts"
-import { makeRooms } from "./Rooms.ts"
+import { makeRooms, type RoomSettings } from "./Rooms.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
 const { createServer } = process.getBuiltinModule("node:http")
@@ -16,7 +16,7 @@ const REQUEST_MS = 15_000
 const HEADERS_MS = 10_000
 const CONNECTIONS = 200
 
-export interface ConsoleSettings extends GateSettings {
+export interface ConsoleSettings extends GateSettings, RoomSettings {
   /** 0 for any free port. */
   readonly port: number
 }
@@ -44,7 +44,7 @@ export const Console = {
     const serving = Effect.gen(function* () {
       const { address } = yield* HttpServer.HttpServer
       const at = { host, port: "port" in address ? address.port : port }
-      const handler = yield* makeHandler(makeGate(settings), yield* makeRooms)
+      const handler = yield* makeHandler(makeGate(settings), yield* makeRooms(settings))
       return Layer.merge(HttpServer.serve(handler), Layer.succeed(ConsoleAddress, { at }))
     })
     return Layer.unwrap(serving).pipe(

@@ -40,11 +40,12 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
   /** A change comes from a page of the console itself. */
   const foreignOrigin = ({ headers }: Request): Refused | undefined => {
     const [site, origin] = [headers["sec-fetch-site"], headers["origin"]]
-    const isOwnSite = site === undefined || site === "same-origin"
-    const isOwnOrigin = origin === undefined || isOwn(origin, headers["host"] ?? "")
-    return isOwnSite && isOwnOrigin && (site !== undefined || origin !== undefined)
-      ? undefined
-      : { status: 403, message: "This form was sent from another site." }
+    // Without a referrer a browser's own forms have the origin "null"; where they come from is in Sec-Fetch-Site, which no page can set.
+    const isOwnForm =
+      site === undefined
+        ? origin !== undefined && isOwn(origin, headers["host"] ?? "")
+        : site === "same-origin" && (origin === undefined || origin === "null" || isOwn(origin, headers["host"] ?? ""))
+    return isOwnForm ? undefined : { status: 403, message: "This form was sent from another site." }
   }
 
   const isOwn = (origin: string, hostHeader: string): boolean =>

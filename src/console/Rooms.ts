@@ -1,8 +1,12 @@
 import { Effect } from "effect"
-import type { Room } from "./Handler.ts"
 import { makeHome } from "./pages/Home.ts"
+import { makeTimeline } from "./pages/Timeline.ts"
+import { makeTransactions } from "./pages/Transactions.ts"
+
+export interface RoomSettings {
+  /** Where a trace can be seen, with `{trace}` for its id; null: nowhere. */
+  readonly traceUrl: string | null
+}
 
 /** Every part of the console, in the order of the menu. */
-export const makeRooms = Effect.gen(function* (): Effect.fn.Return<ReadonlyArray<Room>, never, Effect.Services<typeof makeHome>> {
-  return [yield* makeHome]
-})
+export const makeRooms = ({ traceUrl }: RoomSettings) => Effect.all([makeHome, makeTransactions, makeTimeline(traceUrl)])

@@ -32,7 +32,7 @@ pre { background: var(--ground); border: 1px solid var(--line); border-radius: 6
 .notice, .warning { padding: .6rem .9rem; border-radius: 8px; margin: 0 0 1rem; } .notice { background: var(--good-ground); color: var(--good); } .warning { background: var(--bad-ground); color: var(--bad); }
 .attention { list-style: none; padding: 0; display: grid; gap: .4rem; } .attention li { border-left: 4px solid var(--wait); padding: .15rem .7rem; } .attention .nothing { border-color: var(--good); }
 .facts { display: grid; gap: .3rem; margin: 0; } .facts div { display: grid; grid-template-columns: minmax(8rem, 11rem) minmax(0, 1fr); gap: .75rem; }
-dt { color: var(--soft); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
+.facts + form, .facts + details { margin-top: .9rem; } dt { color: var(--soft); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 table { width: 100%; border-collapse: collapse; font-size: .9375rem; } caption { text-align: left; color: var(--soft); font-size: .875rem; padding-bottom: .3rem; }
 th { text-align: left; font-weight: 600; color: var(--soft); font-size: .875rem; } th, td { padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child td { border-bottom: 0; } tbody tr:hover { background: var(--ground); } td { overflow-wrap: anywhere; min-width: 3rem; }
@@ -41,8 +41,8 @@ button { cursor: pointer; font-weight: 600; background: var(--quiet-ground); } b
 button.strong { background: light-dark(#0b57b5, #1f5fb5); border-color: transparent; color: #fff; } button.danger { background: light-dark(#a81c1c, #8e2626); border-color: transparent; color: #fff; }
 .inline { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0; } td .inline { display: inline-flex; }
 .stacked, .filters { display: grid; gap: .7rem; margin: .6rem 0; } .stacked { max-width: 40rem; } .stacked button { justify-self: start; }
-.filters { grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr)); align-items: end; } .field { margin: 0; } .field label { display: block; font-size: .875rem; color: var(--soft); }
-.field input, .field select, .field textarea { width: 100%; } .quick input { width: min(100%, 17rem); } .person { gap: .75rem; color: var(--soft); font-size: .9375rem; }
+.filters { grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr)); align-items: end; } .filters > details { grid-column: 1 / -1; } .filters > button { justify-self: start; } .field { margin: 0; } .field label { display: block; font-size: .875rem; color: var(--soft); }
+.field input, .field select, .field textarea { width: 100%; } .quick { flex-wrap: nowrap; } .quick input { width: 17rem; min-width: 0; } .person { gap: .75rem; color: var(--soft); font-size: .9375rem; }
 details { margin: .4rem 0; } summary { cursor: pointer; }
 .timeline { list-style: none; margin: 0; padding: 0; } .timeline > li { position: relative; padding: 0 0 1rem 1.6rem; border-left: 2px solid var(--line); margin-left: .4rem; }
 .timeline > li::before { content: ""; position: absolute; left: -.5rem; top: .4rem; width: .85rem; height: .85rem; border-radius: 50%; background: var(--soft); border: 2px solid var(--paper); }

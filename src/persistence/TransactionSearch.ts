@@ -28,7 +28,7 @@ export const transactionSearch = (
   readable: (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
 ): Transactions["Service"]["search"] => {
   const matching = (
-    { appId, kind, mode, needsReview, provider, status }: RecordFilter,
+    { amount, appId, currency, kind, mode, needsReview, partyEnd, provider, status }: RecordFilter,
     { from, to }: Span,
     limit: number
   ): Statement.Statement<object> => sql`
@@ -40,6 +40,9 @@ export const transactionSearch = (
       ${kind === null ? sql`` : sql`AND t.kind = ${kind}`}
       ${status === null ? sql`` : sql`AND t.status = ${status}`}
       ${provider === null ? sql`` : sql`AND t.provider = ${provider}`}
+      ${amount === null ? sql`` : sql`AND t.record ->> 'amount' = ${amount.toString()}`}
+      ${currency === null ? sql`` : sql`AND t.record ->> 'currency' = ${currency}`}
+      ${partyEnd === null ? sql`` : sql`AND right(coalesce(t.record ->> 'maskedDestination', t.record ->> 'maskedSource'), 4) = ${partyEnd}`}
     ORDER BY t.created_at DESC, t.reference DESC LIMIT ${limit}`
 
   // What waits for a person is few, however old it is.

@@ -11,6 +11,7 @@ import { type CreatedRange, type StoredTransaction, Transactions } from "../serv
 import { Vault } from "../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { makeBatchedRead } from "./BatchedRead.ts"
+import { postedEntries } from "./PostedEntries.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import { storedRecord } from "./StoredRecord.ts"
 import { transactionList } from "./TransactionList.ts"
@@ -99,7 +100,7 @@ const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
       WHERE t.reference = ${reference} AND w.next_poll_at IS NOT NULL`)
     return Option.map(Option.fromUndefinedOr(row), ({ nextPollAt }) => nextPollAt)
   })
-  return { raw, lastCall, audited, nextPoll }
+  return { raw, lastCall, audited, nextPoll, entries: postedEntries(sql) }
 }
 
 interface TransactionKey {

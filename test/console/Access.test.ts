@@ -159,6 +159,9 @@ layer(access)("the console's door", (it) => {
       expect(yield* send({ "sec-fetch-site": "same-site" })).toBe(403)
       expect(yield* send({ origin: "http://evil.example" })).toBe(403)
       expect(yield* send({ origin: "null" })).toBe(403)
+      expect(yield* send({ origin: "null", "sec-fetch-site": "same-origin" })).toBe(303)
+      expect(yield* send({ origin: "null", "sec-fetch-site": "cross-site" })).toBe(403)
+      expect(yield* send({ origin: "http://evil.example", "sec-fetch-site": "same-origin" })).toBe(403)
       expect(yield* send({ "sec-fetch-site": "same-origin" }, "")).toBe(403)
       expect(yield* send({ "sec-fetch-site": "same-origin" }, own, other)).toBe(403)
       const large = yield* person.ask("POST", "/approve", {

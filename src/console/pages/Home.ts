@@ -84,13 +84,7 @@ const attentionList = (found: ReadonlyArray<string>): ComponentChild =>
   )
 
 // Where a person goes on from each of them; the others are about the machine.
-const ways: ReadonlyArray<readonly [RegExp, string]> = [
-  [/^reviews/, "/reviews"],
-  [/^callbacks/, "/callbacks?status=parked"],
-  [/^webhooks/, "/webhooks"],
-  [/^held back/, "/providers"],
-  [/^a tenant owes/, "/floats"]
-]
+const ways: ReadonlyArray<readonly [RegExp, string]> = [[/^reviews/, "/transactions?review=yes"]]
 
 const attentionLink = (one: string): ComponentChild => {
   const way = ways.find(([pattern]) => pattern.test(one))
@@ -117,9 +111,9 @@ const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot): ComponentCh
     "What waits",
     ["Queue", "Due", "Parked", "Late"],
     [
-      [link("/webhooks", "Webhooks"), String(outbox.due), String(outbox.parked), elapsed(at, outbox.oldestAt) ?? "no"],
-      [link("/callbacks", "Callbacks"), String(inbox.due), String(inbox.parked), elapsed(at, inbox.oldestAt) ?? "no"],
-      [link("/reviews", "Reviews"), String(reviews.count), "0", elapsed(at, reviews.oldestAt) ?? "no"]
+      ["Webhooks", String(outbox.due), String(outbox.parked), elapsed(at, outbox.oldestAt) ?? "no"],
+      ["Callbacks", String(inbox.due), String(inbox.parked), elapsed(at, inbox.oldestAt) ?? "no"],
+      ["Reviews", String(reviews.count), "0", elapsed(at, reviews.oldestAt) ?? "no"]
     ]
   )
 

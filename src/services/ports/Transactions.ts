@@ -3,6 +3,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { Entry } from "../../domain/Ledger.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { HistoryLine } from "./FloatLedger.ts"
@@ -52,6 +53,11 @@ export interface TransactionFilter {
   readonly metadata: { readonly key: string; readonly value: string } | null
 }
 
+/** An entry of the journal and when it was posted. */
+export interface PostedEntry extends Entry {
+  readonly at: Instant
+}
+
 /** What an operator's search is narrowed to; null where it is not. */
 export interface RecordFilter {
   readonly appId: AppId | null
@@ -59,6 +65,12 @@ export interface RecordFilter {
   readonly kind: LedgerRecord["kind"] | null
   readonly status: LedgerRecord["status"] | null
   readonly provider: string | null
+  /** As the tenant asked, in minor units. */
+  readonly amount: bigint | null
+  /** Of the float that moves. */
+  readonly currency: Currency | null
+  /** How the payer's or the recipient's number ends: its last four characters. */
+  readonly partyEnd: string | null
   /** Only what needs a person. */
   readonly needsReview: boolean
   /** Included. */
@@ -123,6 +135,8 @@ export class Transactions extends Context.Service<
     ) => Effect.Effect<Option.Option<StoredTransaction>>
     /** In the order in which it happened; empty when there is no such transaction. */
     readonly history: (reference: Reference) => Effect.Effect<ReadonlyArray<HistoryLine>>
+    /** What was posted for it, in the order in which it was; empty where no money moved. */
+    readonly entries: (reference: Reference) => Effect.Effect<ReadonlyArray<PostedEntry>>
     /** What was begun at one provider in `from <= created < to`, in that order; at most `limit`, those after the record `after`. */
     readonly createdBetween: (
       span: CreatedRange,

@@ -1,0 +1,28 @@
+import type { ComponentChild } from "preact"
+import type { LedgerRecord } from "../domain/Exchange.ts"
+import { badge, type Tone } from "./Elements.ts"
+
+const tones: { readonly [S in LedgerRecord["status"]]: Tone } = {
+  requires_action: "wait",
+  pending: "wait",
+  successful: "good",
+  failed: "bad",
+  expired: "quiet"
+}
+
+export const statusTone = (status: string): Tone => Object.entries(tones).find(([name]) => name === status)?.[1] ?? "quiet"
+
+export const statusBadge = ({ status }: { readonly status: LedgerRecord["status"] }): ComponentChild =>
+  badge(status.replace("_", " "), tones[status])
+
+/** The payer or the recipient, masked; null of an exchange. */
+export const partyOf = (record: LedgerRecord): string | null => {
+  switch (record.kind) {
+    case "payout":
+      return record.maskedDestination
+    case "collection":
+      return record.maskedSource
+    case "exchange":
+      return null
+  }
+}

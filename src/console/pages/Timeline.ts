@@ -1,0 +1,241 @@
+import { Effect, Option } from "effect"
+import { type ComponentChild, h } from "preact"
+import { type Delivery } from "../../domain/Delivery.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { isReference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { may } from "../../domain/Operator.ts"
+import { reviewReason } from "../../domain/ReviewReason.ts"
+import type { HistoryLine } from "../../services/ports/FloatLedger.ts"
+import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
+import { type PostedEntry, type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
+import { WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
+import { OutcomePoller } from "../../services/settlement/OutcomePoller.ts"
+import { code, facts, field, form, link, money, said, section, type Tone, time } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { partyOf, statusBadge, statusTone } from "../RecordText.ts"
+import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+
+const DELIVERIES_SHOWN = 50
+const REFRESH_SECONDS = 5
+const LONGEST_REASON = 200
+
+/** One transaction: what it is, and everything that happened to it, in its order. `traceUrl` holds `{trace}`; null: traces are nowhere to be seen. */
+export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null) {
+  const transactions = yield* Transactions
+  const deliveries = yield* WebhookDeliveries
+  const registry = yield* ProviderRegistry
+  const poller = yield* OutcomePoller
+
+  const find = ({ params }: Visit) => {
+    const reference = params["reference"] ?? ""
+    return isReference(reference) ? transactions.byReference(reference) : Effect.succeed(Option.none<StoredTransaction>())
+  }
+
+  const show = Effect.fn("Timeline.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    if (Option.isNone(found)) return noTransaction
+    const { transaction: record } = found.value
+    const history = yield* transactions.history(record.reference)
+    const entries = yield* transactions.entries(record.reference)
+    const steps = history.map(({ at }) => at)
+    const sent = yield* deliveries.ofTransaction(record, steps, DELIVERIES_SHOWN)
+    const nextPoll = Option.getOrNull(yield* transactions.nextPoll(record.reference))
+    const isAskable = Option.isSome(registry.find(record.provider, record.mode))
+    const body = [
+      h("div", { class: "columns" }, [
+        section("What it is", recordFacts(record)),
+        section(
+          "Where it stands",
+          standingFacts({ stored: found.value, history, nextPoll, traceUrl }),
+          actions(visit, record, isAskable)
+        )
+      ]),
+      section("Timeline", timeline(momentsOf({ history, entries, sent })))
+    ]
+    return page(`${capital(record.kind)} ${record.reference}`, body, { refreshSeconds: REFRESH_SECONDS })
+  })
+
+  const raw = Effect.fn("Timeline.raw")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    if (Option.isNone(found)) return noTransaction
+    const { reference } = found.value.transaction
+    const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
+    if (reason === "") return redirect(`/transactions/${reference}`, "reason-missing")
+    const call = yield* transactions.lastCall(reference, auditOf(visit, "transaction raw read", reference, { reason }))
+    const { rawRequest, rawResponse } = Option.getOrElse(call, () => ({ rawRequest: null, rawResponse: null }))
+    return page(`The last call for ${reference}`, [
+      h("p", { class: "soft" }, "Masked before it was stored. That you read it, and why, is in the audit log."),
+      section("Sent", h("pre", { tabIndex: 0 }, said(rawRequest ?? "Nothing was sent."))),
+      section("Answered", h("pre", { tabIndex: 0 }, said(rawResponse ?? "Nothing was answered."))),
+      h("p", null, link(`/transactions/${reference}`, "Back to the transaction"))
+    ])
+  })
+
+  const ask = Effect.fn("Timeline.ask")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    if (Option.isNone(found)) return noTransaction
+    const { reference } = found.value.transaction
+    const before = yield* transactions.audited(reference, auditOf(visit, "transaction ask", reference))
+    if (Option.isSome(before)) yield* poller.poll(before.value, "operator")
+    return redirect(`/transactions/${reference}`, "asked")
+  })
+
+  return {
+    place: null,
+    routes: [
+      { method: "GET", path: "/transactions/:reference", permission: "look", answer: show },
+      { method: "POST", path: "/transactions/:reference/raw", permission: "raw", answer: raw },
+      { method: "POST", path: "/transactions/:reference/ask", permission: "resolve", answer: ask }
+    ]
+  } satisfies Room
+})
+
+const noTransaction = page("There is no such transaction", h("p", null, link("/transactions", "Search")), { status: 404 })
+
+const capital = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
+
+const recordFacts = (record: LedgerRecord): ComponentChild => {
+  const { amount, appId, currency, metadata, mode, provider, providerReference } = record
+  const amountCurrency = record.kind === "exchange" ? currency : record.amountCurrency
+  const own: ReadonlyArray<readonly [string, ComponentChild]> =
+    record.kind === "exchange"
+      ? [["Brings", money(record.destinationAmount, record.destinationCurrency)]]
+      : [
+          ["Fee", money(record.fees, currency)],
+          ["Corridor", `${record.corridor.country}, ${record.corridor.direction}, ${record.corridor.method}`],
+          ["Network", record.network],
+          ["Narration", record.narration === null ? null : said(maskedText(record.narration))]
+        ]
+  return facts([
+    ["Tenant", `${appId}, ${mode}`],
+    ["Amount", money(amount, amountCurrency)],
+    ["Party", partyOf(record) === null ? null : code(partyOf(record) ?? "")],
+    ...own,
+    ["Provider", provider],
+    ["Provider's reference", providerReference === null ? "none yet" : code(providerReference)],
+    ["Metadata", metadata === "{}" ? null : said(maskedText(metadata))]
+  ])
+}
+
+interface Standing {
+  readonly stored: StoredTransaction
+  readonly history: ReadonlyArray<HistoryLine>
+  readonly nextPoll: Instant | null
+  readonly traceUrl: string | null
+}
+
+const standingFacts = ({ history, nextPoll, stored: { traceparent = null, transaction }, traceUrl }: Standing): ComponentChild =>
+  facts([
+    ["Status", statusBadge(transaction)],
+    ["Why it failed", transaction.failure === null ? null : `${transaction.failure.code}: ${transaction.failure.message}`],
+    ["Needs a person", transaction.needsReview ? reviewReason(transaction, history) : null],
+    ["Created", time(transaction.createdAt)],
+    ["Completed", transaction.completedAt === null ? null : time(transaction.completedAt)],
+    ["Next poll", nextPoll === null ? null : time(nextPoll)],
+    ["Trace", traceparent === null ? null : traceLink(traceparent, traceUrl)]
+  ])
+
+/** W3C trace context: version, trace, span, flags. */
+const traceLink = (traceparent: string, traceUrl: string | null): ComponentChild => {
+  const trace = traceparent.split("-")[1] ?? ""
+  return traceUrl === null || !/^[0-9a-f]{32}$/.test(trace) ? code(trace) : link(traceUrl.replace("{trace}", trace), code(trace))
+}
+
+const actions = (visit: Visit, { reference }: LedgerRecord, isAskable: boolean): ComponentChild => {
+  const { role } = visit.visitor
+  return [
+    may(role, "resolve") && isAskable
+      ? form(visit, { to: `/transactions/${reference}/ask`, button: "Ask the provider now" })
+      : null,
+    may(role, "raw")
+      ? h(
+          "details",
+          null,
+          h("summary", null, "What was sent and answered"),
+          form(visit, {
+            to: `/transactions/${reference}/raw`,
+            button: "Show it",
+            fields: [
+              field({ name: "reason", label: "Why you read it, for the audit log", isRequired: true, maxLength: LONGEST_REASON })
+            ]
+          })
+        )
+      : null
+  ]
+}
+
+/** Something that happened, as a line of the timeline. */
+interface Happening {
+  readonly at: Instant
+  readonly tone: Tone
+  readonly what: string
+  readonly who: string
+  readonly more: ComponentChild
+}
+
+const actors: Readonly<Record<string, string>> = {
+  request: "the tenant's request",
+  callback: "a callback of the provider",
+  reconciler: "a poll on schedule",
+  operator: "a poll that an operator asked for",
+  review: "a person's review",
+  authorize: "the tenant's authorize"
+}
+
+const momentsOf = (parts: {
+  readonly history: ReadonlyArray<HistoryLine>
+  readonly entries: ReadonlyArray<PostedEntry>
+  readonly sent: ReadonlyArray<Delivery>
+}): ReadonlyArray<Happening> => {
+  const lines = parts.history.map(
+    ({ actor, at, fact, note, status }): Happening => ({
+      at,
+      tone: statusTone(status),
+      what: `${fact}: ${status.replace("_", " ")}`,
+      who: actors[actor] ?? actor,
+      more: note === "" ? null : h("p", null, said(note))
+    })
+  )
+  const posted = parts.entries.map(
+    ({ at, phase, postings }): Happening => ({
+      at,
+      tone: "quiet",
+      what: `Ledger: ${phase}`,
+      who: "the ledger",
+      more: h(
+        "p",
+        null,
+        postings.map(({ account, amount, currency }, place) => [place === 0 ? "" : "; ", `${account} `, money(amount, currency)])
+      )
+    })
+  )
+  const attempts = parts.sent.flatMap((delivery) => delivery.attempts.map((attempt) => attemptLine(delivery, attempt)))
+  return [...lines, ...posted, ...attempts].sort((one, other) => one.at - other.at)
+}
+
+const attemptLine = (delivery: Delivery, { at, durationMs, excerpt, status }: Delivery["attempts"][number]): Happening => ({
+  at,
+  tone: status !== null && status >= 200 && status < 300 ? "good" : "bad",
+  what: `Webhook ${delivery.eventType}: ${status === null ? "no answer" : `answered ${status}`}`,
+  who: `after ${durationMs} ms`,
+  more: [
+    excerpt === "" ? null : h("p", null, said(maskedText(excerpt))),
+    h("p", { class: "soft" }, "Delivery ", code(delivery.id), `, ${delivery.status}`)
+  ]
+})
+
+const timeline = (happenings: ReadonlyArray<Happening>): ComponentChild =>
+  h(
+    "ol",
+    { class: "timeline" },
+    happenings.map(({ at, more, tone, what, who }) =>
+      h(
+        "li",
+        { class: tone },
+        h("div", { class: "head" }, h("span", { class: "what" }, what), h("span", { class: "soft" }, time(at), ", ", who)),
+        more
+      )
+    )
+  )
