@@ -87,7 +87,10 @@ describe("the hash of a number", () => {
         const sql = yield* SqlClient.SqlClient
         const { prune } = yield* PartyHashRetention
         for (const key of ["one", "two", "three", "four", "five"]) yield* paid(key)
-        const left = Effect.map(sql`SELECT 1 FROM transactions WHERE counted::text LIKE ${`%${hex}%`}`, (rows) => rows.length)
+        const left = Effect.map(
+          sql`SELECT 1 FROM transactions WHERE party_hash IS NOT NULL AND json_array_length(counted) > 0`,
+          (rows) => rows.length
+        )
         const steps = Effect.all([prune(NOON + DAY, 2), left])
         expect([yield* steps, yield* steps, yield* steps, yield* steps]).toEqual([
           [2, 3],

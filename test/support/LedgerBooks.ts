@@ -75,7 +75,7 @@ export const positionName = (appId: string, currency: string) => `${appId} ${cur
 export const windowName = ({ appId, mode, name, startsAt, subject }: WindowUse) =>
   [appId, mode, name, subject, startsAt].join(" ")
 
-/** A window as its transaction stores it. */
+/** A window as it is read of its transaction. */
 export const storedWindow = ({ amount, appId, mode, name, startsAt, subject }: WindowUse) => ({
   app_id: appId,
   mode,

@@ -25,15 +25,20 @@ const amountHeld = (entry: Entry | null): bigint =>
 const creditedCurrency = (record: LedgerRecord): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
-/** A window as its transaction keeps it, so that it can be given back. */
-const storedWindow = ({ amount, appId, mode, name, startsAt, subject }: WindowUse) => ({
-  app_id: appId,
-  mode,
-  name,
-  subject,
-  starts_at: iso(startsAt),
-  amount: amount.toString()
-})
+/** The windows as their transaction keeps them, so that they can be given back: without what it says itself (`counted_windows`). */
+const storedWindows = ({ counters, partyHash, transaction }: Step): string => {
+  const party = Buffer.from(partyHash ?? []).toString("hex")
+  return JSON.stringify(
+    counters.map(({ amount, appId, mode, name, startsAt, subject }) => ({
+      app_id: appId === transaction.appId ? undefined : appId,
+      mode: mode === transaction.mode ? undefined : mode,
+      name,
+      subject: subject === "" ? undefined : subject === party ? "#" : subject,
+      starts_at: iso(startsAt),
+      amount: amount === 1n ? undefined : amount.toString()
+    }))
+  )
+}
 
 const steps = columnsOf<Step>({
   ...stepColumns,
@@ -41,7 +46,7 @@ const steps = columnsOf<Step>({
   sealed_destination: { type: "bytea", of: ({ sealedDestination }) => sealedDestination },
   beneficiary: { type: "text", of: ({ beneficiary }) => (beneficiary === null ? null : JSON.stringify(beneficiary)) },
   party_hash: { type: "bytea", of: ({ partyHash }) => partyHash },
-  counted: { type: "text", of: ({ counters }) => JSON.stringify(counters.map(storedWindow)) },
+  counted: { type: "text", of: storedWindows },
   traceparent: { type: "text", of: ({ traceparent }) => traceparent },
   endpoint: { type: "text", of: ({ claim }) => claim.scope.endpoint },
   key: { type: "text", of: ({ claim }) => claim.scope.key },

@@ -31,7 +31,7 @@ CREATE TABLE transactions (
   created_at timestamptz NOT NULL,
   -- The keyed HMAC of the payer's or recipient's number; removed after 90 days.
   party_hash bytea,
-  -- The windows that it was counted in, so that a failed payout is given back to exactly those.
+  -- The windows that it was counted in, so that a failed payout is given back to exactly those; read with counted_windows.
   counted json NOT NULL DEFAULT '[]',
   -- W3C trace context of the request, so that work that comes later can be linked to it.
   traceparent text,
@@ -55,9 +55,17 @@ CREATE TABLE transactions (
 -- For sweeps and for reconciliation, which read a time and no tenant.
 CREATE INDEX transactions_by_age ON transactions USING brin (created_at) WITH (pages_per_range = 32, autosummarize = on);
 -- A tenant's own list, the newest first. Its filters have no index of their own: each would cost every payment an entry.
--- Every row is in it, and only a statement that says so may read it: PostgreSQL 18 would else read all of it to find one reference, while the table is
--- young.
+-- Only a statement that says what every row is may read it: PostgreSQL 18 would else find one reference in it, reading all of a young table.
 CREATE INDEX transactions_by_tenant_and_time ON transactions (app_id, mode, created_at, reference) WHERE created_at > '-infinity';
+
+-- The windows in which a record was counted. A member that is left out is the record's own: its tenant, its mode, no subject, one payment; the subject #
+-- is its party's hash.
+CREATE FUNCTION counted_windows(of_app text, of_mode text, of_party bytea, counted json)
+RETURNS TABLE (app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint) LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT coalesce(c.app_id, of_app), coalesce(c.mode, of_mode), c.name,
+    CASE c.subject WHEN '#' THEN encode(of_party, 'hex') ELSE coalesce(c.subject, '') END, c.starts_at, coalesce(c.amount, 1)
+  FROM json_to_recordset(counted) AS c(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
+$$;
 
 -- Whose a callback is that carries the provider's reference alone.
 CREATE TABLE provider_references (

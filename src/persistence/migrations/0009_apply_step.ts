@@ -51,7 +51,7 @@ BEGIN
   IF p_give_back THEN
     FOR r IN
       SELECT g.app_id, g.mode, g.name, g.subject, g.starts_at, sum(g.amount) AS amount
-      FROM json_to_recordset(t.counted) AS g(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
+      FROM counted_windows(p_app_id, p_mode, t.party_hash, t.counted) AS g
       GROUP BY 1, 2, 3, 4, 5 ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at
     LOOP
       UPDATE counters c SET used = greatest(c.used - r.amount, 0)

@@ -84,7 +84,7 @@ BEGIN
     FOR r IN
       SELECT g.app_id, g.mode, g.name, g.subject, g.starts_at, sum(g.amount) AS amount
       FROM unnest(good) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
-      CROSS JOIN LATERAL json_to_recordset(t.counted) AS g(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
+      CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS g
       WHERE p_give_back[n] GROUP BY 1, 2, 3, 4, 5
       ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at
     LOOP

@@ -85,7 +85,9 @@ UNION ALL SELECT 'windows', json_build_array(app_id, mode, name, subject, ${ms("
 UNION ALL SELECT 'positions', json_build_array(app_id, currency, ${amounts.map((one) => `${one}_minor::text`).join(", ")}, debited_minor::text)
   FROM float_positions WHERE app_id = ANY ($1)
 UNION ALL SELECT 'transactions', json_build_array(app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision::text,
-    record::text, encode(party_hash, 'hex'), counted, raw_request, raw_response, slots, ${ms("created_at")}) FROM transactions WHERE app_id = ANY ($1)
+    record::text, encode(party_hash, 'hex'), (SELECT coalesce(json_agg(json_build_object('app_id', c.app_id, 'mode', c.mode, 'name', c.name, 'subject', c.subject,
+      'starts_at', to_char(c.starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'amount', c.amount::text)), '[]')
+      FROM counted_windows(app_id, mode, party_hash, counted) c), raw_request, raw_response, slots, ${ms("created_at")}) FROM transactions WHERE app_id = ANY ($1)
 UNION ALL SELECT 'work', json_build_array(app_id, reference, mode, ${ms("created_at")}, is_open, ${ms("next_poll_at")}, needs_review,
     encode(sealed_destination, 'hex'), beneficiary, lease_until) FROM open_work WHERE app_id = ANY ($1)
 UNION ALL SELECT 'journal', json_build_array(app_id, reference, revision::text, ${ms("at")}, actor, fact, note, status, slot, phase, currencies, accounts,

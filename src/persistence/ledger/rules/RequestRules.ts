@@ -83,7 +83,7 @@ export const windowRules: ReadonlyArray<LedgerRule> = [
         SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
         FROM transactions t
         LEFT JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference AND j.phase = 'release'
-        CROSS JOIN LATERAL json_to_recordset(t.counted) AS n(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
+        CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS n
         WHERE t.created_at >= (SELECT since - interval '1 day' FROM kept) AND (t.kind <> 'payout' OR j.app_id IS NULL)
           AND n.starts_at >= (SELECT since FROM kept)
         GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
