@@ -106,8 +106,21 @@ const ownNeeds = columnsOf<{ readonly place: number; readonly use: WindowUse }>(
 const windowKey = ({ appId, mode, name, startsAt, subject }: WindowUse): string =>
   [appId, mode, name, subject, iso(startsAt)].join("\u0000")
 
+/** A window with its key, which is made once: a comparison of two windows would make both again. */
+interface Keyed {
+  readonly use: WindowUse
+  readonly key: string
+  /** Its place among its step's windows, from one. */
+  readonly place: number
+}
+
+const keyedOf = ({ counters }: Step): ReadonlyArray<Keyed> =>
+  counters.map((use, index) => ({ use, key: windowKey(use), place: index + 1 }))
+
 /** Windows are locked in the order of their keys, byte by byte: in a batch, alone, and where they are given back. */
-const inKeyOrder = (a: WindowUse, b: WindowUse): number => (windowKey(a) < windowKey(b) ? -1 : 1)
+const inKeyOrder = (a: Keyed, b: Keyed): number => (a.key < b.key ? -1 : 1)
+
+const useOf = ({ use }: Keyed): WindowUse => use
 
 /** Rows that several steps name, each once: its number is its place, from one. */
 const numbering = <Row>(rows: ReadonlyArray<Row>, keyOf: (row: Row) => string) => {
@@ -132,7 +145,8 @@ const batchParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => {
   const tenant = numbering(all, tenantKey)
   const payer = numbering(all.filter(isGuarded), payerKey)
   const position = numbering(all.filter(reserves), positionKey)
-  const window = numbering(all.flatMap(({ counters }) => counters).sort(inKeyOrder), windowKey)
+  const uses = all.flatMap(keyedOf)
+  const window = numbering(uses.toSorted(inKeyOrder), ({ key }) => key)
   const numbered = all.map((step) => ({
     step,
     tenant: tenant.of(step),
@@ -144,15 +158,15 @@ const batchParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => {
     ...numbers.arrays(numbered),
     ...tenants.arrays(tenant.rows),
     ...payers.arrays(payer.rows),
-    ...windows.arrays(window.rows),
+    ...windows.arrays(window.rows.map(useOf)),
     ...positions.arrays(position.rows),
-    ...needs.arrays(all.flatMap(({ counters }) => counters.map((use) => ({ use, window: window.of(use) }))))
+    ...needs.arrays(uses.map((one) => ({ use: one.use, window: window.of(one) })))
   ]
 }
 
 const singleParameters = (step: Step): ReadonlyArray<unknown> => {
-  const own = step.counters.map((use, index) => ({ use, place: index + 1 })).sort((a, b) => inKeyOrder(a.use, b.use))
-  return [...steps.values(step), ...alone.values(step), ...windows.arrays(own.map(({ use }) => use)), ...ownNeeds.arrays(own)]
+  const own = keyedOf(step).toSorted(inKeyOrder)
+  return [...steps.values(step), ...alone.values(step), ...windows.arrays(own.map(useOf)), ...ownNeeds.arrays(own)]
 }
 
 const namesOf = (groups: ReadonlyArray<{ readonly names: ReadonlyArray<string> }>) => groups.flatMap(({ names }) => names)
