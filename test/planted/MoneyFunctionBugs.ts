@@ -94,8 +94,12 @@ const opening: ReadonlyArray<Bug> = [
     )
   ),
   mistake(
-    { name: "count beside another batch", breaks: "no more is counted in a window than its bound", test: aRace },
-    at(openSteps, "FOR UPDATE OF c", "")
+    { name: "count a batch and forget what was counted before", breaks: "no more is counted in a window than its bound" },
+    at(openSteps, "SET used = c.used + EXCLUDED.used", "SET used = EXCLUDED.used")
+  ),
+  mistake(
+    { name: "give nothing back that a refused step of a batch took", breaks: "what is refused is not counted" },
+    at(openSteps, "cardinality(opened) < cardinality(p_app_id) AND", "false AND")
   ),
   mistake(
     { name: "reserve what the tenant owes", breaks: "what a tenant owes cannot be reserved" },

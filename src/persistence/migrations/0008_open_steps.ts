@@ -6,7 +6,7 @@ export const name = "0008_open_steps"
  * A step is the same place in every array of the first groups, and its number is that place. What steps lock is given once a batch, in the order
  * in which it is locked, and has a number, too: by it a step names its tenant, payer and position, and what it needs of windows.
  *
- * First everything is locked, class by class as in 0007, then it is decided in variables, then what was decided is written.
+ * First everything is locked (windows are counted with it), class by class as in 0007, then it is decided in variables, then that is written.
  * The settings: a plan serves any number of steps, and finds each row by its key. Nothing but a bitmap scan needs a key: a table that was empty when it
  * was analysed would else be read from end to end, and each of its rows compared with each step.
  */
@@ -45,7 +45,10 @@ DECLARE
   active boolean[] := array_fill(false, ARRAY[cardinality(p_tenant_app_id)]);
   free boolean[] := array_fill(false, ARRAY[cardinality(p_payer_hash)]);
   holder text[] := array_fill(NULL::text, ARRAY[cardinality(p_payer_hash)]);
+  asked bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_window_name)]);
   taken bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_window_name)]);
+  counted bigint;
+  number int := 0;
   left_over bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_position_currency)]);
   reserved bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_position_currency)]);
   first int;
@@ -85,23 +88,20 @@ BEGIN
     END LOOP;
   END IF;
 
-  -- Lock 4: the windows. A window without a row is unused, and its row is made.
+  -- Lock 4: the windows. All steps are counted at once, and refused ones give back below. The row of a window that is unused yet is made.
   IF cardinality(p_window_name) > 0 THEN
-    INSERT INTO counters (app_id, mode, name, subject, starts_at)
-    SELECT s.app_id, s.mode, s.name, s.subject, s.starts_at
-    FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at) WITH ORDINALITY AS s(app_id, mode, name, subject, starts_at, n)
-    WHERE NOT EXISTS (
-      SELECT FROM counters c WHERE c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject
-        AND c.starts_at = s.starts_at OFFSET 0)
-    ORDER BY s.n ON CONFLICT DO NOTHING;
-    FOR r IN
-      SELECT s.n, c.used FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at)
-        WITH ORDINALITY AS s(app_id, mode, name, subject, starts_at, n)
-      JOIN counters c ON c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject
-        AND c.starts_at = s.starts_at
-      ORDER BY s.n FOR UPDATE OF c
+    FOR w IN 1 .. cardinality(p_need_window) LOOP asked[p_need_window[w]] := asked[p_need_window[w]] + p_need_amount[w]; END LOOP;
+    FOR counted IN
+      INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
+      SELECT s.app_id, s.mode, s.name, s.subject, s.starts_at, s.asked
+      FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, asked)
+        WITH ORDINALITY AS s(app_id, mode, name, subject, starts_at, asked, n)
+      ORDER BY s.n
+      ON CONFLICT (starts_at, app_id, mode, name, subject) DO UPDATE SET used = c.used + EXCLUDED.used
+      RETURNING c.used
     LOOP
-      taken[r.n] := r.used;
+      number := number + 1;
+      taken[number] := counted - asked[number];
     END LOOP;
   END IF;
 
@@ -152,6 +152,14 @@ BEGIN
     verdict := 'Opened';
     RETURN NEXT;
   END LOOP;
+
+  -- What refused steps took of their windows is given back.
+  IF cardinality(opened) < cardinality(p_app_id) AND cardinality(p_window_name) > 0 THEN
+    UPDATE counters c SET used = s.used
+    FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, taken) AS s(app_id, mode, name, subject, starts_at, used)
+    WHERE c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject AND c.starts_at = s.starts_at
+      AND c.used <> s.used;
+  END IF;
   IF cardinality(opened) = 0 THEN RETURN; END IF;
 
   -- Ties each key to its transaction: from here on the same request finds it, and no other request can take the key.
@@ -173,14 +181,6 @@ BEGIN
       FROM unnest(opened) AS n WHERE p_payer[n] IS NOT NULL
     ) s
     WHERE l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = s.party_hash;
-  END IF;
-
-  -- Counts them in their windows.
-  IF cardinality(p_window_name) > 0 THEN
-    UPDATE counters c SET used = s.used
-    FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, taken) AS s(app_id, mode, name, subject, starts_at, used)
-    WHERE c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject AND c.starts_at = s.starts_at
-      AND c.used <> s.used;
   END IF;
 
   -- Moves what they reserve from available to reserved.
