@@ -193,16 +193,15 @@ const wrongClock = (skewMs: number): string | null =>
 
 /** What speaks to a collector is read only where one is set, for the same reason. */
 const telemetry = (
-  { telemetry: { endpoint, serviceName, tracesEndpoint } }: Settings,
+  { telemetry }: Settings,
   serviceVersion: string,
   layer: (telemetry: typeof Telemetry, options: TelemetryOptions) => Layer.Layer<never>
 ): Layer.Layer<never> =>
-  endpoint === null && tracesEndpoint === null
+  telemetry.traces === null && telemetry.metrics === null
     ? Layer.empty
     : Layer.unwrap(
         Effect.promise(async () => {
           const { Telemetry } = await import("./observability/Telemetry.ts")
-          const urls = { endpoint: endpoint ?? undefined, tracesEndpoint: tracesEndpoint ?? undefined }
-          return layer(Telemetry, { ...urls, serviceName, serviceVersion })
+          return layer(Telemetry, { ...telemetry, serviceVersion })
         })
       )

@@ -1,5 +1,5 @@
 import { Context, Effect, Option, Schema } from "effect"
-import { collector, databasesOf, isRealPart, redisUrlOf } from "./ConfigAddresses.ts"
+import { databasesOf, isRealPart, redisUrlOf } from "./ConfigAddresses.ts"
 import { consoleOf } from "./ConfigConsole.ts"
 import {
   boolean,
@@ -19,6 +19,7 @@ import {
   type Variables,
   wholeNumber
 } from "./ConfigRules.ts"
+import { telemetryOf } from "./ConfigTelemetry.ts"
 import type { Currency } from "./domain/Currency.ts"
 import { type MinorUnits, minor } from "./domain/Money.ts"
 import { longestInFlightMs, shortestLeaseMs } from "./domain/TimeLimits.ts"
@@ -121,11 +122,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     simulatorDelayMs: read("SIMULATOR_DELAY_MS", "300", wholeNumber(0, MAX_DELAY_MS)),
     logFormat: read("LOG_FORMAT", process.stderr.isTTY ? "pretty" : "json", oneOf({ pretty: "pretty", json: "json" })),
     logLevel: read("LOG_LEVEL", "info", oneOf(logLevels)),
-    telemetry: {
-      endpoint: collector(read, mistakes, "OTEL_EXPORTER_OTLP"),
-      tracesEndpoint: collector(read, mistakes, "OTEL_EXPORTER_OTLP_TRACES"),
-      serviceName: read("OTEL_SERVICE_NAME", "payment-gateway", text)
-    },
+    telemetry: telemetryOf(read, mistakes),
     /** Null: each process counts for itself. */
     redisUrl: redisUrlOf(read, mistakes),
     /** How often one key may ask. */

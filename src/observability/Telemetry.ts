@@ -2,7 +2,7 @@ import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
 import type { Attributes, AttributeValue } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto"
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-base"
-import { Effect, Layer, Metric, Schedule } from "effect"
+import { Effect, Layer, Metric, Redacted, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as OtlpMetrics from "effect/observability/OtlpMetrics"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
@@ -13,36 +13,56 @@ import type { Family } from "./Gauges.ts"
 const SHUTDOWN_MS = 3_000
 /** The same for the gauges, of which the collector has had nearly all. */
 const GAUGES_SHUTDOWN_MS = 1_000
-const METRICS_EVERY = "15 seconds"
 
+/** One signal's collector. */
+interface Collector {
+  readonly url: string
+  readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
+  readonly timeoutMs: number
+}
+
+/** What the standard OTEL_* variables say; null for a signal that goes nowhere. */
 export interface TelemetryOptions {
-  /** OTEL_EXPORTER_OTLP_ENDPOINT: `/v1/traces` and `/v1/metrics` are appended. */
-  readonly endpoint: string | undefined
-  /** OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: used as it stands, before the other. */
-  readonly tracesEndpoint: string | undefined
+  readonly traces: Collector | null
+  readonly metrics: Collector | null
+  readonly metricsEveryMs: number
+  readonly metricsCompression: "gzip" | "none"
+  readonly metricsTemporality: "cumulative" | "delta"
   readonly serviceName: string
   readonly serviceVersion: string
+  /** Of OTEL_RESOURCE_ATTRIBUTES. */
+  readonly attributes: Readonly<Record<string, string>>
 }
+
+/** One for each process, unless OTEL_RESOURCE_ATTRIBUTES names another: spans and metrics of two processes are never taken for those of one. */
+const INSTANCE_ID = crypto.randomUUID()
 
 const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(traces(options), metrics(options, SHUTDOWN_MS))
 
 /** The gauges, sent to the same collector: `families` are read before each export. */
 const gauges = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> =>
-  options.endpoint === undefined ? Layer.empty : Layer.unwrap(Effect.sync(() => gaugesOn(options, families)))
+  options.metrics === null ? Layer.empty : Layer.unwrap(Effect.sync(() => gaugesOn(options, families)))
 
-/** Traces and metrics to an OTLP/HTTP collector. Off, and free, where no endpoint is set. Sampling, batches and headers of traces follow OTEL_*. */
+/** Traces and metrics to an OTLP/HTTP collector. Off, and free, where they have none. The SDK reads samplers, limits, batches and compression of spans. */
 export const Telemetry = { layer, gauges }
 
 const traces = (options: TelemetryOptions): Layer.Layer<never> => {
-  const url = tracesUrl(options)
-  if (url === undefined) return Layer.empty
-  const { serviceName, serviceVersion } = options
+  if (options.traces === null) return Layer.empty
+  const { headers, timeoutMs, url } = options.traces
   return NodeSdk.layer(() => ({
-    spanProcessor: new BatchSpanProcessor(onlyListed(new OTLPTraceExporter({ url }))),
-    resource: { serviceName, serviceVersion },
+    spanProcessor: new BatchSpanProcessor(
+      onlyListed(new OTLPTraceExporter({ url, headers: Redacted.value(headers), timeoutMillis: timeoutMs }))
+    ),
+    resource: resourceOf(options),
     shutdownTimeout: SHUTDOWN_MS
   }))
 }
+
+const resourceOf = ({ attributes, serviceName, serviceVersion }: TelemetryOptions) => ({
+  serviceName,
+  serviceVersion: attributes["service.version"] ?? serviceVersion,
+  attributes: { "service.instance.id": INSTANCE_ID, ...attributes }
+})
 
 /** The gauges have a registry of their own. It is emptied before each export, so that no gauge of something gone stays in it. */
 const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> => {
@@ -56,7 +76,7 @@ const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArr
   const refillRegularly = Effect.gen(function* () {
     // The last export, which the exporter makes when the process stops, has the last look.
     yield* Effect.addFinalizer(() => refill)
-    yield* Effect.forkScoped(Effect.repeat(refill, Schedule.spaced(METRICS_EVERY)))
+    yield* Effect.forkScoped(Effect.repeat(refill, Schedule.spaced(options.metricsEveryMs)))
   })
   return Layer.provideMerge(Layer.effectDiscard(refillRegularly), Layer.provide(metrics(options, GAUGES_SHUTDOWN_MS), own))
 }
@@ -67,21 +87,23 @@ const set = (name: string, description: string, labels: Readonly<Record<string, 
     : Metric.update(Metric.withAttributes(Metric.gauge(name, { description }), labels), value)
 
 /** What the registry around it holds: what this process counts, or its gauges. */
-const metrics = ({ endpoint, serviceName, serviceVersion }: TelemetryOptions, shutdownTimeout: number): Layer.Layer<never> =>
-  endpoint === undefined
-    ? Layer.empty
-    : OtlpMetrics.layer({
-        url: signalUrl(endpoint, "metrics"),
-        resource: { serviceName, serviceVersion },
-        exportInterval: METRICS_EVERY,
-        shutdownTimeout
-      }).pipe(Layer.provide([OtlpSerialization.layerProtobuf, FetchHttpClient.layer]))
-
-const signalUrl = (endpoint: string, signal: "traces" | "metrics"): string => `${endpoint.replace(/\/+$/, "")}/v1/${signal}`
-
-const tracesUrl = ({ endpoint, tracesEndpoint }: TelemetryOptions): string | undefined => {
-  if (tracesEndpoint !== undefined) return tracesEndpoint
-  return endpoint === undefined ? undefined : signalUrl(endpoint, "traces")
+const metrics = (options: TelemetryOptions, shutdownTimeout: number): Layer.Layer<never> => {
+  if (options.metrics === null) return Layer.empty
+  const { headers, timeoutMs, url } = options.metrics
+  const inTime: typeof fetch = (input, init) =>
+    fetch(input, { ...init, signal: AbortSignal.any([...(init?.signal ? [init.signal] : []), AbortSignal.timeout(timeoutMs)]) })
+  return OtlpMetrics.layer({
+    url,
+    headers: Redacted.value(headers),
+    compression: options.metricsCompression,
+    resource: resourceOf(options),
+    exportInterval: options.metricsEveryMs,
+    temporality: options.metricsTemporality,
+    shutdownTimeout
+  }).pipe(
+    Layer.provide([OtlpSerialization.layerProtobuf, FetchHttpClient.layer]),
+    Layer.provide(Layer.succeed(FetchHttpClient.Fetch, inTime))
+  )
 }
 
 /** The allow-list is applied where spans leave, so that no library's own attributes can slip past it. */

@@ -1,16 +1,27 @@
-import { createServer } from "node:http"
-import { describe, expect, it } from "@effect/vitest"
-import { Effect, Metric } from "effect"
+import { createServer, type IncomingHttpHeaders } from "node:http"
+import { describe, expect, it, vi } from "@effect/vitest"
+import { Effect, Layer, Metric } from "effect"
+import { Environment, settings } from "../../src/App.ts"
 import { Telemetry } from "../../src/observability/Telemetry.ts"
 
 /** An OTLP/HTTP collector that keeps the bytes. */
 const collector = Effect.acquireRelease(
   Effect.promise(async () => {
-    const exports: Array<{ readonly path: string; readonly type: string; readonly bytes: Buffer }> = []
+    const exports: Array<{
+      readonly path: string
+      readonly type: string
+      readonly headers: IncomingHttpHeaders
+      readonly bytes: Buffer
+    }> = []
     const server = createServer(async (request, response) => {
       const chunks: Array<Buffer> = []
       for await (const chunk of request) chunks.push(Buffer.from(chunk))
-      exports.push({ path: request.url ?? "", type: request.headers["content-type"] ?? "", bytes: Buffer.concat(chunks) })
+      exports.push({
+        path: request.url ?? "",
+        type: request.headers["content-type"] ?? "",
+        headers: request.headers,
+        bytes: Buffer.concat(chunks)
+      })
       response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
     })
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
@@ -27,7 +38,13 @@ const collector = Effect.acquireRelease(
     )
 )
 
-const options = { endpoint: undefined, tracesEndpoint: undefined, serviceName: "gateway-under-test", serviceVersion: "1.0.0" }
+/** As a gateway with these variables has it. */
+const telemetry = (variables: Readonly<Record<string, string>>) =>
+  Layer.unwrap(
+    Effect.map(settings, ({ telemetry }) => Telemetry.layer({ ...telemetry, serviceVersion: "1.0.0" })).pipe(
+      Effect.provideService(Environment, { OTEL_SERVICE_NAME: "gateway-under-test", ...variables })
+    )
+  )
 
 const program = Effect.fail(new Error("POST /webhooks/eversend/hidden-route broke")).pipe(
   Effect.withSpan("inner.step", { attributes: { "gateway.reference": "REFERENCE-1", msisdn: "256700000001" } }),
@@ -43,11 +60,13 @@ const program = Effect.fail(new Error("POST /webhooks/eversend/hidden-route brok
   Effect.exit
 )
 
+const counted = Metric.update(Metric.counter("gateway_counted_total", { incremental: true }), 1)
+
 describe("Telemetry", () => {
   it.live("sends spans to an OTLP collector, flushed when the process stops", () =>
     Effect.gen(function* () {
       const { endpoint, exports } = yield* collector
-      yield* program.pipe(Effect.provide(Telemetry.layer({ ...options, endpoint })))
+      yield* program.pipe(Effect.provide(telemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })))
       const sent = exports.filter(({ path }) => path === "/v1/traces")
       expect(sent.map(({ type }) => type)).toEqual(["application/x-protobuf"])
       const text = sent[0]?.bytes.toString("latin1")
@@ -68,7 +87,7 @@ describe("Telemetry", () => {
       const { endpoint, exports } = yield* collector
       const counter = Metric.counter("gateway_counted_total", { description: "Counted here.", incremental: true })
       const counting = Metric.update(Metric.withAttributes(counter, { code: "some_code" }), 3)
-      yield* counting.pipe(Effect.provide(Telemetry.layer({ ...options, endpoint })))
+      yield* counting.pipe(Effect.provide(telemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })))
       const sent = exports.filter(({ path }) => path === "/v1/metrics")
       expect(sent.map(({ type }) => type)).toEqual(["application/x-protobuf"])
       const text = sent[0]?.bytes.toString("latin1")
@@ -79,7 +98,7 @@ describe("Telemetry", () => {
   it.live("sends no attribute that is not listed, and no secret of a path", () =>
     Effect.gen(function* () {
       const { endpoint, exports } = yield* collector
-      yield* program.pipe(Effect.provide(Telemetry.layer({ ...options, tracesEndpoint: `${endpoint}/custom` })))
+      yield* program.pipe(Effect.provide(telemetry({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${endpoint}/custom` })))
       expect(exports.map(({ path }) => path)).toEqual(["/custom"])
       const text = exports[0]?.bytes.toString("latin1")
       expect(text).toContain("REFERENCE-1")
@@ -88,16 +107,77 @@ describe("Telemetry", () => {
     })
   )
 
+  it.live("sends each signal with its own address and headers, and both with one resource, where the variables say so", () =>
+    Effect.gen(function* () {
+      const { endpoint, exports } = yield* collector
+      const variables = {
+        OTEL_EXPORTER_OTLP_ENDPOINT: `${endpoint}/all/`,
+        OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${endpoint}/numbers`,
+        OTEL_EXPORTER_OTLP_HEADERS: "x-team=pay%20ments,x-both=all",
+        OTEL_EXPORTER_OTLP_METRICS_HEADERS: "x-both=metrics",
+        OTEL_SERVICE_NAME: "",
+        OTEL_RESOURCE_ATTRIBUTES: "service.name=named-here,deployment.environment.name=st%C3%A4ging"
+      }
+      yield* Effect.provide(Effect.andThen(counted, program), telemetry(variables))
+      const [spans] = exports.filter(({ path }) => path === "/all/v1/traces")
+      const [numbers] = exports.filter(({ path }) => path === "/numbers")
+      expect(spans?.headers).toMatchObject({ "x-team": "pay ments", "x-both": "all" })
+      expect(numbers?.headers).toMatchObject({ "x-team": "pay ments", "x-both": "metrics" })
+      const texts = [spans, numbers].map((sent) => sent?.bytes.toString("utf8") ?? "")
+      const instances = texts.map((text) => /service\.instance\.id[^]{1,8}?([0-9a-f-]{36})/.exec(text)?.[1])
+      for (const text of texts) for (const part of ["named-here", "stäging"]) expect(text).toContain(part)
+      // One for a process, whatever it sends.
+      expect(instances).toEqual([expect.any(String), instances[0]])
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
+  it.live("sends nothing where the variables disable it, all of it or one signal", () =>
+    Effect.gen(function* () {
+      const { endpoint, exports } = yield* collector
+      const run = (variables: Readonly<Record<string, string>>) =>
+        Effect.andThen(counted, program).pipe(
+          Effect.provide(telemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...variables })),
+          Effect.map(() => exports.splice(0).map(({ path }) => path))
+        )
+      expect(yield* run({ OTEL_SDK_DISABLED: "true" })).toEqual([])
+      expect(yield* run({ OTEL_TRACES_EXPORTER: "none" })).toEqual(["/v1/metrics"])
+      expect(yield* run({ OTEL_METRICS_EXPORTER: "none" })).toEqual(["/v1/traces"])
+      // The SDK reads it from the process.
+      vi.stubEnv("OTEL_TRACES_SAMPLER", "always_off")
+      expect(yield* run({})).toEqual(["/v1/metrics"])
+      vi.unstubAllEnvs()
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
+  it.effect("is refused with variables that it does not follow", () =>
+    Effect.gen(function* () {
+      const variables = {
+        OTEL_TRACES_EXPORTER: "console",
+        OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+        OTEL_RESOURCE_ATTRIBUTES: "nothing",
+        OTEL_EXPORTER_OTLP_HEADERS: "secret%zz=1"
+      }
+      const { message } = yield* Effect.flip(Effect.provideService(settings, Environment, variables))
+      expect(
+        message
+          .split("\n")
+          .map((line) => line.split(" ", 1)[0])
+          .sort()
+      ).toEqual(Object.keys(variables).sort())
+      expect(message).not.toContain("secret%zz")
+    })
+  )
+
   it.live("is off without an endpoint", () =>
     Effect.gen(function* () {
-      yield* program.pipe(Effect.provide(Telemetry.layer(options)))
+      yield* program.pipe(Effect.provide(telemetry({})))
     })
   )
 
   it.live("does not delay the end of the process when the collector is gone", () =>
     Effect.gen(function* () {
       const { endpoint } = yield* Effect.scoped(collector)
-      yield* program.pipe(Effect.provide(Telemetry.layer({ ...options, endpoint })))
+      yield* program.pipe(Effect.provide(telemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })))
     }).pipe(Effect.timeout("10 seconds"))
   )
 })

@@ -209,10 +209,11 @@ export const imports: ReadonlyArray<{
   { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts"], packages: [core, /^node:net$/] },
   {
     from: /^Config\.ts$/,
-    files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "ConfigConsole.ts", "providers/Registry.ts"],
+    files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "ConfigConsole.ts", "ConfigTelemetry.ts", "providers/Registry.ts"],
     packages: [core]
   },
   { from: /^ConfigConsole\.ts$/, files: ["ConfigRules.ts"], packages: [core] },
+  { from: /^ConfigTelemetry\.ts$/, files: ["ConfigAddresses.ts", "ConfigRules.ts"], packages: [core] },
   { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseTls.ts"], packages: [core] },
   // What App puts together, in three parts.
   {

@@ -1,0 +1,76 @@
+import { Redacted } from "effect"
+import { collector } from "./ConfigAddresses.ts"
+import { boolean, oneOf, type Reader, type Rule, text, wholeNumber } from "./ConfigRules.ts"
+
+/** Where one signal goes, and with what; null in `Settings` where it goes nowhere. */
+export interface SignalSettings {
+  readonly url: string
+  /** They may let it in: never shown. */
+  readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
+  readonly timeoutMs: number
+}
+
+/** Attributes and headers: `name=value,…`, each percent-encoded. */
+const pairs: Rule<Readonly<Record<string, string>>> = {
+  meaning: "NAME=VALUE,… with what is not plain percent-encoded",
+  of: (given) => {
+    try {
+      const parts = given.split(",").filter((part) => part.trim() !== "")
+      const entries = parts.map((part) => part.split(/=(.*)/s, 2).map((word) => decodeURIComponent(word.trim())))
+      return entries.every(([name = "", value]) => name !== "" && value !== undefined) ? Object.fromEntries(entries) : undefined
+    } catch {
+      return undefined
+    }
+  },
+  isSecret: true
+}
+
+const LONGEST_MS = 600_000
+const exporters = oneOf({ otlp: true, none: false })
+// The two other forms of OTLP need another exporter, and another port of the collector.
+const PROTOCOL = "http/protobuf"
+const protocols = oneOf({ [PROTOCOL]: true })
+const compressions = oneOf({ none: "none", gzip: "gzip" })
+const temporalities = oneOf({ cumulative: "cumulative", delta: "delta", lowmemory: "delta" })
+
+/**
+ * The standard OTEL_* variables, as far as the gateway reads them itself. The SDK reads those of samplers, and of the
+ * limits, batches and compression of spans. Nothing is sent where no endpoint is set. What is set for one signal comes before what is set for all.
+ */
+export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
+  const isDisabled = read("OTEL_SDK_DISABLED", "false", boolean)
+  const everywhere = collector(read, mistakes, "OTEL_EXPORTER_OTLP")
+  const attributes = read("OTEL_RESOURCE_ATTRIBUTES", "", pairs)
+
+  const shared = {
+    protocol: read("OTEL_EXPORTER_OTLP_PROTOCOL", PROTOCOL, protocols),
+    headers: read("OTEL_EXPORTER_OTLP_HEADERS", "", pairs),
+    timeoutMs: read("OTEL_EXPORTER_OTLP_TIMEOUT", "10000", wholeNumber(1, LONGEST_MS)),
+    compression: read("OTEL_EXPORTER_OTLP_COMPRESSION", "none", compressions)
+  }
+
+  const signal = (name: "TRACES" | "METRICS"): SignalSettings | null => {
+    const prefix = `OTEL_EXPORTER_OTLP_${name}`
+    const own = collector(read, mistakes, prefix)
+    const isExported = read(`OTEL_${name}_EXPORTER`, "otlp", exporters)
+    read(`${prefix}_PROTOCOL`, PROTOCOL, protocols)
+    const headers = { ...shared.headers, ...read(`${prefix}_HEADERS`, "", pairs) }
+    const timeoutMs = read.optional(`${prefix}_TIMEOUT`, wholeNumber(1, LONGEST_MS)) ?? shared.timeoutMs
+    // The path is appended to the address of all signals only.
+    const url = own ?? (everywhere === null ? null : `${everywhere.replace(/\/+$/, "")}/v1/${name.toLowerCase()}`)
+    return isDisabled || !isExported || url === null ? null : { url, headers: Redacted.make(headers), timeoutMs }
+  }
+
+  return {
+    traces: signal("TRACES"),
+    metrics: signal("METRICS"),
+    metricsEveryMs: read("OTEL_METRIC_EXPORT_INTERVAL", "15000", wholeNumber(100, LONGEST_MS)),
+    metricsCompression: read.optional("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", compressions) ?? shared.compression,
+    metricsTemporality: read("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "cumulative", temporalities),
+    serviceName: read("OTEL_SERVICE_NAME", attributes["service.name"] ?? "payment-gateway", text),
+    /** Of the resource, beside its name and its version. */
+    attributes
+  }
+}
+
+export type TelemetrySettings = ReturnType<typeof telemetryOf>
