@@ -1,4 +1,4 @@
-import { Clock, Effect, Option, Redacted } from "effect"
+import { Cause, Clock, Effect, Option, Redacted } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { h } from "preact"
 import { may } from "../domain/Operator.ts"
@@ -103,7 +103,7 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
       Effect.catch((refused) => Effect.succeed(refusal(refused))),
       Effect.catchDefect((defect) =>
         Effect.as(
-          Effect.annotateLogs(Effect.logError("a page of the console could not be made"), { error: String(defect) }),
+          Effect.logError("a page of the console could not be made", Cause.die(defect)),
           refusal({ status: 500, message: "The page could not be made. The log of the gateway says why." })
         )
       ),
