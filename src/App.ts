@@ -21,6 +21,7 @@ import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { servicesOn } from "./Services.ts"
 import { unprotected } from "./services/Attention.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
+import { ReviewDesk } from "./services/console/ReviewDesk.ts"
 import { SignIn } from "./services/console/SignIn.ts"
 import { dataRetention } from "./services/DataRetention.ts"
 import { type Build, Health } from "./services/Health.ts"
@@ -28,6 +29,7 @@ import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
+import { Review } from "./services/settlement/Review.ts"
 import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 
@@ -150,13 +152,17 @@ export const gateway = (settings: ReadySettings, build: Build) =>
   ).pipe(Layer.provideMerge(logs))
 
 /** The operators' console, where it is wanted; its pages are read only then. */
-const operatorConsole = ({ console: { port, ...settings }, trustedProxies }: Settings) =>
+const operatorConsole = ({ console: { approvalFrom, port, ...settings }, trustedProxies }: Settings) =>
   Layer.unwrap(
     port === null
       ? Effect.succeed(Layer.succeed(ConsoleAddress, { at: null }))
       : Effect.map(
           Effect.promise(() => import("./console/Console.ts")),
-          ({ Console }) => Layer.provide(Console.layer({ ...settings, port, trustedProxies }), SignIn.layer)
+          ({ Console }) =>
+            Layer.provide(
+              Console.layer({ ...settings, port, trustedProxies }),
+              Layer.merge(SignIn.layer, Layer.provide(ReviewDesk.layer(approvalFrom), Review.layer))
+            )
         )
   )
 

@@ -19,6 +19,7 @@ import { OperatorsPg } from "./persistence/OperatorsPg.ts"
 import { PartitionsPg } from "./persistence/PartitionsPg.ts"
 import { PartyHashRetentionPg } from "./persistence/PartyHashRetentionPg.ts"
 import { PayerLocksPg } from "./persistence/PayerLocksPg.ts"
+import { ProposalsPg } from "./persistence/ProposalsPg.ts"
 import { ProviderInboxPg } from "./persistence/ProviderInboxPg.ts"
 import { QuotesPg } from "./persistence/QuotesPg.ts"
 import { RandomSourceLive } from "./persistence/RandomSourceLive.ts"
@@ -68,6 +69,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     NoncesPg,
     OperatorsPg,
     outbox,
+    ProposalsPg,
     ProviderInboxPg,
     QuotesPg,
     standing,

@@ -1,5 +1,6 @@
 import { type Instant, iso } from "../domain/Instant.ts"
 import { actionsFor, type Resolution, type ResolutionAction } from "../domain/Resolution.ts"
+import { meaningOf } from "../domain/ResolutionText.ts"
 import { lastReport, reviewReason } from "../domain/ReviewReason.ts"
 import type { Case } from "../services/settlement/Review.ts"
 import { asText } from "./Output.ts"
@@ -78,30 +79,13 @@ const commands = (record: Case["record"], revision: bigint): ReadonlyArray<strin
   const to = actionsFor(record)
   return (["successful", "failed"] as const).flatMap((outcome) => [
     `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])} [--seen ${revision}]`,
-    `    ${meaning(outcome, to[outcome])}`
+    `    ${meaningOf(outcome, to[outcome])}`
   ])
 }
-
-const meaning = (outcome: Resolution["outcome"], way: ResolutionAction): string =>
-  way === "correct" ? corrections[outcome] : meanings[way]
 
 const figures = ({ kind }: Case["record"], outcome: Resolution["outcome"], way: ResolutionAction): string => {
   if (outcome === "failed" || way === "keep") return ""
   return kind === "exchange" ? " [--amount-minor N]" : " [--amount-minor N] [--fee-minor N]"
-}
-
-/** In the words of somebody who knows the float and not the code. */
-const corrections: { readonly [O in Resolution["outcome"]]: string } = {
-  successful: "money moved, with these figures where the record has others: the difference is posted, once",
-  failed: "no money moved, or it went back: what was booked is taken back, once"
-}
-
-const meanings: { readonly [W in Exclude<ResolutionAction, "correct">]: string } = {
-  settle: "money moved: what is reserved is paid",
-  release: "nothing moved: what is reserved returns to the float",
-  collect: "money came in: it is credited to the float",
-  close: "nothing came in: it is closed as failed",
-  keep: "it is right as it stands: the case is closed and nothing is posted"
 }
 
 const MINUTE_MS = 60_000

@@ -74,7 +74,7 @@ export const table = (
             h(
               "tr",
               null,
-              cells.map((cell, at) => h("td", { "data-label": columns[at] ?? "" }, cell))
+              cells.map((cell, at) => h("td", { "data-label": columns[at] ?? "" }, h("div", null, cell)))
             )
           )
         )

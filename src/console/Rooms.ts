@@ -1,5 +1,7 @@
 import { Effect } from "effect"
+import { makeDecisions } from "./pages/Decisions.ts"
 import { makeHome } from "./pages/Home.ts"
+import { makeReviews } from "./pages/Reviews.ts"
 import { makeTimeline } from "./pages/Timeline.ts"
 import { makeTransactions } from "./pages/Transactions.ts"
 
@@ -9,4 +11,5 @@ export interface RoomSettings {
 }
 
 /** Every part of the console, in the order of the menu. */
-export const makeRooms = ({ traceUrl }: RoomSettings) => Effect.all([makeHome, makeTransactions, makeTimeline(traceUrl)])
+export const makeRooms = ({ traceUrl }: RoomSettings) =>
+  Effect.all([makeHome, makeTransactions, makeTimeline(traceUrl), makeReviews, makeDecisions])

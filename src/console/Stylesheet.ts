@@ -17,7 +17,7 @@ main { padding-block: 1.25rem 2rem; min-height: 60vh; outline: none; }
 footer { color: var(--soft); font-size: .875rem; border-top: 1px solid var(--line); }
 .alone { max-width: 26rem; margin: 8vh auto 0; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin: 0 0 .6rem; } h3 { font-size: 1rem; margin: 1rem 0 .4rem; }
-section { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: 1rem 1.15rem; margin: 0 0 1rem; min-width: 0; }
+section { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: 1rem 1.15rem; margin: 0 0 1rem; min-width: 0; overflow-x: auto; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 0 1rem; align-items: start; }
 a { color: var(--link); text-underline-offset: .15em; } p { margin: .4rem 0; } ul, ol { padding-left: 1.2rem; margin: .4rem 0; }
 :focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; border-radius: 4px; }
@@ -35,9 +35,9 @@ pre { background: var(--ground); border: 1px solid var(--line); border-radius: 6
 .facts + form, .facts + details { margin-top: .9rem; } dt { color: var(--soft); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 table { width: 100%; border-collapse: collapse; font-size: .9375rem; } caption { text-align: left; color: var(--soft); font-size: .875rem; padding-bottom: .3rem; }
 th { text-align: left; font-weight: 600; color: var(--soft); font-size: .875rem; } th, td { padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-tbody tr:last-child td { border-bottom: 0; } tbody tr:hover { background: var(--ground); } td { overflow-wrap: anywhere; min-width: 3rem; }
+tbody tr:last-child td { border-bottom: 0; } tbody tr:hover { background: var(--ground); } td { overflow-wrap: break-word; } td code { white-space: nowrap; } td ul { margin: 0; }
 input, select, textarea, button { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 6px; padding: .35rem .6rem; min-height: 2.25rem; max-width: 100%; }
-button { cursor: pointer; font-weight: 600; background: var(--quiet-ground); } button:hover { border-color: var(--ink); }
+button { cursor: pointer; font-weight: 600; white-space: nowrap; background: var(--quiet-ground); } button:hover { border-color: var(--ink); }
 button.strong { background: light-dark(#0b57b5, #1f5fb5); border-color: transparent; color: #fff; } button.danger { background: light-dark(#a81c1c, #8e2626); border-color: transparent; color: #fff; }
 .inline { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0; } td .inline { display: inline-flex; }
 .stacked, .filters { display: grid; gap: .7rem; margin: .6rem 0; } .stacked { max-width: 40rem; } .stacked button { justify-self: start; }
@@ -53,9 +53,10 @@ details { margin: .4rem 0; } summary { cursor: pointer; }
 @media (max-width: 48rem) {
   header .quick { order: 3; width: 100%; } .quick input { flex: 1; width: auto; min-width: 0; } nav { flex-wrap: nowrap; overflow-x: auto; } nav a { white-space: nowrap; }
   section { padding: .85rem .9rem; border-radius: 8px; } .facts div { grid-template-columns: 1fr; gap: 0; } .facts { gap: .6rem; }
-  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); } table, caption, tbody, tr, td { display: block; }
-  tbody tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } tbody tr:last-child { border: 0; } td { border: 0; padding: .1rem 0; display: grid; grid-template-columns: 7.5rem minmax(0, 1fr); gap: .6rem; }
-  td::before { content: attr(data-label); color: var(--soft); font-size: .875rem; } td:empty { display: none; }
 }
-@media (prefers-reduced-motion: no-preference) { button, nav a { transition: background-color .12s; } }
+@media (max-width: 64rem) {
+  td code { white-space: normal; } thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); } table, caption, tbody, tr, td { display: block; }
+  tbody tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } tbody tr:last-child { border: 0; } td { border: 0; padding: .1rem 0; display: grid; grid-template-columns: 7.5rem minmax(0, 1fr); gap: .6rem; }
+  td::before { content: attr(data-label); color: var(--soft); font-size: .875rem; } td:not([data-label]), td:has(> div:empty) { display: none; }
+}
 `

@@ -77,11 +77,21 @@ const keep = async (page: BrowserPage, name: string) => {
     }
 }
 
-/** Presses the button of this text, and waits for the page that comes. */
+/** So often it is looked whether the next page is there. */
+const LOOKS = 5_000
+
+/** Presses the button of this text, and waits for the page that comes. What is asked while the page changes has no answer. */
 const press = async (page: BrowserPage, button: string) => {
   await page.run("window.isOld = true")
-  await page.run(`[...document.querySelectorAll("button")].find((one) => one.innerText === ${JSON.stringify(button)}).click()`)
-  await page.until(`window.isOld === undefined && document.readyState === "complete"`)
+  const found = `[...document.querySelectorAll("button")].find((one) => one.innerText === ${JSON.stringify(button)})`
+  await page.run(`(() => { const button = ${found}; setTimeout(() => button.click()); return button.innerText })()`)
+  for (let looks = 0; looks < LOOKS; looks++) {
+    const isThere = page.run(
+      `window.isOld === undefined && document.readyState === "complete" && location.href !== "about:blank"`
+    )
+    if ((await isThere.catch(() => false)) === true) return
+  }
+  throw new Error(`no page came after ${button}`)
 }
 
 const fill = (page: BrowserPage, name: string, value: string) =>
@@ -91,7 +101,7 @@ const heading = (page: BrowserPage) => page.run(`document.querySelector("h1").in
 
 describe("the console in a browser", () => {
   itWith(CHROMIUM, "--version")(
-    "leads from the log-in to a transaction, and shows hostile words as words",
+    "leads from the log-in to a transaction and its review, which two people end, and shows hostile words as words",
     async () => {
       const { disputed, gateway, providerReference, tenant, tokens } = await runtime.runPromise(given.pipe(Effect.scoped))
       browser ??= openBrowser()
@@ -121,6 +131,24 @@ describe("the console in a browser", () => {
       expect(await page.run("document.querySelectorAll('main img, main script').length")).toBe(0)
       expect(await page.run("document.body.innerText")).toContain("\\u202egnp.exe")
       await keep(page, "timeline")
+      await page.open(`${origin}/reviews`)
+      await keep(page, "reviews")
+      await page.open(`${origin}/reviews/${disputed}`)
+      await fill(page, "outcome", "successful")
+      await fill(page, "evidence", HOSTILE.slice(0, 400))
+      await fill(page, "amount", "4,999,999")
+      await press(page, "Propose")
+      expect(await page.run("document.body.innerText")).toContain("Another person has to approve it")
+      expect(await page.run(`[...document.querySelectorAll("main button")].map((one) => one.innerText)`)).not.toContain("Approve")
+      await press(page, "Log out")
+      await logIn("approver")
+      await page.open(`${origin}/reviews`)
+      await keep(page, "approval")
+      await press(page, "Approve")
+      expect(await page.run("document.body.innerText")).toContain("Approved, and carried out.")
+      await page.open(`${origin}/transactions/${disputed}`)
+      expect(await page.run("document.body.innerText")).toMatch(/Resolved: successful/)
+      await keep(page, "resolved")
       expect(page.requested.every((url) => url.startsWith(origin) || url.startsWith("data:") || url === "about:blank")).toBe(true)
       expect(page.thrown).toEqual([])
     },

@@ -11,6 +11,7 @@ import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
 import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
+import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
@@ -67,6 +68,9 @@ export const fakeOperators = (expected: Expected<Operators["Service"]> = {}) => 
 /** ConsoleSessions: who is logged in to the console. */
 export const fakeConsoleSessions = (expected: Expected<ConsoleSessions["Service"]> = {}) => fake(ConsoleSessions, expected)
 
+/** Proposals: what waits for a second person of the console. */
+export const fakeProposals = (expected: Expected<Proposals["Service"]> = {}) => fake(Proposals, expected)
+
 /** Nonces in memory: each is spent once. With `spends: false` each may be spent again. */
 export const fakeNonces = ({ spends = true } = {}) => {
   const spent = new Set<string>()
@@ -90,6 +94,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeCodes(),
   fakeConsoleSessions(),
   fakeOperators(),
+  fakeProposals(),
   fakeMasterKeyRotation(),
   fakeLedgerVerification(),
   fakePartitions(),

@@ -212,7 +212,7 @@ export const imports: ReadonlyArray<{
     files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "ConfigConsole.ts", "ConfigTelemetry.ts", "providers/Registry.ts"],
     packages: [core]
   },
-  { from: /^ConfigConsole\.ts$/, files: ["ConfigRules.ts"], packages: [core] },
+  { from: /^ConfigConsole\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
   { from: /^ConfigTelemetry\.ts$/, files: ["ConfigAddresses.ts", "ConfigRules.ts"], packages: [core] },
   { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseTls.ts"], packages: [core] },
   // What App puts together, in three parts.

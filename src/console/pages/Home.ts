@@ -84,7 +84,7 @@ const attentionList = (found: ReadonlyArray<string>): ComponentChild =>
   )
 
 // Where a person goes on from each of them; the others are about the machine.
-const ways: ReadonlyArray<readonly [RegExp, string]> = [[/^reviews/, "/transactions?review=yes"]]
+const ways: ReadonlyArray<readonly [RegExp, string]> = [[/^reviews/, "/reviews"]]
 
 const attentionLink = (one: string): ComponentChild => {
   const way = ways.find(([pattern]) => pattern.test(one))
@@ -113,7 +113,7 @@ const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot): ComponentCh
     [
       ["Webhooks", String(outbox.due), String(outbox.parked), elapsed(at, outbox.oldestAt) ?? "no"],
       ["Callbacks", String(inbox.due), String(inbox.parked), elapsed(at, inbox.oldestAt) ?? "no"],
-      ["Reviews", String(reviews.count), "0", elapsed(at, reviews.oldestAt) ?? "no"]
+      [link("/reviews", "Reviews"), String(reviews.count), "0", elapsed(at, reviews.oldestAt) ?? "no"]
     ]
   )
 

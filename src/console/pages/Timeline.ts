@@ -130,7 +130,10 @@ const standingFacts = ({ history, nextPoll, stored: { traceparent = null, transa
   facts([
     ["Status", statusBadge(transaction)],
     ["Why it failed", transaction.failure === null ? null : `${transaction.failure.code}: ${transaction.failure.message}`],
-    ["Needs a person", transaction.needsReview ? reviewReason(transaction, history) : null],
+    [
+      "Needs a person",
+      transaction.needsReview ? link(`/reviews/${transaction.reference}`, reviewReason(transaction, history)) : null
+    ],
     ["Created", time(transaction.createdAt)],
     ["Completed", transaction.completedAt === null ? null : time(transaction.completedAt)],
     ["Next poll", nextPoll === null ? null : time(nextPoll)],

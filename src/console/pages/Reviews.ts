@@ -1,0 +1,151 @@
+import { Effect, Option } from "effect"
+import { type ComponentChild, h } from "preact"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { isReference } from "../../domain/Ids.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { may } from "../../domain/Operator.ts"
+import { actionsFor, type Resolution } from "../../domain/Resolution.ts"
+import { meaningOf } from "../../domain/ResolutionText.ts"
+import { lastReport, reviewReason } from "../../domain/ReviewReason.ts"
+import { ReviewDesk } from "../../services/console/ReviewDesk.ts"
+import { Proposals } from "../../services/ports/Proposals.ts"
+import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
+import { choice, facts, field, form, link, money, said, section, table, time, transactionLink, words } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { proposalTable } from "../ProposalTable.ts"
+import { partyOf, statusBadge } from "../RecordText.ts"
+import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { rulingOf } from "../RulingForm.ts"
+
+const CASES_SHOWN = 200
+const PROPOSALS_SHOWN = 50
+
+/** The queue of what needs a person, and the desk where it is ruled on. */
+export const makeReviews = Effect.gen(function* () {
+  const transactions = yield* Transactions
+  const proposals = yield* Proposals
+  const desk = yield* ReviewDesk
+
+  const queue = Effect.fn("ReviewsPage.queue")(function* (visit: Visit) {
+    const cases = yield* transactions.inReview(CASES_SHOWN)
+    const rows = yield* Effect.forEach(cases, ({ transaction: record }) =>
+      Effect.map(transactions.history(record.reference), (history) => caseRow(record, reviewReason(record, history)))
+    )
+    const waiting = yield* proposals.list(PROPOSALS_SHOWN)
+    return page("Reviews", [
+      section("What needs a person", table("The oldest first", caseColumns, rows, "Nothing needs a person.")),
+      section("What needs a second person, and what became of it", proposalTable(visit, waiting))
+    ])
+  })
+
+  const find = ({ params }: Visit) => {
+    const reference = params["reference"] ?? ""
+    return isReference(reference) ? transactions.byReference(reference) : Effect.succeed(Option.none<StoredTransaction>())
+  }
+
+  const shown = Effect.fnUntraced(function* (visit: Visit, stored: StoredTransaction, problem: string | null) {
+    const { revision, transaction: record } = stored
+    const history = yield* transactions.history(record.reference)
+    const own = (yield* proposals.list(PROPOSALS_SHOWN)).filter(({ subject }) => subject === record.reference)
+    const body = [
+      problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+      section("The case", caseFacts(record, reviewReason(record, history), lastReport(history))),
+      own.length === 0 ? null : section("Proposals", proposalTable(visit, own)),
+      record.needsReview && may(visit.visitor.role, "resolve")
+        ? rulingSection(visit, record, revision, desk.needsTwo(record, null))
+        : null
+    ]
+    return page(`Review of ${record.reference}`, body, { status: problem === null ? 200 : 422 })
+  })
+
+  const show = Effect.fn("ReviewsPage.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    return Option.isNone(found) ? noCase : yield* shown(visit, found.value, null)
+  })
+
+  const resolve = Effect.fn("ReviewsPage.resolve")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    if (Option.isNone(found)) return noCase
+    const { reference } = found.value.transaction
+    const ruling = rulingOf(visit.form, found.value.transaction)
+    if (typeof ruling === "string") return yield* shown(visit, found.value, ruling)
+    return yield* desk.rule({ reference, ...ruling }, { by: visit.visitor.name, at: visit.at }).pipe(
+      Effect.map((how): Answer => redirect(`/reviews/${reference}`, how)),
+      Effect.catch(({ message }) => shown(visit, found.value, message))
+    )
+  })
+
+  return {
+    place: { to: "/reviews", name: "Reviews" },
+    routes: [
+      { method: "GET", path: "/reviews", permission: "look", answer: queue },
+      { method: "GET", path: "/reviews/:reference", permission: "look", answer: show },
+      { method: "POST", path: "/reviews/:reference/resolve", permission: "resolve", answer: resolve }
+    ]
+  } satisfies Room
+})
+
+const noCase = page("There is no such case", h("p", null, link("/reviews", "All reviews")), { status: 404 })
+
+const caseColumns = ["Reference", "Open since", "Tenant", "What", "Amount", "Why"]
+
+const caseRow = (record: LedgerRecord, why: string): ReadonlyArray<ComponentChild> => [
+  link(`/reviews/${record.reference}`, h("code", null, record.reference)),
+  time(record.createdAt),
+  record.appId,
+  `${record.kind}, ${record.mode}`,
+  money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency),
+  why
+]
+
+const caseFacts = (record: LedgerRecord, why: string, word: string | null): ComponentChild =>
+  facts([
+    ["Transaction", transactionLink(record.reference)],
+    ["Why", why],
+    ["Status", statusBadge(record)],
+    ["Tenant", `${record.appId}, ${record.mode}`],
+    ["What", record.kind],
+    ["Amount", money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency)],
+    ["Held fee", record.kind === "payout" ? money(record.heldFee, record.currency) : null],
+    [
+      "The provider saw",
+      record.kind === "collection" ? money(record.observedAmount, record.observedCurrency ?? record.currency) : null
+    ],
+    ["Party", partyOf(record)],
+    ["Provider", record.provider],
+    ["Asked", `${record.asked} times since its last news`],
+    ["Last word", word === null ? "none" : said(maskedText(word))]
+  ])
+
+const outcomes: ReadonlyArray<Resolution["outcome"]> = ["successful", "failed"]
+
+const rulingSection = (visit: Visit, record: LedgerRecord, revision: bigint, needsTwo: boolean): ComponentChild => {
+  const actions = actionsFor(record)
+  return section(
+    "Rule on it",
+    h(
+      "ul",
+      null,
+      outcomes.map((outcome) => h("li", null, h("strong", null, outcome), `: ${meaningOf(outcome, actions[outcome])}`))
+    ),
+    needsTwo
+      ? h("p", { class: "soft" }, "From this amount on it takes two people: another one has to approve what you propose.")
+      : null,
+    form(visit, {
+      to: `/reviews/${record.reference}/resolve`,
+      button: needsTwo ? "Propose" : "Resolve",
+      tone: "strong",
+      hidden: { seen: revision.toString() },
+      fields: [
+        choice("outcome", "What really happened", [["", "choose"], ...outcomes.map((one) => [one, one] as const)]),
+        words({
+          name: "evidence",
+          label: "How that is known",
+          hint: "For the history and the audit log, such as a line of the provider's statement."
+        }),
+        field({ name: "amount", label: `Amount, ${record.currency}, if another than the record's`, maxLength: 30 }),
+        field({ name: "fee", label: `Provider's fee, ${record.currency}, if another than the record's`, maxLength: 30 })
+      ]
+    })
+  )
+}

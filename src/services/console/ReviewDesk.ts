@@ -1,0 +1,153 @@
+import { Context, Data, Effect, Layer, Option, Schema } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { isReference, type Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { MinorUnits } from "../../domain/Money.ts"
+import { consoleActor, type OperatorName } from "../../domain/Operator.ts"
+import type { Proposal } from "../../domain/Proposal.ts"
+import type { Resolution } from "../../domain/Resolution.ts"
+import { Proposals } from "../ports/Proposals.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
+import { Transactions } from "../ports/Transactions.ts"
+import { type NotResolved, Review } from "../settlement/Review.ts"
+
+/** From this amount on, in minor units, a ruling needs two people. */
+export type ApprovalAmounts = Readonly<Record<Currency, MinorUnits>>
+
+/** Who does it, and when. */
+export interface Acting {
+  readonly by: OperatorName
+  readonly at: Instant
+}
+
+interface Wish {
+  readonly reference: Reference
+  readonly resolution: Resolution
+  /** The revision that the person looked at. */
+  readonly seen: bigint
+}
+
+/** Why nothing was decided: one line for the person. */
+export class NotDecided extends Data.TaggedError("NotDecided")<{ readonly message: string }> {}
+
+/** Rulings of the console: by one person below an amount, proposed by one and approved by another from it on. `Review` makes all of them. */
+export class ReviewDesk extends Context.Service<
+  ReviewDesk,
+  {
+    /** Whether a ruling on this record needs a second person. */
+    readonly needsTwo: (record: LedgerRecord, resolution: Resolution | null) => boolean
+    /** Rules at once, or opens a proposal that waits for another person. */
+    readonly rule: (wish: Wish, acting: Acting) => Effect.Effect<"resolved" | "proposed", NotResolved | NotDecided>
+    /** Carries out what somebody else proposed. A record that changed since is not ruled on: the proposal has failed then. */
+    readonly approve: (id: Reference, acting: Acting) => Effect.Effect<void, NotDecided>
+    /** Ends a proposal that nothing came of; its own proposer withdraws it, anybody else rejects it. */
+    readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
+  }
+>()("gateway/services/console/ReviewDesk") {
+  static readonly layer = (amounts: ApprovalAmounts) =>
+    Layer.effect(
+      ReviewDesk,
+      Effect.gen(function* () {
+        const review = yield* Review
+        const proposals = yield* Proposals
+        const transactions = yield* Transactions
+        const randomSource = yield* RandomSource
+
+        const needsTwo = (record: LedgerRecord, resolution: Resolution | null): boolean =>
+          largest(record, resolution).some(({ amount, currency }) => amount >= amounts[currency])
+
+        const rule = Effect.fn("ReviewDesk.rule")(function* ({ reference, resolution, seen }: Wish, { at, by }: Acting) {
+          const found = yield* transactions.byReference(reference)
+          if (Option.isNone(found)) return yield* new NotDecided({ message: `There is no transaction ${reference}.` })
+          const details = detailsOf(resolution)
+          const audit = { at, actor: consoleActor(by), subject: reference }
+          if (!needsTwo(found.value.transaction, resolution)) {
+            yield* review.resolve(reference, resolution, { ...audit, action: "review resolve", details }, seen)
+            return "resolved"
+          }
+          const proposal = { kind: "review resolve", subject: reference, proposedBy: by, proposedAt: at } as const
+          const opened = yield* proposals.open(
+            { ...proposal, id: yield* randomSource.reference, details: { ...details, seen: seen.toString() } },
+            { ...audit, action: "review propose", details }
+          )
+          if (!opened) return yield* new NotDecided({ message: "A ruling on it waits already for a second person." })
+          return "proposed"
+        })
+
+        const approve = Effect.fn("ReviewDesk.approve")(function* (id: Reference, { at, by }: Acting) {
+          const audit = { at, actor: consoleActor(by), subject: id, details: {} }
+          const approved = yield* proposals.decide(
+            { id, status: "approved", by, at, note: "" },
+            { ...audit, action: "proposal approve" }
+          )
+          if (Option.isNone(approved)) return yield* new NotDecided({ message: notYours })
+          const { reference, resolution, seen } = yield* wishOf(approved.value)
+          const details = { ...detailsOf(resolution), proposed_by: approved.value.proposedBy }
+          const entry = { at, actor: consoleActor(by), action: "review resolve", subject: reference, details }
+          yield* review
+            .resolve(reference, resolution, entry, seen)
+            .pipe(
+              Effect.catchTag("NotResolved", ({ message }) =>
+                Effect.andThen(proposals.finish(id, "failed", message), new NotDecided({ message }))
+              )
+            )
+          yield* proposals.finish(id, "done", "")
+        })
+
+        const dismiss = Effect.fn("ReviewDesk.dismiss")(function* (id: Reference, { at, by }: Acting, note: string) {
+          const found = yield* proposals.find(id)
+          const isOwn = Option.exists(found, ({ proposedBy }) => proposedBy === by)
+          const status = isOwn ? "withdrawn" : "rejected"
+          const audit = { at, actor: consoleActor(by), action: `proposal ${isOwn ? "withdraw" : "reject"}`, subject: id }
+          const decided = yield* proposals.decide({ id, status, by, at, note }, { ...audit, details: { note } })
+          if (Option.isNone(decided)) return yield* new NotDecided({ message: notYours })
+        })
+
+        return ReviewDesk.of({ needsTwo, rule, approve, dismiss })
+      })
+    )
+}
+
+const notYours = "It is decided already, or it is your own: somebody else has to approve it."
+
+/** What a ruling may move: what was asked for, and what the person says. */
+const largest = (
+  record: LedgerRecord,
+  resolution: Resolution | null
+): ReadonlyArray<{ amount: MinorUnits; currency: Currency }> => {
+  const asked = { amount: record.amount, currency: record.kind === "exchange" ? record.currency : record.amountCurrency }
+  const principal = record.kind === "payout" ? [{ amount: record.principal, currency: record.currency }] : []
+  const currency = record.kind === "exchange" ? record.destinationCurrency : record.currency
+  const amount = resolution?.amount ?? null
+  return [asked, ...principal, ...(amount === null ? [] : [{ amount, currency }])]
+}
+
+const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Record<string, string>> => ({
+  outcome,
+  evidence: maskedText(evidence),
+  ...(amount === null ? {} : { amount_minor: amount.toString() }),
+  ...(fee === null ? {} : { fee_minor: fee.toString() })
+})
+
+const Amount = Schema.BigIntFromString.pipe(Schema.decodeTo(Schema.toType(MinorUnits)))
+const decodeDetails = Schema.decodeUnknownEffect(
+  Schema.Struct({
+    outcome: Schema.Literals(["successful", "failed"]),
+    evidence: Schema.String,
+    amount_minor: Schema.optionalKey(Amount),
+    fee_minor: Schema.optionalKey(Amount),
+    seen: Schema.BigIntFromString
+  })
+)
+
+/** What was proposed, as it was written down. */
+const wishOf = ({ details, subject }: Proposal): Effect.Effect<Wish> =>
+  Effect.matchEffect(decodeDetails(details), {
+    onFailure: (error) => Effect.die(error),
+    onSuccess: ({ amount_minor: amount = null, evidence, fee_minor: fee = null, outcome, seen }) =>
+      isReference(subject)
+        ? Effect.succeed({ reference: subject, resolution: { outcome, evidence, amount, fee }, seen })
+        : Effect.die(new Error("a proposal to rule is about no transaction"))
+  })

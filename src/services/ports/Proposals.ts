@@ -1,0 +1,35 @@
+import { Context, type Effect, type Option } from "effect"
+import type { Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { OperatorName } from "../../domain/Operator.ts"
+import type { Proposal } from "../../domain/Proposal.ts"
+import type { AuditEntry } from "./AuditLog.ts"
+
+export type NewProposal = Pick<Proposal, "id" | "kind" | "subject" | "details" | "proposedBy" | "proposedAt">
+
+export interface ProposalDecision {
+  readonly id: Reference
+  readonly status: "approved" | "rejected" | "withdrawn"
+  readonly by: OperatorName
+  readonly at: Instant
+  readonly note: string
+}
+
+/**
+ * What waits for a second person. The database itself refuses whoever approves or rejects an own proposal, or withdraws somebody else's; each is
+ * decided once. Every change writes its audit row in the same commit.
+ */
+export class Proposals extends Context.Service<
+  Proposals,
+  {
+    /** False where a ruling on the same transaction waits already; nothing is written then. */
+    readonly open: (proposal: NewProposal, audit: AuditEntry) => Effect.Effect<boolean>
+    /** What waits first, then the newest; at most `limit`. */
+    readonly list: (limit: number) => Effect.Effect<ReadonlyArray<Proposal>>
+    readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>
+    /** As it then is; none where it is not open, or where this person may not decide it. */
+    readonly decide: (decision: ProposalDecision, audit: AuditEntry) => Effect.Effect<Option.Option<Proposal>>
+    /** What became of an approved one. */
+    readonly finish: (id: Reference, status: "done" | "failed", note: string) => Effect.Effect<void>
+  }
+>()("gateway/services/ports/Proposals") {}

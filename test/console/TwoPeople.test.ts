@@ -1,0 +1,148 @@
+import { inspect } from "node:util"
+import { expect, layer } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { consoleOf } from "../../src/ConfigConsole.ts"
+import { reader } from "../../src/ConfigRules.ts"
+import { Reference } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { OperatorName } from "../../src/domain/Operator.ts"
+import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
+import { Database } from "../../src/persistence/Database.ts"
+import { ProposalsPg } from "../../src/persistence/ProposalsPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { ReviewDesk } from "../../src/services/console/ReviewDesk.ts"
+import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Proposals } from "../../src/services/ports/Proposals.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { NotResolved, Review } from "../../src/services/settlement/Review.ts"
+import { fake } from "../fakes/Fake.ts"
+import { asRuntime } from "../support/Postgres.ts"
+import { payout } from "../support/SampleTransactions.ts"
+import { givenDatabase, masterKey, newReference } from "../support/TestDatabase.ts"
+
+const LARGE = minor(5_000_000n)
+const SMALL = minor(5_000n)
+const { approvalFrom } = consoleOf(reader({}, []), [], [])
+
+/** What `Review` was asked to do, and by whom; it refuses a revision that is not the record's. */
+const resolved: Array<readonly [string, string]> = []
+const review = fake(Review, {
+  resolve: (reference, _resolution, audit, seen) =>
+    seen === 1n
+      ? Effect.sync(() => {
+          resolved.push([reference, audit.actor])
+          return payout({ reference })
+        })
+      : Effect.fail(new NotResolved({ message: "the provider said something since" }))
+})
+/** A reference that begins with 0 is of a small payout. */
+const transactions = fake(Transactions, {
+  byReference: (reference) => {
+    const amount = reference.startsWith("0") ? SMALL : LARGE
+    return Effect.succeed(Option.some({ transaction: payout({ reference, amount, principal: amount }), revision: 1n }))
+  }
+})
+
+const desk = Layer.unwrap(
+  Effect.map(givenDatabase, (url) =>
+    ReviewDesk.layer(approvalFrom).pipe(
+      Layer.provide(Layer.merge(review, transactions)),
+      Layer.provideMerge(Layer.merge(ProposalsPg, AuditLogPg)),
+      Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(Layer.merge(Database.layer({ url: asRuntime(url) }), RandomSourceLive)),
+      Layer.fresh
+    )
+  )
+)
+
+const [asha, biko] = [OperatorName.make("asha"), OperatorName.make("biko")]
+const large = Effect.map(newReference, (reference) => Reference.make(`A${reference.slice(1)}`))
+const small = Effect.map(newReference, (reference) => Reference.make(`0${reference.slice(1)}`))
+const paid = { outcome: "successful", evidence: "statement, line 7, 256772123456", amount: null, fee: null } as const
+
+const opened = Effect.fnUntraced(function* (seen = 1n) {
+  const reference = yield* large
+  expect(yield* (yield* ReviewDesk).rule({ reference, resolution: paid, seen }, { by: asha, at: 1 })).toBe("proposed")
+  const found = (yield* (yield* Proposals).list(50)).find(({ subject }) => subject === reference)
+  return { reference, id: found?.id ?? Reference.make("") }
+})
+const statusOf = Effect.fnUntraced(function* (id: Reference) {
+  return Option.getOrThrow(yield* (yield* Proposals).find(id)).status
+})
+const times = (reference: string) => resolved.filter(([of]) => of === reference).length
+
+layer(desk)("a ruling in the console", (it) => {
+  it.effect("is made at once by one person below the amount, and waits for another from it on", () =>
+    Effect.gen(function* () {
+      const { needsTwo, rule } = yield* ReviewDesk
+      const reference = yield* small
+      expect(yield* rule({ reference, resolution: paid, seen: 1n }, { by: asha, at: 1 })).toBe("resolved")
+      expect(resolved.at(-1)).toEqual([reference, "console/asha"])
+      // What the person says moved counts as well.
+      const more = { ...paid, amount: LARGE }
+      expect(yield* rule({ reference, resolution: more, seen: 1n }, { by: asha, at: 1 })).toBe("proposed")
+      const limit = approvalFrom.UGX
+      const at = (amount: bigint) => needsTwo(payout({ amount: minor(amount), principal: minor(amount) }), null)
+      expect([at(limit - 1n), at(limit)]).toEqual([false, true])
+    })
+  )
+
+  it.effect("is approved by somebody else, once, under that person's name, and holds no full number", () =>
+    Effect.gen(function* () {
+      const { approve } = yield* ReviewDesk
+      const { id, reference } = yield* opened()
+      expect(times(reference)).toBe(0)
+      expect((yield* Effect.flip(approve(id, { by: asha, at: 2 })))._tag).toBe("NotDecided")
+      expect([times(reference), yield* statusOf(id)]).toEqual([0, "open"])
+      yield* approve(id, { by: biko, at: 3 })
+      expect(resolved.at(-1)).toEqual([reference, "console/biko"])
+      expect((yield* Effect.flip(approve(id, { by: biko, at: 4 })))._tag).toBe("NotDecided")
+      expect([times(reference), yield* statusOf(id)]).toEqual([1, "done"])
+      const rows = (yield* (yield* AuditLog).list(50)).filter(({ subject }) => subject === id || subject === reference)
+      expect(rows.map(({ action, actor }) => [actor, action])).toEqual([
+        ["console/biko", "proposal approve"],
+        ["console/asha", "review propose"]
+      ])
+      expect(JSON.stringify(rows.map(({ details }) => details))).not.toContain("256772123456")
+    })
+  )
+
+  it.effect("is refused by the database itself where both people are one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { id } = yield* opened()
+      const forged = sql`UPDATE console_proposals SET status = 'approved', decided_by = proposed_by, decided_at = now() WHERE id = ${id}`
+      expect(inspect(yield* Effect.flip(forged), { depth: 6 })).toContain("two_people")
+      const foreign = sql`UPDATE console_proposals SET status = 'withdrawn', decided_by = 'biko', decided_at = now() WHERE id = ${id}`
+      expect(inspect(yield* Effect.flip(foreign), { depth: 6 })).toContain("two_people")
+      const nobody = sql`UPDATE console_proposals SET status = 'approved' WHERE id = ${id}`
+      expect(inspect(yield* Effect.flip(nobody), { depth: 6 })).toContain("decided_once")
+    })
+  )
+
+  it.effect("fails where the record changed since it was proposed", () =>
+    Effect.gen(function* () {
+      const { approve } = yield* ReviewDesk
+      const { id, reference } = yield* opened(7n)
+      expect((yield* Effect.flip(approve(id, { by: biko, at: 3 }))).message).toContain("since")
+      expect([times(reference), yield* statusOf(id)]).toEqual([0, "failed"])
+    })
+  )
+
+  it.effect("waits once for a record, and is withdrawn by its own proposer or rejected by somebody else", () =>
+    Effect.gen(function* () {
+      const { dismiss, rule } = yield* ReviewDesk
+      const { id, reference } = yield* opened()
+      const again = rule({ reference, resolution: paid, seen: 1n }, { by: biko, at: 2 })
+      expect((yield* Effect.flip(again))._tag).toBe("NotDecided")
+      yield* dismiss(id, { by: asha, at: 3 }, "")
+      expect(yield* statusOf(id)).toBe("withdrawn")
+      expect(yield* again).toBe("proposed")
+      const other = yield* opened()
+      yield* dismiss(other.id, { by: biko, at: 3 }, "the statement says another thing")
+      expect([times(reference), yield* statusOf(other.id)]).toEqual([0, "rejected"])
+    })
+  )
+})
