@@ -1,11 +1,13 @@
-import { Effect, Layer, type Redacted, Ref } from "effect"
+import { Effect, Layer, Option, type Redacted, Ref } from "effect"
 import * as Config from "./Config.ts"
 import { ConsoleAddress } from "./console/ConsoleAddress.ts"
+import { Mode } from "./domain/Ids.ts"
 import { Server } from "./http/Server.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management, ManagementAddress } from "./observability/Management.ts"
+import { commitsWaitingFamily, processFamilies } from "./observability/ProcessGauges.ts"
 import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
@@ -25,7 +27,9 @@ import { ReviewDesk } from "./services/console/ReviewDesk.ts"
 import { SignIn } from "./services/console/SignIn.ts"
 import { dataRetention } from "./services/DataRetention.ts"
 import { type Build, Health } from "./services/Health.ts"
+import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
+import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
@@ -143,7 +147,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
         Layer.provideMerge(Server.layer(settings)),
         Layer.provideMerge(operatorConsole(settings)),
         Layer.provideMerge(Layer.mergeAll(workers, announced(settings), Health.layer(build))),
-        Layer.provideMerge(management(settings, Ref.get(draining), build.version)),
+        Layer.provideMerge(management(settings, Ref.get(draining), build)),
         Layer.provideMerge(MasterKeyHold.layer(settings.databaseUrl, settings.masterKey)),
         Layer.provideMerge(services(settings)),
         Layer.provideMerge(telemetry(settings, build.version, (to, options) => to.layer(options)))
@@ -167,26 +171,36 @@ const operatorConsole = ({ console: { approvalFrom, port, ...settings }, trusted
   )
 
 /** How things stand, to whoever scrapes it and to the collector. */
-const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, version: string) =>
+const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, build: Build) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const alive = yield* Database.ping
+      const schemaObstacle = yield* Database.schemaObstacle
+      const commitsWaiting = yield* CommitsWaiting
+      const registry = yield* ProviderRegistry
+      const providers = registry.known.filter((name) => Mode.literals.some((mode) => Option.isSome(registry.find(name, mode))))
       const { read } = yield* GatewayStatus
       const { milliseconds: skew } = yield* ClockSkew
       const { obstacle } = yield* MasterKeyHold
-      const process = Effect.zipWith(yield* eventLoop, Effect.map(skew, clockSkew), (lag, off) => [lag, off])
-      const families = Effect.zipWith(process, picture(read), (own, standing) => [...own, ...gauges(standing)])
+      const lag = yield* eventLoop
+      const process = Effect.gen(function* () {
+        const waiting = commitsWaitingFamily(yield* commitsWaiting)
+        return [yield* lag, clockSkew(yield* skew), waiting, ...processFamilies(build)]
+      })
+      const families = Effect.zipWith(process, picture(read), (own, standing) => [...own, ...gauges(standing, providers)])
       return Layer.merge(
         Management.layer({
           host: settings.managementHost,
           port: settings.managementPort,
           draining,
           database: alive,
-          obstacles: [Effect.map(skew, wrongClock), obstacle],
+          standstill: Effect.map(commitsWaiting, (waiting) => (waiting ? COMMITS_WAIT : null)),
+          obstacles: [Effect.map(skew, wrongClock), obstacle, schemaObstacle],
+          providers,
           standing: read,
           process
         }),
-        telemetry(settings, version, (to, options) => to.gauges(options, families))
+        telemetry(settings, build.version, (to, options) => to.gauges(options, families))
       )
     })
   )

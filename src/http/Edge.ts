@@ -6,6 +6,7 @@ import { MalformedRequest, MethodNotAllowed, NotFound } from "../domain/errors/T
 import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
+import { COMMITS_WAIT, CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
 import { RandomSource } from "../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
 import { CALLBACK_BYTES, isBodyless, mediaType, NO_BODY, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
@@ -46,6 +47,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const timer = yield* makeTimer
   const [withTimeout, within] = [timeoutWith(timer), endsWithin(timer)]
   const logRequest = yield* makeRequestLog
+  const commitsWaiting = yield* CommitsWaiting
+  const shed = () => shedUnless(commitsWaiting)
   const addressOf = clientAddress(settings.trustedProxies)
 
   const serve = (endpoints: Endpoints) =>
@@ -121,6 +124,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
     const body = isBodyless(method) ? NO_BODY : yield* bodyInTime(rawBody(request, limit))
     if (body === null) return { appId: "", response: lateBody }
+    // Its nonce could be written, but nobody would know whether it stays.
+    if (isSigned && (yield* commitsWaiting)) return yield* Effect.die(new Error(COMMITS_WAIT))
     const signed = isSigned
       ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), ARRIVAL_MS, shed)
       : null
@@ -195,11 +200,11 @@ const lateBody: Response = HttpServerResponse.setHeader(
 const ARRIVAL_MS = 5_000
 const SHED_RETRY_AFTER_SECONDS = 1
 
-const shed = () =>
-  Effect.andThen(
-    Effect.logWarning("request authentication timed out"),
-    Effect.suspend(() => Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })))
-  )
+const shedUnless = Effect.fnUntraced(function* (commitsWaiting: Effect.Effect<boolean>) {
+  if (yield* commitsWaiting) return yield* Effect.die(new Error(COMMITS_WAIT))
+  yield* Effect.logWarning("request authentication timed out")
+  return yield* new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })
+})
 
 const noRoute = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
   match._tag === "Unknown"

@@ -1,6 +1,7 @@
 import { Effect, Fiber } from "effect"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 import { endsWithin, makeTimer } from "../runtime/Timer.ts"
+import { COMMITS_WAIT, CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
 import { type ClaimRequest, Idempotency } from "../services/ports/Idempotency.ts"
 import type { Signed } from "./SignedRequest.ts"
 
@@ -12,6 +13,7 @@ const SHED_RETRY_AFTER_SECONDS = 1
  */
 export const keyClaims = Effect.gen(function* () {
   const idempotency = yield* Idempotency
+  const commitsWaiting = yield* CommitsWaiting
   const scope = yield* Effect.scope
   const within = endsWithin(yield* makeTimer)
 
@@ -24,6 +26,7 @@ export const keyClaims = Effect.gen(function* () {
     const shed = Effect.gen(function* () {
       yield* Effect.logWarning("the key could not be claimed in time")
       yield* Effect.forkIn(releaseLate, scope)
+      if (yield* commitsWaiting) return yield* Effect.die(new Error(COMMITS_WAIT))
       return yield* new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })
     })
     return yield* within(claiming, arrivalMs, shed)

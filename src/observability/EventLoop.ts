@@ -1,15 +1,15 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Clock, Effect } from "effect"
-import type { Family } from "./Gauges.ts"
+import type { Family } from "./Family.ts"
 
 const RESOLUTION_MS = 20
 /** What happened is seen for one to two of these, by whoever asks: no question takes anything from another's answer. */
 const WINDOW_MS = 15_000
 const NS_PER_SECOND = 1e9
 
-const quantiles = ["0.5", "0.99", "1"] as const
-type Lags = { readonly [Q in (typeof quantiles)[number]]: number }
-const none: Lags = { "0.5": 0, "0.99": 0, "1": 0 }
+const percentiles = ["50", "99", "100"] as const
+type Lags = { readonly [Q in (typeof percentiles)[number]]: number }
+const none: Lags = { "50": 0, "99": 0, "100": 0 }
 
 /** How long this process's event loop was held up of late, while the scope lives. */
 export const eventLoop = Effect.gen(function* () {
@@ -28,10 +28,10 @@ export const eventLoop = Effect.gen(function* () {
   const lagsNow = (): Lags =>
     delays.count === 0
       ? none
-      : { "0.5": seconds(delays.percentile(50)), "0.99": seconds(delays.percentile(99)), "1": seconds(delays.max) }
+      : { "50": seconds(delays.percentile(50)), "99": seconds(delays.percentile(99)), "100": seconds(delays.max) }
   return Effect.map(Clock.currentTimeMillis, (now): Family => {
     const lags = lagsNow()
-    const samples = quantiles.map((quantile) => [{ quantile }, Math.max(before[quantile], lags[quantile])] as const)
+    const samples = percentiles.map((percentile) => [{ percentile }, Math.max(before[percentile], lags[percentile])] as const)
     if (now - since >= WINDOW_MS) {
       before = lags
       since = now

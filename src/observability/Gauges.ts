@@ -7,14 +7,8 @@ import {
   type QueueBacklog,
   type StatusSnapshot
 } from "../services/ports/GatewayStatus.ts"
-
-type Labels = Readonly<Record<string, string>>
-
-export interface Family {
-  readonly name: string
-  readonly help: string
-  readonly samples: ReadonlyArray<readonly [labels: Labels, value: number | bigint]>
-}
+import type { Family, Labels } from "./Family.ts"
+import { serverGauges } from "./ServerGauges.ts"
 
 const MS_PER_SECOND = 1000
 const atMost = `Counted up to ${COUNTED_AT_MOST}.`
@@ -37,7 +31,7 @@ export const pictures = (read: Effect.Effect<StatusSnapshot, unknown>): Effect.E
   )
 
 /** The gauges of a status. Without one only gateway_database_up is there: an old number would be wrong. */
-export const gauges = (seen: StatusSnapshot | null): ReadonlyArray<Family> => [
+export const gauges = (seen: StatusSnapshot | null, providers: ReadonlyArray<string> = []): ReadonlyArray<Family> => [
   {
     name: "gateway_database_up",
     help: "1 when the database answered this scrape, else 0.",
@@ -45,7 +39,15 @@ export const gauges = (seen: StatusSnapshot | null): ReadonlyArray<Family> => [
   },
   ...(seen === null
     ? []
-    : [...transactions(seen), ...queues(seen), ...money(seen), ...checks(seen), ...audit(seen), connections(seen)])
+    : [
+        ...transactions(seen),
+        ...queues(seen),
+        ...money(seen),
+        ...checks(seen, providers),
+        ...audit(seen),
+        connections(seen),
+        ...serverGauges(seen)
+      ])
 ]
 
 /** How far this machine's clock is off; positive where it is ahead of the database's. */
@@ -58,10 +60,10 @@ export const clockSkew = (milliseconds: number): Family => ({
 /** Families in the text format of Prometheus. One without samples is there too, so that its name is known. */
 export const familiesText = (families: ReadonlyArray<Family>): string => families.map(familyText).join("")
 
-const familyText = ({ help, name, samples }: Family): string =>
+const familyText = ({ help, name, samples, type = "gauge" }: Family): string =>
   [
     `# HELP ${name} ${help}`,
-    `# TYPE ${name} gauge`,
+    `# TYPE ${name} ${type}`,
     ...samples.map(([labels, value]) => `${name}${labelsText(labels)} ${value}`),
     ""
   ].join("\n")
@@ -173,7 +175,7 @@ const money = ({ floats }: StatusSnapshot): ReadonlyArray<Family> => [
   }
 ]
 
-const checks = ({ checks: all }: StatusSnapshot): ReadonlyArray<Family> => {
+const checks = ({ checks: all }: StatusSnapshot, providers: ReadonlyArray<string>): ReadonlyArray<Family> => {
   const verified = all.filter(({ name }) => name === "ledger verify")
   const compared = all.filter(({ name }) => name === "reconcile")
   return [
@@ -194,8 +196,11 @@ const checks = ({ checks: all }: StatusSnapshot): ReadonlyArray<Family> => {
     },
     {
       name: "gateway_reconcile_timestamp_seconds",
-      help: "When a provider was last reconciled.",
-      samples: compared.map(({ at, subject }) => [{ provider: subject }, at / MS_PER_SECOND])
+      help: "When a provider was last reconciled; 0 for never.",
+      samples: [...new Set([...providers, ...compared.map(({ subject }) => subject)])].map((provider) => [
+        { provider },
+        (compared.find(({ subject }) => subject === provider)?.at ?? 0) / MS_PER_SECOND
+      ])
     }
   ]
 }

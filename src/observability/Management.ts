@@ -3,7 +3,8 @@ import { Context, Effect, Exit, Layer, Schema } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import type { StatusSnapshot } from "../services/ports/GatewayStatus.ts"
-import { type Family, familiesText, gauges, pictures } from "./Gauges.ts"
+import type { Family } from "./Family.ts"
+import { familiesText, gauges, pictures } from "./Gauges.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
 const { createServer } = process.getBuiltinModule("node:http")
@@ -22,8 +23,12 @@ export interface ManagementOptions {
   readonly database: Effect.Effect<unknown, unknown>
   /** The state of the database's queues and records; read for scrapes, at most twice a second however many there are. */
   readonly standing: Effect.Effect<StatusSnapshot, unknown>
+  /** Why nothing is asked of the database now, in one line; null where it can be. Told without asking it. */
+  readonly standstill: Effect.Effect<string | null>
   /** What may keep this node from serving: each answers why it does, in one line, or null. */
   readonly obstacles: ReadonlyArray<Effect.Effect<string | null, unknown>>
+  /** Those with an account here: each is reconciled daily. */
+  readonly providers: ReadonlyArray<string>
   /** How this process itself fares. */
   readonly process: Effect.Effect<ReadonlyArray<Family>>
 }
@@ -48,7 +53,7 @@ const layer = (options: ManagementOptions): Layer.Layer<ManagementAddress, Manag
   const serving = Effect.gen(function* () {
     const { address } = yield* HttpServer.HttpServer
     const listening = { host, port: "port" in address ? address.port : port }
-    const page = metrics(yield* pictures(options.standing), options.process)
+    const page = metrics(yield* pictures(options.standing), options)
     return Layer.merge(HttpServer.serve(answer(options, page)), Layer.succeed(ManagementAddress, listening))
   })
   return Layer.unwrap(serving).pipe(
@@ -78,8 +83,10 @@ const answer = (options: ManagementOptions, page: ReturnType<typeof metrics>) =>
     }
   })
 
-const readiness = Effect.fnUntraced(function* ({ database, draining, obstacles }: ManagementOptions) {
+const readiness = Effect.fnUntraced(function* ({ database, draining, obstacles, standstill }: ManagementOptions) {
   if (yield* draining) return text(503, "draining")
+  const why = yield* standstill
+  if (why !== null) return text(503, why)
   const checked = yield* Effect.exit(Effect.timeout(Effect.andThen(database, Effect.all(obstacles)), READY_TIMEOUT_MS))
   if (Exit.isFailure(checked)) return text(503, "the database does not answer")
   const reasons = checked.value.filter((reason) => reason !== null)
@@ -88,9 +95,9 @@ const readiness = Effect.fnUntraced(function* ({ database, draining, obstacles }
 
 const metrics = Effect.fnUntraced(function* (
   picture: Effect.Effect<StatusSnapshot | null>,
-  own: Effect.Effect<ReadonlyArray<Family>>
+  { process: own, providers }: ManagementOptions
 ) {
-  const body = `${yield* PrometheusMetrics.format()}${familiesText([...(yield* own), ...gauges(yield* picture)])}`
+  const body = `${yield* PrometheusMetrics.format()}${familiesText([...(yield* own), ...gauges(yield* picture, providers)])}`
   return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8", headers })
 })
 

@@ -7,7 +7,7 @@ import { FetchHttpClient } from "effect/http"
 import * as OtlpMetrics from "effect/observability/OtlpMetrics"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 import { isListed } from "./Attributes.ts"
-import type { Family } from "./Gauges.ts"
+import type { Family } from "./Family.ts"
 
 /** How long spans may take to be flushed when the process stops; a dead collector must not keep it alive. */
 const SHUTDOWN_MS = 3_000

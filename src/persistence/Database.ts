@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { makeBoundedClient } from "./BoundedClient.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { databaseTls } from "./DatabaseTls.ts"
-import { Migrations } from "./Migrations.ts"
+import { Migrations, schemaObstacle } from "./Migrations.ts"
 import { RuntimeRole } from "./RuntimeRole.ts"
 
 /** Where the database is. The parts are those of an `EmbeddedDatabase`. */
@@ -95,6 +95,9 @@ export const Database = {
       ? Layer.provideMerge(Layer.effectDiscard(Database.migrate), pool)
       : Layer.provideMerge(pool, Layer.effectDiscard(migrateAsOwner(credentials)))
   },
+
+  /** Why this program does not fit the schema as it is now, in one line; null where it does. */
+  schemaObstacle: Effect.map(SqlClient.SqlClient, schemaObstacle),
 
   /** Any answer will do: it says that the database answers, and fails as the database does. */
   ping: Effect.map(SqlClient.SqlClient, (sql) => sql`SELECT 1`)

@@ -17,6 +17,7 @@ import {
   UnansweredTransaction
 } from "../services/ports/GatewayStatus.ts"
 import { APPLICATION_NAME } from "./Database.ts"
+import { readDatabaseStanding } from "./DatabaseStanding.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import { RuntimeRole } from "./RuntimeRole.ts"
 
@@ -137,7 +138,8 @@ export const GatewayStatusPg = Layer.effect(
         checks: yield* checks(sql`SELECT name, subject, at, differences FROM integrity_checks ORDER BY name, subject`),
         unparted: (yield* defaultPartitionsInUse(sql)).map(({ name }) => name),
         auditHead: yield* auditHead,
-        connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count]))
+        connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count])),
+        database: yield* readDatabaseStanding(sql)
       }
     })
 

@@ -1,10 +1,12 @@
 import { hostname } from "node:os"
 import { Context, Deferred, Effect, Exit, Layer, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { AnswerBoundMs } from "./BoundedClient.ts"
 import { APPLICATION_NAME, Database } from "./Database.ts"
 import { DatabaseError } from "./DatabaseError.ts"
+import { COMMITS_WAITING } from "./DatabaseStanding.ts"
 import { opensEveryKey } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
 import { parseMasterKey, type VaultError } from "./Sealing.ts"
@@ -17,6 +19,7 @@ const FIRST_WITHIN = "10 seconds"
 const LONGEST_NAME = 63
 const CHANGING = "the master key of this database is being changed"
 
+const waiting = rowsOf(Schema.Struct({ waiting: Schema.Number }))
 const locks = rowsOf(Schema.Struct({ isHeld: Schema.Boolean }))
 
 /** What tells the nodes of a database from one another in `pg_stat_activity`. */
@@ -24,7 +27,8 @@ const nodeName = (): string => `${APPLICATION_NAME} node ${hostname()} ${process
 
 /**
  * Says for as long as it lives that a node works under the present master key: it shares a lock that changing the key takes for itself alone.
- * The lock ends with its session, however the process ended, so that nobody waits for a node that is no more.
+ * The lock ends with its session, however the process ended, so that nobody waits for a node that is no more. The same session sees whether
+ * commits wait for a standby (CommitsWaiting): it writes nothing, and so it never waits with them.
  */
 export class MasterKeyHold extends Context.Service<
   MasterKeyHold,
@@ -37,8 +41,7 @@ export class MasterKeyHold extends Context.Service<
   static readonly layer = (
     url: Redacted.Redacted,
     masterKey: Redacted.Redacted
-  ): Layer.Layer<MasterKeyHold, DatabaseError | VaultError, SqlClient.SqlClient> =>
-    Layer.effect(MasterKeyHold, make(url, masterKey))
+  ): Layer.Layer<MasterKeyHold, DatabaseError | VaultError, SqlClient.SqlClient> => Layer.effectContext(make(url, masterKey))
 }
 
 type State = "held" | "changing" | "lost"
@@ -51,6 +54,7 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
   const sql = Context.get(own, SqlClient.SqlClient)
   const first = yield* Deferred.make<State>()
   let state: State = "lost"
+  let commitsWaiting = false
 
   const hold = Effect.gen(function* () {
     const connection = yield* sql.reserve
@@ -59,7 +63,10 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
     const isHeld = row?.isHeld === true
     state = isHeld ? "held" : "changing"
     yield* Deferred.succeed(first, state)
-    if (isHeld) yield* Effect.forever(Effect.delay(ask("SELECT 1", []), LOOKED_EVERY))
+    const look = Effect.map(waiting(ask(COMMITS_WAITING, [])), ([row]) => {
+      commitsWaiting = (row?.waiting ?? 0) > 0
+    })
+    if (isHeld) yield* Effect.forever(Effect.delay(look, LOOKED_EVERY))
   }).pipe(Effect.scoped, Effect.provideService(AnswerBoundMs, ANSWER_MS), Effect.withTracerEnabled(false))
 
   const holdAgain = Effect.gen(function* () {
@@ -87,5 +94,10 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
     if (state === "lost") return Effect.succeed("the session that keeps the master key from being changed has gone")
     return ownKey
   })
-  return MasterKeyHold.of({ obstacle })
+  return Context.make(MasterKeyHold, { obstacle }).pipe(
+    Context.add(
+      CommitsWaiting,
+      Effect.sync(() => commitsWaiting)
+    )
+  )
 })

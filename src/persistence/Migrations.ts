@@ -61,6 +61,14 @@ export const Migrations = {
     )
 }
 
+/** Why this program does not fit the schema as it is now, in one line; null where it does. A node that runs may be overtaken by a release. */
+export const schemaObstacle = (sql: SqlClient.SqlClient): Effect.Effect<string | null, unknown> =>
+  Effect.map(sql<{ name: string; checksum: string }>`SELECT name, checksum FROM schema_migrations`, (applied) => {
+    const own = new Map(Migrations.all.map((migration) => [migration.name, checksumOf(migration)]))
+    const fits = applied.length === own.size && applied.every(({ checksum, name }) => own.get(name) === checksum)
+    return fits ? null : "the database's schema is of another release than this program: start that release here"
+  })
+
 /** A role that may not change the schema can do nothing from here but say who has to. */
 const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql<{ may: boolean }>`

@@ -1,75 +1,10 @@
+import { spawnSync } from "node:child_process"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Metric, Option, Ref } from "effect"
-import { eventLoop } from "../../src/observability/EventLoop.ts"
+import { Effect, Exit, Layer, Metric, Ref } from "effect"
 import { Management } from "../../src/observability/Management.ts"
-import { Metrics } from "../../src/observability/Metrics.ts"
-import type { StatusSnapshot } from "../../src/services/ports/GatewayStatus.ts"
-import type { Provider } from "../../src/services/ports/Provider.ts"
-import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
-import { fakePolicy } from "../fakes/FakePolicy.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
-import { freePort } from "../support/FreePort.ts"
-
-const management = Effect.gen(function* () {
-  const port = yield* freePort
-  const draining = yield* Ref.make(false)
-  const database = yield* Ref.make<Effect.Effect<unknown, unknown>>(Effect.void)
-  const obstacle = yield* Ref.make<Effect.Effect<string | null, unknown>>(Effect.succeed(null))
-  const looks = yield* Ref.make(0)
-  const standing = yield* Ref.make<Effect.Effect<StatusSnapshot, unknown>>(Effect.succeed(picture))
-  const options = {
-    host: "127.0.0.1",
-    port,
-    draining: Ref.get(draining),
-    database: Effect.flatten(Ref.get(database)),
-    obstacles: [Effect.flatten(Ref.get(obstacle))],
-    process: Effect.map(yield* eventLoop, (lag) => [lag]),
-    standing: Effect.andThen(
-      Ref.update(looks, (times) => times + 1),
-      Effect.flatten(Ref.get(standing))
-    )
-  }
-  yield* Layer.build(Management.layer(options))
-  const get = (path: string) =>
-    Effect.promise(async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-      return { status: answer.status, body: await answer.text() }
-    })
-  const headersOf = (path: string) => Effect.promise(async () => (await fetch(`http://127.0.0.1:${port}${path}`)).headers)
-  return { database, draining, get, headersOf, obstacle, options, looks, standing }
-})
-
-const AT = 1_000_000
-
-const picture: StatusSnapshot = {
-  at: AT,
-  open: [
-    {
-      kind: "payout",
-      mode: "live",
-      provider: "eversend",
-      age: "10m",
-      count: 2,
-      unknown: 1,
-      acknowledged: 0,
-      oldestAt: AT - 120_000,
-      oldestUnknownAt: AT - 100_000
-    }
-  ],
-  reviews: { count: 0, acknowledged: 0, oldestAt: null },
-  endpointsFailing: 0,
-  outbox: { due: 3, parked: 4, oldestAt: AT - 7_000 },
-  // Not due yet.
-  inbox: { due: 1, parked: 0, oldestAt: AT + 5_000 },
-  floats: [{ mode: "live", currency: "UGX", available: 100n, reserved: 900n, receivable: 0n }],
-  checks: [
-    { name: "ledger verify", subject: "", at: AT, differences: 0 },
-    { name: "reconcile", subject: "eversend", at: AT, differences: 2 }
-  ],
-  unparted: [],
-  auditHead: { sequence: 12n, hash: "00000000000affff", authentic: false },
-  connections: { idle: 3 }
-}
+import { itWith } from "../support/Installed.ts"
+import { AT, asked, management } from "./ManagementFixture.ts"
 
 describe("the management port", () => {
   it.live("sends responses that are not cached and whose type is not guessed", () =>
@@ -84,11 +19,16 @@ describe("the management port", () => {
 
   it.live("is not ready while it cannot serve, and says why", () =>
     Effect.gen(function* () {
-      const { get, obstacle } = yield* management
+      const { database, get, obstacle, standstill } = yield* management
       yield* Ref.set(obstacle, Effect.succeed("the clock of this machine is 660.0 s ahead of the database's"))
       const why = "the clock of this machine is 660.0 s ahead of the database's\n"
       expect(yield* get("/readyz")).toEqual({ status: 503, body: why })
       expect((yield* get("/livez")).status).toBe(200)
+      yield* Ref.set(standstill, Effect.succeed("commits wait"))
+      yield* Ref.set(database, Effect.never)
+      expect(yield* get("/readyz")).toEqual({ status: 503, body: "commits wait\n" })
+      yield* Ref.set(standstill, Effect.succeed(null))
+      yield* Ref.set(database, Effect.void)
       yield* Ref.set(obstacle, Effect.fail("it cannot be told"))
       expect((yield* get("/readyz")).status).toBe(503)
       yield* Ref.set(obstacle, Effect.succeed(null))
@@ -144,7 +84,7 @@ describe("the management port", () => {
       expect(value("gateway_ledger_differences")).toBe(0)
       expect(value("gateway_reconcile_differences", { provider: "eversend" })).toBe(2)
       expect(value("gateway_database_up")).toBe(1)
-      expect(value("gateway_event_loop_lag_seconds", { quantile: "1" })).toBeGreaterThanOrEqual(0)
+      expect(value("gateway_event_loop_lag_seconds", { percentile: "100" })).toBeGreaterThanOrEqual(0)
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
@@ -163,6 +103,34 @@ describe("the management port", () => {
     })
   )
 
+  it.live("says when each account was reconciled, 0 for never, and how the process and the database's server fare", () =>
+    Effect.gen(function* () {
+      const { get } = yield* management
+      const page = readExposition((yield* get("/metrics")).body)
+      const value = (name: string, labels: Readonly<Record<string, string>> = {}) => sampled(page, name, labels)
+      expect(value("gateway_reconcile_timestamp_seconds", { provider: "eversend" })).toBe(AT / 1000)
+      expect(value("gateway_reconcile_timestamp_seconds", { provider: "mtn" })).toBe(0)
+      expect(value("gateway_database_server_connections")).toBe(90)
+      expect(value("gateway_database_partitions_ahead_seconds", { table: "journal" })).toBe(86_400)
+      expect(page.get("gateway_database_replication_lag_seconds")?.samples).toEqual([])
+      expect(value("gateway_build_info", { release: "1.0.0", version: "1.0.0+abc" })).toBe(1)
+      expect(value("process_resident_memory_bytes")).toBeGreaterThan(1_000_000)
+      expect(page.get("process_cpu_seconds_total")?.type).toBe("counter")
+    })
+  )
+
+  itWith("promtool", "--version")("has a page of which promtool complains of nothing", () =>
+    Effect.runPromise(
+      Effect.gen(function* () {
+        const { get } = yield* management
+        yield* asked
+        const { body } = yield* get("/metrics")
+        const { stderr, stdout } = spawnSync("promtool", ["check", "metrics"], { input: body, encoding: "utf8" })
+        expect(`${stdout}${stderr}`).toBe("")
+      }).pipe(Effect.scoped)
+    )
+  )
+
   it.live("names the setting when its port is in use", () =>
     Effect.gen(function* () {
       const { options } = yield* management
@@ -176,35 +144,3 @@ describe("the management port", () => {
     })
   )
 })
-
-const silent = Effect.succeed({ _tag: "Unknown", reason: "timeout", note: "" } as const)
-
-const provider: Provider = {
-  name: "eversend",
-  mode: "test",
-  guarantees: { clientReference: "none", lookup: "none", callbackAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
-  callbacks: { verify: () => Option.none() },
-  payouts: {
-    quote: () => Effect.succeed({ _tag: "QuoteRefused", kind: "other", note: "" }),
-    send: () => silent,
-    fetchStatus: () => Effect.succeed({ _tag: "StillPending", providerReference: null, note: "" })
-  }
-}
-
-const registry = Layer.succeed(ProviderRegistry, {
-  known: ["eversend"],
-  find: () => Option.some(provider),
-  byRouteKey: () => Option.none(),
-  routeKey: () => ""
-})
-
-const asked = Effect.gen(function* () {
-  const found = Option.getOrThrow((yield* ProviderRegistry).find("eversend", "test"))
-  yield* found.payouts?.fetchStatus({
-    reference: "R" as never,
-    providerReference: null,
-    currency: "UGX",
-    destinationCurrency: null,
-    sentAt: 0
-  }) ?? Effect.void
-}).pipe(Effect.provide(Metrics.providers.pipe(Layer.provide([registry, fakePolicy()]))))

@@ -32,6 +32,20 @@ describe("the database's schema", () => {
     })
   )
 
+  it.effect("is an obstacle for a node that a release has overtaken, in one line", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      yield* Effect.gen(function* () {
+        yield* Database.migrate
+        const obstacle = yield* Database.schemaObstacle
+        expect(yield* obstacle).toBe(null)
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`INSERT INTO schema_migrations (name, checksum) VALUES ('9999_future', '')`
+        expect(yield* obstacle).toBe("the database's schema is of another release than this program: start that release here")
+      }).pipe(Effect.provide(on(url)))
+    })
+  )
+
   it.effect("is refused when a draft before the first release created it", () =>
     Effect.gen(function* () {
       const { url } = yield* empty

@@ -111,6 +111,17 @@ it.live("names the enabled endpoints that have accepted nothing for a quarter of
   }).pipe(Effect.scoped)
 )
 
+it.live("says how large the database is, what connections are left, and for how long its tables have months", () =>
+  Effect.gen(function* () {
+    const { standing } = yield* given
+    const { database } = yield* standing.read
+    expect(database).toMatchObject({ standbys: 0, lagSeconds: null })
+    expect(database.sizeBytes).toBeGreaterThan(1_000_000)
+    expect([database.connections > 0, database.connections <= database.connectionsLimit]).toEqual([true, true])
+    expect(database.partitions.map(({ name }) => name)).toEqual(["deliveries", "delivery_attempts", "events", "journal"])
+  }).pipe(Effect.scoped)
+)
+
 it.live("keeps the newest result of each check", () =>
   Effect.gen(function* () {
     const { standing } = yield* given

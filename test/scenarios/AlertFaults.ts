@@ -12,19 +12,21 @@ import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { tenantOn, webhooksOf } from "../support/Stack.ts"
 import { ends, type Fault, fires, grownOlder, neverExecuted, statusOf } from "./AlertFiring.ts"
 import { auditFault } from "./AuditFault.ts"
+import { databaseFaults } from "./DatabaseFaults.ts"
 import { providerFaults } from "./ProviderFaults.ts"
 
 /** Each plants a fault, expects its alerts, repairs it and expects them to end. One gateway plays them in this order. */
 export const stories: ReadonlyArray<Fault> = [
   {
     about: "nobody verified the ledger, until somebody does; then a position is wrong, until it is corrected",
-    alerts: ["LedgerUnverified", "LedgerDifference"],
+    alerts: ["LedgerUnverified", "ReconcileOverdue", "LedgerDifference"],
     story: Effect.fnUntraced(function* (operated, before) {
       const { run, sql } = operated
       const tenant = yield* tenantOn(operated.gateway)
       expect((yield* run("ledger", "verify")).code).toBe(0)
       yield* sql`UPDATE integrity_checks SET at = at - interval '2 days'`
       yield* fires(operated, before, "LedgerUnverified")
+      yield* fires(operated, before, "ReconcileOverdue")
       const shift = (by: number) => sql`UPDATE float_positions SET available_minor = available_minor + ${by}::bigint,
         collected_minor = collected_minor + ${by}::bigint WHERE app_id = ${tenant.appId}`
       yield* shift(1)
@@ -224,6 +226,7 @@ export const stories: ReadonlyArray<Fault> = [
     }
   },
   ...providerFaults,
+  ...databaseFaults,
   {
     about: "a database that accepts no connections, until it does",
     alerts: ["DatabaseDown", "InternalErrors"],

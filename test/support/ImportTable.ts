@@ -165,7 +165,7 @@ export const imports: ReadonlyArray<{
   },
   {
     from: /^persistence\/MasterKeyHold\.ts$/,
-    files: ["persistence/"],
+    files: ["persistence/", "services/ports/CommitsWaiting.ts"],
     packages: [core, /^node:os$/, /^effect\/sql$/]
   },
   {
@@ -189,7 +189,7 @@ export const imports: ReadonlyArray<{
     packages: [
       core,
       http,
-      /^node:(http|perf_hooks)$/,
+      /^node:(fs|http|perf_hooks)$/,
       /^@effect\/platform-node\/NodeHttpServer$/,
       /^effect\/observability(\/\w+)?$/,
       /^@effect\/opentelemetry(\/\w+)?$/,

@@ -3,6 +3,7 @@ import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
 import type { CurrentAuditHead } from "./AuditLog.ts"
+import type { DatabaseStanding } from "./DatabaseStanding.ts"
 
 /** How long something has been open: less than this. */
 export const AgeBand = Schema.Literals(["1m", "10m", "1h", "24h", "older"])
@@ -101,6 +102,8 @@ export interface StatusSnapshot {
   readonly auditHead: CurrentAuditHead
   /** Connections of every gateway process to the database, by what they do. */
   readonly connections: Readonly<Record<string, number>>
+  /** The server that all of it lies on. */
+  readonly database: DatabaseStanding
 }
 
 /**

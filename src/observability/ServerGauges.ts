@@ -1,0 +1,32 @@
+import type { StatusSnapshot } from "../services/ports/GatewayStatus.ts"
+import type { Family } from "./Family.ts"
+
+/** How the database's server stands. */
+export const serverGauges = ({ database }: StatusSnapshot): ReadonlyArray<Family> => [
+  {
+    name: "gateway_database_size_bytes",
+    help: "What the database takes on disk, without the write-ahead log.",
+    samples: [[{}, database.sizeBytes]]
+  },
+  {
+    name: "gateway_database_server_connections",
+    help: "Connections of all clients of the database server.",
+    samples: [[{}, database.connections]]
+  },
+  {
+    name: "gateway_database_server_connections_limit",
+    help: "How many connections the server gives to clients.",
+    samples: [[{}, database.connectionsLimit]]
+  },
+  { name: "gateway_database_standbys", help: "Standbys that are connected to the server.", samples: [[{}, database.standbys]] },
+  {
+    name: "gateway_database_replication_lag_seconds",
+    help: "By how much the last standby is behind; absent where the role may not read it (pg_read_all_stats).",
+    samples: database.lagSeconds === null ? [] : [[{}, database.lagSeconds]]
+  },
+  {
+    name: "gateway_database_partitions_ahead_seconds",
+    help: "For how long each table has partitions ahead.",
+    samples: database.partitions.map(({ aheadSeconds, name }) => [{ table: name }, aheadSeconds])
+  }
+]

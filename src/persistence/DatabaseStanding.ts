@@ -1,0 +1,34 @@
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { DatabaseStanding, PartitionsAhead } from "../services/ports/DatabaseStanding.ts"
+import { rowsOf } from "./Rows.ts"
+
+const { partitions: _, ...columns } = DatabaseStanding.fields
+const servers = rowsOf(Schema.Struct(columns))
+const tables = rowsOf(PartitionsAhead)
+
+/** A commit takes milliseconds; one that waits for its standby for so long waits for one that is gone, or far behind. */
+const WAITING_SECONDS = 2
+
+/** How many sessions of ours wait in a commit for a standby. A role sees what its own sessions wait for. */
+export const COMMITS_WAITING = `
+  SELECT count(*)::int AS waiting FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event = 'SyncRep' AND clock_timestamp() - query_start > interval '${WAITING_SECONDS} seconds'`
+
+/**
+ * What the server itself is short of. Every role may read it but for the lag of standbys, which is null to a role without
+ * `pg_read_all_stats`.
+ */
+export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [server] = yield* servers(sql`
+    SELECT pg_database_size(current_database())::float8 AS "sizeBytes",
+      (SELECT sum(numbackends)::int FROM pg_stat_database) AS connections,
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS "connectionsLimit",
+      (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
+      (SELECT max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication) AS "lagSeconds"`)
+  if (server === undefined) return yield* Effect.die(new Error("the server said nothing of itself"))
+  const partitions = yield* tables(sql`
+    SELECT parent AS name, extract(epoch FROM max(to_at) - now())::float8 AS "aheadSeconds"
+    FROM time_partitions GROUP BY parent ORDER BY parent`)
+  return { ...server, partitions } satisfies DatabaseStanding
+})

@@ -1,0 +1,120 @@
+import { Effect, Layer, Option, Ref } from "effect"
+import { eventLoop } from "../../src/observability/EventLoop.ts"
+import { clockSkew } from "../../src/observability/Gauges.ts"
+import { Management } from "../../src/observability/Management.ts"
+import { Metrics } from "../../src/observability/Metrics.ts"
+import { commitsWaitingFamily, processFamilies } from "../../src/observability/ProcessGauges.ts"
+import type { StatusSnapshot } from "../../src/services/ports/GatewayStatus.ts"
+import type { Provider } from "../../src/services/ports/Provider.ts"
+import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { fakePolicy } from "../fakes/FakePolicy.ts"
+import { freePort } from "../support/FreePort.ts"
+
+export const management = Effect.gen(function* () {
+  const port = yield* freePort
+  const draining = yield* Ref.make(false)
+  const database = yield* Ref.make<Effect.Effect<unknown, unknown>>(Effect.void)
+  const obstacle = yield* Ref.make<Effect.Effect<string | null, unknown>>(Effect.succeed(null))
+  const standstill = yield* Ref.make<Effect.Effect<string | null>>(Effect.succeed(null))
+  const looks = yield* Ref.make(0)
+  const standing = yield* Ref.make<Effect.Effect<StatusSnapshot, unknown>>(Effect.succeed(picture))
+  const options = {
+    host: "127.0.0.1",
+    port,
+    draining: Ref.get(draining),
+    database: Effect.flatten(Ref.get(database)),
+    standstill: Effect.flatten(Ref.get(standstill)),
+    providers: ["eversend", "mtn"],
+    obstacles: [Effect.flatten(Ref.get(obstacle))],
+    process: Effect.map(yield* eventLoop, (lag) => [
+      lag,
+      clockSkew(3),
+      commitsWaitingFamily(false),
+      ...processFamilies({ release: "1.0.0", version: "1.0.0+abc" })
+    ]),
+    standing: Effect.andThen(
+      Ref.update(looks, (times) => times + 1),
+      Effect.flatten(Ref.get(standing))
+    )
+  }
+  yield* Layer.build(Management.layer(options))
+  const get = (path: string) =>
+    Effect.promise(async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+      return { status: answer.status, body: await answer.text() }
+    })
+  const headersOf = (path: string) => Effect.promise(async () => (await fetch(`http://127.0.0.1:${port}${path}`)).headers)
+  return { database, draining, get, headersOf, obstacle, options, looks, standing, standstill }
+})
+
+export const AT = 1_000_000
+
+const picture: StatusSnapshot = {
+  at: AT,
+  open: [
+    {
+      kind: "payout",
+      mode: "live",
+      provider: "eversend",
+      age: "10m",
+      count: 2,
+      unknown: 1,
+      acknowledged: 0,
+      oldestAt: AT - 120_000,
+      oldestUnknownAt: AT - 100_000
+    }
+  ],
+  reviews: { count: 0, acknowledged: 0, oldestAt: null },
+  endpointsFailing: 0,
+  outbox: { due: 3, parked: 4, oldestAt: AT - 7_000 },
+  // Not due yet.
+  inbox: { due: 1, parked: 0, oldestAt: AT + 5_000 },
+  floats: [{ mode: "live", currency: "UGX", available: 100n, reserved: 900n, receivable: 0n }],
+  checks: [
+    { name: "ledger verify", subject: "", at: AT, differences: 0 },
+    { name: "reconcile", subject: "eversend", at: AT, differences: 2 }
+  ],
+  unparted: [],
+  auditHead: { sequence: 12n, hash: "00000000000affff", authentic: false },
+  connections: { idle: 3 },
+  database: {
+    sizeBytes: 12_000,
+    connections: 90,
+    connectionsLimit: 97,
+    standbys: 1,
+    lagSeconds: null,
+    partitions: [{ name: "journal", aheadSeconds: 86_400 }]
+  }
+}
+
+const silent = Effect.succeed({ _tag: "Unknown", reason: "timeout", note: "" } as const)
+
+const provider: Provider = {
+  name: "eversend",
+  mode: "test",
+  guarantees: { clientReference: "none", lookup: "none", callbackAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
+  callbacks: { verify: () => Option.none() },
+  payouts: {
+    quote: () => Effect.succeed({ _tag: "QuoteRefused", kind: "other", note: "" }),
+    send: () => silent,
+    fetchStatus: () => Effect.succeed({ _tag: "StillPending", providerReference: null, note: "" })
+  }
+}
+
+const registry = Layer.succeed(ProviderRegistry, {
+  known: ["eversend"],
+  find: () => Option.some(provider),
+  byRouteKey: () => Option.none(),
+  routeKey: () => ""
+})
+
+export const asked = Effect.gen(function* () {
+  const found = Option.getOrThrow((yield* ProviderRegistry).find("eversend", "test"))
+  yield* found.payouts?.fetchStatus({
+    reference: "R" as never,
+    providerReference: null,
+    currency: "UGX",
+    destinationCurrency: null,
+    sentAt: 0
+  }) ?? Effect.void
+}).pipe(Effect.provide(Metrics.providers.pipe(Layer.provide([registry, fakePolicy()]))))
