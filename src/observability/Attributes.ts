@@ -59,6 +59,8 @@ const attributes = {
   "http.response.status_code": "",
   "server.port": "",
   "db.system.name": "",
+  "db.operation.name": "SELECT and the like",
+  "db.query.summary": "what a statement does, and to which table",
   "db.query.text": "a statement with the places of its parameters, never their values",
   "exception.type": "",
   "exception.message": "with the request's path replaced by its route",
@@ -70,5 +72,9 @@ export type AttributeName = keyof typeof attributes
 
 /** Names checked by the compiler, for `Effect.annotateLogs` and `Effect.annotateSpans`. */
 export const annotations = (values: { readonly [Name in AttributeName]?: string | number | boolean }) => values
+
+/** A name without a room of its own leaves in a span as the gateway's. */
+export const isListedInSpans = (name: string): boolean =>
+  isListed(name) || (name.startsWith("gateway.") && isListed(name.slice("gateway.".length)))
 
 export const isListed = (name: string): name is AttributeName => Object.hasOwn(attributes, name)

@@ -1,13 +1,12 @@
 import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
-import type { Attributes, AttributeValue } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto"
-import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-base"
+import { BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
 import { Effect, Layer, Metric, Redacted, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as OtlpMetrics from "effect/observability/OtlpMetrics"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
-import { isListed } from "./Attributes.ts"
 import type { Family } from "./Family.ts"
+import { conventional } from "./SpanExport.ts"
 
 /** How long spans may take to be flushed when the process stops; a dead collector must not keep it alive. */
 const SHUTDOWN_MS = 3_000
@@ -51,7 +50,7 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
   const { headers, timeoutMs, url } = options.traces
   return NodeSdk.layer(() => ({
     spanProcessor: new BatchSpanProcessor(
-      onlyListed(new OTLPTraceExporter({ url, headers: Redacted.value(headers), timeoutMillis: timeoutMs }))
+      conventional(new OTLPTraceExporter({ url, headers: Redacted.value(headers), timeoutMillis: timeoutMs }))
     ),
     resource: resourceOf(options),
     shutdownTimeout: SHUTDOWN_MS
@@ -105,34 +104,3 @@ const metrics = (options: TelemetryOptions, shutdownTimeout: number): Layer.Laye
     Layer.provide(Layer.succeed(FetchHttpClient.Fetch, inTime))
   )
 }
-
-/** The allow-list is applied where spans leave, so that no library's own attributes can slip past it. */
-const onlyListed = (exporter: SpanExporter): SpanExporter => ({
-  export: (spans, done) => exporter.export(spans.map(cleanSpan), done),
-  forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
-  shutdown: () => exporter.shutdown()
-})
-
-const cleanSpan = (span: ReadableSpan): ReadableSpan => {
-  const clean = withoutPath(span.attributes["url.path"], span.attributes["http.route"])
-  const listed = (attributes: Attributes | undefined): Attributes =>
-    Object.fromEntries(
-      Object.entries(attributes ?? {})
-        .filter(([name]) => isListed(name))
-        .map(([name, value]) => [name, typeof value === "string" ? clean(value) : value])
-    )
-  const { message } = span.status
-  // Not a copy: a span's own fields are accessors of its class.
-  return Object.create(span, {
-    attributes: { value: listed(span.attributes) },
-    events: { value: span.events.map((event) => ({ ...event, attributes: listed(event.attributes) })) },
-    links: { value: span.links.map((link) => ({ ...link, attributes: listed(link.attributes) })) },
-    status: { value: message === undefined ? span.status : { ...span.status, message: clean(message) } }
-  })
-}
-
-/** Errors name the path of their request, and the path of a callback ends in a secret. */
-const withoutPath =
-  (path: AttributeValue | undefined, route: AttributeValue | undefined) =>
-  (text: string): string =>
-    typeof path === "string" && path.length > 1 ? text.replaceAll(path, typeof route === "string" ? route : "<path>") : text

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { resolve } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { isListed } from "../../src/observability/Attributes.ts"
+import { isListedInSpans } from "../../src/observability/Attributes.ts"
 import type { ReceivedGauge, ReceivedSpan } from "../support/OtlpReceiver.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
@@ -74,6 +74,10 @@ it.live(
         "gateway.provider": "eversend",
         "gateway.corridor": "UG/UGX/payout/momo"
       })
+      // One search finds all of it, and it can be read.
+      expect(own.length).toBeLessThanOrEqual(25)
+      for (const { attributes } of own)
+        expect(attributes).toMatchObject({ "gateway.reference": reference, "gateway.app_id": appId, "gateway.mode": "live" })
       // Claim, quote, reservation, provider call and settlement are in the request's own trace.
       const steps = new Set(own.map(({ name }) => name))
       for (const step of ["Idempotency.claim", "eversend.quote", "provider.call", "eversend.send", "Settlement.apply"])
@@ -97,7 +101,7 @@ it.live(
       const receiving = byId.get(byId.get(callback?.parentId ?? "")?.links[0]?.spanId ?? "")
       expect(lineOf(receiving)).toEqual(["POST /webhooks/{provider}/{route_key}", "ProviderCallbacks.receive"])
 
-      const unlisted = all.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => !isListed(name))
+      const unlisted = all.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => !isListedInSpans(name))
       expect(unlisted).toEqual([])
     }).pipe(Effect.scoped),
   TIMEOUT_MS
