@@ -43,7 +43,7 @@ export const reconcile = Command.make(
   }, Effect.provide(reconciliationLayer))
 ).pipe(
   Command.withDescription(
-    "Compare a provider's own account with ours, to the minor unit; exit 1 on any difference. It needs the provider's account in the settings"
+    "Compare a provider's own account with ours, to the minor unit; exit 1 on any difference that nothing explains. It needs the provider's account in the settings"
   ),
   Command.withExamples([{ command: `gateway reconcile ${exampleProvider} --day 2026-01-31`, description: "Compare one UTC day" }])
 )

@@ -42,6 +42,19 @@ export interface ReconciliationDifference {
   readonly theirs: string | null
 }
 
+/** `drift_booked`: the ledger booked exactly what the provider took beyond the held fee. `in_review`: a person is ruling on the record. */
+export type KnownBecause = "drift_booked" | "in_review"
+
+/** Why a difference of one record needs nobody else; null where nothing explains it. Money that moved twice is never explained by a review. */
+export const knownBecause = (
+  { kind, ours, theirs }: ReconciliationDifference,
+  { bookedDrift, needsReview }: { readonly bookedDrift: bigint; readonly needsReview: boolean }
+): KnownBecause | null => {
+  if (kind === "fee" && bookedDrift > 0n && ours !== null && theirs !== null && BigInt(theirs) - BigInt(ours) === bookedDrift)
+    return "drift_booked"
+  return needsReview && kind !== "doubled" && kind !== "missing_here" ? "in_review" : null
+}
+
 export const missingHere = (line: StatementLine): ReconciliationDifference => ({
   kind: "missing_here",
   direction: line.direction,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { differences, type ProviderRecord } from "../../src/domain/ReconciliationDifference.ts"
+import { differences, knownBecause, type ProviderRecord } from "../../src/domain/ReconciliationDifference.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const theirs = (status: "pending" | "successful" | "failed" | "returned", change: object = {}): ProviderRecord => ({
@@ -48,6 +48,15 @@ describe("reconciliation", () => {
       ["amount", "10000", "9999"]
     ])
     expect(found(payout({ status: "failed" }), theirs("failed", { ...same, amount: minor(1n) }))).toEqual([])
+  })
+
+  it("knows a fee whose excess the ledger booked, to the minor unit, and what is in review but for money that moved twice", () => {
+    const [fee] = differences(paid, theirs("successful", { fee: minor(1_200n) }))
+    const because = (change: object, bookedDrift: bigint, needsReview: boolean) =>
+      fee === undefined ? "nothing" : knownBecause({ ...fee, ...change }, { bookedDrift, needsReview })
+    expect([because({}, 200n, false), because({}, 199n, false), because({}, 0n, false)]).toEqual(["drift_booked", null, null])
+    expect([because({}, 0n, true), because({ kind: "state" }, 0n, true)]).toEqual(["in_review", "in_review"])
+    expect([because({ kind: "doubled" }, 0n, true), because({ kind: "missing_here" }, 0n, true)]).toEqual([null, null])
   })
 
   it("reports both states where they differ", () => {

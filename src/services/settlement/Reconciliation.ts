@@ -5,6 +5,8 @@ import type { Instant } from "../../domain/Instant.ts"
 import {
   differenceOf,
   differences,
+  type KnownBecause,
+  knownBecause,
   missingHere,
   type ProviderRecord,
   type ReconciliationDifference,
@@ -25,8 +27,12 @@ export interface ReconciliationReport {
   /** `statement`: compared with what the account lists. `questions`: it lists nothing, hence what only it knows of cannot be seen. */
   readonly compared_by: Readonly<Record<string, "statement" | "questions">>
   readonly checked: { readonly ours: number; readonly theirs: number }
+  /** What nothing explains: each needs a person. */
   readonly differences: ReadonlyArray<ModeDifference>
+  /** What is booked, or is looked after already. */
+  readonly known: ReadonlyArray<KnownDifference>
 }
+export type KnownDifference = ModeDifference & { readonly because: KnownBecause }
 
 /** Why nothing was compared: one line for the person who asked. */
 export class NotReconciled extends Schema.TaggedError<NotReconciled>()("NotReconciled", { message: Schema.String }) {}
@@ -137,15 +143,36 @@ export class Reconciliation extends Context.Service<
         }
       })
 
+      const explained = Effect.fnUntraced(function* (
+        difference: ModeDifference
+      ): Effect.fn.Return<ModeDifference | KnownDifference> {
+        const reference = Option.fromNullishOr(difference.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
+        if (Option.isNone(reference)) return difference
+        const found = yield* transactions.byReference(reference.value)
+        if (Option.isNone(found)) return difference
+        const posted = difference.kind === "fee" ? yield* transactions.entries(reference.value) : []
+        const drift = posted.flatMap(({ postings }) => postings).filter(({ account }) => account === "drift")
+        const because = knownBecause(difference, {
+          needsReview: found.value.transaction.needsReview,
+          bookedDrift: drift.reduce((sum, { amount }) => sum + amount, 0n)
+        })
+        return because === null ? difference : { ...difference, because }
+      })
+
       const reconcile = Effect.fn("Reconciliation.reconcile")(function* (name: string, start: Instant, day: string) {
         if (!registry.known.includes(name))
           return yield* new NotReconciled({ message: `there is no provider ${name}: it is one of ${registry.known.join(", ")}` })
         const accounts = modes.flatMap((mode) => Option.toArray(registry.find(name, mode)))
         if (accounts.length === 0) return yield* new NotReconciled({ message: `no account at ${name} is set` })
         const compared = yield* Effect.forEach(accounts, (provider) => inMode(provider, start, day))
-        const all = compared.flatMap(({ found }) => found)
+        const all = yield* Effect.forEach(
+          compared.flatMap(({ found }) => found),
+          explained
+        )
+        const known = all.filter((one) => "because" in one)
+        const unexplained = all.filter((one) => !("because" in one))
         return {
-          ok: all.length === 0,
+          ok: unexplained.length === 0,
           provider: name,
           day,
           compared_by: Object.fromEntries(compared.map(({ comparedBy, mode }) => [mode, comparedBy])),
@@ -153,7 +180,8 @@ export class Reconciliation extends Context.Service<
             ours: compared.reduce((sum, { ours }) => sum + ours, 0),
             theirs: compared.reduce((sum, { theirs }) => sum + theirs, 0)
           },
-          differences: all
+          differences: unexplained,
+          known
         }
       })
 
