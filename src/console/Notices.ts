@@ -6,5 +6,13 @@ export const notices: Readonly<Record<string, string>> = {
   proposed: "Proposed. Another person has to approve it before anything is posted.",
   approved: "Approved, and carried out.",
   dismissed: "The proposal is over. Nothing was posted.",
-  "reason-missing": "Nothing was shown: it needs a reason."
+  redelivered: "They are sent again: the same bytes under the same ids.",
+  "no-endpoint": "Nothing was sent: the tenant has no enabled endpoint in this mode.",
+  "none-chosen": "Nothing was sent: none was ticked.",
+  replayed: "It is looked into again.",
+  closed: "It is closed. Nothing was asked and nothing was booked.",
+  "no-callback": "There is no such callback any more, or it is not parked.",
+  switched: "The corridor is switched. Every node follows within a second.",
+  "no-corridor": "There is no such corridor.",
+  "reason-missing": "Nothing was done: it needs a reason."
 }

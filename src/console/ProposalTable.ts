@@ -33,8 +33,7 @@ export const proposalTable = (visit: Visit, proposals: ReadonlyArray<Proposal>):
     "Nothing was proposed."
   )
 
-const subjectLink = ({ kind, subject }: Proposal): ComponentChild =>
-  kind === "review resolve" ? link(`/reviews/${subject}`, h("code", null, subject)) : subject
+const subjectLink = ({ subject }: Proposal): ComponentChild => link(`/reviews/${subject}`, h("code", null, subject))
 
 const buttons = (visit: Visit, { id, proposedBy, status }: Proposal): ComponentChild => {
   if (status !== "open") return null

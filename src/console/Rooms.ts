@@ -1,9 +1,14 @@
 import { Effect } from "effect"
+import { makeAudit } from "./pages/Audit.ts"
+import { makeCallbacks } from "./pages/Callbacks.ts"
 import { makeDecisions } from "./pages/Decisions.ts"
+import { makeFloats } from "./pages/Floats.ts"
 import { makeHome } from "./pages/Home.ts"
+import { makeProviders } from "./pages/Providers.ts"
 import { makeReviews } from "./pages/Reviews.ts"
 import { makeTimeline } from "./pages/Timeline.ts"
 import { makeTransactions } from "./pages/Transactions.ts"
+import { makeWebhooks } from "./pages/Webhooks.ts"
 
 export interface RoomSettings {
   /** Where a trace can be seen, with `{trace}` for its id; null: nowhere. */
@@ -12,4 +17,15 @@ export interface RoomSettings {
 
 /** Every part of the console, in the order of the menu. */
 export const makeRooms = ({ traceUrl }: RoomSettings) =>
-  Effect.all([makeHome, makeTransactions, makeTimeline(traceUrl), makeReviews, makeDecisions])
+  Effect.all([
+    makeHome,
+    makeTransactions,
+    makeTimeline(traceUrl),
+    makeReviews,
+    makeDecisions,
+    makeWebhooks,
+    makeCallbacks,
+    makeFloats,
+    makeProviders,
+    makeAudit
+  ])

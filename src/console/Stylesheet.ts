@@ -51,7 +51,7 @@ details { margin: .4rem 0; } summary { cursor: pointer; }
 .timeline .head { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; } .timeline .what { font-weight: 600; }
 .pager { display: flex; gap: 1rem; justify-content: flex-end; margin-top: .75rem; }
 @media (max-width: 48rem) {
-  header .quick { order: 3; width: 100%; } .quick input { flex: 1; width: auto; min-width: 0; } nav { flex-wrap: nowrap; overflow-x: auto; } nav a { white-space: nowrap; }
+  header .quick { order: 3; width: 100%; } .quick input { flex: 1; width: auto; min-width: 0; } nav { gap: 0; } nav a { padding: .3rem .55rem; }
   section { padding: .85rem .9rem; border-radius: 8px; } .facts div { grid-template-columns: 1fr; gap: 0; } .facts { gap: .6rem; }
 }
 @media (max-width: 64rem) {

@@ -13,16 +13,16 @@ export type Operator = typeof Operator.Type
 
 /**
  * What the console lets somebody do. `look`: every page, masked. `raw`: what was sent to a provider and answered, with a reason. `resolve`: rule on a case,
- * or propose to. `redeliver`: webhooks and parked callbacks. `approve`: what somebody else proposed. `configure`: corridors. `issue`: propose credits and keys.
+ * or propose to. `redeliver`: webhooks and parked callbacks. `approve`: what somebody else proposed. `configure`: corridors.
  */
-export type Permission = "look" | "raw" | "resolve" | "redeliver" | "approve" | "configure" | "issue"
+export type Permission = "look" | "raw" | "resolve" | "redeliver" | "approve" | "configure"
 
 // A permission that a role lacks is refused by the server, whatever the page showed.
 const permissions = {
   viewer: ["look"],
   support: ["look", "raw", "resolve", "redeliver"],
   approver: ["look", "raw", "resolve", "redeliver", "approve"],
-  admin: ["look", "raw", "resolve", "redeliver", "approve", "configure", "issue"]
+  admin: ["look", "raw", "resolve", "redeliver", "approve", "configure"]
 } as const satisfies { readonly [R in OperatorRole]: ReadonlyArray<Permission> }
 
 export const may = (role: OperatorRole, permission: Permission): boolean =>

@@ -4,7 +4,7 @@ import { Instant } from "./Instant.ts"
 import { OperatorName } from "./Operator.ts"
 
 /** What needs two people. */
-export const ProposalKind = Schema.Literals(["review resolve", "float credit", "float debit", "key issue"])
+export const ProposalKind = Schema.Literals(["review resolve"])
 export type ProposalKind = typeof ProposalKind.Type
 
 /** Open: it waits. Approved: another person said yes, and it is being carried out. Everything else is over. */
@@ -14,7 +14,7 @@ export const ProposalStatus = Schema.Literals(["open", "approved", "done", "fail
 export const Proposal = Schema.Struct({
   id: Reference,
   kind: ProposalKind,
-  /** A transaction's reference, or a tenant. */
+  /** A transaction's reference. */
   subject: Schema.String,
   /** As the audit log has them: never a secret, never a full number. */
   details: Schema.Record(Schema.String, Schema.String),

@@ -101,7 +101,7 @@ const heading = (page: BrowserPage) => page.run(`document.querySelector("h1").in
 
 describe("the console in a browser", () => {
   itWith(CHROMIUM, "--version")(
-    "leads from the log-in to a transaction and its review, which two people end, and shows hostile words as words",
+    "leads from the log-in to a transaction, its review, which two people end, and its webhooks, and shows hostile words as words",
     async () => {
       const { disputed, gateway, providerReference, tenant, tokens } = await runtime.runPromise(given.pipe(Effect.scoped))
       browser ??= openBrowser()
@@ -149,6 +149,27 @@ describe("the console in a browser", () => {
       await page.open(`${origin}/transactions/${disputed}`)
       expect(await page.run("document.body.innerText")).toMatch(/Resolved: successful/)
       await keep(page, "resolved")
+      const hooks = `${origin}/webhooks?app=${tenant.appId}&mode=live`
+      await page.open(hooks)
+      await keep(page, "webhooks")
+      await page.run(`document.querySelector("[name=id]").checked = true`)
+      await press(page, "Send the ticked again")
+      expect(await page.run("document.body.innerText")).toContain("They are sent again")
+      await page.open(hooks)
+      await press(page, "Send all parked again")
+      await press(page, "Log out")
+      await logIn("admin")
+      await page.open(`${origin}/providers`)
+      await page.run(`document.querySelector("main details").open = true`)
+      await fill(page, "reason", HOSTILE.slice(0, 150))
+      await press(page, await page.run(`document.querySelector("main details button").innerText`).then(String))
+      expect(await page.run("document.body.innerText")).toContain("The corridor is switched.")
+      for (const place of ["providers", "callbacks", "floats", `floats/${tenant.appId}`, "audit"]) {
+        await page.open(`${origin}/${place}`)
+        expect(await heading(page)).not.toMatch(/did not work|no such/)
+        await keep(page, place.split("/").length > 1 ? "float" : place)
+      }
+      expect(await page.run("document.body.innerText")).toMatch(/console\/approver\s+webhook redeliver/)
       expect(page.requested.every((url) => url.startsWith(origin) || url.startsWith("data:") || url === "about:blank")).toBe(true)
       expect(page.thrown).toEqual([])
     },

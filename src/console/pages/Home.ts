@@ -111,8 +111,8 @@ const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot): ComponentCh
     "What waits",
     ["Queue", "Due", "Parked", "Late"],
     [
-      ["Webhooks", String(outbox.due), String(outbox.parked), elapsed(at, outbox.oldestAt) ?? "no"],
-      ["Callbacks", String(inbox.due), String(inbox.parked), elapsed(at, inbox.oldestAt) ?? "no"],
+      [link("/webhooks", "Webhooks"), String(outbox.due), String(outbox.parked), elapsed(at, outbox.oldestAt) ?? "no"],
+      [link("/callbacks", "Callbacks"), String(inbox.due), String(inbox.parked), elapsed(at, inbox.oldestAt) ?? "no"],
       [link("/reviews", "Reviews"), String(reviews.count), "0", elapsed(at, reviews.oldestAt) ?? "no"]
     ]
   )

@@ -30,8 +30,8 @@ CREATE TABLE console_failures (
 -- What one person proposed and another has to approve. A row is never changed after it was carried out or refused.
 CREATE TABLE console_proposals (
   id text PRIMARY KEY,
-  kind text NOT NULL CHECK (kind IN ('review resolve', 'float credit', 'float debit', 'key issue')),
-  -- What it is about: a reference or a tenant.
+  kind text NOT NULL CHECK (kind = 'review resolve'),
+  -- What it is about: the reference of a transaction.
   subject text NOT NULL,
   -- A JSON object; never a secret, never a full number.
   details text NOT NULL,
@@ -47,8 +47,9 @@ CREATE TABLE console_proposals (
   -- The rule of two people holds whatever a program does.
   CONSTRAINT two_people CHECK (decided_by IS NULL OR (status = 'withdrawn') = (decided_by = proposed_by))
 );
--- One open proposal about one subject of a kind: a second is refused while the first waits.
-CREATE UNIQUE INDEX console_proposals_open ON console_proposals (kind, subject) WHERE status IN ('open', 'approved') AND kind = 'review resolve';
+-- One open proposal about one transaction: a second is refused while the first waits. One that was approved by a process that then died
+-- does not count: its case is open still, and is ruled on anew.
+CREATE UNIQUE INDEX console_proposals_open ON console_proposals (subject) WHERE status = 'open';
 -- The list, the newest first.
 CREATE INDEX console_proposals_by_time ON console_proposals (proposed_at, id);
 `

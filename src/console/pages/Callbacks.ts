@@ -1,0 +1,88 @@
+import { Effect, Option } from "effect"
+import { type ComponentChild, h } from "preact"
+import { isReference } from "../../domain/Ids.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { may } from "../../domain/Operator.ts"
+import { CallbackStatus, ProviderInbox, type StoredCallback } from "../../services/ports/ProviderInbox.ts"
+import { badge, code, field, form, link, section, table, time, transactionLink } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+
+const SHOWN = 100
+const LONGEST_REASON = 200
+
+/** Callbacks of providers; those that matched nothing are replayed or closed. */
+export const makeCallbacks = Effect.gen(function* () {
+  const inbox = yield* ProviderInbox
+
+  const show = Effect.fn("CallbacksPage.show")(function* (visit: Visit) {
+    const status = CallbackStatus.literals.find((one) => one === visit.query.get("status")) ?? null
+    const callbacks = yield* inbox.list(status, SHOWN)
+    const rows = callbacks.map((callback) => callbackRow(visit, callback))
+    return page("Callbacks", [
+      h("p", { class: "inline" }, link("/callbacks?status=parked", "Parked"), link("/callbacks", "All")),
+      section(
+        status === null ? "The newest" : `The newest that are ${status}`,
+        table("Of every provider", ["Received", "Provider", "Status", "Names", "Matched", ""], rows, "There are none.")
+      )
+    ])
+  })
+
+  const idOf = ({ params }: Visit) => Option.filter(Option.some(params["id"] ?? ""), isReference)
+
+  const replay = Effect.fn("CallbacksPage.replay")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const id = idOf(visit)
+    if (Option.isNone(id)) return redirect("/callbacks", "no-callback")
+    const replayed = yield* inbox.replay(id.value, visit.at, auditOf(visit, "inbox replay", id.value))
+    return redirect("/callbacks", Option.isSome(replayed) ? "replayed" : "no-callback")
+  })
+
+  const close = Effect.fn("CallbacksPage.close")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const id = idOf(visit)
+    const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
+    if (reason === "") return redirect("/callbacks?status=parked", "reason-missing")
+    if (Option.isNone(id)) return redirect("/callbacks?status=parked", "no-callback")
+    const closed = yield* inbox.close(id.value, auditOf(visit, "inbox close", id.value, { reason }))
+    return redirect("/callbacks?status=parked", Option.isSome(closed) ? "closed" : "no-callback")
+  })
+
+  return {
+    place: { to: "/callbacks", name: "Callbacks" },
+    routes: [
+      { method: "GET", path: "/callbacks", permission: "look", answer: show },
+      { method: "POST", path: "/callbacks/:id/replay", permission: "redeliver", answer: replay },
+      { method: "POST", path: "/callbacks/:id/close", permission: "redeliver", answer: close }
+    ]
+  } satisfies Room
+})
+
+const callbackRow = (visit: Visit, callback: StoredCallback): ReadonlyArray<ComponentChild> => {
+  const { hint, matched, mode, provider, receivedAt, status } = callback
+  return [
+    time(receivedAt),
+    `${provider}, ${mode}`,
+    badge(status, status === "parked" ? "bad" : status === "due" ? "wait" : "good"),
+    code(hint.reference ?? hint.providerReference ?? "nothing"),
+    matched === null ? "nothing" : transactionLink(matched),
+    may(visit.visitor.role, "redeliver") ? buttons(visit, callback) : null
+  ]
+}
+
+const buttons = (visit: Visit, { id, status }: StoredCallback): ComponentChild => [
+  form(visit, { to: `/callbacks/${id}/replay`, button: "Look into it again", about: id }),
+  status === "parked"
+    ? h(
+        "details",
+        null,
+        h("summary", null, "Close"),
+        form(visit, {
+          to: `/callbacks/${id}/close`,
+          button: "Close it",
+          about: id,
+          fields: [
+            field({ name: "reason", label: "Whose it is, for the audit log", isRequired: true, maxLength: LONGEST_REASON })
+          ]
+        })
+      )
+    : null
+]

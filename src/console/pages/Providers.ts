@@ -1,0 +1,109 @@
+import { Effect, Option } from "effect"
+import { type ComponentChild, h } from "preact"
+import type { Corridor } from "../../domain/Corridor.ts"
+import { Mode } from "../../domain/Ids.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { may } from "../../domain/Operator.ts"
+import { Corridors } from "../../services/ports/Corridors.ts"
+import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
+import { Circuits, operations } from "../../services/routing/Circuits.ts"
+import { badge, code, field, form, money, said, section, table } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+
+const LONGEST_REASON = 200
+
+/** Providers, what their circuits hold back, and the corridor switch. */
+export const makeProviders = Effect.gen(function* () {
+  const registry = yield* ProviderRegistry
+  const circuits = yield* Circuits
+  const corridors = yield* Corridors
+
+  const account = Effect.fnUntraced(function* (provider: string, mode: Mode, showsPath: boolean) {
+    const open = yield* Effect.filter(operations, (operation) => circuits.isOpen({ provider, mode, operation }))
+    const isRegistered = Option.isSome(registry.find(provider, mode))
+    return [
+      provider,
+      mode,
+      isRegistered ? badge("yes", "good") : badge("no account", "quiet"),
+      open.length === 0 ? "nothing" : badge(open.join(", "), "bad"),
+      // Whoever knows the path can call it.
+      showsPath ? code(`/webhooks/${provider}/${registry.routeKey(provider, mode)}`) : "known to administrators"
+    ]
+  })
+
+  const show = Effect.fn("ProvidersPage.show")(function* (visit: Visit) {
+    const accounts = registry.known.flatMap((provider) => Mode.literals.map((mode) => [provider, mode] as const))
+    const rows = yield* Effect.forEach(accounts, ([provider, mode]) =>
+      account(provider, mode, may(visit.visitor.role, "configure"))
+    )
+    const list = yield* corridors.list
+    return page("Providers and corridors", [
+      section(
+        "Providers",
+        table("Circuits are those of this node", ["Provider", "Mode", "Registered", "Held back", "Callbacks to"], rows)
+      ),
+      section(
+        "Corridors",
+        table(
+          "Every node follows a switch within a second",
+          corridorColumns,
+          list.map((row) => corridorRow(visit, row))
+        )
+      )
+    ])
+  })
+
+  const turn = Effect.fn("ProvidersPage.turn")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { country = "", currency = "", direction = "", method = "" } = visit.params
+    const row = (yield* corridors.list).find((one) => nameOf(one) === `${country}/${currency}/${direction}/${method}`)
+    const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
+    if (row === undefined) return redirect("/providers", "no-corridor")
+    if (reason === "") return redirect("/providers", "reason-missing")
+    const active = visit.form.get("active") === "true"
+    const audit = auditOf(visit, "corridor set", nameOf(row), { active: String(active), reason })
+    yield* corridors.put({ ...row, active, inactiveReason: active ? null : reason, updatedAt: visit.at }, audit)
+    return redirect("/providers", "switched")
+  })
+
+  return {
+    place: { to: "/providers", name: "Providers" },
+    routes: [
+      { method: "GET", path: "/providers", permission: "look", answer: show },
+      { method: "POST", path: "/corridors/:country/:currency/:direction/:method", permission: "configure", answer: turn }
+    ]
+  } satisfies Room
+})
+
+const nameOf = ({ country, currency, direction, method }: Corridor): string => `${country}/${currency}/${direction}/${method}`
+
+const corridorColumns = ["Corridor", "Open", "Served by", "From", "To", "Why closed", ""]
+
+const corridorRow = (visit: Visit, row: Corridor): ReadonlyArray<ComponentChild> => [
+  nameOf(row).replaceAll("/", " "),
+  row.active ? badge("open", "good") : badge("closed", "quiet"),
+  row.providers.join(", "),
+  row.minimum === null ? "" : money(row.minimum, row.currency),
+  row.maximum === null ? "" : money(row.maximum, row.currency),
+  row.inactiveReason === null ? "" : said(row.inactiveReason),
+  may(visit.visitor.role, "configure") ? turnForm(visit, row) : null
+]
+
+const turnForm = (visit: Visit, row: Corridor): ComponentChild => {
+  const button = row.active ? "Close it" : "Open it"
+  return h(
+    "details",
+    null,
+    h("summary", null, row.active ? "Close" : "Open"),
+    form(visit, {
+      to: `/corridors/${nameOf(row)}`,
+      button,
+      about: nameOf(row),
+      tone: row.active ? "danger" : "strong",
+      hidden: { active: String(!row.active) },
+      fields: [
+        field({ name: "reason", label: "Why; tenants read it of a closed one", isRequired: true, maxLength: LONGEST_REASON })
+      ]
+    })
+  )
+}

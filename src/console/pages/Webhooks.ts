@@ -1,0 +1,198 @@
+import { Effect, Option, Schema } from "effect"
+import { type ComponentChild, h } from "preact"
+import { type Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
+import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { may } from "../../domain/Operator.ts"
+import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
+import { GatewayStatus } from "../../services/ports/GatewayStatus.ts"
+import { WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
+import { WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
+import {
+  badge,
+  choice,
+  code,
+  facts,
+  field,
+  hidden,
+  link,
+  said,
+  section,
+  type Tone,
+  table,
+  time,
+  transactionLink
+} from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+
+const DELIVERIES_SHOWN = 100
+/** One press of the button sends at most so many again. */
+const MOST_AT_ONCE = 500
+const TENANTS_NAMED = 50
+
+interface Owner {
+  readonly appId: AppId
+  readonly mode: Mode
+}
+
+/** Endpoints of tenants, what was delivered there, and sending many again. */
+export const makeWebhooks = Effect.gen(function* () {
+  const endpoints = yield* WebhookEndpoints
+  const deliveries = yield* WebhookDeliveries
+  const status = yield* GatewayStatus
+
+  const show = Effect.fn("WebhooksPage.show")(function* ({ query, ...visit }: Visit) {
+    const { parked } = yield* status.tenants(TENANTS_NAMED)
+    const owner = ownerOf(query)
+    const found = owner === null ? [] : yield* ofTenant({ ...visit, query }, owner)
+    const rows = parked.map((row) => [link(pageOf(row, "parked"), row.appId), row.mode, String(row.parked), row.endpoint])
+    return page("Webhooks", [
+      ownerForm(query),
+      found,
+      section("Tenants with parked webhooks", table("The most first", ["Tenant", "Mode", "Parked", "Endpoint"], rows))
+    ])
+  })
+
+  const ofTenant = Effect.fnUntraced(function* (visit: Visit, owner: Owner) {
+    const wanted = DeliveryStatus.literals.find((one) => one === visit.query.get("status")) ?? null
+    const endpoint = yield* endpoints.find(owner.appId, owner.mode)
+    const { items, more } = yield* deliveries.list({ ...owner, status: wanted, limit: DELIVERIES_SHOWN, after: null })
+    return [
+      section(
+        `Endpoint of ${owner.appId}, ${owner.mode}`,
+        Option.match(endpoint, { onNone: () => h("p", { class: "none" }, "There is none."), onSome: endpointFacts })
+      ),
+      section("Deliveries", deliveryForm(visit, owner, items), more ? h("p", { class: "soft" }, "There are older ones.") : null)
+    ]
+  })
+
+  /** Those that were ticked, or all that are parked. */
+  const chosen = Effect.fnUntraced(function* ({ form }: Visit, owner: Owner) {
+    if (form.get("all") !== "parked") return form.getAll("id").filter(isReference).slice(0, MOST_AT_ONCE)
+    const ids: Array<Reference> = []
+    let after: { at: number; id: string } | null = null
+    while (ids.length < MOST_AT_ONCE) {
+      const step: { items: ReadonlyArray<Delivery>; more: boolean } = yield* deliveries.list({
+        ...owner,
+        status: "parked",
+        limit: DELIVERIES_SHOWN,
+        after
+      })
+      ids.push(...step.items.map(({ id }) => id))
+      const last = step.items.at(-1)
+      if (!step.more || last === undefined) break
+      after = { at: last.createdAt, id: last.id }
+    }
+    return ids.slice(0, MOST_AT_ONCE)
+  })
+
+  const redeliver = Effect.fn("WebhooksPage.redeliver")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const owner = ownerOf(visit.form)
+    if (owner === null) return redirect("/webhooks")
+    const endpoint = yield* endpoints.find(owner.appId, owner.mode)
+    if (!Option.exists(endpoint, ({ enabled }) => enabled)) return redirect(pageOf(owner, ""), "no-endpoint")
+    const ids = yield* chosen(visit, owner)
+    if (ids.length === 0) return redirect(pageOf(owner, ""), "none-chosen")
+    yield* Effect.forEach(
+      ids,
+      (id) =>
+        deliveries.redeliver({
+          ...owner,
+          id,
+          at: visit.at,
+          change: auditOf(visit, "webhook redeliver", owner.appId, { mode: owner.mode, delivery: id })
+        }),
+      { discard: true }
+    )
+    return redirect(pageOf(owner, ""), "redelivered")
+  })
+
+  return {
+    place: { to: "/webhooks", name: "Webhooks" },
+    routes: [
+      { method: "GET", path: "/webhooks", permission: "look", answer: show },
+      { method: "POST", path: "/webhooks/redeliver", permission: "redeliver", answer: redeliver }
+    ]
+  } satisfies Room
+})
+
+const isTenant = Schema.is(AppId)
+const ownerOf = (given: URLSearchParams): Owner | null => {
+  const appId = given.get("app")?.trim() ?? ""
+  const mode = Mode.literals.find((one) => one === given.get("mode"))
+  return isTenant(appId) && mode !== undefined ? { appId, mode } : null
+}
+
+const pageOf = ({ appId, mode }: Owner, status: string): string => `/webhooks?app=${appId}&mode=${mode}&status=${status}`
+
+const ownerForm = (query: URLSearchParams): ComponentChild =>
+  section(
+    "A tenant's webhooks",
+    h(
+      "form",
+      { method: "get", action: "/webhooks", class: "filters" },
+      field({ name: "app", label: "Tenant", value: query.get("app") ?? "", isRequired: true, maxLength: 40 }),
+      choice(
+        "mode",
+        "Mode",
+        Mode.literals.map((one) => [one, one] as const),
+        query.get("mode") ?? "live"
+      ),
+      choice(
+        "status",
+        "Status",
+        [["", "any"], ...DeliveryStatus.literals.map((one) => [one, one] as const)],
+        query.get("status") ?? ""
+      ),
+      h("button", { type: "submit", class: "strong" }, "Show")
+    )
+  )
+
+const endpointFacts = ({ disabledReason, enabled, events, failingSince, url }: WebhookEndpoint): ComponentChild =>
+  facts([
+    ["Address", said(url)],
+    ["Enabled", enabled ? badge("yes", "good") : badge(disabledReason ?? "no, by its owner", "bad")],
+    ["Accepts nothing since", failingSince === null ? null : time(failingSince)],
+    ["Events", events.join(", ")]
+  ])
+
+const tones: { readonly [S in DeliveryStatus]: Tone } = { due: "wait", delivered: "good", parked: "bad" }
+
+const deliveryForm = (visit: Visit, owner: Owner, items: ReadonlyArray<Delivery>): ComponentChild => {
+  const mayRedeliver = may(visit.visitor.role, "redeliver")
+  const rows = items.map((delivery) => deliveryRow(delivery, mayRedeliver))
+  const columns = [...(mayRedeliver ? ["Again"] : []), "Created", "Event", "Transaction", "Status", "Attempts", "Last answer"]
+  const list = table("The newest first", columns, rows, "There are none.")
+  if (!mayRedeliver || items.length === 0) return list
+  return h(
+    "form",
+    { method: "post", action: "/webhooks/redeliver" },
+    hidden("form_token", visit.visitor.formToken),
+    hidden("app", owner.appId),
+    hidden("mode", owner.mode),
+    h(
+      "p",
+      { class: "inline" },
+      h("button", { type: "submit", class: "strong" }, "Send the ticked again"),
+      h("button", { type: "submit", name: "all", value: "parked" }, "Send all parked again")
+    ),
+    list
+  )
+}
+
+const deliveryRow = ({ attempts, createdAt, eventType, id, reference, status }: Delivery, mayRedeliver: boolean) => {
+  const last = attempts.at(-1)
+  const box = h("input", { type: "checkbox", name: "id", value: id, "aria-label": `Send ${eventType} ${id} again` })
+  return [
+    ...(mayRedeliver ? [box] : []),
+    time(createdAt),
+    [eventType, " ", code(id)],
+    reference === null ? "none" : transactionLink(reference),
+    badge(status, tones[status]),
+    String(attempts.length),
+    last === undefined
+      ? "none yet"
+      : [last.status === null ? "no answer" : String(last.status), " ", said(maskedText(last.excerpt.slice(0, 200)))]
+  ]
+}
