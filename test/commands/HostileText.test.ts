@@ -49,8 +49,8 @@ const given = Effect.gen(function* () {
   yield* sql`UPDATE corridors SET inactive_reason = ${HOSTILE}, networks = ARRAY[${HOSTILE}] WHERE country = 'CM'`
   yield* sql`INSERT INTO denials (kind, hash, masked, reason, created_at) VALUES ('destination', '', ${HOSTILE}, ${HOSTILE}, now()),
     ('screened_name', '', ${HOSTILE}, ${HOSTILE}, now())`
-  yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase)
-    VALUES (${HOSTILE}, ${HOSTILE}, 1, 'live', now(), 'operator', 'Credited', '', 'open', 'credit')`
+  yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase, currencies, accounts, amounts)
+    VALUES (${HOSTILE}, ${HOSTILE}, 1, 'live', now(), 'operator', 'Credited', '', 'open', 'credit', '{UGX,UGX}', '{available,credited}', '{5,-5}')`
   yield* sql`INSERT INTO integrity_checks (name, subject, at, differences) VALUES ('reconcile', ${HOSTILE}, now(), 1)`
   return { ...operated, tenant, reference, delivery }
 })
@@ -102,6 +102,7 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "ledger verify": () => [[]],
   "provider list": () => [[]],
   reconcile: () => [[HOSTILE]],
+  "review acknowledge": ({ reference }) => [[reference, "--note", HOSTILE]],
   "review list": () => [[]],
   "review resolve": ({ reference }) => [[reference, "--outcome", "failed", "--evidence", HOSTILE]],
   "operator add": () => [
