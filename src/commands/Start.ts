@@ -173,8 +173,8 @@ const printIntroduction = Effect.fnUntraced(function* (
   yield* printResult(view, [
     `The gateway answers at ${url}`,
     `The provider simulator's control port is ${simulatorUrl}/__simulator/executions`,
-    `The operators' console is ${consoleUrl}: log in as ${operator.name} with the token (kept in ${operatorFileOf(dataDir)})`,
-    `  ${operator.token}`,
+    `The operators' console is at ${consoleUrl}`,
+    `  log in as ${operator.name} with the token ${operator.token} (kept in ${operatorFileOf(dataDir)})`,
     "",
     `A tenant to try it with (kept in ${keyFile}):`,
     ...Object.entries(key).map(([name, value]) => `  ${name.padEnd(14)}  ${value}`),
