@@ -60,11 +60,13 @@ const originOf = ({ context }: Gateway): string => `http://127.0.0.1:${Context.g
 
 const phone = { width: 390, height: 844 }
 const desktop = { width: 1280, height: 900 }
+const tablet = { width: 800, height: 1100 }
+const wide = { width: 2560, height: 1440 }
 
 /** With `CONSOLE_PICTURES=FOLDER` what the pages look like is kept, for somebody to look at. */
 const keep = async (page: BrowserPage, name: string) => {
   const folder = process.env["CONSOLE_PICTURES"]
-  for (const [size, screen] of Object.entries({ phone, desktop }))
+  for (const [size, screen] of Object.entries({ phone, tablet, desktop, wide }))
     for (const scheme of ["light", "dark"] as const) {
       await page.show({ ...screen, scheme })
       expect(
