@@ -82,5 +82,18 @@ const decoderOf = (schema: Schema.ConstraintDecoder<unknown>) => {
   }
 }
 
-/** A request's query, each parameter with its value, or with all of its values where it came more than once. */
-const searchOf = (target: string) => HttpServerRequest.searchParamsFromURL(new URL(target, "http://gateway"))
+/**
+ * A request's query, each parameter with its value, or with all of its values where it came more than once. It is all that follows the first
+ * `?`, as it was signed: a request target has no fragment.
+ */
+const searchOf = (target: string): Record<string, string | Array<string>> => {
+  const found = new Map<string, string | Array<string>>()
+  const start = target.indexOf("?")
+  for (const [name, value] of new URLSearchParams(start < 0 ? "" : target.slice(start + 1))) {
+    const earlier = found.get(name)
+    if (earlier === undefined) found.set(name, value)
+    else if (typeof earlier === "string") found.set(name, [earlier, value])
+    else earlier.push(value)
+  }
+  return Object.fromEntries(found)
+}

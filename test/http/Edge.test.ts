@@ -111,6 +111,24 @@ describe("the HTTP edge", () => {
   )
 
   it(
+    "reads a query to the end of the target, whatever is in it",
+    onEdge(async ({ ask }) => {
+      const list = (query: string, canonicalQuery: string) =>
+        ask("GET", `/v1/transactions?${query}`, signed("GET", `/v1/transactions?${query}`, "", { canonicalQuery }))
+      expect((await list("limit=1", "limit=1")).status).toBe(200)
+      expect((await list("limit=%31", "limit=1")).status).toBe(200)
+      for (const [query, canonical] of [
+        ["limit=1&kind=nonsense", "kind=nonsense&limit=1"],
+        ["limit=1#&kind=nonsense", "kind=nonsense&limit=1%23"],
+        ["#&kind=nonsense", "%23=&kind=nonsense"],
+        ["limit=1&limit=2", "limit=1&limit=2"],
+        ["__proto__=1", "__proto__=1"]
+      ] as const)
+        expect([query, code(await list(query, canonical))]).toEqual([query, "validation_failed"])
+    })
+  )
+
+  it(
     "answers the same bytes for an absent reference and a malformed one",
     onEdge(async ({ signed: ask }) => {
       const answers = await Promise.all(
