@@ -28,9 +28,13 @@ const drawable = (position: Position | undefined): bigint => {
 const isOpen = ({ status }: LedgerRecord) => status === "pending" || status === "requires_action"
 
 /** What both steps write the same way: the line of the history with its entry, the event, and the name at the provider. */
-const note = (books: Books, { entry, event, line, ...step }: OpenStep | ApplyStep, revision: bigint) => {
+const note = (
+  books: Books,
+  { entry, event, line, ...step }: OpenStep | ApplyStep,
+  { answered, revision }: { readonly answered: boolean; readonly revision: bigint }
+) => {
   const record = "next" in step ? step.next : step.transaction
-  const answer = "next" in step ? step.response : null
+  const answer = answered && "next" in step ? step.response : null
   const postings = entry?.postings ?? []
   books.journal.push([
     record.appId,
@@ -100,7 +104,7 @@ export const foldOpen = (books: Books, step: OpenStep): OpenOutcome => {
     sealed: hex(step.sealedDestination),
     beneficiary: step.beneficiary
   })
-  note(books, step, 1n)
+  note(books, step, { answered: false, revision: 1n })
   return { _tag: "Opened" }
 }
 
@@ -126,7 +130,8 @@ export const foldApply = (books: Books, steps: ReadonlyArray<ApplyStep>): Readon
     if (!isPostable(books, stored, entry, appId)) return "refused"
     applied.add(reference)
     const claimed = response === null ? undefined : books.keys.get(keyName(response.claim.scope))
-    if (response !== null && claimed?.state === "pinned" && claimed.fence === response.claim.fence) {
+    const answered = claimed?.state === "pinned" && claimed.fence === response?.claim.fence
+    if (answered && response !== null) {
       const answer = [response.response.status, response.response.body] as const
       books.keys.set(keyName(response.claim.scope), { ...claimed, state: "done", answer })
     }
@@ -148,7 +153,7 @@ export const foldApply = (books: Books, steps: ReadonlyArray<ApplyStep>): Readon
       raw: step.raw === null ? stored.raw : [step.raw.request, step.raw.response],
       slots: entry === null ? stored.slots : [...stored.slots, entrySlots[entry.phase]]
     })
-    note(books, { ...step, line }, step.expectedRevision + 1n)
+    note(books, { ...step, line }, { answered, revision: step.expectedRevision + 1n })
     results.push({ _tag: "Applied" })
   }
   return results
@@ -160,7 +165,8 @@ const saveBeneficiary = (books: Books, step: ApplyStep, { partyHash }: Stored, b
   if (!step.savesBeneficiary || draft === null || partyHash === null || befriended.has(name)) return
   befriended.add(name)
   const known = books.beneficiaries.get(name)
-  books.beneficiaries.set(name, { id: draft.id, at: step.line.at, ...known, usedAt: step.line.at })
+  const usedAt = Math.max(known?.usedAt ?? step.line.at, step.line.at)
+  books.beneficiaries.set(name, { id: draft.id, at: step.line.at, ...known, usedAt })
 }
 
 /** What is left to do, and of what is kept until then only what is still needed. */

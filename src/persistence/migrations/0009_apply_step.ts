@@ -25,6 +25,7 @@ CREATE FUNCTION apply_step(
   OUT applied boolean
 ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $apply$
 DECLARE
+  answered boolean := false;
   still_open boolean := p_status IN ('pending', 'requires_action');
   -- The record, as it is now.
   t record;
@@ -35,7 +36,7 @@ BEGIN
     revision = revision + 1, record = p_record::json, raw_request = coalesce(p_raw_request, raw_request),
     raw_response = CASE WHEN p_raw_request IS NULL THEN raw_response ELSE p_raw_response END,
     slots = CASE WHEN p_slot IS NULL THEN slots ELSE slots || p_slot END
-  WHERE reference = p_reference AND app_id = p_app_id AND revision = p_expected_revision
+  WHERE reference = p_reference AND app_id = p_app_id AND mode = p_mode AND revision = p_expected_revision
   RETURNING created_at, party_hash, counted, cardinality(array_positions(slots, p_slot)) > 1 AS posted_before INTO t;
   applied := FOUND;
   IF NOT applied THEN RETURN; END IF;
@@ -45,6 +46,7 @@ BEGIN
   IF p_key IS NOT NULL THEN
     UPDATE idempotency_keys k SET state = 'done', answer_status = p_answer_status, answer_body = p_answer_body
     WHERE k.app_id = p_app_id AND k.mode = p_mode AND k.endpoint = p_endpoint AND k.key = p_key AND k.fence = p_fence AND k.state = 'pinned';
+    answered := FOUND;
   END IF;
 
   -- A failed payout gives its count back to the windows that it was counted in. A window is never below zero.
@@ -92,14 +94,14 @@ BEGIN
 
   -- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
   IF p_accepted AND t.party_hash IS NOT NULL THEN
-    INSERT INTO beneficiaries (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
+    INSERT INTO beneficiaries AS known (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
       masked_destination, created_at, last_used_at)
     SELECT w.app_id, b.id, w.mode, t.party_hash, b.type, b.country, b.currency, b.network, b."bankCode", b."bankName", b."accountName",
       b."maskedDestination", p_at, p_at
     FROM open_work w CROSS JOIN LATERAL json_to_record(w.beneficiary) AS b(id text, type text, country text, currency text, network text,
       "bankCode" text, "bankName" text, "accountName" text, "maskedDestination" text)
     WHERE w.app_id = p_app_id AND w.reference = p_reference AND w.beneficiary IS NOT NULL
-    ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = EXCLUDED.last_used_at;
+    ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = greatest(known.last_used_at, EXCLUDED.last_used_at);
   END IF;
 
   -- What is left to be done. The sealed destination goes once it is not needed any more, the beneficiary once it was saved or the payout ended.
@@ -128,7 +130,8 @@ BEGIN
     record_digest, event_digest, answer_digest)
   VALUES (p_app_id, p_reference, p_expected_revision + 1, p_mode, p_at, p_actor, p_fact, p_note, p_status, p_slot, p_phase,
     p_currencies::text[], p_accounts::text[], p_amounts::bigint[], record_digest(p_record),
-    event_digest(p_event_id, p_event_type, p_event_body), answer_digest(p_endpoint, p_key, p_answer_status, p_answer_body));
+    event_digest(p_event_id, p_event_type, p_event_body),
+    CASE WHEN answered THEN answer_digest(p_endpoint, p_key, p_answer_status, p_answer_body) END);
 
   -- The event that tells the tenant, in the same commit as what it tells, and a delivery of it where the tenant's endpoint wants events of this type.
   IF p_event_id IS NOT NULL THEN

@@ -11,6 +11,13 @@ export const name = "0010_apply_steps"
  * position is not there.
  */
 export const sql = `
+-- By how much a batch moves one position. A type of its own: the place of a value is that of this list, and not that of the table's columns.
+CREATE TYPE position_move AS (
+  app_id text, mode text, currency text,
+  available_minor bigint, reserved_minor bigint, collected_minor bigint, paid_out_minor bigint, provider_fees_minor bigint,
+  fx_in_minor bigint, fx_out_minor bigint, returned_minor bigint, receivable_minor bigint
+);
+
 CREATE FUNCTION apply_steps(
   -- The revision that it was decided against, and the record that it makes of it.
   p_app_id text[], p_mode text[], p_reference text[], p_expected_revision bigint[], p_status text[], p_needs_review boolean[], p_provider text[],
@@ -32,21 +39,21 @@ DECLARE
   -- their request, and the ones whose event is to be delivered.
   good int[] := '{}';
   renamed int[] := '{}';
-  answering int[];
+  answering int[] := '{}';
   wanted int[];
   -- The ones that leave something to do, and the ones that leave nothing.
   unfinished int[] := '{}';
   finished int[] := '{}';
   is_good boolean[] := array_fill(false, ARRAY[cardinality(p_app_id)]);
-  moves float_positions[];
+  moves position_move[];
   written int;
 BEGIN
   -- Lock 1: the transactions. A step applies to the revision that stands there; of two steps on one transaction only the first does.
   FOR r IN
     SELECT s.n::int AS n, p_slot[s.n] = ANY (t.slots) AS posted,
       (t.provider, t.provider_reference) IS DISTINCT FROM (p_provider[s.n], p_provider_reference[s.n]) AS renamed
-    FROM unnest(p_app_id, p_reference, p_expected_revision) WITH ORDINALITY AS s(app_id, reference, expected_revision, n)
-    JOIN transactions t ON t.reference = s.reference AND t.app_id = s.app_id
+    FROM unnest(p_app_id, p_mode, p_reference, p_expected_revision) WITH ORDINALITY AS s(app_id, mode, reference, expected_revision, n)
+    JOIN transactions t ON t.reference = s.reference AND t.app_id = s.app_id AND t.mode = s.mode
     WHERE t.revision = s.expected_revision
     ORDER BY t.app_id, t.reference, s.n FOR UPDATE OF t
   LOOP
@@ -93,7 +100,7 @@ BEGIN
     END LOOP;
   END IF;
 
-  -- Lock 4: the positions that the entries move, with by how much, in the order of the table's columns. An account that stands for the other side
+  -- Lock 4: the positions that the entries move, with by how much, in the order of position_move. An account that stands for the other side
   -- has the opposite sign.
   IF array_remove(p_slot, NULL) <> '{}' THEN
     moves := ARRAY(
@@ -103,15 +110,13 @@ BEGIN
         coalesce(sum(-e.amount) FILTER (WHERE e.account = 'collected'), 0),
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'paid_out'), 0),
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'provider_fees'), 0),
-        0, -- credited
-        0, -- debited
         coalesce(sum(-e.amount) FILTER (WHERE e.account = 'fx_in'), 0),
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'fx_out'), 0),
         coalesce(sum(-e.amount) FILTER (WHERE e.account = 'returned'), 0),
-        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'receivable'), 0))::float_positions
+        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'receivable'), 0))::position_move
       FROM unnest(good) AS n
       CROSS JOIN LATERAL unnest(p_currencies[n]::text[], p_accounts[n]::text[], p_amounts[n]::bigint[]) AS e(currency, account, amount)
-      GROUP BY p_app_id[n], p_mode[n], e.currency);
+      WHERE p_slot[n] IS NOT NULL GROUP BY p_app_id[n], p_mode[n], e.currency);
     PERFORM FROM unnest(moves) AS m JOIN float_positions p ON p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency
       ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p;
     GET DIAGNOSTICS written = ROW_COUNT;
@@ -131,7 +136,7 @@ BEGIN
 
   -- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
   IF true = ANY (p_accepted) THEN
-    INSERT INTO beneficiaries (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
+    INSERT INTO beneficiaries AS known (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
       masked_destination, created_at, last_used_at)
     SELECT DISTINCT ON (t.app_id, t.mode, t.party_hash) t.app_id, b.id, t.mode, t.party_hash, b.type, b.country, b.currency, b.network,
       b."bankCode", b."bankName", b."accountName", b."maskedDestination", p_at[n], p_at[n]
@@ -142,7 +147,7 @@ BEGIN
       "bankName" text, "accountName" text, "maskedDestination" text)
     WHERE p_accepted[n] AND w.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL
     ORDER BY t.app_id, t.mode, t.party_hash, n
-    ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = EXCLUDED.last_used_at;
+    ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = greatest(known.last_used_at, EXCLUDED.last_used_at);
   END IF;
 
   -- What is left to be done. The sealed destination goes once it is not needed any more, the beneficiary once it was saved or the payout ended.
@@ -204,7 +209,8 @@ BEGIN
     record_digest, event_digest, answer_digest)
   SELECT p_app_id[n], p_reference[n], p_expected_revision[n] + 1, p_mode[n], p_at[n], p_actor[n], p_fact[n], p_note[n], p_status[n], p_slot[n], p_phase[n],
     p_currencies[n]::text[], p_accounts[n]::text[], p_amounts[n]::bigint[], record_digest(p_record[n]),
-    event_digest(p_event_id[n], p_event_type[n], p_event_body[n]), answer_digest(p_endpoint[n], p_key[n], p_answer_status[n], p_answer_body[n])
+    event_digest(p_event_id[n], p_event_type[n], p_event_body[n]),
+    CASE WHEN n = ANY (answering) THEN answer_digest(p_endpoint[n], p_key[n], p_answer_status[n], p_answer_body[n]) END
   FROM unnest(good) AS n;
 
   -- The event that tells the tenant, in the same commit as what it tells, and a delivery of it where the tenant's endpoint wants events of this type.

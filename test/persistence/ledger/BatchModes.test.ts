@@ -3,8 +3,9 @@ import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import type { Mode } from "../../../src/domain/Ids.ts"
+import { applyStatement } from "../../../src/persistence/ledger/ApplySteps.ts"
 import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
-import { appId, given, openStep } from "../../support/LedgerSteps.ts"
+import { appId, applyStep, given, openStep, succeeded } from "../../support/LedgerSteps.ts"
 import { claimKey } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 
@@ -47,6 +48,24 @@ describe("a batch of both modes", () => {
         const steps = yield* Effect.provideContext(Effect.forEach(["live", "test"] as const, stepOf), node)
         const rows = yield* sql.unsafe<{ verdict: string }>(...openStatement(steps))
         expect(rows.map((row) => row.verdict)).toStrictEqual([verdict, "Opened"])
+      }).pipe(Effect.scoped)
+    )
+})
+
+describe("a decision", () => {
+  for (const [how, copies] of [
+    ["alone", 1],
+    ["of a batch", 2]
+  ] as const)
+    it.live(`${how} applies to a transaction of its own mode only`, () =>
+      Effect.gen(function* () {
+        const { node, sql } = yield* givenBothModes
+        const step = yield* Effect.provideContext(stepOf("live"), node)
+        yield* sql.unsafe(...openStatement([step]))
+        const applying = yield* Effect.provideContext(applyStep(step.claim, succeeded), node)
+        const other = { ...applying, next: { ...applying.next, mode: "test" as const }, traceparent: null }
+        const rows = yield* sql.unsafe<{ applied: boolean }>(...applyStatement(Array.from({ length: copies }, () => other)))
+        expect(rows.map(({ applied }) => applied)).toStrictEqual(Array.from({ length: copies }, () => false))
       }).pipe(Effect.scoped)
     )
 })
