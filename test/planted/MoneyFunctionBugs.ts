@@ -67,11 +67,11 @@ const opening: ReadonlyArray<Bug> = [
   ),
   mistake(
     { name: "compare no window", breaks: "no more is counted in a window than its bound" },
-    at(openStep, "in_use > p_window_bound[w]", "in_use < 0")
+    at(openStep, "(in_use <= p_window_bound[w]) IS NOT TRUE", "in_use < 0")
   ),
   mistake(
     { name: "compare no window of a batch", breaks: "no more is counted in a window than its bound" },
-    at(openSteps, "> p_need_bound[w] THEN", "> p_need_bound[w] AND false THEN")
+    at(openSteps, "<= p_need_bound[w]) IS NOT TRUE THEN", "<= p_need_bound[w]) IS NOT TRUE AND false THEN")
   ),
   mistake(
     { name: "count a step of a batch twice", breaks: "a window counts each step once" },

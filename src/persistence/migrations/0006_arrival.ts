@@ -14,7 +14,7 @@ CREATE FUNCTION arrive_requests(
 ) RETURNS TABLE (
   ord int, spent boolean, fence bigint, same boolean, state text, leased boolean, reference text, answer_status int, answer_body text,
   used bigint[], tenant_status text, capabilities text[]
-) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   r record;
@@ -71,4 +71,9 @@ BEGIN
     RETURN NEXT;
   END LOOP;
 END $$;
+
+-- Whoever calls it, it means these tables.
+DO $fixed$ BEGIN
+  EXECUTE format('ALTER FUNCTION arrive_requests SET search_path = %I, pg_temp', current_schema());
+END $fixed$;
 `

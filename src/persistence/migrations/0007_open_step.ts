@@ -66,7 +66,7 @@ BEGIN
         ON CONFLICT (app_id, mode, name, subject, starts_at) DO UPDATE SET used = c.used + EXCLUDED.used
         RETURNING c.used INTO in_use;
       END IF;
-      IF in_use > p_window_bound[w] AND (failed = 0 OR p_window_place[w] < failed) THEN failed := p_window_place[w]; END IF;
+      IF (in_use <= p_window_bound[w]) IS NOT TRUE AND (failed = 0 OR p_window_place[w] < failed) THEN failed := p_window_place[w]; END IF;
     END LOOP;
     IF failed > 0 THEN verdict := 'OverCap'; RAISE SQLSTATE 'GW001'; END IF;
 
@@ -84,6 +84,11 @@ BEGIN
     RETURN;
   END;
 
+  -- A collection and an exchange credit a position when they settle: its row has to be there by then.
+  IF p_credited_currency IS NOT NULL THEN
+    INSERT INTO float_positions (app_id, mode, currency) VALUES (p_app_id, p_mode, p_credited_currency) ON CONFLICT DO NOTHING;
+  END IF;
+
   -- The record, at revision 1.
   INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record,
     party_hash, counted, traceparent, slots, created_at)
@@ -97,10 +102,6 @@ BEGIN
   IF p_provider_reference IS NOT NULL THEN
     INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
     VALUES (p_provider, p_mode, p_provider_reference, p_app_id, p_reference);
-  END IF;
-  -- A collection and an exchange credit a position when they settle: its row has to be there by then.
-  IF p_credited_currency IS NOT NULL THEN
-    INSERT INTO float_positions (app_id, mode, currency) VALUES (p_app_id, p_mode, p_credited_currency) ON CONFLICT DO NOTHING;
   END IF;
 
   -- The first line of the history, with the reservation where there is one, and the digests that ledger verify compares.

@@ -66,6 +66,15 @@ const changes: ReadonlyArray<readonly [what: string, change: string, verdict: st
   ]
 ]
 
+/** A parameter of the statement, and the number in it that becomes NULL. */
+const unknowns: ReadonlyArray<
+  readonly [how: string, keys: ReadonlyArray<string>, what: string, parameter: RegExp, number: number, verdict: string]
+> = [
+  ["alone", ["one"], "the bound of a window", /(p_window_bound) => (\$\d+)/u, 5, "OverCap"],
+  ["of a batch", ["one", "two"], "the bound of a window", /(p_need_bound) => (\$\d+)/u, 5, "OverCap"],
+  ["of a batch", ["one", "two"], "its tenant", /(p_tenant) => (\$\d+)/u, 1, "Frozen"]
+]
+
 describe("a money step", () => {
   for (const [how, keys] of [
     ["alone", ["one"]],
@@ -100,4 +109,17 @@ describe("a money step", () => {
       }).pipe(Effect.scoped)
     )
   }
+
+  for (const [how, keys, what, parameter, number, verdict] of unknowns)
+    it.live(`${how} is refused where ${what} is not known`, () =>
+      Effect.gen(function* () {
+        const { claims, node } = yield* givenClaims(keys)
+        const sql = Context.get(node, SqlClient.SqlClient)
+        const steps = claims.map((claim) => ({ ...openStep(claim, 1_000n), counters: [counter], traceparent }))
+        const [text, parameters] = openStatement(steps)
+        const unknown = text.replace(parameter, `$1 => array_replace($2, ${number}, NULL)`)
+        const rows = yield* sql.unsafe<{ verdict: string }>(unknown, parameters)
+        expect(rows.map((row) => row.verdict)).toStrictEqual(keys.map(() => verdict))
+      }).pipe(Effect.scoped)
+    )
 })
