@@ -62,6 +62,20 @@ export const actionsFor = (
   }
 }
 
+/** What a person's word does to a record, whatever its kind. */
+export const rulingOn = (record: LedgerRecord, resolution: Resolution, at: Instant): Ruling<LedgerRecord> => {
+  if (resolution.outcome === "failed" && (resolution.amount !== null || resolution.fee !== null))
+    return "what failed moved nothing: amount and fee go with the outcome successful"
+  switch (record.kind) {
+    case "payout":
+      return resolvePayout(record, resolution, at)
+    case "collection":
+      return resolveCollection(record, resolution, at)
+    case "exchange":
+      return resolveExchange(record, resolution, at)
+  }
+}
+
 const failure = { code: "unknown", message: "A person established that no money moved." } as const
 
 const reversal = { code: "unknown", message: "It was reversed after it had succeeded." } as const

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { consoleOf } from "../../src/ConfigConsole.ts"
 import { reader } from "../../src/ConfigRules.ts"
 import { Reference } from "../../src/domain/Ids.ts"
-import { minor } from "../../src/domain/Money.ts"
+import { minor, ZERO } from "../../src/domain/Money.ts"
 import { OperatorName } from "../../src/domain/Operator.ts"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
@@ -19,7 +19,8 @@ import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { NotResolved, Review } from "../../src/services/settlement/Review.ts"
 import { fake } from "../fakes/Fake.ts"
 import { asRuntime } from "../support/Postgres.ts"
-import { payout } from "../support/SampleTransactions.ts"
+import { cases } from "../support/ReviewCases.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 import { givenDatabase, masterKey, newReference } from "../support/TestDatabase.ts"
 
 const LARGE = minor(5_000_000n)
@@ -81,11 +82,41 @@ layer(desk)("a ruling in the console", (it) => {
       expect(yield* rule({ reference, resolution: paid, seen: 1n }, { by: asha, at: 1 })).toBe("resolved")
       expect(resolved.at(-1)).toEqual([reference, "console/asha"])
       // What the person says moved counts as well.
-      const more = { ...paid, amount: LARGE }
+      const more = { ...paid, fee: LARGE }
+      const impossible = rule({ reference, resolution: { ...paid, amount: LARGE }, seen: 1n }, { by: asha, at: 1 })
+      expect((yield* Effect.flip(impossible)).message).toContain("no more than that can have been sent")
       expect(yield* rule({ reference, resolution: more, seen: 1n }, { by: asha, at: 1 })).toBe("proposed")
       const limit = approvalFrom.UGX
-      const at = (amount: bigint) => needsTwo(payout({ amount: minor(amount), principal: minor(amount) }), null)
+      const at = (amount: bigint) => needsTwo(payout({ amount: minor(amount), principal: minor(amount), heldFee: ZERO }), null)
       expect([at(limit - 1n), at(limit)]).toEqual([false, true])
+    })
+  )
+
+  it.effect("needs two people where its entry reaches the amount, whatever was asked for", () =>
+    Effect.gen(function* () {
+      const { needsTwo } = yield* ReviewDesk
+      const limit = approvalFrom.UGX
+      const failed = { ...paid, outcome: "failed" } as const
+      const observed = (amount: bigint) =>
+        ({ amount: SMALL, observedAmount: minor(amount), observedCurrency: "UGX", needsReview: true }) as const
+      // A credit of what the provider saw, and its being taken back after it was booked.
+      const credit = (amount: bigint) => needsTwo(collection(observed(amount)), paid)
+      const reversal = (amount: bigint) =>
+        needsTwo(collection({ ...observed(amount), status: "successful", completedAt: NOON }), failed)
+      expect([credit(limit - 1n), credit(limit), reversal(limit - 1n), reversal(limit)]).toEqual([false, true, false, true])
+      // A fee that somebody says is drift beyond what was held.
+      const small = payout({ needsReview: true })
+      expect([needsTwo(small, paid), needsTwo(small, { ...paid, fee: minor(limit * 2n) })]).toEqual([false, true])
+      // What an exchange brings, in its own currency.
+      const pending = cases["pending exchange"]
+      const brings = (amount: bigint) => needsTwo({ ...pending, destinationAmount: minor(amount) }, paid)
+      expect([brings(approvalFrom.KES - 1n), brings(approvalFrom.KES)]).toEqual([false, true])
+      const undone = { ...cases["successful exchange"], destinationAmount: approvalFrom.KES }
+      expect([needsTwo(cases["successful exchange"], failed), needsTwo(undone, failed)]).toEqual([false, true])
+      // Nothing is posted for what is closed as it was: what was asked for counts.
+      expect(needsTwo(collection({ amount: limit, status: "failed", needsReview: true }), failed)).toBe(true)
+      // The page asks before anybody said what happened.
+      expect(needsTwo(collection(observed(limit)), null)).toBe(true)
     })
   )
 

@@ -7,7 +7,7 @@ import { maskedText } from "../../domain/Masking.ts"
 import { MinorUnits } from "../../domain/Money.ts"
 import { consoleActor, type OperatorName } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
-import type { Resolution } from "../../domain/Resolution.ts"
+import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
 import { Proposals } from "../ports/Proposals.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Transactions } from "../ports/Transactions.ts"
@@ -56,11 +56,13 @@ export class ReviewDesk extends Context.Service<
         const randomSource = yield* RandomSource
 
         const needsTwo = (record: LedgerRecord, resolution: Resolution | null): boolean =>
-          largest(record, resolution).some(({ amount, currency }) => amount >= amounts[currency])
+          sumsOf(record, resolution).some(({ amount, currency }) => (amount < 0n ? -amount : amount) >= amounts[currency])
 
         const rule = Effect.fn("ReviewDesk.rule")(function* ({ reference, resolution, seen }: Wish, { at, by }: Acting) {
           const found = yield* transactions.byReference(reference)
           if (Option.isNone(found)) return yield* new NotDecided({ message: `There is no transaction ${reference}.` })
+          const ruling = rulingOn(found.value.transaction, resolution, at)
+          if (typeof ruling === "string") return yield* new NotDecided({ message: ruling })
           const details = detailsOf(resolution)
           const audit = { at, actor: consoleActor(by), subject: reference }
           if (!needsTwo(found.value.transaction, resolution)) {
@@ -112,16 +114,23 @@ export class ReviewDesk extends Context.Service<
 
 const notYours = "It is decided already, or it is your own: somebody else has to approve it."
 
-/** What a ruling may move: what was asked for, and what the person says. */
-const largest = (
-  record: LedgerRecord,
-  resolution: Resolution | null
-): ReadonlyArray<{ amount: MinorUnits; currency: Currency }> => {
-  const asked = { amount: record.amount, currency: record.kind === "exchange" ? record.currency : record.amountCurrency }
-  const principal = record.kind === "payout" ? [{ amount: record.principal, currency: record.currency }] : []
-  const currency = record.kind === "exchange" ? record.destinationCurrency : record.currency
-  const amount = resolution?.amount ?? null
-  return [asked, ...principal, ...(amount === null ? [] : [{ amount, currency }])]
+interface Sum {
+  readonly amount: bigint
+  readonly currency: Currency
+}
+
+/** What was asked for, and every line that this ruling, or either outcome without another word, would post: so one case has one answer until somebody says more. */
+const sumsOf = (record: LedgerRecord, resolution: Resolution | null): ReadonlyArray<Sum> => [
+  { amount: record.amount, currency: record.kind === "exchange" ? record.currency : record.amountCurrency },
+  ...[plain("successful"), plain("failed"), ...(resolution === null ? [] : [resolution])].flatMap((one) => postedBy(record, one))
+]
+
+const plain = (outcome: Resolution["outcome"]): Resolution => ({ outcome, amount: null, fee: null, evidence: "" })
+
+/** Nothing where the ruling cannot be made. */
+const postedBy = (record: LedgerRecord, resolution: Resolution): ReadonlyArray<Sum> => {
+  const ruling = rulingOn(record, resolution, record.updatedAt)
+  return typeof ruling === "string" ? [] : (ruling.entry?.postings ?? [])
 }
 
 const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Record<string, string>> => ({

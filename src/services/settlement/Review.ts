@@ -2,10 +2,9 @@ import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
-import type { Instant } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { nextPoll } from "../../domain/PollSchedule.ts"
-import { type Resolution, type Ruling, resolveCollection, resolveExchange, resolvePayout } from "../../domain/Resolution.ts"
+import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
 import type { AuditEntry } from "../ports/AuditLog.ts"
@@ -137,19 +136,6 @@ const isSameCase = (one: LedgerRecord, other: LedgerRecord): boolean =>
 const openedWith = ({ ruling, saidAtOpening }: LedgerRecord): string => JSON.stringify([saidAtOpening, ruling])
 
 const noCall: RawCall = { rawRequest: null, rawResponse: null }
-
-const rulingOn = (record: LedgerRecord, resolution: Resolution, at: Instant): Ruling<LedgerRecord> => {
-  if (resolution.outcome === "failed" && (resolution.amount !== null || resolution.fee !== null))
-    return "what failed moved nothing: amount and fee go with the outcome successful"
-  switch (record.kind) {
-    case "payout":
-      return resolvePayout(record, resolution, at)
-    case "collection":
-      return resolveCollection(record, resolution, at)
-    case "exchange":
-      return resolveExchange(record, resolution, at)
-  }
-}
 
 /** A history names no person's number. */
 const noteOf = ({ amount, evidence, fee, outcome }: Resolution): string =>
