@@ -25,16 +25,19 @@ export const time = (at: Instant | null): ComponentChild =>
   at === null ? "never" : h("time", { dateTime: iso(at), title: iso(at) }, iso(at).slice(0, 19).replace("T", " "))
 
 /** "UGX 1,234,567" or "KES -12.50". */
-export const money = (amount: bigint | null, currency: Currency): ComponentChild => {
-  if (amount === null) return "not known"
-  const decimal = toDecimal(amount < 0n ? -amount : amount, currency)
-  const [whole = "0", fraction] = decimal.split(".")
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",")
-  return h(
-    "span",
-    { class: "money" },
-    `${currency} ${amount < 0n ? "-" : ""}${grouped}${fraction === undefined ? "" : `.${fraction}`}`
-  )
+export const money = (amount: bigint | null, currency: Currency): ComponentChild =>
+  amount === null
+    ? "not known"
+    : h(
+        "span",
+        { class: "money" },
+        `${currency} ${amount < 0n ? "-" : ""}${amountText(amount < 0n ? -amount : amount, currency)}`
+      )
+
+/** "1,234,567" or "12.50", as a form takes it too. */
+export const amountText = (amount: bigint, currency: Currency): string => {
+  const [whole = "0", fraction] = toDecimal(amount, currency).split(".")
+  return `${whole.replaceAll(/\B(?=(\d{3})+$)/g, ",")}${fraction === undefined ? "" : `.${fraction}`}`
 }
 
 /** Names and what they are. What is null is left out. */

@@ -1,10 +1,47 @@
 import { Result } from "effect"
-import type { Currency } from "../domain/Currency.ts"
+import type { ComponentChild } from "preact"
+import { type Currency, exponents } from "../domain/Currency.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { fromDecimal, type MinorUnits } from "../domain/Money.ts"
 import type { Resolution } from "../domain/Resolution.ts"
+import { amountText, choice, field, words } from "./Elements.ts"
 
 const LONGEST_EVIDENCE = 500
+
+export const rulingOutcomes: ReadonlyArray<Resolution["outcome"]> = ["successful", "failed"]
+
+/** What the form asks for. `rulingOf` reads it, with each amount in the currency that its label names. */
+export const rulingFields = (record: LedgerRecord): ReadonlyArray<ComponentChild> => {
+  const { amount, currency } = expectedAmount(record)
+  return [
+    choice("outcome", "What really happened", [["", "choose"], ...rulingOutcomes.map((one) => [one, one] as const)]),
+    words({
+      name: "evidence",
+      label: "How that is known",
+      hint: "For the history and the audit log, such as a line of the provider's statement."
+    }),
+    field({ name: "amount", label: `Amount, ${currency}, if another than ${amountText(amount, currency)}`, maxLength: 30 }),
+    // An exchange has no fee beside its rate.
+    record.kind === "exchange"
+      ? null
+      : field({ name: "fee", label: `Provider's fee, ${record.currency}, if another than the record's`, maxLength: 30 })
+  ]
+}
+
+/** What a ruling books where nobody says another amount, in the currency that is booked. */
+const expectedAmount = (record: LedgerRecord): { readonly amount: MinorUnits; readonly currency: Currency } => {
+  switch (record.kind) {
+    case "payout":
+      return { amount: record.principal, currency: record.currency }
+    case "collection": {
+      // What was observed in another currency says nothing of the amount in ours.
+      const isOurs = record.observedCurrency === null || record.observedCurrency === record.currency
+      return { amount: (isOurs ? record.observedAmount : null) ?? record.amount, currency: record.currency }
+    }
+    case "exchange":
+      return { amount: record.destinationAmount, currency: record.destinationCurrency }
+  }
+}
 
 /** What the form of a ruling says, or one line on what is wrong with it. */
 export const rulingOf = (
@@ -18,14 +55,27 @@ export const rulingOf = (
     return `Say how that is known, in at most ${LONGEST_EVIDENCE} characters.`
   const seen = form.get("seen") ?? ""
   if (!/^\d{1,18}$/.test(seen)) return "The form is not whole: read the page again."
-  const currency = record.kind === "exchange" ? record.destinationCurrency : record.currency
-  const [amount, fee] = [amountOf(form.get("amount"), currency), amountOf(form.get("fee"), record.currency)]
-  if (amount === undefined || fee === undefined) return "An amount is written as 1,000 or 12.50."
+  const { currency } = expectedAmount(record)
+  const amount = amountOf(form.get("amount"), currency)
+  if (amount === undefined) return notAnAmount(currency)
+  const fee = amountOf(form.get("fee"), record.currency)
+  if (fee === undefined) return notAnAmount(record.currency)
   return { resolution: { outcome, evidence, amount, fee }, seen: BigInt(seen) }
 }
 
-/** Null where nothing is said; undefined where it is no amount. */
+const notAnAmount = (currency: Currency): string =>
+  exponents[currency] === 0
+    ? `An amount of ${currency} is written as 1,000: it has no decimals.`
+    : `An amount of ${currency} is written as 1,000 or 1,000.50: it has at most ${exponents[currency]} decimals.`
+
+/** Commas stand between thousands only: "12,50" and "1.000" mean another thing to somebody else. */
+const WRITTEN = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d+))?$/
+
+/** Null where nothing is said; undefined where it is no amount of this currency. */
 const amountOf = (text: string | null, currency: Currency): MinorUnits | null | undefined => {
-  const given = text?.trim().replaceAll(",", "") ?? ""
-  return given === "" ? null : Result.getOrUndefined(fromDecimal(given, currency))
+  const given = text?.trim() ?? ""
+  if (given === "") return null
+  const [whole, decimals = ""] = WRITTEN.exec(given) ?? []
+  if (whole === undefined || decimals.length > exponents[currency]) return undefined
+  return Result.getOrUndefined(fromDecimal(whole.replaceAll(",", ""), currency))
 }

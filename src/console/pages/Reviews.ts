@@ -4,18 +4,18 @@ import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { isReference } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
-import { actionsFor, type Resolution } from "../../domain/Resolution.ts"
+import { actionsFor } from "../../domain/Resolution.ts"
 import { meaningOf } from "../../domain/ResolutionText.ts"
 import { lastReport, reviewReason } from "../../domain/ReviewReason.ts"
 import { ReviewDesk } from "../../services/console/ReviewDesk.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
-import { choice, facts, field, form, link, money, said, section, table, time, transactionLink, words } from "../Elements.ts"
+import { facts, form, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { partyOf, statusBadge } from "../RecordText.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
-import { rulingOf } from "../RulingForm.ts"
+import { rulingFields, rulingOf, rulingOutcomes } from "../RulingForm.ts"
 
 const CASES_SHOWN = 200
 const PROPOSALS_SHOWN = 50
@@ -106,6 +106,7 @@ const caseFacts = (record: LedgerRecord, why: string, word: string | null): Comp
     ["Tenant", `${record.appId}, ${record.mode}`],
     ["What", record.kind],
     ["Amount", money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency)],
+    ["It was to bring", record.kind === "exchange" ? money(record.destinationAmount, record.destinationCurrency) : null],
     ["Held fee", record.kind === "payout" ? money(record.heldFee, record.currency) : null],
     [
       "The provider saw",
@@ -117,8 +118,6 @@ const caseFacts = (record: LedgerRecord, why: string, word: string | null): Comp
     ["Last word", word === null ? "none" : said(maskedText(word))]
   ])
 
-const outcomes: ReadonlyArray<Resolution["outcome"]> = ["successful", "failed"]
-
 const rulingSection = (visit: Visit, record: LedgerRecord, revision: bigint, needsTwo: boolean): ComponentChild => {
   const actions = actionsFor(record)
   return section(
@@ -126,7 +125,7 @@ const rulingSection = (visit: Visit, record: LedgerRecord, revision: bigint, nee
     h(
       "ul",
       null,
-      outcomes.map((outcome) => h("li", null, h("strong", null, outcome), `: ${meaningOf(outcome, actions[outcome])}`))
+      rulingOutcomes.map((outcome) => h("li", null, h("strong", null, outcome), `: ${meaningOf(outcome, actions[outcome])}`))
     ),
     needsTwo
       ? h("p", { class: "soft" }, "From this amount on it takes two people: another one has to approve what you propose.")
@@ -136,16 +135,7 @@ const rulingSection = (visit: Visit, record: LedgerRecord, revision: bigint, nee
       button: needsTwo ? "Propose" : "Resolve",
       tone: "strong",
       hidden: { seen: revision.toString() },
-      fields: [
-        choice("outcome", "What really happened", [["", "choose"], ...outcomes.map((one) => [one, one] as const)]),
-        words({
-          name: "evidence",
-          label: "How that is known",
-          hint: "For the history and the audit log, such as a line of the provider's statement."
-        }),
-        field({ name: "amount", label: `Amount, ${record.currency}, if another than the record's`, maxLength: 30 }),
-        field({ name: "fee", label: `Provider's fee, ${record.currency}, if another than the record's`, maxLength: 30 })
-      ]
+      fields: rulingFields(record)
     })
   )
 }
