@@ -8,6 +8,8 @@ import { type Event, named, refusalIn, type Seen, type Told } from "./Seen.ts"
 
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
+/** A charge that is no longer on its way than this cannot count as never sent. */
+const IN_FLIGHT_MS = MINUTE / 2
 
 /** Empty where every cent is accounted for and nobody was told anything that is not so. */
 export const judge = (seen: Seen): ReadonlyArray<string> => [
@@ -117,11 +119,15 @@ const overCeiling = ({ ceiling, records, told }: Seen): ReadonlyArray<string> =>
   )
 }
 
-/** Nobody is charged while an earlier charge of the same number is live, nor within fifteen minutes of one that was paid. */
-const doubleCharges = ({ movements, told }: Seen): ReadonlyArray<string> => {
-  const charges = told.flatMap((one) => {
-    const [moved] = one.kind === "collection" ? executedOf(movements, one.reference) : []
-    return moved === undefined ? [] : [{ ...one, moved }]
+/**
+ * Nobody is charged while an earlier charge of the same number is live, nor within fifteen minutes of one that was paid. Both count from
+ * their placing: where a process stands still after it, its provider gets the charge later, and no other process can know.
+ */
+const doubleCharges = (seen: Seen): ReadonlyArray<string> => {
+  const charges = seen.told.flatMap((one) => {
+    const [moved] = one.kind === "collection" ? executedOf(seen.movements, one.reference) : []
+    const placed = seen.placings.findLast(({ at, reference }) => reference === one.reference && at <= (moved?.takenAt ?? 0))
+    return moved === undefined ? [] : [{ ...one, moved, placedAt: placed?.at ?? moved.takenAt }]
   })
   return charges.flatMap((late) =>
     charges
@@ -130,11 +136,23 @@ const doubleCharges = ({ movements, told }: Seen): ReadonlyArray<string> => {
           early.party === late.party &&
           early.appId === late.appId &&
           early.mode === late.mode &&
-          early.moved.takenAt < late.moved.takenAt &&
-          late.moved.takenAt < early.moved.takenAt + LOOK_BACK_MS
+          early.placedAt < late.placedAt &&
+          late.placedAt < early.placedAt + LOOK_BACK_MS &&
+          !wasGivenUp(early, late.placedAt, seen)
       )
       .map((early) => `${late.reference}: charged too soon after ${early.reference} of the same number`)
   )
+}
+
+/** It stood still so long that it counted as never sent when the other one was placed, and reached its provider after that all the same. */
+const wasGivenUp = (
+  { moved, placedAt }: { readonly moved: Movement; readonly placedAt: number },
+  before: number,
+  { commits }: Seen
+): boolean => {
+  const last = commits.findLast(({ at, reference }) => reference === moved.reference && at <= before)
+  const isEnded = last?.status === "failed" || last?.status === "expired"
+  return isEnded && moved.takenAt > before && moved.takenAt > placedAt + IN_FLIGHT_MS
 }
 
 const changedBytes = (event: Event, events: ReadonlyArray<Event>): ReadonlyArray<string> =>

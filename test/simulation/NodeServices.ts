@@ -1,6 +1,5 @@
 import { Context, Effect, Exit, Layer, Option, Redacted, Result, Scope } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { authorizeBody, collectionBody } from "../../src/http/CollectionBody.ts"
 import { fxExchangeBody } from "../../src/http/handlers/Fx.ts"
@@ -31,8 +30,10 @@ import { Review } from "../../src/services/settlement/Review.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { unhurried } from "../support/PaymentRequests.ts"
 import { callerOf, type Wish } from "./Client.ts"
+import { registryOf } from "./GatedProviders.ts"
 import type { Kind } from "./Movement.ts"
 import type { Between, Node } from "./Node.ts"
+import type { Notes } from "./Seen.ts"
 import type { Ready } from "./Testbed.ts"
 
 export type NodeServices = Effect.Success<ReturnType<typeof openServices>>
@@ -43,14 +44,16 @@ interface Outside {
   readonly post: WebhookSender["Service"]["post"]
   /** The time that a commit takes: no two are of one instant. */
   readonly takesTime: Effect.Effect<void>
+  readonly notes: Notes
 }
 
 /** The production services of one process, each of whose effects stands between two gates. */
-export const openServices = Effect.fnUntraced(function* (node: Node, { post, providers, ready, takesTime }: Outside) {
+export const openServices = Effect.fnUntraced(function* (node: Node, outside: Outside) {
   const { between } = node
+  const { notes, post, providers } = outside
   const foundations = {
-    providers: Layer.succeed(ProviderRegistry, registryOf(providers, between)),
-    ports: Layer.succeedContext(gatedPorts(ready, node, takesTime)),
+    providers: Layer.succeed(ProviderRegistry, registryOf(providers, between, notes)),
+    ports: Layer.succeedContext(gatedPorts(node, outside)),
     limits: RateLimitsMemory,
     sender: Layer.succeed(WebhookSender, { post: (delivery) => between("deliver", post(delivery)) })
   }
@@ -77,7 +80,7 @@ export const openServices = Effect.fnUntraced(function* (node: Node, { post, pro
 /** A client waits no longer than a request may take; what it does not hear any more is not held against the gateway. */
 const FOREVER_MS = 1_000 * 24 * 3_600_000
 
-const gatedPorts = (ready: Ready, node: Node, takesTime: Effect.Effect<void>): Ready => {
+const gatedPorts = (node: Node, { notes, ready, takesTime }: Outside): Ready => {
   const { between } = node
   const codes = Context.get(ready, Codes)
   const { idempotencyLeaseMs: leaseMs } = Context.get(ready, Policy)
@@ -90,7 +93,12 @@ const gatedPorts = (ready: Ready, node: Node, takesTime: Effect.Effect<void>): R
     Context.add(FloatLedger, {
       ...ledger,
       open: (step) => between("open", ledger.open(step)),
-      apply: (step) => between("apply", Effect.andThen(takesTime, ledger.apply(step)), isOwn(step.next.reference))
+      apply: (step) => {
+        const written = Effect.tap(Effect.andThen(takesTime, ledger.apply(step)), ({ _tag }) =>
+          Effect.sync(() => (_tag === "Applied" ? notes.committed(step.next) : undefined))
+        )
+        return between("apply", written, isOwn(step.next.reference))
+      }
     }),
     Context.add(Codes, {
       ...codes,
@@ -139,46 +147,6 @@ const oneByOne = (ready: Ready, between: Between): Ready => {
       recordAttempt: (attempt, verdict) => between("settle", outbox.recordAttempt(attempt, verdict))
     })
   )
-}
-
-const registryOf = (providers: ReadonlyArray<Provider>, between: Between): ProviderRegistry["Service"] => {
-  const find: ProviderRegistry["Service"]["find"] = (name, mode) =>
-    Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === mode))
-  return {
-    known: [...new Set(providers.map(({ name }) => name))],
-    find: (name, mode) => Option.map(find(name, mode), (provider) => gatedProvider(provider, between)),
-    byRouteKey: (name, key) => Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === key)),
-    routeKey: (_, mode) => mode
-  }
-}
-
-const gatedProvider = (provider: Provider, between: Between): Provider => {
-  const { collections, exchange, payouts } = provider
-  return {
-    ...provider,
-    ...(payouts && {
-      payouts: {
-        quote: (order) => between("quote", payouts.quote(order)),
-        send: (order) => between("send", payouts.send(order)),
-        fetchStatus: (order) => between("ask", payouts.fetchStatus(order), false)
-      }
-    }),
-    ...(collections && {
-      collections: {
-        ...collections,
-        charge: (order) => between("charge", collections.charge(order)),
-        sendCode: (source) => between("text", collections.sendCode?.(source) ?? Effect.fail(new ProviderError())),
-        fetchStatus: (order) => between("ask", collections.fetchStatus(order), false)
-      }
-    }),
-    ...(exchange && {
-      exchange: {
-        quote: exchange.quote,
-        execute: (order) => between("execute", exchange.execute(order)),
-        fetchStatus: (order) => between("ask", exchange.fetchStatus(order), false)
-      }
-    })
-  }
 }
 
 /** What a tenant asks for; the reference is that of the collection which a code is said for. */

@@ -27,7 +27,7 @@ export const unjustified = (one: Told, seen: Seen): ReadonlyArray<string> =>
 const always: Reason = () => true
 
 /** Had not ended when the request was sent, as far as it has ended at all. */
-const wasOpen = ({ completedAt }: Stored, { askedAt }: Heard): boolean => completedAt === null || completedAt >= askedAt
+const wasOpen = ({ endedAt }: Stored, { askedAt }: Heard): boolean => endedAt === null || endedAt >= askedAt
 
 const others = (one: Told, { records, told }: Seen, heard: Heard) =>
   told.flatMap((other) => {

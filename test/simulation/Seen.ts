@@ -76,8 +76,29 @@ export interface Stored {
   readonly returned: boolean
   readonly provider: string
   readonly createdAt: number
-  /** Null while it is open; of the last end where it had more than one. */
+  /** When its end was committed, which may be long after it was decided; null while it is open, and of the last end where it had more. */
+  readonly endedAt: number | null
+}
+
+/** A charge whose call has begun: it is placed from then on, however long its process stands still before the provider has it. */
+export interface Placing {
+  readonly reference: string
+  readonly at: number
+}
+
+/** A change of a record that was committed. */
+export interface Commit {
+  readonly reference: string
+  readonly status: string
+  /** When the end was decided; null while it is open. */
   readonly completedAt: number | null
+  readonly at: number
+}
+
+/** Told of both at their moment: just before a call that may be held back, and inside a commit. */
+export interface Notes {
+  readonly placed: (reference: string) => void
+  readonly committed: (change: Omit<Commit, "at">) => void
 }
 
 export interface Position {
@@ -103,6 +124,8 @@ export interface Seen {
   /** The references of codes that a provider took, or may have taken. */
   readonly unrefusedCodes: ReadonlyArray<string>
   readonly movements: ReadonlyArray<Movement>
+  readonly placings: ReadonlyArray<Placing>
+  readonly commits: ReadonlyArray<Commit>
   readonly events: ReadonlyArray<Event>
   /** By reference, as it is stored at the end. */
   readonly records: ReadonlyMap<string, Stored>

@@ -54,7 +54,7 @@ const broken = (cause: Cause.Cause<unknown>): Outcome => {
 
 const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, ports: Ready): Effect.fn.Return<Outcome> {
   const { codeRequests, endpoint, reviewed, told, world } = story
-  const { crashes, log } = story.stage
+  const { commits, crashes, log, placings } = story.stage
   const records = new Map<string, Stored>()
   for (const { reference } of told) {
     if (reference === undefined) continue
@@ -64,7 +64,10 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
     const { completedAt, createdAt, needsReview, status } = transaction
     const provider = transaction.kind === "exchange" ? "" : transaction.provider
     const returned = transaction.kind === "payout" && transaction.returned !== null
-    records.set(reference, { status, needsReview, returned, provider, createdAt, completedAt })
+    const end = commits.find((one) => one.reference === reference && one.completedAt === completedAt)
+    // What a person rules is decided and committed at the same moment.
+    const endedAt = completedAt === null ? null : (end?.at ?? completedAt)
+    records.set(reference, { status, needsReview, returned, provider, createdAt, endedAt })
   }
   const positions = new Map<string, Position>()
   for (const { appId, mode } of POSITIONS)
@@ -83,6 +86,8 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
     wrongCodes: world.codes.wrong,
     unrefusedCodes: world.codes.unrefused,
     movements: world.movements,
+    placings,
+    commits,
     events: endpoint.events,
     records,
     positions,

@@ -8,6 +8,7 @@ import type { Endpoint } from "./Endpoint.ts"
 import type { Hint } from "./Movement.ts"
 import { type Fate, Node } from "./Node.ts"
 import { type NodeServices, openServices } from "./NodeServices.ts"
+import type { Commit, Notes, Placing } from "./Seen.ts"
 import type { Ready, Testbed } from "./Testbed.ts"
 import { callbackOf, type World } from "./World.ts"
 
@@ -31,6 +32,8 @@ interface Played {
 export class Stage {
   /** Every choice, answer and event in its order: what has to be the same when the seed is played again. */
   readonly log: Array<string> = []
+  readonly placings: Array<Placing> = []
+  readonly commits: Array<Commit> = []
   crashes = 0
   now: number
   /** Nobody dies or is left standing any more, and every round does all that is due. */
@@ -151,7 +154,13 @@ export class Stage {
       const providers = MODES.flatMap((mode) => this.#world.providers(mode))
       // The story moves the time, not the node.
       const takesTime = Effect.provideService(this.moment, Clock.Clock, right)
-      return { node, services: yield* openServices(node, { ready, providers, post: this.#endpoint.receive, takesTime }) }
+      const notes: Notes = {
+        placed: (reference) => void this.placings.push({ reference, at: this.now }),
+        committed: ({ completedAt, reference, status }) =>
+          void this.commits.push({ reference, status, completedAt, at: this.now })
+      }
+      const outside = { ready, providers, post: this.#endpoint.receive, takesTime, notes }
+      return { node, services: yield* openServices(node, outside) }
     })
   }
 }

@@ -1,0 +1,55 @@
+import { Effect, Option } from "effect"
+import { ProviderError } from "../../src/domain/errors/Retriable.ts"
+import type { Provider } from "../../src/services/ports/Provider.ts"
+import type { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import type { Between } from "./Node.ts"
+import type { Notes } from "./Seen.ts"
+
+/** What a node asks of the outside, between its gates; `placed` is told when a charge is about to be sent. */
+export const registryOf = (
+  providers: ReadonlyArray<Provider>,
+  between: Between,
+  notes: Pick<Notes, "placed">
+): ProviderRegistry["Service"] => {
+  const find: ProviderRegistry["Service"]["find"] = (name, mode) =>
+    Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === mode))
+  return {
+    known: [...new Set(providers.map(({ name }) => name))],
+    find: (name, mode) => Option.map(find(name, mode), (provider) => gatedProvider(provider, between, notes)),
+    byRouteKey: (name, key) => Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === key)),
+    routeKey: (_, mode) => mode
+  }
+}
+
+const gatedProvider = (provider: Provider, between: Between, { placed }: Pick<Notes, "placed">): Provider => {
+  const { collections, exchange, payouts } = provider
+  return {
+    ...provider,
+    ...(payouts && {
+      payouts: {
+        quote: (order) => between("quote", payouts.quote(order)),
+        send: (order) => between("send", payouts.send(order)),
+        fetchStatus: (order) => between("ask", payouts.fetchStatus(order), false)
+      }
+    }),
+    ...(collections && {
+      collections: {
+        ...collections,
+        charge: (order) =>
+          Effect.andThen(
+            Effect.sync(() => placed(order.reference)),
+            between("charge", collections.charge(order))
+          ),
+        sendCode: (source) => between("text", collections.sendCode?.(source) ?? Effect.fail(new ProviderError())),
+        fetchStatus: (order) => between("ask", collections.fetchStatus(order), false)
+      }
+    }),
+    ...(exchange && {
+      exchange: {
+        quote: exchange.quote,
+        execute: (order) => between("execute", exchange.execute(order)),
+        fetchStatus: (order) => between("ask", exchange.fetchStatus(order), false)
+      }
+    })
+  }
+}
