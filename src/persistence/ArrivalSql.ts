@@ -12,15 +12,15 @@ export interface Arrival extends ClaimRequest {
   readonly leaseUntil: Instant
 }
 
-const PARAMETERS = 15
+const PARAMETERS = 14
 
 const statement = `
-SELECT spent, fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status AS status, capabilities
+SELECT nonce_fresh, fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status AS status, capabilities
 FROM arrive_requests(${Array.from({ length: PARAMETERS }, (_, at) => `$${at + 1}`).join(", ")}) ORDER BY ord`
 
 /** What became of one request. Of a key that was claimed only the fence is there; of one that was taken all but the fence. */
 const ArrivedRow = Schema.Struct({
-  spent: Schema.Boolean,
+  nonce_fresh: Schema.Boolean,
   fence: Schema.NullOr(Schema.BigInt),
   same: Schema.NullOr(Schema.Boolean),
   state: Schema.NullOr(Schema.Literals(["claimed", "pinned", "done"])),
@@ -40,12 +40,10 @@ const decodeRows = Schema.decodeUnknownEffect(Schema.Array(ArrivedRow))
 
 /** One statement and one commit for all of them; one row a request, in their order. See the function's own text for what it does. */
 export const arriveTogether = (sql: SqlClient.SqlClient) => (arrivals: ReadonlyArray<Arrival>) => {
-  const [first, ...others] = new Set(arrivals.map(({ scope }) => scope.appId))
   const windows = arrivals.flatMap((arrival) => arrival.windows)
   let end = 0
   const ends = arrivals.map((arrival) => (end += arrival.windows.length))
   const parameters = [
-    others.length === 0 ? (first ?? "") : "",
     texts(arrivals, ({ scope }) => scope.appId),
     texts(arrivals, ({ nonce }) => nonce.caller.keyId),
     texts(arrivals, ({ nonce }) => nonce.nonce),

@@ -43,7 +43,7 @@ export const IdempotencyPg = Layer.effect(
       // Nobody knows who spent the nonce: perhaps this request's own statement, whose answer was lost. Its key is then busy until its lease
       // ends, and nothing has moved. A nonce that was its own proves that nothing was committed before.
       recover: (_arrival, row) =>
-        row.spent ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
+        row.nonce_fresh ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
       laneOf: ({ scope }) => scope.appId,
       isLockTimeout
     })
@@ -51,7 +51,7 @@ export const IdempotencyPg = Layer.effect(
     const claim = Effect.fnUntraced(function* (request: ClaimRequest) {
       const now = yield* Clock.currentTimeMillis
       const row = yield* arrive({ ...request, now, leaseUntil: now + policy.idempotencyLeaseMs })
-      if (!row.spent) return Option.none()
+      if (!row.nonce_fresh) return Option.none()
       if (row.fence === null) return Option.some(takenKey(row))
       const fresh: FreshClaim = {
         _tag: "Fresh",

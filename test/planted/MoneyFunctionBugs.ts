@@ -47,19 +47,19 @@ const opening: ReadonlyArray<Bug> = [
   ),
   mistake(
     { name: "open twice under one key of a batch", breaks: "a key opens one transaction" },
-    at(openSteps, "claimed[claim[i]] := false;", "")
+    at(openSteps, "claim_unused[claim_owner[i]] := false;", "")
   ),
   mistake(
     { name: "charge a busy payer", breaks: "a number has one charge at a time" },
-    at(openStep, "AND l.reference IS NOT DISTINCT FROM p_payer_holder", "")
+    at(openStep, "AND l.reference IS NOT DISTINCT FROM p_last_charge_seen", "")
   ),
   mistake(
     { name: "charge a busy payer in a batch", breaks: "a number has one charge at a time" },
-    at(openSteps, "OR holder[p_payer[i]] IS DISTINCT FROM p_payer_holder[i]", "")
+    at(openSteps, "OR last_charge[p_payer[i]] IS DISTINCT FROM p_last_charge_seen[i]", "")
   ),
   mistake(
     { name: "charge a payer twice in a batch", breaks: "a number has one charge at a time" },
-    at(openSteps, "free[p_payer[i]] := false;", "NULL;")
+    at(openSteps, "payer_available[p_payer[i]] := false;", "NULL;")
   ),
   mistake(
     { name: "charge a payer beside another charge", breaks: "a number has one charge at a time", test: aRace },
@@ -77,8 +77,8 @@ const opening: ReadonlyArray<Bug> = [
     { name: "count a step of a batch twice", breaks: "a window counts each step once" },
     at(
       openSteps,
-      "taken[p_need_window[w]] := taken[p_need_window[w]] +",
-      "taken[p_need_window[w]] := taken[p_need_window[w]] + 2 *"
+      "used_so_far[p_need_window[w]] := used_so_far[p_need_window[w]] +",
+      "used_so_far[p_need_window[w]] := used_so_far[p_need_window[w]] + 2 *"
     )
   ),
   mistake(
@@ -89,8 +89,8 @@ const opening: ReadonlyArray<Bug> = [
     { name: "count a refused step of a batch", breaks: "what is refused is not counted" },
     at(
       openSteps,
-      "failed := w - first + 1;",
-      "failed := w - first + 1; taken[p_need_window[w]] := taken[p_need_window[w]] + p_need_amount[w];"
+      "failed_window := w - first + 1;",
+      "failed_window := w - first + 1; used_so_far[p_need_window[w]] := used_so_far[p_need_window[w]] + p_need_amount[w];"
     )
   ),
   mistake(

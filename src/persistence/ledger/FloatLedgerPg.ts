@@ -22,18 +22,18 @@ import { inBatchSpan, type Traced, withTraceparent, withTraceparentAndAttributes
 
 const OpenRow = Schema.Struct({
   verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "PayerBusy", "OverCap", "ShortFloat"]),
-  failed: Schema.Number,
-  available: Schema.BigInt
+  failed_window: Schema.Number,
+  reservable: Schema.BigInt
 })
 const ApplyRow = Schema.Struct({ applied: Schema.Boolean })
 
 const decodeOpenRows = Schema.decodeUnknownEffect(Schema.Array(OpenRow))
 const decodeApplyRows = Schema.decodeUnknownEffect(Schema.Array(ApplyRow))
 
-const openedOf = ({ available, failed, verdict }: typeof OpenRow.Type): OpenOutcome => {
+const openedOf = ({ failed_window, reservable, verdict }: typeof OpenRow.Type): OpenOutcome => {
   // The functions count windows from one.
-  if (verdict === "OverCap") return { _tag: "OverCap", counter: failed - 1 }
-  return verdict === "ShortFloat" ? { _tag: "ShortFloat", available: minor(available) } : { _tag: verdict }
+  if (verdict === "OverCap") return { _tag: "OverCap", counter: failed_window - 1 }
+  return verdict === "ShortFloat" ? { _tag: "ShortFloat", available: minor(reservable) } : { _tag: verdict }
 }
 
 const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
@@ -98,7 +98,7 @@ export const FloatLedgerPg = Layer.effect(
 // A connection can break after the commit of a money step and before its answer. The step then runs again and is refused. These two
 // find out whether this very step was committed, or whether another request was faster.
 
-/** ClaimLost means Opened where the key is linked to this step's own transaction. */
+/** ClaimLost means Opened where the key is pinned to this step's own transaction. */
 const recoverOpen = (sql: SqlClient.SqlClient) =>
   Effect.fnUntraced(function* ({ claim, transaction }: OpenStep, result: OpenOutcome) {
     if (result._tag !== "ClaimLost") return result

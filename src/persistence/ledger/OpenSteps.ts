@@ -53,7 +53,7 @@ const steps = columnsOf<Step>({
   fence: { type: "bigint", of: ({ claim }) => claim.fence },
   held: { type: "bigint", of: ({ entry }) => amountHeld(entry) },
   credited_currency: { type: "text", of: ({ transaction }) => creditedCurrency(transaction) },
-  payer_holder: { type: "text", of: ({ payer }) => payer?.holder ?? null }
+  last_charge_seen: { type: "text", of: ({ payer }) => payer?.holder ?? null }
 })
 
 /** What a step that is alone says beside that: in a batch the numbers say it. */
@@ -172,8 +172,8 @@ const singleParameters = (step: Step): ReadonlyArray<unknown> => {
 const namesOf = (groups: ReadonlyArray<{ readonly names: ReadonlyArray<string> }>) => groups.flatMap(({ names }) => names)
 
 /** Opens one transaction, and a batch of them: the functions of the database say how. */
-const openStepCall = `SELECT verdict, available, failed FROM ${callOf("open_step", namesOf([steps, alone, windows, ownNeeds]))}`
-const openStepsCall = `SELECT verdict, available, failed FROM ${callOf("open_steps", namesOf([steps, numbers, tenants, payers, windows, positions, needs]))}`
+const openStepCall = `SELECT verdict, reservable, failed_window FROM ${callOf("open_step", namesOf([steps, alone, windows, ownNeeds]))}`
+const openStepsCall = `SELECT verdict, reservable, failed_window FROM ${callOf("open_steps", namesOf([steps, numbers, tenants, payers, windows, positions, needs]))}`
 
 /** The statement for these steps, and its parameters. A step that is alone costs less by itself, several less together. */
 export const openStatement = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {

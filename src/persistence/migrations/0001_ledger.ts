@@ -7,8 +7,8 @@ const firstMonths = "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '
  * Money: what was asked for, what happened to it, and the entries from which every float is folded. Every table of a tenant leads its
  * primary key with app_id, so that the schema can be distributed by it.
  *
- * Locks are always taken in this order: charge_codes, transactions, open_work, idempotency_keys, tenants, payer_locks, counters, float_positions;
- * within a table by primary key. The head of the audit log is always the last lock that is taken.
+ * Locks are always taken in this order: nonces, charge_codes, transactions, open_work, idempotency_keys, tenants, payer_locks, counters, float_positions;
+ * within a table by primary key, but windows by tenant, mode, name, subject and time, and beneficiaries by recipient. The audit log's head is last.
  *
  * What grows for ever lies in partitions by time, a month (UTC) each, so that the newest rows have small indexes of their own.
  * TABLE_first reaches from the beginning to the months that a gateway makes ahead; TABLE_default takes what no month was made for, so
@@ -67,7 +67,7 @@ RETURNS TABLE (app_id text, mode text, name text, subject text, starts_at timest
   FROM json_to_recordset(counted) AS c(app_id text, mode text, name text, subject text, starts_at timestamptz, amount bigint)
 $$;
 
--- Whose a callback is that carries the provider's reference alone.
+-- Lets a callback with only the provider's reference find its transaction.
 CREATE TABLE provider_references (
   provider text NOT NULL,
   mode text NOT NULL,

@@ -4,15 +4,15 @@ export const sql = `
 -- The arrival of requests that claim an idempotency key: what a request has to commit before its work begins, in one statement. Each spends
 -- its nonce, and where the nonce was its own it claims its key; where the key is taken, the row says what for. It also reads what is used of
 -- the windows that the request would be counted in, and how the tenant stands: that only refuses early, because open looks again under locks.
--- p_app: the tenant, where all requests are one tenant's, and '' otherwise. The windows of all requests follow one after the other;
+-- The windows of all requests follow one after the other;
 -- window_ends has the number of each request's last one.
--- Every class of rows is locked in one order over the whole call, and the classes in the order of all money steps: nonces, keys.
+-- Every class of rows is locked in one order over the whole call, and the classes in the order of 0001_ledger: nonces, keys.
 CREATE FUNCTION arrive_requests(
-  p_app text, app_ids text[], key_ids text[], nonce_values text[], nonces_expire timestamptz[],
+  app_ids text[], key_ids text[], nonce_values text[], nonces_expire timestamptz[],
   modes text[], endpoints text[], request_keys text[], fingerprints bytea[], arrived timestamptz[], leases_until timestamptz[],
   window_ends int[], window_names text[], window_subjects text[], windows_start timestamptz[]
 ) RETURNS TABLE (
-  ord int, spent boolean, fence bigint, same boolean, state text, leased boolean, reference text, answer_status int, answer_body text,
+  ord int, nonce_fresh boolean, fence bigint, same boolean, state text, leased boolean, reference text, answer_status int, answer_body text,
   used bigint[], tenant_status text, capabilities text[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -20,7 +20,7 @@ DECLARE
   r record;
   first_window int;
   last_window int;
-  were_spent boolean[];
+  nonces_fresh boolean[];
 BEGIN
   -- Of requests with one nonce the first spends it. It stays spent whatever becomes of the claim.
   FOR r IN
@@ -29,7 +29,7 @@ BEGIN
   LOOP
     INSERT INTO nonces (app_id, key_id, nonce, expires_at) VALUES (r.app_id, r.key_id, r.nonce, r.expires_at)
       ON CONFLICT (app_id, key_id, nonce) DO NOTHING;
-    were_spent[r.ord] := FOUND;
+    nonces_fresh[r.ord] := FOUND;
   END LOOP;
 
   FOR r IN
@@ -37,9 +37,9 @@ BEGIN
       AS k(app_id, mode, endpoint, key, fingerprint, at, lease_until, ord)
     ORDER BY k.app_id, k.mode, k.endpoint, k.key, k.ord
   LOOP
-    ord := r.ord; spent := were_spent[r.ord]; fence := NULL; used := NULL; tenant_status := NULL; capabilities := NULL;
+    ord := r.ord; nonce_fresh := nonces_fresh[r.ord]; fence := NULL; used := NULL; tenant_status := NULL; capabilities := NULL;
     same := NULL; state := NULL; leased := NULL; reference := NULL; answer_status := NULL; answer_body := NULL;
-    IF spent THEN
+    IF nonce_fresh THEN
       -- A key that nobody has; or one whose claimant died before it made a transaction, for the same request.
       INSERT INTO idempotency_keys AS k (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, created_at)
         VALUES (r.app_id, r.mode, r.endpoint, r.key, r.fingerprint, nextval('fences'), 'claimed', r.lease_until, r.at)

@@ -3,12 +3,12 @@ export const name = "0007_open_step"
 /**
  * `open_step` opens one transaction: everything below is written in one commit, or nothing is, and the verdict says why. 0008 has the same for a batch.
  *
- * Locks are taken in one order everywhere: transactions, keys, tenants, payers, windows, positions; of several windows or positions in the order of
- * their keys. So no two calls deadlock.
+ * Locks are taken in one order everywhere: nonces, transactions, keys, tenants, payers, windows, positions; of several windows by tenant, mode, name,
+ * subject and time, byte by byte, of several positions by their keys. So no two calls deadlock.
  *
  * The settings: a plan is made once, and finds each row by its key, whatever the planner thinks of a young table.
  *
- * `available` is what there was where the verdict is ShortFloat, `failed` the place of the window that made it OverCap.
+ * `reservable` is what could be reserved where the verdict is ShortFloat, `failed_window` the place of the window that made it OverCap.
  */
 export const sql = `
 CREATE FUNCTION open_step(
@@ -22,23 +22,23 @@ CREATE FUNCTION open_step(
   -- What it reserves, 0 where nothing; the position that its success will credit, null where none.
   p_currency text, p_held bigint, p_credited_currency text,
   -- Whether a payer's number is charged, and the charge that was found last for it.
-  p_guarded boolean, p_payer_holder text,
+  p_guarded boolean, p_last_charge_seen text,
   -- The windows that it is counted in, in the order of their keys: how much of each, of which no more than the bound may be used, and its place in
   -- the order of refusals.
   p_window_app_id text[], p_window_mode text[], p_window_name text[], p_window_subject text[], p_window_starts_at timestamptz[],
   p_window_amount bigint[], p_window_bound bigint[], p_window_place int[],
-  OUT verdict text, OUT available bigint, OUT failed int
+  OUT verdict text, OUT reservable bigint, OUT failed_window int
 ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $open$
 DECLARE
   tenant_status text;
   in_use bigint;
 BEGIN
-  available := 0;
-  failed := 0;
+  reservable := 0;
+  failed_window := 0;
   -- What is written in this block is undone where the step is refused.
   BEGIN
-    -- Ties the key to the transaction: from here on the same request finds it, and no other request can take the key.
-    -- ClaimLost: somebody else has the key by now, or a transaction is linked to it.
+    -- Pins the key to the transaction: from here on the same request finds it, and no other request can take the key.
+    -- ClaimLost: somebody else has the key by now, or it is pinned to a transaction.
     UPDATE idempotency_keys k SET state = 'pinned', reference = p_reference
     WHERE k.app_id = p_app_id AND k.mode = p_mode AND k.endpoint = p_endpoint AND k.key = p_key AND k.fence = p_fence AND k.state = 'claimed';
     IF NOT FOUND THEN verdict := 'ClaimLost'; RAISE SQLSTATE 'GW001'; END IF;
@@ -50,7 +50,7 @@ BEGIN
     -- PayerBusy: another charge of the number was placed meanwhile. The payer's newest charge is this one now (contract GUARD-6).
     IF p_guarded THEN
       UPDATE payer_locks l SET reference = p_reference, at = p_at, recent = add_charge(l.recent, p_reference, p_at)
-      WHERE l.app_id = p_app_id AND l.mode = p_mode AND l.party_hash = p_party_hash AND l.reference IS NOT DISTINCT FROM p_payer_holder;
+      WHERE l.app_id = p_app_id AND l.mode = p_mode AND l.party_hash = p_party_hash AND l.reference IS NOT DISTINCT FROM p_last_charge_seen;
       IF NOT FOUND THEN verdict := 'PayerBusy'; RAISE SQLSTATE 'GW001'; END IF;
     END IF;
 
@@ -66,16 +66,16 @@ BEGIN
         ON CONFLICT (app_id, mode, name, subject, starts_at) DO UPDATE SET used = c.used + EXCLUDED.used
         RETURNING c.used INTO in_use;
       END IF;
-      IF (in_use <= p_window_bound[w]) IS NOT TRUE AND (failed = 0 OR p_window_place[w] < failed) THEN failed := p_window_place[w]; END IF;
+      IF (in_use <= p_window_bound[w]) IS NOT TRUE AND (failed_window = 0 OR p_window_place[w] < failed_window) THEN failed_window := p_window_place[w]; END IF;
     END LOOP;
-    IF failed > 0 THEN verdict := 'OverCap'; RAISE SQLSTATE 'GW001'; END IF;
+    IF failed_window > 0 THEN verdict := 'OverCap'; RAISE SQLSTATE 'GW001'; END IF;
 
     -- ShortFloat: the float cannot hold it. What the tenant owes cannot be reserved. Else it moves from available to reserved.
     IF p_held > 0 THEN
-      SELECT greatest(p.available_minor - p.receivable_minor, 0) INTO available FROM float_positions p
+      SELECT greatest(p.available_minor - p.receivable_minor, 0) INTO reservable FROM float_positions p
       WHERE p.app_id = p_app_id AND p.mode = p_mode AND p.currency = p_currency FOR UPDATE;
-      available := coalesce(available, 0);
-      IF p_held > available THEN verdict := 'ShortFloat'; RAISE SQLSTATE 'GW001'; END IF;
+      reservable := coalesce(reservable, 0);
+      IF p_held > reservable THEN verdict := 'ShortFloat'; RAISE SQLSTATE 'GW001'; END IF;
       UPDATE float_positions p SET available_minor = p.available_minor - p_held, reserved_minor = p.reserved_minor + p_held
       WHERE p.app_id = p_app_id AND p.mode = p_mode AND p.currency = p_currency;
     END IF;

@@ -6,8 +6,8 @@ export const name = "0008_open_steps"
  * Element i of each step array is step i. Each row to lock is listed once; steps refer to it by its index. Windows are listed in lock order.
  *
  * First everything is locked (windows are counted with it), class by class as in 0007, then it is decided in variables, then that is written.
- * The settings: a plan serves any number of steps, and finds each row by its key. Nothing but a bitmap scan needs a key: a table that was empty when it
- * was analysed would else be read from end to end, and each of its rows compared with each step.
+ * The settings: a plan serves any number of steps, and finds each row by its key. Only bitmap scans are left on, because they cannot run
+ * without an index condition: a table that was empty when it was analysed would else be read from end to end, each of its rows compared with each step.
  */
 export const sql = `
 CREATE FUNCTION open_steps(
@@ -22,7 +22,7 @@ CREATE FUNCTION open_steps(
   -- What it reserves, of which position; 0 where nothing. The position that its success will credit, null where none.
   p_held bigint[], p_position int[], p_credited_currency text[],
   -- Its tenant; the payer whose number it charges, null where none, and the charge that was found last for it; how many windows it needs.
-  p_tenant int[], p_payer int[], p_payer_holder text[], p_windows int[],
+  p_tenant int[], p_payer int[], p_last_charge_seen text[], p_windows int[],
   -- The rows to lock, each once.
   p_tenant_app_id text[],
   p_payer_app_id text[], p_payer_mode text[], p_payer_hash bytea[],
@@ -30,23 +30,23 @@ CREATE FUNCTION open_steps(
   p_position_app_id text[], p_position_mode text[], p_position_currency text[],
   -- How much of which window, of which no more than the bound may be used, in the order of the steps and, of one step, of the refusals.
   p_need_window int[], p_need_amount bigint[], p_need_bound bigint[]
-) RETURNS TABLE (ord int, verdict text, available bigint, failed int) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+) RETURNS TABLE (ord int, verdict text, reservable bigint, failed_window int) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off AS $open$
 DECLARE
   r record;
-  -- By the number of the step: the first step that has the same claim, and of that one whether the claim is still good.
-  claim int[] := array_fill(NULL::int, ARRAY[cardinality(p_app_id)]);
-  claimed boolean[] := array_fill(false, ARRAY[cardinality(p_app_id)]);
+  -- By the number of the step: the first step that has the same claim, and of that one whether the claim is still unused.
+  claim_owner int[] := array_fill(NULL::int, ARRAY[cardinality(p_app_id)]);
+  claim_unused boolean[] := array_fill(false, ARRAY[cardinality(p_app_id)]);
   opened int[] := '{}';
   -- Of these, the ones whose event is to be delivered.
   wanted int[];
   -- By the number of the tenant, the payer, the window, the position.
   active boolean[] := array_fill(false, ARRAY[cardinality(p_tenant_app_id)]);
-  free boolean[] := array_fill(false, ARRAY[cardinality(p_payer_hash)]);
-  holder text[] := array_fill(NULL::text, ARRAY[cardinality(p_payer_hash)]);
+  payer_available boolean[] := array_fill(false, ARRAY[cardinality(p_payer_hash)]);
+  last_charge text[] := array_fill(NULL::text, ARRAY[cardinality(p_payer_hash)]);
   asked bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_window_name)]);
-  taken bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_window_name)]);
-  counted bigint;
+  used_so_far bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_window_name)]);
+  used_after bigint;
   number int := 0;
   left_over bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_position_currency)]);
   reserved bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_position_currency)]);
@@ -54,7 +54,7 @@ DECLARE
   last int := 0;
   written int;
 BEGIN
-  -- Lock 1: the keys. A claim is good where its fence is the key's and nothing is linked to the key yet.
+  -- Lock 1: the keys. A claim holds where its fence is the key's and the key is not pinned yet.
   FOR r IN
     SELECT l.n, min(l.n) OVER (PARTITION BY l.fence) AS first FROM (
       SELECT s.n, k.fence FROM unnest(p_app_id, p_mode, p_endpoint, p_key, p_fence) WITH ORDINALITY AS s(app_id, mode, endpoint, key, fence, n)
@@ -63,8 +63,8 @@ BEGIN
       ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
     ) l
   LOOP
-    claim[r.n] := r.first;
-    claimed[r.first] := true;
+    claim_owner[r.n] := r.first;
+    claim_unused[r.first] := true;
   END LOOP;
 
   -- Lock 2: the tenants, shared. A freeze waits for this commit, or is seen here.
@@ -82,8 +82,8 @@ BEGIN
       JOIN payer_locks l ON l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = s.party_hash
       ORDER BY l.app_id, l.mode, l.party_hash FOR UPDATE OF l
     LOOP
-      free[r.n] := true;
-      holder[r.n] := r.reference;
+      payer_available[r.n] := true;
+      last_charge[r.n] := r.reference;
     END LOOP;
   END IF;
 
@@ -91,7 +91,7 @@ BEGIN
   -- INSERT returns its rows in the order in which it writes them: to pair them by their keys makes a batch of eight a tenth dearer.
   IF cardinality(p_window_name) > 0 THEN
     FOR w IN 1 .. cardinality(p_need_window) LOOP asked[p_need_window[w]] := asked[p_need_window[w]] + p_need_amount[w]; END LOOP;
-    FOR counted IN
+    FOR used_after IN
       INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
       SELECT s.app_id, s.mode, s.name, s.subject, s.starts_at, s.asked
       FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, asked)
@@ -101,19 +101,19 @@ BEGIN
       RETURNING c.used
     LOOP
       number := number + 1;
-      taken[number] := counted - asked[number];
+      used_so_far[number] := used_after - asked[number];
     END LOOP;
   END IF;
 
   -- Lock 5: the positions. What a tenant owes cannot be reserved.
   IF cardinality(p_position_currency) > 0 THEN
     FOR r IN
-      SELECT s.n, greatest(p.available_minor - p.receivable_minor, 0) AS available
+      SELECT s.n, greatest(p.available_minor - p.receivable_minor, 0) AS reservable
       FROM unnest(p_position_app_id, p_position_mode, p_position_currency) WITH ORDINALITY AS s(app_id, mode, currency, n)
       JOIN float_positions p ON p.app_id = s.app_id AND p.mode = s.mode AND p.currency = s.currency
       ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
     LOOP
-      left_over[r.n] := r.available;
+      left_over[r.n] := r.reservable;
     END LOOP;
   END IF;
 
@@ -122,32 +122,32 @@ BEGIN
   FOR i IN 1 .. cardinality(p_app_id) LOOP
     first := last + 1;
     last := last + p_windows[i];
-    ord := i; available := 0; failed := 0;
-    -- Somebody else has the key by now, or a transaction is linked to it, maybe that of a step before this one.
-    IF claimed[claim[i]] IS NOT TRUE THEN verdict := 'ClaimLost'; RETURN NEXT; CONTINUE; END IF;
+    ord := i; reservable := 0; failed_window := 0;
+    -- Somebody else has the key by now, or it is pinned to a transaction, maybe that of a step before this one.
+    IF claim_unused[claim_owner[i]] IS NOT TRUE THEN verdict := 'ClaimLost'; RETURN NEXT; CONTINUE; END IF;
     -- The tenant was frozen meanwhile.
     IF active[p_tenant[i]] IS NOT TRUE THEN verdict := 'Frozen'; RETURN NEXT; CONTINUE; END IF;
     -- Another charge of the number was placed meanwhile, or by a step before this one.
-    IF p_payer[i] IS NOT NULL AND (free[p_payer[i]] IS NOT TRUE OR holder[p_payer[i]] IS DISTINCT FROM p_payer_holder[i])
+    IF p_payer[i] IS NOT NULL AND (payer_available[p_payer[i]] IS NOT TRUE OR last_charge[p_payer[i]] IS DISTINCT FROM p_last_charge_seen[i])
       THEN verdict := 'PayerBusy'; RETURN NEXT; CONTINUE; END IF;
     -- A window has no room for it.
     FOR w IN first .. last LOOP
-      IF (taken[p_need_window[w]] + p_need_amount[w] <= p_need_bound[w]) IS NOT TRUE THEN
-        verdict := 'OverCap'; failed := w - first + 1; RETURN NEXT; CONTINUE step;
+      IF (used_so_far[p_need_window[w]] + p_need_amount[w] <= p_need_bound[w]) IS NOT TRUE THEN
+        verdict := 'OverCap'; failed_window := w - first + 1; RETURN NEXT; CONTINUE step;
       END IF;
     END LOOP;
     -- The float cannot hold it.
     IF p_held[i] > 0 THEN
-      available := left_over[p_position[i]];
-      IF p_held[i] > available THEN verdict := 'ShortFloat'; RETURN NEXT; CONTINUE; END IF;
-      left_over[p_position[i]] := available - p_held[i];
+      reservable := left_over[p_position[i]];
+      IF p_held[i] > reservable THEN verdict := 'ShortFloat'; RETURN NEXT; CONTINUE; END IF;
+      left_over[p_position[i]] := reservable - p_held[i];
       reserved[p_position[i]] := reserved[p_position[i]] + p_held[i];
     END IF;
     FOR w IN first .. last LOOP
-      taken[p_need_window[w]] := taken[p_need_window[w]] + p_need_amount[w];
+      used_so_far[p_need_window[w]] := used_so_far[p_need_window[w]] + p_need_amount[w];
     END LOOP;
-    IF p_payer[i] IS NOT NULL THEN free[p_payer[i]] := false; END IF;
-    claimed[claim[i]] := false;
+    IF p_payer[i] IS NOT NULL THEN payer_available[p_payer[i]] := false; END IF;
+    claim_unused[claim_owner[i]] := false;
     opened := opened || i;
     verdict := 'Opened';
     RETURN NEXT;
@@ -156,13 +156,13 @@ BEGIN
   -- What refused steps took of their windows is given back.
   IF cardinality(opened) < cardinality(p_app_id) AND cardinality(p_window_name) > 0 THEN
     UPDATE counters c SET used = s.used
-    FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, taken) AS s(app_id, mode, name, subject, starts_at, used)
+    FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, used_so_far) AS s(app_id, mode, name, subject, starts_at, used)
     WHERE c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject AND c.starts_at = s.starts_at
       AND c.used <> s.used;
   END IF;
   IF cardinality(opened) = 0 THEN RETURN; END IF;
 
-  -- Ties each key to its transaction: from here on the same request finds it, and no other request can take the key.
+  -- Pins each key to its transaction: from here on the same request finds it, and no other request can take the key.
   UPDATE idempotency_keys k SET state = 'pinned', reference = s.reference
   FROM (
     SELECT p_app_id[n] AS app_id, p_mode[n] AS mode, p_endpoint[n] AS endpoint, p_key[n] AS key, p_fence[n] AS fence, p_reference[n] AS reference
@@ -170,7 +170,7 @@ BEGIN
   ) s
   WHERE k.app_id = s.app_id AND k.mode = s.mode AND k.endpoint = s.endpoint AND k.key = s.key AND k.fence = s.fence AND k.state = 'claimed';
   GET DIAGNOSTICS written = ROW_COUNT;
-  IF written <> cardinality(opened) THEN PERFORM refuse_commit('a key was not linked'); END IF;
+  IF written <> cardinality(opened) THEN PERFORM refuse_commit('a key was not pinned'); END IF;
 
   -- The payer's newest charge is this one.
   IF cardinality(p_payer_hash) > 0 THEN

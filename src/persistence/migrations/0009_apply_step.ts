@@ -2,10 +2,11 @@ export const name = "0009_apply_step"
 
 /**
  * `apply_step` applies one fact to exactly the revision that it was decided against; false where the record has moved on, and nothing is written then.
- * 0010 has the same for a batch.
+ * A payment that is open already is applied under a freeze, too, so no tenant is locked. 0010 has the same for a batch.
  *
- * Locks are taken in one order everywhere: transactions, keys, tenants, payers, windows, positions; of several windows or positions in the order of
- * their keys. So no two calls deadlock. What is to be done about a transaction (open_work) is only changed under the lock of the transaction.
+ * Locks are taken in one order everywhere: nonces, transactions, keys, tenants, payers, windows, positions; of several windows by tenant, mode, name,
+ * subject and time, byte by byte, of several positions by their keys. So no two calls deadlock. What is to be done about a
+ * transaction (open_work) is only changed under the lock of the transaction.
  *
  * `refuse_commit` rolls everything back where a slot would be posted twice, or a position is not there.
  */
@@ -31,7 +32,8 @@ DECLARE
   t record;
   r record;
 BEGIN
-  -- The record at its next revision, where it is still the one that the step was decided against. A slot is posted once.
+  -- The record at its next revision, where it is still the one that the step was decided against. A slot names one entry of a
+  -- transaction and may occur once.
   UPDATE transactions SET status = p_status, needs_review = p_needs_review, provider = p_provider, provider_reference = p_provider_reference,
     revision = revision + 1, record = p_record::json, raw_request = coalesce(p_raw_request, raw_request),
     raw_response = CASE WHEN p_raw_request IS NULL THEN raw_response ELSE p_raw_response END,
@@ -61,7 +63,7 @@ BEGIN
     END LOOP;
   END IF;
 
-  -- The positions move by what the entry says. An account that stands for the other side has the opposite sign.
+  -- The positions move by what the entry says. collected, fx_in, returned and receivable are kept with the opposite sign.
   IF p_slot IS NOT NULL THEN
     FOR r IN
       SELECT e.currency,
@@ -110,7 +112,7 @@ BEGIN
       sealed_destination = CASE WHEN p_wipe THEN NULL ELSE w.sealed_destination END,
       beneficiary = CASE WHEN p_accepted OR p_wipe THEN NULL ELSE w.beneficiary END
     WHERE w.app_id = p_app_id AND w.reference = p_reference;
-    -- A closed payment is looked at again.
+    -- No row: the payment was closed and is reopened, without its destination.
     IF NOT FOUND THEN
       INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review)
       VALUES (p_app_id, p_reference, p_mode, t.created_at, still_open, p_next_poll_at, p_needs_review);
@@ -119,7 +121,7 @@ BEGIN
     DELETE FROM open_work w WHERE w.app_id = p_app_id AND w.reference = p_reference;
   END IF;
 
-  -- Whose a callback is that names nothing but the provider's reference.
+  -- Lets a callback with only the provider's reference find its transaction.
   IF p_provider_reference IS NOT NULL THEN
     INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
     VALUES (p_provider, p_mode, p_provider_reference, p_app_id, p_reference) ON CONFLICT DO NOTHING;

@@ -1,11 +1,10 @@
 export const name = "0010_apply_steps"
 
 /**
- * `apply_steps` applies a batch of facts, each to exactly the revision that it was decided against: what `apply_step` does. A step is the same place in
- * every array, and its number is that place.
+ * `apply_steps` applies a batch of facts, each to exactly the revision that it was decided against: what `apply_step` does. Element i of
+ * each array is step i.
  *
- * Locks are taken class by class: transactions, keys, windows, positions, and within a class in the order of the rows' keys. The settings are
- * those of 0008.
+ * Locks are taken class by class, in the order of 0009. The settings are those of 0008.
  *
  * An answer is a row a step: whether it was applied, or stale. `refuse_commit` rolls the whole batch back where a slot would be posted twice, or a
  * position is not there.
@@ -37,14 +36,14 @@ DECLARE
   previous int;
   -- The steps that apply, and of these the ones whose transaction gets another name at its provider, the ones that answer
   -- their request, and the ones whose event is to be delivered.
-  good int[] := '{}';
+  current_steps int[] := '{}';
   renamed int[] := '{}';
   answering int[] := '{}';
   wanted int[];
   -- The ones that leave something to do, and the ones that leave nothing.
   unfinished int[] := '{}';
   finished int[] := '{}';
-  is_good boolean[] := array_fill(false, ARRAY[cardinality(p_app_id)]);
+  is_current boolean[] := array_fill(false, ARRAY[cardinality(p_app_id)]);
   moves position_move[];
   written int;
 BEGIN
@@ -59,8 +58,8 @@ BEGIN
   LOOP
     CONTINUE WHEN p_reference[r.n] = p_reference[previous] AND p_app_id[r.n] = p_app_id[previous];
     IF r.posted THEN PERFORM refuse_commit('an entry was posted before'); END IF;
-    good := good || r.n;
-    is_good[r.n] := true;
+    current_steps := current_steps || r.n;
+    is_current[r.n] := true;
     IF p_status[r.n] IN ('pending', 'requires_action') OR p_next_poll_at[r.n] IS NOT NULL OR p_needs_review[r.n]
       THEN unfinished := unfinished || r.n;
       ELSE finished := finished || r.n;
@@ -72,15 +71,15 @@ BEGIN
   -- All others are stale: decided against a record that is not there any more.
   FOR i IN 1 .. cardinality(p_app_id) LOOP
     ord := i;
-    applied := is_good[i];
+    applied := is_current[i];
     RETURN NEXT;
   END LOOP;
-  IF cardinality(good) = 0 THEN RETURN; END IF;
+  IF cardinality(current_steps) = 0 THEN RETURN; END IF;
 
   -- Lock 2: the keys of the requests that are answered, where a request still holds its own.
   IF array_remove(p_key, NULL) <> '{}' THEN
     answering := ARRAY(
-      SELECT n FROM unnest(good) AS n
+      SELECT n FROM unnest(current_steps) AS n
       JOIN idempotency_keys k ON k.app_id = p_app_id[n] AND k.mode = p_mode[n] AND k.endpoint = p_endpoint[n] AND k.key = p_key[n]
       WHERE k.fence = p_fence[n] AND k.state = 'pinned'
       ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k);
@@ -90,7 +89,7 @@ BEGIN
   IF true = ANY (p_give_back) THEN
     FOR r IN
       SELECT g.app_id, g.mode, g.name, g.subject, g.starts_at, sum(g.amount) AS amount
-      FROM unnest(good) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
+      FROM unnest(current_steps) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
       CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS g
       WHERE p_give_back[n] GROUP BY 1, 2, 3, 4, 5
       ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at
@@ -100,8 +99,8 @@ BEGIN
     END LOOP;
   END IF;
 
-  -- Lock 4: the positions that the entries move, with by how much, in the order of position_move. An account that stands for the other side
-  -- has the opposite sign.
+  -- Lock 4: the positions that the entries move, with by how much, in the order of position_move. collected, fx_in, returned and
+  -- receivable are kept with the opposite sign.
   IF array_remove(p_slot, NULL) <> '{}' THEN
     moves := ARRAY(
       SELECT ROW(p_app_id[n], p_mode[n], e.currency,
@@ -114,7 +113,7 @@ BEGIN
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'fx_out'), 0),
         coalesce(sum(-e.amount) FILTER (WHERE e.account = 'returned'), 0),
         coalesce(sum(-e.amount) FILTER (WHERE e.account = 'receivable'), 0))::position_move
-      FROM unnest(good) AS n
+      FROM unnest(current_steps) AS n
       CROSS JOIN LATERAL unnest(p_currencies[n]::text[], p_accounts[n]::text[], p_amounts[n]::bigint[]) AS e(currency, account, amount)
       WHERE p_slot[n] IS NOT NULL GROUP BY p_app_id[n], p_mode[n], e.currency);
     PERFORM FROM unnest(moves) AS m JOIN float_positions p ON p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency
@@ -140,7 +139,7 @@ BEGIN
       masked_destination, created_at, last_used_at)
     SELECT DISTINCT ON (t.app_id, t.mode, t.party_hash) t.app_id, b.id, t.mode, t.party_hash, b.type, b.country, b.currency, b.network,
       b."bankCode", b."bankName", b."accountName", b."maskedDestination", p_at[n], p_at[n]
-    FROM unnest(good) AS n
+    FROM unnest(current_steps) AS n
     JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
     JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
     CROSS JOIN LATERAL json_to_record(w.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
@@ -162,7 +161,7 @@ BEGIN
     ) s
     WHERE w.app_id = s.app_id AND w.reference = s.reference;
     GET DIAGNOSTICS written = ROW_COUNT;
-    -- A closed payment is looked at again.
+    -- No row: the payment was closed and is reopened, without its destination.
     IF written < cardinality(unfinished) THEN
       INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review)
       SELECT t.app_id, t.reference, t.mode, t.created_at, p_status[n] IN ('pending', 'requires_action'), p_next_poll_at[n], p_needs_review[n]
@@ -183,11 +182,11 @@ BEGIN
     SELECT p_app_id[n] AS app_id, p_reference[n] AS reference, p_status[n] AS status, p_needs_review[n] AS needs_review, p_provider[n] AS provider,
       p_provider_reference[n] AS provider_reference, p_record[n] AS record, p_raw_request[n] AS raw_request, p_raw_response[n] AS raw_response,
       p_slot[n] AS slot
-    FROM unnest(good) AS n
+    FROM unnest(current_steps) AS n
   ) s
   WHERE t.reference = s.reference AND t.app_id = s.app_id;
 
-  -- Whose a callback is that names nothing but the provider's reference.
+  -- Lets a callback with only the provider's reference find its transaction.
   IF cardinality(renamed) > 0 THEN
     INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
     SELECT p_provider[n], p_mode[n], p_provider_reference[n], p_app_id[n], p_reference[n] FROM unnest(renamed) AS n ON CONFLICT DO NOTHING;
@@ -211,15 +210,15 @@ BEGIN
     p_currencies[n]::text[], p_accounts[n]::text[], p_amounts[n]::bigint[], record_digest(p_record[n]),
     event_digest(p_event_id[n], p_event_type[n], p_event_body[n]),
     CASE WHEN n = ANY (answering) THEN answer_digest(p_endpoint[n], p_key[n], p_answer_status[n], p_answer_body[n]) END
-  FROM unnest(good) AS n;
+  FROM unnest(current_steps) AS n;
 
   -- The event that tells the tenant, in the same commit as what it tells, and a delivery of it where the tenant's endpoint wants events of this type.
   IF array_remove(p_event_id, NULL) <> '{}' THEN
     INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
     SELECT p_app_id[n], p_event_id[n], p_mode[n], p_event_type[n], p_reference[n], p_event_body[n], p_at[n]
-    FROM unnest(good) AS n WHERE p_event_id[n] IS NOT NULL;
+    FROM unnest(current_steps) AS n WHERE p_event_id[n] IS NOT NULL;
     wanted := ARRAY(
-      SELECT n FROM unnest(good) AS n
+      SELECT n FROM unnest(current_steps) AS n
       JOIN webhook_endpoints w ON w.app_id = p_app_id[n] AND w.mode = p_mode[n] AND w.enabled AND p_event_type[n] = ANY (w.events)
       WHERE p_event_id[n] IS NOT NULL);
     IF cardinality(wanted) > 0 THEN

@@ -64,10 +64,10 @@ describe("FloatLedger", () => {
           Effect.provideContext(givenClaim(tenant, `${index}`), node)
         )
         const steps = claims.map((claim, index) => openStep(claim, amounts[index] ?? 0n, 0n))
-        const rows = yield* sql.unsafe<{ verdict: string; available: bigint }>(...openStatement(steps.map(untraced)))
+        const rows = yield* sql.unsafe<{ verdict: string; reservable: bigint }>(...openStatement(steps.map(untraced)))
         let left = float
         const expected = amounts.map((amount) => {
-          if (amount > left) return { verdict: "ShortFloat", available: left }
+          if (amount > left) return { verdict: "ShortFloat", reservable: left }
           left -= amount
           return { verdict: "Opened" }
         })

@@ -166,11 +166,11 @@ const rowsOf = (books: Books): Readonly<Record<string, ReadonlyArray<ReadonlyArr
 
 const sorted = (rows: ReadonlyArray<unknown>) => rows.map((row) => JSON.stringify(row)).sort()
 
-const outcomeOf = ({ available, failed, verdict }: { verdict: string; available: bigint; failed: number }) =>
+const outcomeOf = ({ failed_window, reservable, verdict }: { verdict: string; reservable: bigint; failed_window: number }) =>
   verdict === "ShortFloat"
-    ? { _tag: verdict, available }
+    ? { _tag: verdict, available: reservable }
     : verdict === "OverCap"
-      ? { _tag: verdict, counter: failed - 1 }
+      ? { _tag: verdict, counter: failed_window - 1 }
       : { _tag: verdict }
 
 it.live(
@@ -192,7 +192,7 @@ it.live(
           if (batch % 2 === 0) {
             const steps = Array.from({ length: size }, () => source.opening(books))
             const folded: ReadonlyArray<OpenOutcome> = steps.map((step) => foldOpen(books, step))
-            const rows = yield* sql.unsafe<{ verdict: string; available: bigint; failed: number }>(
+            const rows = yield* sql.unsafe<{ verdict: string; reservable: bigint; failed_window: number }>(
               ...openStatement(steps.map((step) => ({ ...step, traceparent })))
             )
             expect(rows.map(outcomeOf), `story ${story}, batch ${batch}, seed ${seed}`).toStrictEqual(folded)
