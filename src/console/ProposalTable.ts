@@ -36,8 +36,11 @@ export const proposalTable = (visit: Visit, proposals: ReadonlyArray<Proposal>):
 const subjectLink = ({ subject }: Proposal): ComponentChild => link(`/reviews/${subject}`, h("code", null, subject))
 
 const buttons = (visit: Visit, { id, proposedBy, status }: Proposal): ComponentChild => {
-  if (status !== "open") return null
   const { name, role } = visit.visitor
+  // It was approved, and the process died before it was carried out, or is just doing it: repeating it does no harm.
+  if (status === "approved" && proposedBy !== name && may(role, "approve"))
+    return form(visit, { to: `/proposals/${id}/approve`, button: "Carry out", tone: "strong" })
+  if (status !== "open") return null
   if (proposedBy === name) return form(visit, { to: `/proposals/${id}/dismiss`, button: "Withdraw" })
   if (!may(role, "approve")) return "waits for an approver"
   return [

@@ -18,7 +18,7 @@ const proposals = rowsOf(
   })
 )
 
-/** Proposals on PostgreSQL. It owns console_proposals, whose constraint `two_people` holds whatever is sent. */
+/** Proposals on PostgreSQL. It owns console_proposals and reads audit_log. The table's constraint `two_people` holds whatever is sent. */
 export const ProposalsPg = Layer.effect(
   Proposals,
   Effect.gen(function* () {
@@ -41,7 +41,7 @@ export const ProposalsPg = Layer.effect(
 
     const list = Effect.fn("Proposals.list")((limit: number) =>
       proposals(sql`SELECT ${columns} FROM console_proposals
-        ORDER BY status = 'open' DESC, proposed_at DESC, id LIMIT ${limit}`)
+        ORDER BY status IN ('open', 'approved') DESC, proposed_at DESC, id LIMIT ${limit}`)
     )
 
     const find = Effect.fn("Proposals.find")((id: Reference) =>
@@ -60,14 +60,25 @@ export const ProposalsPg = Layer.effect(
       return rows.length === 0 ? Option.none() : yield* find(id)
     })
 
-    const finish = Effect.fn("Proposals.finish")((id: Reference, status: "done" | "failed", note: string) =>
+    const isCarriedOut = Effect.fn("Proposals.isCarriedOut")(function* ({ id, kind, subject }: Proposal) {
+      const rows = yield* Effect.orDie(sql`SELECT FROM audit_log
+        WHERE subject = ${subject} AND action = ${kind} AND audit_details(details)->>'proposal' = ${id} LIMIT 1`)
+      return rows.length === 1
+    })
+
+    const finish = Effect.fn("Proposals.finish")((id: Reference) =>
+      Effect.asVoid(Effect.orDie(sql`UPDATE console_proposals SET status = 'done' WHERE id = ${id} AND status = 'approved'`))
+    )
+
+    const fail = Effect.fn("Proposals.fail")((id: Reference, why: string, audit: AuditEntry) =>
       Effect.asVoid(
-        Effect.orDie(
-          sql`UPDATE console_proposals SET status = ${status}, note = ${note} WHERE id = ${id} AND status = 'approved'`
+        trail.with(
+          sql`UPDATE console_proposals SET status = 'failed', note = ${why} WHERE id = ${id} AND status = 'approved' RETURNING id`,
+          audit
         )
       )
     )
 
-    return Proposals.of({ open, list, find, decide, finish })
+    return Proposals.of({ open, list, find, decide, isCarriedOut, finish, fail })
   })
 )

@@ -1,6 +1,6 @@
 import { inspect } from "node:util"
 import { expect, layer } from "@effect/vitest"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { consoleOf } from "../../src/ConfigConsole.ts"
 import { reader } from "../../src/ConfigRules.ts"
@@ -8,6 +8,7 @@ import { Reference } from "../../src/domain/Ids.ts"
 import { minor, ZERO } from "../../src/domain/Money.ts"
 import { OperatorName } from "../../src/domain/Operator.ts"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
+import { auditTrail } from "../../src/persistence/AuditTrail.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { ProposalsPg } from "../../src/persistence/ProposalsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
@@ -16,6 +17,7 @@ import { ReviewDesk } from "../../src/services/console/ReviewDesk.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
 import { NotResolved, Review } from "../../src/services/settlement/Review.ts"
 import { fake } from "../fakes/Fake.ts"
 import { asRuntime } from "../support/Postgres.ts"
@@ -29,17 +31,34 @@ const { approvalFrom } = consoleOf(reader({}, []), [], [])
 
 /** What `Review` was asked to do, and by whom; it refuses a revision that is not the record's. */
 const resolved: Array<readonly [string, string]> = []
-const review = fake(Review, {
-  resolve: (reference, _resolution, audit, seen) =>
-    seen === 1n
-      ? Effect.sync(() => {
+/** Where the process dies, if it does: before the ruling's commit, or after it. */
+let dies: "before" | "after" | null = null
+const gone = Effect.die(new Error("the database went away"))
+/** The commit of a ruling, with its audit row: refused for another revision than the record's, and once it was made. */
+const review = Layer.effect(
+  Review,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
+    return yield* Effect.provide(
+      Review,
+      fake(Review, {
+        resolve: Effect.fnUntraced(function* (reference, _resolution, audit, seen) {
+          if (dies === "before") return yield* gone
+          if (seen !== 1n) return yield* new NotResolved({ message: "the provider said something since" })
+          if (reference.startsWith("A") && times(reference) > 0) return yield* new NotResolved({ message: "no review is open" })
+          yield* Effect.orDie(sql.withTransaction(trail.write(audit)))
           resolved.push([reference, audit.actor])
+          if (dies === "after") return yield* gone
           return payout({ reference })
         })
-      : Effect.fail(new NotResolved({ message: "the provider said something since" }))
-})
+      })
+    )
+  })
+)
 /** A reference that begins with 0 is of a small payout. */
 const transactions = fake(Transactions, {
+  history: () => Effect.succeed([{ at: 2, actor: "reconciler", fact: "Succeeded", note: "", status: "pending" }]),
   byReference: (reference) => {
     const amount = reference.startsWith("0") ? SMALL : LARGE
     return Effect.succeed(Option.some({ transaction: payout({ reference, amount, principal: amount }), revision: 1n }))
@@ -58,7 +77,7 @@ const desk = Layer.unwrap(
   )
 )
 
-const [asha, biko] = [OperatorName.make("asha"), OperatorName.make("biko")]
+const [asha, biko, chidi] = [OperatorName.make("asha"), OperatorName.make("biko"), OperatorName.make("chidi")]
 const large = Effect.map(newReference, (reference) => Reference.make(`A${reference.slice(1)}`))
 const small = Effect.map(newReference, (reference) => Reference.make(`0${reference.slice(1)}`))
 const paid = { outcome: "successful", evidence: "statement, line 7, 256772123456", amount: null, fee: null } as const
@@ -133,9 +152,12 @@ layer(desk)("a ruling in the console", (it) => {
       expect([times(reference), yield* statusOf(id)]).toEqual([1, "done"])
       const rows = (yield* (yield* AuditLog).list(50)).filter(({ subject }) => subject === id || subject === reference)
       expect(rows.map(({ action, actor }) => [actor, action])).toEqual([
+        ["console/biko", "review resolve"],
         ["console/biko", "proposal approve"],
         ["console/asha", "review propose"]
       ])
+      expect(rows.slice(0, 2).map(({ details }) => details["proposed_by"])).toEqual(["asha", "asha"])
+      expect(rows[0]?.details).toMatchObject({ outcome: "successful", approved_by: "biko", proposal: id })
       expect(JSON.stringify(rows.map(({ details }) => details))).not.toContain("256772123456")
     })
   )
@@ -153,12 +175,53 @@ layer(desk)("a ruling in the console", (it) => {
     })
   )
 
-  it.effect("fails where the record changed since it was proposed", () =>
+  it.effect("fails where the record changed since it was proposed, says what changed, and can be proposed anew", () =>
+    Effect.gen(function* () {
+      const { approve, rule } = yield* ReviewDesk
+      const { id, reference } = yield* opened(7n)
+      const why = "the provider said something since. Since it was proposed: reconciler said Succeeded, now pending"
+      expect((yield* Effect.flip(approve(id, { by: biko, at: 3 }))).message).toBe(why)
+      expect([times(reference), yield* statusOf(id)]).toEqual([0, "failed"])
+      const [row] = (yield* (yield* AuditLog).list(50)).filter(({ subject }) => subject === id)
+      expect([row?.actor, row?.action]).toEqual(["console/biko", "proposal fail"])
+      expect(row?.details).toEqual({ transaction: reference, proposed_by: "asha", approved_by: "biko", why })
+      expect(yield* rule({ reference, resolution: paid, seen: 1n }, { by: asha, at: 4 })).toBe("proposed")
+    })
+  )
+
+  for (const moment of ["before", "after"] as const)
+    it.effect(`is carried out once, by another approver, where the process died ${moment} the ruling's commit`, () =>
+      Effect.gen(function* () {
+        const { approve, rule } = yield* ReviewDesk
+        const { id, reference } = yield* opened()
+        dies = moment
+        const exit = yield* Effect.exit(approve(id, { by: biko, at: 2 }))
+        dies = null
+        expect([exit._tag, times(reference), yield* statusOf(id)]).toEqual(["Failure", moment === "before" ? 0 : 1, "approved"])
+        // Its proposer approves nothing, neither now, and the record is not locked: it can be proposed anew.
+        expect((yield* Effect.flip(approve(id, { by: asha, at: 3 })))._tag).toBe("NotDecided")
+        expect(yield* rule({ reference, resolution: paid, seen: 1n }, { by: asha, at: 3 })).toBe("proposed")
+        yield* approve(id, { by: chidi, at: 4 })
+        expect([times(reference), yield* statusOf(id)]).toEqual([1, "done"])
+        const other = (yield* (yield* Proposals).list(50)).find(
+          ({ status, subject }) => subject === reference && status === "open"
+        )
+        expect((yield* Effect.flip(approve(other?.id ?? id, { by: biko, at: 5 }))).message).toContain("no review is open")
+        expect([times(reference), yield* statusOf(other?.id ?? id)]).toEqual([1, "failed"])
+        const rows = (yield* (yield* AuditLog).list(50)).filter(({ subject }) => subject === reference)
+        const [ruling] = rows.filter(({ action }) => action === "review resolve")
+        expect(ruling?.actor).toBe(moment === "before" ? "console/chidi" : "console/biko")
+        expect(ruling?.details).toMatchObject({ proposed_by: "asha", approved_by: "biko", proposal: id })
+      })
+    )
+
+  it.effect("is carried out to its end where the page is closed meanwhile", () =>
     Effect.gen(function* () {
       const { approve } = yield* ReviewDesk
-      const { id, reference } = yield* opened(7n)
-      expect((yield* Effect.flip(approve(id, { by: biko, at: 3 }))).message).toContain("since")
-      expect([times(reference), yield* statusOf(id)]).toEqual([0, "failed"])
+      const { id, reference } = yield* opened()
+      const fiber = yield* Effect.forkChild(approve(id, { by: biko, at: 2 }), { startImmediately: true })
+      yield* Fiber.interrupt(fiber)
+      expect([times(reference), yield* statusOf(id)]).toEqual([1, "done"])
     })
   )
 

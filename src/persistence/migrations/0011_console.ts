@@ -37,7 +37,7 @@ CREATE TABLE console_proposals (
   details text NOT NULL,
   proposed_by text NOT NULL,
   proposed_at timestamptz NOT NULL,
-  -- open: it waits; approved: another person said yes and it is to be carried out; done, failed, rejected, withdrawn: it is over.
+  -- open: it waits; approved: another person said yes, and it is carried out, once more where the process died meanwhile; done, failed, rejected, withdrawn: it is over.
   status text NOT NULL CHECK (status IN ('open', 'approved', 'done', 'failed', 'rejected', 'withdrawn')),
   decided_by text,
   decided_at timestamptz,
@@ -48,7 +48,7 @@ CREATE TABLE console_proposals (
   CONSTRAINT two_people CHECK (decided_by IS NULL OR (status = 'withdrawn') = (decided_by = proposed_by))
 );
 -- One open proposal about one transaction: a second is refused while the first waits. One that was approved by a process that then died
--- does not count: its case is open still, and is ruled on anew.
+-- does not count: it is carried out again or, where somebody ruled anew meanwhile, fails because the record is at another revision.
 CREATE UNIQUE INDEX console_proposals_open ON console_proposals (subject) WHERE status = 'open';
 -- The list, the newest first.
 CREATE INDEX console_proposals_by_time ON console_proposals (proposed_at, id);

@@ -8,6 +8,7 @@ import { MinorUnits } from "../../domain/Money.ts"
 import { consoleActor, type OperatorName } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
+import type { HistoryLine } from "../ports/FloatLedger.ts"
 import { Proposals } from "../ports/Proposals.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Transactions } from "../ports/Transactions.ts"
@@ -15,6 +16,9 @@ import { type NotResolved, Review } from "../settlement/Review.ts"
 
 /** From this amount on, in minor units, a ruling needs two people. */
 export type ApprovalAmounts = Readonly<Record<Currency, MinorUnits>>
+
+/** So many of the newest lines of a record's history are told where an approval fails. */
+const NEWS_SHOWN = 5
 
 /** Who does it, and when. */
 export interface Acting {
@@ -40,7 +44,10 @@ export class ReviewDesk extends Context.Service<
     readonly needsTwo: (record: LedgerRecord, resolution: Resolution | null) => boolean
     /** Rules at once, or opens a proposal that waits for another person. */
     readonly rule: (wish: Wish, acting: Acting) => Effect.Effect<"resolved" | "proposed", NotResolved | NotDecided>
-    /** Carries out what somebody else proposed. A record that changed since is not ruled on: the proposal has failed then. */
+    /**
+     * Carries out what somebody else proposed, exactly as it was written down. A record that changed since is not ruled on: the proposal has
+     * failed then, and says what changed. Whatever was approved and not finished, because a process died, is carried out by repeating it.
+     */
     readonly approve: (id: Reference, acting: Acting) => Effect.Effect<void, NotDecided>
     /** Ends a proposal that nothing came of; its own proposer withdraws it, anybody else rejects it. */
     readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
@@ -78,32 +85,43 @@ export class ReviewDesk extends Context.Service<
           return "proposed"
         })
 
-        const approve = Effect.fn("ReviewDesk.approve")(function* (id: Reference, { at, by }: Acting) {
-          const audit = { at, actor: consoleActor(by), subject: id, details: {} }
-          const approved = yield* proposals.decide(
-            { id, status: "approved", by, at, note: "" },
-            { ...audit, action: "proposal approve" }
-          )
-          if (Option.isNone(approved)) return yield* new NotDecided({ message: notYours })
-          const { reference, resolution, seen } = yield* wishOf(approved.value)
-          const details = { ...detailsOf(resolution), proposed_by: approved.value.proposedBy }
-          const entry = { at, actor: consoleActor(by), action: "review resolve", subject: reference, details }
+        /** The ruling's audit row names the proposal: whoever repeats this finds out whether the ruling was committed. */
+        const carryOut = Effect.fnUntraced(function* (proposal: Proposal, { at, by }: Acting) {
+          const { reference, resolution, seen } = yield* wishOf(proposal)
+          const audit = { at, actor: consoleActor(by), details: peopleOf(proposal) }
+          const details = { ...detailsOf(resolution), ...audit.details, proposal: proposal.id }
+          const failed = Effect.fnUntraced(function* (message: string) {
+            if (yield* proposals.isCarriedOut(proposal)) return
+            const why = `${message}${newsSince(yield* transactions.history(reference), proposal.proposedAt)}`
+            const entry = { ...audit, action: "proposal fail", subject: proposal.id, details: { ...audit.details, why } }
+            yield* proposals.fail(proposal.id, why, entry)
+            return yield* new NotDecided({ message: why })
+          })
           yield* review
-            .resolve(reference, resolution, entry, seen)
-            .pipe(
-              Effect.catchTag("NotResolved", ({ message }) =>
-                Effect.andThen(proposals.finish(id, "failed", message), new NotDecided({ message }))
-              )
-            )
-          yield* proposals.finish(id, "done", "")
+            .resolve(reference, resolution, { ...audit, action: proposal.kind, subject: reference, details }, seen)
+            .pipe(Effect.catchTag("NotResolved", ({ message }) => failed(message)))
+          yield* proposals.finish(proposal.id)
         })
+
+        const approve = Effect.fn("ReviewDesk.approve")(function* (id: Reference, { at, by }: Acting) {
+          const found = yield* proposals.find(id)
+          if (Option.isNone(found) || found.value.proposedBy === by) return yield* new NotDecided({ message: notYours })
+          if (found.value.status === "approved") return yield* carryOut(found.value, { at, by })
+          const audit = { at, actor: consoleActor(by), action: "proposal approve", subject: id, details: peopleOf(found.value) }
+          const approved = yield* proposals.decide({ id, status: "approved", by, at, note: "" }, audit)
+          if (Option.isNone(approved)) return yield* new NotDecided({ message: notYours })
+          yield* carryOut(approved.value, { at, by })
+          // Whoever closes the page interrupts nothing between the commits.
+        }, Effect.uninterruptible)
 
         const dismiss = Effect.fn("ReviewDesk.dismiss")(function* (id: Reference, { at, by }: Acting, note: string) {
           const found = yield* proposals.find(id)
-          const isOwn = Option.exists(found, ({ proposedBy }) => proposedBy === by)
+          if (Option.isNone(found)) return yield* new NotDecided({ message: notYours })
+          const isOwn = found.value.proposedBy === by
           const status = isOwn ? "withdrawn" : "rejected"
           const audit = { at, actor: consoleActor(by), action: `proposal ${isOwn ? "withdraw" : "reject"}`, subject: id }
-          const decided = yield* proposals.decide({ id, status, by, at, note }, { ...audit, details: { note } })
+          const details = { ...peopleOf(found.value), note }
+          const decided = yield* proposals.decide({ id, status, by, at, note }, { ...audit, details })
           if (Option.isNone(decided)) return yield* new NotDecided({ message: notYours })
         })
 
@@ -113,6 +131,21 @@ export class ReviewDesk extends Context.Service<
 }
 
 const notYours = "It is decided already, or it is your own: somebody else has to approve it."
+
+/** The transaction and the people behind it, for every audit row of a proposal; its actor is the one who did that. */
+const peopleOf = ({ decidedBy, proposedBy, subject }: Proposal): Readonly<Record<string, string>> => ({
+  transaction: subject,
+  proposed_by: proposedBy,
+  ...(decidedBy === null ? {} : { approved_by: decidedBy })
+})
+
+const newsSince = (history: ReadonlyArray<HistoryLine>, since: Instant): string => {
+  const news = history.filter(({ at }) => at >= since).slice(-NEWS_SHOWN)
+  const told = news.map(
+    ({ actor, fact, note, status }) => `${actor} said ${fact}, now ${status}${note === "" ? "" : ` (${note})`}`
+  )
+  return told.length === 0 ? "" : `. Since it was proposed: ${told.join("; ")}`
+}
 
 interface Sum {
   readonly amount: bigint

@@ -24,12 +24,16 @@ export class Proposals extends Context.Service<
   {
     /** False where a ruling on the same transaction waits already; nothing is written then. */
     readonly open: (proposal: NewProposal, audit: AuditEntry) => Effect.Effect<boolean>
-    /** What waits first, then the newest; at most `limit`. */
+    /** What waits for a person first, then the newest; at most `limit`. */
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<Proposal>>
     readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>
     /** As it then is; none where it is not open, or where this person may not decide it. */
     readonly decide: (decision: ProposalDecision, audit: AuditEntry) => Effect.Effect<Option.Option<Proposal>>
-    /** What became of an approved one. */
-    readonly finish: (id: Reference, status: "done" | "failed", note: string) => Effect.Effect<void>
+    /** Whether a ruling that names this proposal in its audit row was committed: what is known of an approval whose process died. */
+    readonly isCarriedOut: (proposal: Proposal) => Effect.Effect<boolean>
+    /** An approved one was carried out; its ruling has the audit row. Nothing happens to any other, nor the second time. */
+    readonly finish: (id: Reference) => Effect.Effect<void>
+    /** An approved one cannot be carried out, and why. Nothing happens to any other, nor the second time. */
+    readonly fail: (id: Reference, why: string, audit: AuditEntry) => Effect.Effect<void>
   }
 >()("gateway/services/ports/Proposals") {}
