@@ -7,14 +7,6 @@ const { partitions: _, ...columns } = DatabaseStanding.fields
 const servers = rowsOf(Schema.Struct(columns))
 const tables = rowsOf(PartitionsAhead)
 
-/** A commit takes milliseconds; one that waits for its standby for so long waits for one that is gone, or far behind. */
-const WAITING_SECONDS = 2
-
-/** How many sessions of ours wait in a commit for a standby. A role sees what its own sessions wait for. */
-export const COMMITS_WAITING = `
-  SELECT count(*)::int AS waiting FROM pg_stat_activity
-  WHERE datname = current_database() AND wait_event = 'SyncRep' AND clock_timestamp() - query_start > interval '${WAITING_SECONDS} seconds'`
-
 /**
  * What the server itself is short of. Every role may read it but for the lag of standbys, which is null to a role without
  * `pg_read_all_stats`.

@@ -4,14 +4,14 @@ import { SqlClient } from "effect/sql"
 import { CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { AnswerBoundMs } from "./BoundedClient.ts"
+import { makeCommitsWatch, WAITING_SESSIONS } from "./CommitsWatch.ts"
 import { APPLICATION_NAME, Database } from "./Database.ts"
 import { DatabaseError } from "./DatabaseError.ts"
-import { COMMITS_WAITING } from "./DatabaseStanding.ts"
 import { opensEveryKey } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
 import { parseMasterKey, type VaultError } from "./Sealing.ts"
 
-const LOOKED_EVERY = "1 second"
+const TRIED_EVERY = "1 second"
 /** A session that says nothing for so long has gone, and with it what it held. */
 const ANSWER_MS = 4_000
 const FIRST_WITHIN = "10 seconds"
@@ -19,7 +19,6 @@ const FIRST_WITHIN = "10 seconds"
 const LONGEST_NAME = 63
 const CHANGING = "the master key of this database is being changed"
 
-const waiting = rowsOf(Schema.Struct({ waiting: Schema.Number }))
 const locks = rowsOf(Schema.Struct({ isHeld: Schema.Boolean }))
 
 /** What tells the nodes of a database from one another in `pg_stat_activity`. */
@@ -54,7 +53,7 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
   const sql = Context.get(own, SqlClient.SqlClient)
   const first = yield* Deferred.make<State>()
   let state: State = "lost"
-  let commitsWaiting = false
+  const commits = makeCommitsWatch()
 
   const hold = Effect.gen(function* () {
     const connection = yield* sql.reserve
@@ -63,10 +62,7 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
     const isHeld = row?.isHeld === true
     state = isHeld ? "held" : "changing"
     yield* Deferred.succeed(first, state)
-    const look = Effect.map(waiting(ask(COMMITS_WAITING, [])), ([row]) => {
-      commitsWaiting = (row?.waiting ?? 0) > 0
-    })
-    if (isHeld) yield* Effect.forever(Effect.delay(look, LOOKED_EVERY))
+    if (isHeld) yield* commits.watch(ask(WAITING_SESSIONS, []))
   }).pipe(Effect.scoped, Effect.provideService(AnswerBoundMs, ANSWER_MS), Effect.withTracerEnabled(false))
 
   const holdAgain = Effect.gen(function* () {
@@ -75,7 +71,7 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
     state = "lost"
     yield* Effect.logWarning("the session that keeps the master key from being changed has gone; it is opened again", exit.cause)
   })
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(holdAgain, Effect.sleep(LOOKED_EVERY))))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(holdAgain, Effect.sleep(TRIED_EVERY))))
 
   const begun = yield* Deferred.await(first).pipe(
     Effect.timeoutOrElse({
@@ -94,10 +90,5 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
     if (state === "lost") return Effect.succeed("the session that keeps the master key from being changed has gone")
     return ownKey
   })
-  return Context.make(MasterKeyHold, { obstacle }).pipe(
-    Context.add(
-      CommitsWaiting,
-      Effect.sync(() => commitsWaiting)
-    )
-  )
+  return Context.make(MasterKeyHold, { obstacle }).pipe(Context.add(CommitsWaiting, commits.isWaiting))
 })
