@@ -6,7 +6,7 @@ import { MalformedRequest, MethodNotAllowed, NotFound } from "../domain/errors/T
 import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
-import { COMMITS_WAIT, CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
+import { CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
 import { RandomSource } from "../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
 import { CALLBACK_BYTES, isBodyless, mediaType, NO_BODY, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
@@ -33,7 +33,7 @@ type Response = HttpServerResponse.HttpServerResponse
  *
  * 1. what nobody signs and finds no free place (429), and a callback to an address that does not exist (403, 404, 405)
  * 2. a body that is too large or does not arrive (413, 400)
- * 3. a signature that does not hold (401)
+ * 3. a signature that does not hold (401); then every signed request while commits wait for a standby (500), its nonce unspent
  * 4. a content type that is not JSON (the body itself is decoded by the endpoint), and a browser on another origin (415, 403)
  * 5. a caller that asks too often, or finds no free place (429)
  * 6. a path that does not exist, or that has another method (404, 405)
@@ -48,7 +48,6 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const [withTimeout, within] = [timeoutWith(timer), endsWithin(timer)]
   const logRequest = yield* makeRequestLog
   const commitsWaiting = yield* CommitsWaiting
-  const shed = () => shedUnless(commitsWaiting)
   const addressOf = clientAddress(settings.trustedProxies)
 
   const serve = (endpoints: Endpoints) =>
@@ -83,7 +82,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
         "HttpServerError",
         () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
       ),
-      Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error) })),
+      Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error), isRefused: true })),
       Effect.catchCause((cause) =>
         Effect.map(afterFailure(cause, head.requestId, kept), (response) => ({ appId: "", response }))
       ),
@@ -103,7 +102,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     endpoints: Endpoints,
     kept: Kept
   ) {
-    const { match, method, path, rawHeaders, rawTarget } = head
+    const { match, method, path, rawHeaders, rawTarget, requestId } = head
+    const shed = () => shedUnless(commitsWaiting, requestId)
     const stray = strayCallback(head)
     const peer = Option.getOrElse(request.remoteAddress, () => "")
     const isSigned = isSignedPath(rawTarget, path)
@@ -124,12 +124,11 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
     const body = isBodyless(method) ? NO_BODY : yield* bodyInTime(rawBody(request, limit))
     if (body === null) return { appId: "", response: lateBody }
-    // Its nonce could be written, but nobody would know whether it stays.
-    if (isSigned && (yield* commitsWaiting)) return yield* Effect.die(new Error(COMMITS_WAIT))
     const signed = isSigned
       ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), ARRIVAL_MS, shed)
       : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
+    if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
     const rate = caller === null ? null : rateOf({ ...head, caller, peer })
     const answer = Effect.gen(function* () {
       // A callback may have any content type: it is verified over its bytes.
@@ -140,7 +139,6 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       if (caller !== null) yield* holdPlace(kindOf(head), caller.appId)
       else if (callback !== undefined) yield* holdPlace("callbacks", callback.provider)
       if (match._tag !== "Found") return noRoute(match)
-      const { requestId } = head
       return yield* endpoints(request, match, { requestId, rawHeaders, body, caller, nonce, arrivalMs: ARRIVAL_MS, detach })
     }).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
     if (nonce === null) return { appId: "", response: yield* answer }
@@ -159,9 +157,16 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       within(reading, BODY_MS, Effect.succeed(null))
     )
 
-  /** The caller of a request. An operation that claims an idempotency key spends the nonce with it; for every other one it is spent here. */
-  const authenticated = (request: RawRequest, match: Match) =>
-    Effect.tap(authentication.authenticate(request), ({ nonce }) => (claimsKey(match) ? Effect.void : nonce.spend))
+  /**
+   * The caller of a request. An operation that claims an idempotency key spends the nonce with it; for every other one it is spent here. While
+   * commits wait for a standby none is: it could be written, but nobody would know whether it stays.
+   */
+  const authenticated = Effect.fnUntraced(function* (request: RawRequest, match: Match) {
+    const { caller, nonce } = yield* authentication.authenticate(request)
+    const commitsWait = yield* commitsWaiting
+    if (!commitsWait && !claimsKey(match)) yield* nonce.spend
+    return { caller, nonce, commitsWait }
+  })
 
   /** The response to a callback that nobody expects. It is given before a byte of the body is read. */
   const strayCallback = ({ match, path, rawHeaders }: RequestHead): Response | undefined => {
@@ -200,8 +205,8 @@ const lateBody: Response = HttpServerResponse.setHeader(
 const ARRIVAL_MS = 5_000
 const SHED_RETRY_AFTER_SECONDS = 1
 
-const shedUnless = Effect.fnUntraced(function* (commitsWaiting: Effect.Effect<boolean>) {
-  if (yield* commitsWaiting) return yield* Effect.die(new Error(COMMITS_WAIT))
+const shedUnless = Effect.fnUntraced(function* (commitsWaiting: Effect.Effect<boolean>, requestId: string) {
+  if (yield* commitsWaiting) return yield* new InternalError({ request_id: requestId })
   yield* Effect.logWarning("request authentication timed out")
   return yield* new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })
 })
@@ -216,9 +221,11 @@ const afterFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, r
   return yield* detached !== null && Cause.hasInterruptsOnly(cause) ? detached : failureResponse(cause, requestId)
 })
 
+const internal = (requestId: string): Response => errorResponse(new InternalError({ request_id: requestId }))
+
 /** A bug, a broken database or an interruption is `internal_error`; its cause is in the log only. */
 const failureResponse = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
-  const internal = errorResponse(new InternalError({ request_id: requestId }))
-  if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(internal)
-  return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(internal))
+  const response = internal(requestId)
+  if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(response)
+  return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(response))
 }

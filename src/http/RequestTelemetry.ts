@@ -78,6 +78,8 @@ export interface RequestOutcome {
   /** Empty where no signature was verified. */
   readonly appId: string
   readonly response: HttpServerResponse.HttpServerResponse
+  /** True where it was refused for no tenant and nothing broke: anybody can send many of these. */
+  readonly isRefused?: boolean
 }
 
 const FIRST_FAULT = 500
@@ -93,15 +95,16 @@ export const makeRequestLog = Effect.gen(function* () {
   )
 
   /** Whether it has a line of its own. */
-  const hasOwnLine = (appId: string, status: number): Effect.Effect<boolean> =>
-    appId !== "" || status >= FIRST_FAULT ? Effect.succeed(true) : isUnsignedLine(status)
+  const hasOwnLine = ({ appId, isRefused = false, response: { status } }: RequestOutcome): Effect.Effect<boolean> =>
+    appId !== "" || (status >= FIRST_FAULT && !isRefused) ? Effect.succeed(true) : isUnsignedLine(status)
 
   return Effect.fnUntraced(function* (
     startedAt: number,
     { method, requestId }: RequestHead,
     route: string,
-    { appId, response }: RequestOutcome
+    outcome: RequestOutcome
   ) {
+    const { appId, response } = outcome
     const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
     yield* Effect.annotateCurrentSpan({
       "http.route": route,
@@ -109,7 +112,7 @@ export const makeRequestLog = Effect.gen(function* () {
       "gateway.app_id": appId,
       ...errorAttributes(response)
     })
-    if (!(yield* hasOwnLine(appId, response.status))) return
+    if (!(yield* hasOwnLine(outcome))) return
     yield* Effect.logInfo("request").pipe(
       Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
     )

@@ -16,6 +16,7 @@ import { type CollectionCommand, Collections } from "../../src/services/collecti
 import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
 import { Health } from "../../src/services/Health.ts"
 import { type PayoutCommand, Payouts } from "../../src/services/payouts/Payouts.ts"
+import { CommitsWaiting } from "../../src/services/ports/CommitsWaiting.ts"
 import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../../src/services/ports/Idempotency.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import type { RawCallback } from "../../src/services/ports/Provider.ts"
@@ -54,6 +55,10 @@ export interface EdgeOptions {
   readonly spendNonces?: boolean
   /** Any free one if left out. */
   readonly port?: number
+  /** Whether the database's commits wait for a standby; false if left out. */
+  readonly commitsWait?: () => boolean
+  /** False where the database says nothing of keys. */
+  readonly findsKeys?: boolean
   /** Of reads and of money posts alike; off if left out. */
   readonly rate?: RateLimit
   readonly keptRefusals?: RateLimit
@@ -86,6 +91,7 @@ export const edge = (options: EdgeOptions = {}) => {
     Layer.provide(Layer.mergeAll(Authentication.layer, Health.layer({ release: "1.0.0", version: "1.0.0+test" }))),
     Layer.provide(Layer.mergeAll(services(behind), ports(options, behind))),
     Layer.provide(Logger.layer([Logger.make(({ message }) => void behind.logs.push(JSON.stringify(message)))])),
+    Layer.provide(Layer.succeed(CommitsWaiting, Effect.sync(options.commitsWait ?? (() => false)))),
     Layer.provide(Layer.succeed(Clock.Clock, frozen(options.now ?? vectors.now * 1000, options.haste ?? 1)))
   )
   return { behind, layer }
@@ -140,7 +146,7 @@ const record = (_: unknown, reference: string): Effect.Effect<Transaction, NotFo
   reference === payout().reference ? Effect.succeed(payout()) : Effect.fail(new NoSuchThing())
 
 const ports = (options: EdgeOptions, behind: Behind) =>
-  Layer.mergeAll(tenants, fakeVault, policy(options), RateLimitsMemory, fakeRandomSource(), registry).pipe(
+  Layer.mergeAll(tenants(options), fakeVault, policy(options), RateLimitsMemory, fakeRandomSource(), registry).pipe(
     Layer.merge(idempotency(behind.claims)),
     Layer.provideMerge(fakeNonces({ spends: options.spendNonces ?? true }))
   )
@@ -151,12 +157,15 @@ const key = {
   signingSecret: Redacted.make(vectors.signing_secret)
 }
 
-const tenants = fake(Tenants, {
-  find: () => Effect.succeedNone,
-  keys: () => Effect.succeed([]),
-  signingKey: (appId, keyId) =>
-    Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(key) : Option.none())
-})
+const tenants = ({ findsKeys = true }: EdgeOptions) =>
+  fake(Tenants, {
+    find: () => Effect.succeedNone,
+    keys: () => Effect.succeed([]),
+    signingKey: (appId, keyId) =>
+      findsKeys
+        ? Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(key) : Option.none())
+        : Effect.never
+  })
 
 const policy = ({ keptRefusals, leaseMs = 90_000, publicHosts = [] }: EdgeOptions) =>
   fakePolicy({ publicHosts, idempotencyLeaseMs: leaseMs, keptRefusals: keptRefusals ?? "off" })

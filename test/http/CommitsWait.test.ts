@@ -1,0 +1,99 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Logger } from "effect"
+import { HttpServerResponse } from "effect/http"
+import type { RequestHead } from "../../src/http/RequestHead.ts"
+import { makeRequestLog } from "../../src/http/RequestTelemetry.ts"
+import { onEdge } from "../support/EdgeClient.ts"
+import { signed } from "../support/RawHttp.ts"
+
+const parsed = (answer: { text: string }) => JSON.parse(answer.text)
+/** Lines of one kind that strangers can make the log write in ten seconds. */
+const LINES = 100
+const payout = JSON.stringify({
+  amount_minor: 1000,
+  currency: "UGX",
+  country: "UG",
+  method: "momo",
+  destination: { type: "momo", msisdn: "256772123456", network: "MTN", country: "UG" }
+})
+
+const head: RequestHead = {
+  requestId: "mine-1",
+  method: "GET",
+  rawTarget: "/v1/float",
+  path: "/v1/float",
+  rawHeaders: [],
+  match: { _tag: "Unknown" }
+}
+
+/** Commits wait until a test says otherwise. */
+const waiting = () => {
+  const database = { waits: true }
+  return { database, commitsWait: () => database.waits }
+}
+
+describe("while commits wait for a standby", () => {
+  it(
+    "an unsigned request is 401 as ever, and writes only the lines that are bounded",
+    onEdge(
+      async ({ ask, behind }) => {
+        expect((await ask("GET", "/v1/float")).status).toBe(401)
+        expect([...behind.logs].sort()).toStrictEqual(['["a signature was refused"]', '["request"]'])
+      },
+      { commitsWait: waiting().commitsWait }
+    )
+  )
+
+  const standby = waiting()
+  it(
+    "a signed request is ambiguous, and neither its nonce nor its key is used, so that it works once they end",
+    onEdge(
+      async ({ ask, behind }) => {
+        const requests = [
+          ["GET", "/v1/float", signed("GET", "/v1/float"), ""],
+          ["POST", "/v1/payouts", [...signed("POST", "/v1/payouts", payout), ["Idempotency-Key", "waits"]], payout]
+        ] as const
+        for (const [method, target, headers, body] of requests) {
+          const answer = await ask(method, target, [...headers, ["Content-Type", "application/json"]], body)
+          expect([answer.status, parsed(answer).error]).toMatchObject([500, { code: "internal_error", ambiguous: true }])
+        }
+        expect([behind.payouts.length, behind.claims.size]).toStrictEqual([0, 0])
+        expect(behind.logs).toStrictEqual(['["request"]', '["request"]'])
+        standby.database.waits = false
+        const answers = []
+        for (const [method, target, headers, body] of requests)
+          answers.push((await ask(method, target, [...headers, ["Content-Type", "application/json"]], body)).status)
+        expect(answers).toStrictEqual([200, 201])
+      },
+      { commitsWait: standby.commitsWait }
+    )
+  )
+
+  it(
+    "a request whose signature cannot be checked in time is ambiguous, and nothing broke",
+    onEdge(
+      async ({ behind, signed: asSigned }) => {
+        const answer = await asSigned("GET", "/v1/float")
+        expect([answer.status, parsed(answer).error]).toMatchObject([500, { code: "internal_error", ambiguous: true }])
+        expect(behind.logs).toStrictEqual(['["request"]'])
+      },
+      { commitsWait: waiting().commitsWait, findsKeys: false, haste: 50 }
+    )
+  )
+
+  it.effect("a flood of requests that were refused so has few lines, and one that broke always has its own", () =>
+    Effect.gen(function* () {
+      const lines: Array<unknown> = []
+      const log = yield* makeRequestLog
+      const write = (outcome: { readonly isRefused?: boolean }) =>
+        log(0, head, "GET /v1/float", { appId: "", response: HttpServerResponse.empty({ status: 500 }), ...outcome }).pipe(
+          Effect.provide(Logger.layer([Logger.make(({ message }) => void lines.push(message))])),
+          Effect.repeat({ times: 2 * LINES - 1 })
+        )
+      yield* write({ isRefused: true })
+      expect(lines.length).toBe(LINES)
+      yield* write({})
+      expect(lines.length).toBe(3 * LINES)
+    })
+  )
+})
