@@ -7,12 +7,12 @@ import { RateLimited, RequestInProgress } from "../domain/errors/Retriable.ts"
 import { IdempotencyKeyRequired, IdempotencyKeyReused } from "../domain/errors/Terminal.ts"
 import { isReference } from "../domain/Ids.ts"
 import { fingerprintText } from "../domain/RequestFingerprint.ts"
-import type { Caller } from "../domain/Tenant.ts"
 import { requestDeadlineMs } from "../domain/TimeLimits.ts"
 import type { WindowUse } from "../domain/VelocityLimits.ts"
 import { recordView } from "../domain/View.ts"
 import { endsOnceWithin, makeTimer } from "../runtime/Timer.ts"
-import { type Claim, type FreshClaim, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
+import type { ScreenedClaim } from "../services/admission/PartyScreening.ts"
+import { type Claim, Idempotency, type StoredResponse } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { RateLimits } from "../services/ports/RateLimits.ts"
 import { Vault } from "../services/ports/Vault.ts"
@@ -20,32 +20,16 @@ import { Records } from "../services/Records.ts"
 import { type Body, checkMode, readTree } from "./Body.ts"
 import { classOf, errorEnvelope, successEnvelope } from "./Envelope.ts"
 import { keyClaims } from "./KeyClaims.ts"
+import type { MoneyStep } from "./MoneyStep.ts"
 import { idempotencyKey, valuesOf } from "./RequestHeaders.ts"
 import { errorResponse, httpResponse, withIgnoredHeader } from "./Response.ts"
 import { Signed } from "./SignedRequest.ts"
-import type { JsonTree } from "./StrictJson.ts"
 
 /** The status of a success where the step names none: both creates answer 201. */
 const CREATED = 201
 const noWindows = Effect.succeed<ReadonlyArray<WindowUse>>([])
 /** How long a response that went wrong is held up to find out whether a transaction exists. */
 const LOOK_MS = 2_000
-
-/** An endpoint that moves money: what its body means, and what is done once for each key. */
-export interface MoneyStep<C> {
-  /** The route's method and template, as "POST /v1/payouts". */
-  readonly endpoint: string
-  readonly decode: (tree: JsonTree) => Result.Result<Body<C>, ApiError>
-  /** The windows that its transaction would be counted in; they are read where the key is claimed. Reads only. */
-  readonly windows?: (caller: Caller, command: C) => Effect.Effect<ReadonlyArray<WindowUse>>
-  readonly run: (caller: Caller, command: C, fresh: FreshClaim) => Effect.Effect<LedgerRecord, ApiError>
-  /** Only for an endpoint whose key is optional (a collection's code): what is done without one. */
-  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<LedgerRecord, ApiError>
-  /** The transaction that it is about, where that exists already. */
-  readonly about?: string
-  /** The operation's own success status; 201 where none is named. */
-  readonly successStatus?: number
-}
 
 type Response = HttpServerResponse.HttpServerResponse
 type SignedRequest = Signed["Service"]
@@ -128,13 +112,16 @@ export class Idempotent extends Context.Service<
         const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
         const windows = yield* step.windows?.(caller, body.command) ?? noWindows
-        const arrived = yield* Effect.result(arrive(request, { scope, fingerprint, windows }))
+        // Asked first, so that its answer is there when the claim is committed: the request waits once for both.
+        const screening = step.screen === undefined ? Effect.undefined : Effect.exit(step.screen(body.command))
+        const claiming = Effect.result(arrive(request, { scope, fingerprint, windows }))
+        const [screened, arrived] = yield* Effect.all([screening, claiming], { concurrency: "unbounded" })
         if (Result.isFailure(arrived)) return errorResponse(arrived.failure)
         const taken = arrived.success
         switch (taken._tag) {
           case "Fresh":
             yield* Deferred.succeed(claimed, taken.claim)
-            return yield* runFirst(step, request, taken, body.command)
+            return yield* runFirst(step, request, screened === undefined ? taken : { ...taken, screened }, body.command)
           case "Replay":
             return httpResponse(taken.response, { "idempotency-replayed": "true" })
           case "Pinned":
@@ -149,7 +136,7 @@ export class Idempotent extends Context.Service<
         }
       })
 
-      const runFirst = <C>(step: MoneyStep<C>, request: SignedRequest, fresh: FreshClaim, command: C) => {
+      const runFirst = <C>(step: MoneyStep<C>, request: SignedRequest, fresh: ScreenedClaim, command: C) => {
         const { claim } = fresh
         return step.run(request.caller, command, fresh).pipe(
           Effect.matchEffect({

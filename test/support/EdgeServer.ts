@@ -127,7 +127,7 @@ const services = (behind: Behind) =>
     fake(CodeFlow, {}),
     fake(CodeRequests, {}),
     fake(Webhooks, {}),
-    fake(Payouts, { create: behind.createPayout, windows: () => Effect.succeed([]) }),
+    fake(Payouts, { create: behind.createPayout, windows: () => Effect.succeed([]), screen: () => Effect.void }),
     fake(Collections, { create: behind.createCollection, windows: () => Effect.succeed([]) }),
     fake(Records, {
       transaction: record,

@@ -33,6 +33,7 @@ export const PayoutsHandlers = HttpApiBuilder.group(
           endpoint: "POST /v1/payouts",
           decode: payoutBody,
           windows: payouts.windows,
+          screen: payouts.screen,
           run: payouts.create
         })
       )

@@ -1,15 +1,23 @@
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, type Exit, Layer, Redacted } from "effect"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Denylist } from "../ports/Denylist.ts"
+import type { FreshClaim } from "../ports/Idempotency.ts"
 import { Screening } from "../ports/Screening.ts"
+
+export type PartyRefusal = DestinationBlocked | ScreeningDenied
+
+/** A key that was claimed while the other side was screened. Where that was not done, whoever gets the claim screens. */
+export interface ScreenedClaim extends FreshClaim {
+  readonly screened?: Exit.Exit<void, PartyRefusal>
+}
 
 /** 403: blocked destinations and screening, before any provider is asked. */
 export class PartyScreening extends Context.Service<
   PartyScreening,
   {
-    readonly recipient: (destination: Destination) => Effect.Effect<void, DestinationBlocked | ScreeningDenied>
+    readonly recipient: (destination: Destination) => Effect.Effect<void, PartyRefusal>
     readonly payer: (source: MomoParty, payer: PayerDetails | null) => Effect.Effect<void, ScreeningDenied>
   }
 >()("gateway/services/PartyScreening") {

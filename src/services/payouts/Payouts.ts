@@ -7,9 +7,7 @@ import {
   type AmountAboveMaximum,
   AmountBelowMinimum,
   type BankAccountUnresolvable,
-  type DestinationBlocked,
   InsufficientTenantFloat,
-  type ScreeningDenied,
   type TenantFrozen
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -21,10 +19,10 @@ import type { Payout } from "../../domain/Transaction.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
-import { PartyScreening } from "../admission/PartyScreening.ts"
+import { type PartyRefusal, PartyScreening, type ScreenedClaim } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
-import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
+import type { Claim } from "../ports/Idempotency.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
@@ -43,8 +41,7 @@ export interface PayoutCommand extends PayoutTerms {
 export type PayoutRefusal =
   | EstimateRefusal
   | TenantFrozen
-  | DestinationBlocked
-  | ScreeningDenied
+  | PartyRefusal
   | AmountAboveMaximum
   | AmountBelowMinimum
   | BankAccountUnresolvable
@@ -61,12 +58,14 @@ export class Payouts extends Context.Service<
   {
     /** What `create` has to have read when its key is claimed. */
     readonly windows: (caller: Caller, command: PayoutCommand) => Effect.Effect<ReadonlyArray<WindowUse>>
+    /** Whether its recipient may be paid; `create` asks where nobody did. */
+    readonly screen: (command: PayoutCommand) => Effect.Effect<void, PartyRefusal>
     /**
      * Admits, prices, reserves amount and fee with the record in one commit, sends, and applies what was answered. A refusal before that
      * commit leaves nothing behind; refusals come in the contract's order. After it a `FinalError` is the outcome, stored as the request's
      * answer, and an `UnknownOutcomeError` leaves the payout `pending` with its float reserved, for the poller to ask about.
      */
-    readonly create: (caller: Caller, command: PayoutCommand, fresh: FreshClaim) => Effect.Effect<LedgerRecord, PayoutRefusal>
+    readonly create: (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) => Effect.Effect<LedgerRecord, PayoutRefusal>
     /** Estimates the cost. Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
     readonly estimate: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, EstimateRefusal>
   }
@@ -84,7 +83,7 @@ export class Payouts extends Context.Service<
       const vault = yield* Vault
       const estimate = yield* payoutEstimator
 
-      const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: FreshClaim) {
+      const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
         const { claim, windows } = fresh
         const route = yield* admit(caller, command, fresh)
         const offer = yield* priceWithinBounds(caller, command, route)
@@ -122,22 +121,15 @@ export class Payouts extends Context.Service<
       }, inSpan("Payouts.create"))
 
       const partyHashOf = ({ destination }: PayoutCommand) => vault.hash("party", recipientIdentity(destination))
+      const screen = (command: PayoutCommand) => screening.recipient(command.destination)
       const windows = (caller: Caller, command: PayoutCommand) => velocity.windows(caller, "payout", partyHashOf(command))
 
-      /** Everything that can be refused before a provider is asked. It is found out at the same time; the contract's order says what counts. */
-      const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: FreshClaim) {
-        const found = yield* Effect.all(
-          {
-            capability: Effect.exit(admission.requireMoneyCapability(caller, "payouts", fresh.tenant)),
-            route: Effect.exit(pricing.route(caller, command)),
-            recipient: Effect.exit(screening.recipient(command.destination))
-          },
-          { concurrency: "unbounded" }
-        )
-        yield* found.capability
-        const route = yield* found.route
+      /** Everything that can be refused before a provider is asked, in the contract's order. What it reads is nearly always kept. */
+      const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
+        yield* admission.requireMoneyCapability(caller, "payouts", fresh.tenant)
+        const route = yield* pricing.route(caller, command)
         yield* admission.requireUnderTestCeiling(caller, command.amount, amountCurrencyOf(command))
-        yield* found.recipient
+        yield* fresh.screened ?? screen(command)
         // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
         if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
           yield* requireWithinCorridorBounds(route.corridor, command.amount)
@@ -170,7 +162,7 @@ export class Payouts extends Context.Service<
         })
       })
 
-      return Payouts.of({ windows, create, estimate })
+      return Payouts.of({ windows, screen, create, estimate })
     })
   )
 }
