@@ -1,8 +1,8 @@
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import { describe, expect, it } from "vitest"
 import { DuplicateChargeInFlight, ProviderTimeout } from "../../src/domain/errors/Ambiguous.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
-import { PayoutRejectedByProvider, TenantFrozen } from "../../src/domain/errors/Terminal.ts"
+import { DestinationBlocked, PayoutRejectedByProvider, TenantFrozen } from "../../src/domain/errors/Terminal.ts"
 import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 import { payout as given } from "../support/SampleTransactions.ts"
 
@@ -62,6 +62,24 @@ describe("an idempotency key", () => {
       {
         createPayout: () => Effect.fail(new TenantFrozen({})),
         keptRefusals: { count: 1, windowMs: 3_600_000, burst: 2 }
+      }
+    )
+  )
+
+  it(
+    "is claimed while the recipient is screened, and a refusal of the recipient is its answer",
+    onEdge(
+      async (client) => {
+        const answers = [await pay(client), await pay(client)]
+        expect(answers.map((answer) => [answer.status, parsed(answer).error.code])).toEqual([
+          [403, "destination_blocked"],
+          [403, "destination_blocked"]
+        ])
+        expect(answers[1]?.headers["idempotency-replayed"]).toBe("true")
+      },
+      {
+        screen: () => Effect.fail(new DestinationBlocked({})),
+        createPayout: (_caller, _command, { screened = Exit.void }) => Effect.as(screened, given())
       }
     )
   )

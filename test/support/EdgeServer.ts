@@ -39,6 +39,7 @@ import { collection, payout } from "./SampleTransactions.ts"
 /** What the services behind the edge were asked, and how they answer; a test overrides only what it is about. */
 export interface Behind {
   readonly createPayout: Payouts["Service"]["create"]
+  readonly screen: Payouts["Service"]["screen"]
   readonly createCollection: Collections["Service"]["create"]
   readonly payouts: Array<PayoutCommand>
   readonly collections: Array<CollectionCommand>
@@ -49,6 +50,7 @@ export interface Behind {
 
 export interface EdgeOptions {
   readonly createPayout?: Payouts["Service"]["create"]
+  readonly screen?: Payouts["Service"]["screen"]
   readonly publicHosts?: ReadonlyArray<string>
   readonly leaseMs?: number
   /** False keeps every nonce good for ever. */
@@ -109,6 +111,7 @@ const remembering = (options: EdgeOptions): Behind => {
     callbacks: [],
     claims: new Map(),
     logs: [],
+    screen: options.screen ?? (() => Effect.void),
     createPayout:
       options.createPayout ??
       ((_, command, { claim }) =>
@@ -127,7 +130,7 @@ const services = (behind: Behind) =>
     fake(CodeFlow, {}),
     fake(CodeRequests, {}),
     fake(Webhooks, {}),
-    fake(Payouts, { create: behind.createPayout, windows: () => Effect.succeed([]), screen: () => Effect.void }),
+    fake(Payouts, { create: behind.createPayout, windows: () => Effect.succeed([]), screen: behind.screen }),
     fake(Collections, { create: behind.createCollection, windows: () => Effect.succeed([]) }),
     fake(Records, {
       transaction: record,
