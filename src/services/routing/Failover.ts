@@ -74,7 +74,9 @@ export class Failover extends Context.Service<
         let turn = { provider: record.provider, offer: plan.first, recordedAt: plan.recordedAt }
         for (let isRerouted = false; ; isRerouted = true) {
           const { isLate, outcome, raw } = yield* sendInTime(turn.recordedAt, plan.send(turn.offer))
-          const next = outcome._tag === "NotSent" && !isLate ? yield* nextAfter(turn.offer) : Option.none()
+          // The process may have been paused within the call as well.
+          const isStale = isLate || isTooLateToSend(turn.recordedAt, yield* latestTime)
+          const next = outcome._tag === "NotSent" && !isStale ? yield* nextAfter(turn.offer) : Option.none()
           const recordedAt = yield* Clock.currentTimeMillis
           const isMoved = Option.isSome(next) && (yield* moveRecord(record, turn.provider, next.value, outcome.note))
           if (!isMoved) return { outcome, raw, isRerouted }
