@@ -63,8 +63,8 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/routing/Failover.ts",
-        text: 'outcome._tag === "NotSent" && !isLate ?',
-        instead: '(outcome._tag === "NotSent" || outcome._tag === "Unknown") && !isLate ?'
+        text: 'outcome._tag === "NotSent" && !isStale ?',
+        instead: '(outcome._tag === "NotSent" || outcome._tag === "Unknown") && !isStale ?'
       }
     ]
   },

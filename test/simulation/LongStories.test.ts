@@ -14,7 +14,11 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
   it.each([
     [20_098, 24],
     [21_390, 40]
-  ])("lose, double and invent no money in stories that once found a defect: seed %i", (seed, steps) => holds(seed, 1, steps), WITHIN_MS)
+  ])(
+    "lose, double and invent no money in stories that once found a defect: seed %i",
+    (seed, steps) => holds(seed, 1, steps),
+    WITHIN_MS
+  )
 
   // A charge left half an hour after it was placed, and the number was charged again at once; a payout's end was decided long before its commit.
   it.each([20_223, 20_311])(
