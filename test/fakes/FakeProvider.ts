@@ -34,6 +34,8 @@ export interface Script {
   countries: ReadonlyArray<PayableCountry>
   /** What every read waits for. */
   gate: Effect.Effect<void>
+  /** What a payout's or a charge's call waits for. */
+  moneyGate: Effect.Effect<void>
 }
 
 const silence = { _tag: "Unknown", reason: "timeout", note: "" } as const
@@ -57,6 +59,7 @@ export const fakeProvider = (
     holder: "Jane Doe",
     countries: [],
     gate: Effect.void,
+    moneyGate: Effect.void,
     ...wish
   }
   const executed: Array<string> = []
@@ -65,6 +68,7 @@ export const fakeProvider = (
 
   const move = Effect.fnUntraced(function* (call: string, reference: string): Effect.fn.Return<PayoutOutcome> {
     yield* called(call)
+    yield* script.moneyGate
     if (script.down || script.sending === "never sent") return { _tag: "NotSent", note: "connection refused" }
     if (script.sending === "refused") {
       const failure = { code: "provider_rejected", message: "no" } as const

@@ -78,6 +78,22 @@ it.effect("a payout that came too late goes to no other provider", () =>
   }).pipe(Effect.scoped)
 )
 
+it.effect("a payout or charge whose process stood still within the first provider's call goes to no other provider", () =>
+  Effect.gen(function* () {
+    const stoodStill = Effect.asVoid(TestClock.adjust("31 seconds"))
+    const [alpha, beta] = [fakeProvider("alpha", { sending: "never sent", moneyGate: stoodStill }), fakeProvider("beta")]
+    const { node } = yield* routedTo([alpha, beta])
+    yield* Effect.gen(function* () {
+      expect(yield* pay("one")).toBe("provider_unavailable")
+      expect(yield* charge("two")).toBe("provider_unavailable")
+      expect(alpha.calls).toContain("send")
+      expect(alpha.calls).toContain("charge")
+      expect([...alpha.executed, ...beta.executed]).toEqual([])
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
 it.effect("a payout that was moved to the next provider too long ago is not sent there", () =>
   Effect.gen(function* () {
     const [alpha, beta] = [fakeProvider("alpha", { sending: "never sent" }), fakeProvider("beta")]
