@@ -106,6 +106,15 @@ export const windowUse = (
   }
 }
 
+/**
+ * The same windows at another time: a transaction counts in the hour and the day in which it is recorded, however long before that its
+ * request named its windows.
+ */
+export const windowsAt = (windows: ReadonlyArray<WindowUse>, at: Instant): ReadonlyArray<WindowUse> =>
+  windows.map((window) =>
+    window.startsAt <= at && at < window.endsAt ? window : { ...window, ...windowOf(at, window.endsAt - window.startsAt) }
+  )
+
 /** What one payout takes of a provider account's ceiling, in minor units of its currency, fees included. */
 export interface CeilingUse {
   readonly provider: string

@@ -22,6 +22,7 @@ export interface ProviderAccountDebit {
   readonly mode: Mode
   readonly currency: Currency
   readonly total: MinorUnits
+  readonly recordedAt: Instant
 }
 
 /**
@@ -35,7 +36,7 @@ export class Velocity extends Context.Service<
     readonly windows: (caller: Caller, direction: Direction, partyHash: Uint8Array) => Effect.Effect<ReadonlyArray<WindowUse>>
     /** Refuses at once when one of the windows was full when it was read. */
     readonly requireRoom: (windows: ReadonlyArray<UsedWindow>) => Effect.Effect<void, VelocityLimitExceeded>
-    /** The same windows and, where the provider's account has a ceiling, that of today. */
+    /** The same windows and, where the provider's account has a ceiling, that of the day in which the payout is recorded. */
     readonly addCeiling: (
       counters: ReadonlyArray<WindowUse>,
       spend: ProviderAccountDebit
@@ -62,12 +63,10 @@ export class Velocity extends Context.Service<
       })
 
       const addCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<WindowUse>, spend: ProviderAccountDebit) {
-        const { currency, mode, provider, total } = spend
+        const { currency, mode, provider, recordedAt, total } = spend
         const ceiling = yield* limits.ceiling(provider, currency)
         if (Option.isNone(ceiling)) return counters
-        const now = yield* Clock.currentTimeMillis
-        const counter = ceilingWindowUse({ provider, mode, currency, amount: total, bound: ceiling.value }, now)
-        return [...counters, counter]
+        return [...counters, ceilingWindowUse({ provider, mode, currency, amount: total, bound: ceiling.value }, recordedAt)]
       })
 
       const refusal = Effect.fnUntraced(function* (counter: WindowUse | undefined) {

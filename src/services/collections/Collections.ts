@@ -25,7 +25,7 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
-import type { WindowUse } from "../../domain/VelocityLimits.ts"
+import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
@@ -140,10 +140,10 @@ export class Collections extends Context.Service<
           Effect.andThen(routes.requireReady(first.provider, "charge"), open(draft, payer)).pipe(
             Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
           )
-        const { collection, opened } = yield* code === null
+        const { collection, counted, opened } = yield* code === null
           ? guard.placeWhenFree({ ...number, own: claim.reference }, openIfFree)
           : open(draft, null)
-        if (opened._tag === "OverCap") return yield* velocity.refusal(counters[opened.counter])
+        if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
         if (opened._tag !== "Opened") return yield* new RequestInProgress({})
         const codeSent = { reference: claim.reference, fact: { _tag: "CodeSent", note: "" }, actor: "request", claim } as const
         if (code !== null) return yield* settlement.apply(codeSent)
@@ -168,6 +168,7 @@ export class Collections extends Context.Service<
         const window = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
         const collection = newCollection(draft, now, code?.expiresAt ?? now + window)
         const { nextAction, status } = collection
+        const counted = windowsAt(counters, now)
         const opened = yield* openRecord({
           claim,
           record: collection,
@@ -175,10 +176,10 @@ export class Collections extends Context.Service<
           // A charge that the payer has to go on with is told of when it is known how.
           event: status === "pending" || nextAction !== null ? `collection.${status}` : null,
           partyHash,
-          counters,
+          counters: counted,
           ...(payer === null ? {} : { payer })
         })
-        return { collection, opened }
+        return { collection, counted, opened }
       })
 
       return Collections.of({ windows, create })

@@ -16,7 +16,7 @@ import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
 import { type Destination, maskedDestination, recipientIdentity } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Payout } from "../../domain/Transaction.ts"
-import type { WindowUse } from "../../domain/VelocityLimits.ts"
+import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { type PartyRefusal, PartyScreening, type ScreenedClaim } from "../admission/PartyScreening.ts"
@@ -88,9 +88,10 @@ export class Payouts extends Context.Service<
         const route = yield* admit(caller, command, fresh)
         const offer = yield* priceWithinBounds(caller, command, route)
         const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
-        const { currency, destinationCurrency, heldFee, principal, provider } = payout
+        const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
         const total = add(principal, heldFee)
-        const counted = yield* velocity.addCeiling(windows, { provider, mode: caller.mode, currency, total })
+        const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
+        const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
         const opened = yield* openRecord({
           claim,
           record: payout,
@@ -104,7 +105,7 @@ export class Payouts extends Context.Service<
             { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
             command.destination,
             destinationCurrency,
-            payout.createdAt
+            createdAt
           )
         })
         switch (opened._tag) {
