@@ -1,7 +1,8 @@
 import { type ComponentChild, h } from "preact"
+import { isCurrency } from "../domain/Currency.ts"
 import { may } from "../domain/Operator.ts"
 import type { Proposal } from "../domain/Proposal.ts"
-import { badge, field, form, link, said, type Tone, table, time } from "./Elements.ts"
+import { badge, field, form, link, money, said, type Tone, table, time } from "./Elements.ts"
 import type { Visit } from "./Route.ts"
 
 const tones: { readonly [S in Proposal["status"]]: Tone } = {
@@ -21,17 +22,41 @@ export const proposalTable = (visit: Visit, proposals: ReadonlyArray<Proposal>):
     proposals.map((proposal) => [
       [`${proposal.kind} `, subjectLink(proposal)],
       [time(proposal.proposedAt), ` by ${proposal.proposedBy}`],
-      h(
-        "ul",
-        null,
-        Object.entries(proposal.details).map(([name, value]) => h("li", null, `${name}: `, said(value)))
-      ),
+      proposalFacts(proposal),
       [badge(proposal.status, tones[proposal.status]), proposal.note === "" ? null : [" ", said(proposal.note)]],
       proposal.decidedAt === null ? "not yet" : [time(proposal.decidedAt), ` by ${proposal.decidedBy}`],
       buttons(visit, proposal)
     ]),
     "Nothing was proposed."
   )
+
+/** What a detail is called on the page. */
+const labels: Readonly<Record<string, string>> = {
+  asked_minor: "The tenant asked for",
+  amount_minor: "Amount",
+  fee_minor: "Fee",
+  outcome: "Outcome",
+  evidence: "Evidence"
+}
+
+/** They say how another detail is read, and stand with it. The revision that was seen is for the program. */
+const silent = /_currency$|^seen$/
+
+/** What was proposed, each amount in major units with its currency. */
+export const proposalFacts = ({ details }: Pick<Proposal, "details">): ComponentChild =>
+  h(
+    "ul",
+    null,
+    Object.entries(details)
+      .filter(([name]) => !silent.test(name))
+      .map(([name, value]) => h("li", null, `${labels[name] ?? name}: `, valueOf(details, name, value)))
+  )
+
+const valueOf = (details: Proposal["details"], name: string, value: string): ComponentChild => {
+  if (!name.endsWith("_minor") || !/^-?\d+$/.test(value)) return said(value)
+  const currency = details[name.replace(/_minor$/, "_currency")]
+  return isCurrency(currency) ? money(BigInt(value), currency) : `${value} of the smallest unit`
+}
 
 const subjectLink = ({ subject }: Proposal): ComponentChild => link(`/reviews/${subject}`, h("code", null, subject))
 

@@ -1,4 +1,5 @@
 import { afterRuling } from "./Contradiction.ts"
+import type { Currency } from "./Currency.ts"
 import { type Decision } from "./Decision.ts"
 import type { Exchange, LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
@@ -14,6 +15,10 @@ export interface Resolution {
   readonly fee: MinorUnits | null
   readonly evidence: string
 }
+
+/** The currency of a resolution's amount: of an exchange the one that it brings. */
+export const resolvedCurrency = (record: LedgerRecord): Currency =>
+  record.kind === "exchange" ? record.destinationCurrency : record.currency
 
 /** What a resolution does, or one line on why it cannot. */
 export type Ruling<R> = Decision<R> | string

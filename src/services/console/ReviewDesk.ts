@@ -7,7 +7,7 @@ import { maskedText } from "../../domain/Masking.ts"
 import { MinorUnits } from "../../domain/Money.ts"
 import { consoleActor, type OperatorName } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
-import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
+import { type Resolution, resolvedCurrency, rulingOn } from "../../domain/Resolution.ts"
 import type { HistoryLine } from "../ports/FloatLedger.ts"
 import { Proposals } from "../ports/Proposals.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
@@ -78,7 +78,7 @@ export class ReviewDesk extends Context.Service<
           }
           const proposal = { kind: "review resolve", subject: reference, proposedBy: by, proposedAt: at } as const
           const opened = yield* proposals.open(
-            { ...proposal, id: yield* randomSource.reference, details: { ...details, seen: seen.toString() } },
+            { ...proposal, id: yield* randomSource.reference, details: { ...shownOf(found.value.transaction, details), seen: seen.toString() } },
             { ...audit, action: "review propose", details }
           )
           if (!opened) return yield* new NotDecided({ message: "A ruling on it waits already for a second person." })
@@ -171,6 +171,15 @@ const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Rec
   evidence: maskedText(evidence),
   ...(amount === null ? {} : { amount_minor: amount.toString() }),
   ...(fee === null ? {} : { fee_minor: fee.toString() })
+})
+
+/** The second person sees each amount with its currency, and what the tenant asked for. */
+const shownOf = (record: LedgerRecord, details: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
+  asked_minor: record.amount.toString(),
+  asked_currency: record.kind === "exchange" ? record.currency : record.amountCurrency,
+  ...details,
+  ...("amount_minor" in details ? { amount_currency: resolvedCurrency(record) } : {}),
+  ...("fee_minor" in details ? { fee_currency: record.currency } : {})
 })
 
 const Amount = Schema.BigIntFromString.pipe(Schema.decodeTo(Schema.toType(MinorUnits)))
