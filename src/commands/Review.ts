@@ -4,7 +4,7 @@ import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { recordView } from "../domain/View.ts"
-import { Acknowledgements } from "../services/ports/Acknowledgements.ts"
+import { ACKNOWLEDGED_HOURS, Acknowledgements, restingUntil } from "../services/ports/Acknowledgements.ts"
 import { Review } from "../services/settlement/Review.ts"
 import { Amount, AmountOrNothing, Revision, reference, Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -81,25 +81,21 @@ const resolve = Command.make(
   ])
 )
 
-const HOUR_MS = 3_600_000
-const HOURS = 24
-const HOURS_AT_MOST = 72
-
 const acknowledge = Command.make(
   "acknowledge",
   {
     reference,
     note: Flag.String("note").pipe(Flag.withSchema(Words(500)), Flag.withDescription("what you did about it, for the audit log")),
     hours: Flag.Int("hours").pipe(
-      Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: HOURS_AT_MOST }))),
-      Flag.withDefault(HOURS),
-      Flag.withDescription(`for how long its alerts rest, at most ${HOURS_AT_MOST}`)
+      Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: ACKNOWLEDGED_HOURS.most }))),
+      Flag.withDefault(ACKNOWLEDGED_HOURS.usual),
+      Flag.withDescription(`for how long its alerts rest, at most ${ACKNOWLEDGED_HOURS.most}`)
     )
   },
   Effect.fn(function* ({ hours, note, reference }) {
     const { acknowledge } = yield* Acknowledgements
     const entry = yield* auditEntry("review acknowledge", reference, { note: maskedText(note), hours: String(hours) })
-    const found = isReference(reference) ? yield* acknowledge(reference, entry.at + hours * HOUR_MS, entry) : Option.none()
+    const found = isReference(reference) ? yield* acknowledge(reference, restingUntil(entry.at, hours), entry) : Option.none()
     if (Option.isNone(found))
       return yield* new CommandRefusal({ message: `there is no transaction ${reference} that is open or in review` })
     yield* printResult({ reference, in_review: found.value.inReview, acknowledged_until: iso(found.value.until) })

@@ -2,6 +2,9 @@
 export const notices: Readonly<Record<string, string>> = {
   "logged-out": "You are logged out.",
   asked: "The provider was asked. What it said is in the timeline.",
+  acknowledged: "Its alerts rest until then, or until it goes into review or out of it. Nothing else changed.",
+  "not-open": "Nothing was done: it is neither open nor in review any more.",
+  "hours-wrong": "Nothing was done: alerts rest for 1 to 72 hours.",
   resolved: "The case is resolved.",
   proposed: "Proposed. Another person has to approve it before anything is posted.",
   approved: "Approved, and carried out.",

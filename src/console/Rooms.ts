@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { makeAcknowledging } from "./pages/Acknowledging.ts"
 import { makeAudit } from "./pages/Audit.ts"
 import { makeCallbacks } from "./pages/Callbacks.ts"
 import { makeDecisions } from "./pages/Decisions.ts"
@@ -21,6 +22,7 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeHome,
     makeTransactions,
     makeTimeline(traceUrl),
+    makeAcknowledging,
     makeReviews,
     makeDecisions,
     makeWebhooks,

@@ -33,6 +33,15 @@ export const AcknowledgementsPg = Layer.effect(
       return Option.fromUndefinedOr(row)
     })
 
-    return Acknowledgements.of({ acknowledge })
+    const standing = Effect.fn("Acknowledgements.standing")(function* (reference: Reference, at: Instant) {
+      const [row] = yield* written(sql`
+        SELECT w.needs_review AS "inReview", w.acknowledged_until AS until
+        FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
+        WHERE t.reference = ${reference} AND (w.is_open OR w.needs_review)
+          AND w.acknowledged_in_review = w.needs_review AND w.acknowledged_until > ${iso(at)}::timestamptz`)
+      return Option.fromUndefinedOr(row)
+    })
+
+    return Acknowledgements.of({ acknowledge, standing })
   })
 )

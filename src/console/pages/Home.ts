@@ -144,7 +144,7 @@ const checkTable = ({ at, checks }: StatusSnapshot): ComponentChild =>
 const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instant): ComponentChild =>
   table(
     "The oldest first",
-    ["Reference", "Tenant", "What", "Provider", "Open for", "Last asked", "Last word"],
+    ["Reference", "Tenant", "What", "Provider", "Open for", "Last asked", "Looked after", "Last word"],
     rows.map((row) => [
       transactionLink(row.reference),
       row.appId,
@@ -152,6 +152,7 @@ const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instan
       row.provider,
       elapsed(now, row.createdAt) ?? "",
       `${elapsed(now, row.heardAt)} ago`,
+      row.acknowledgedUntil !== null && row.acknowledgedUntil > now ? ["until ", time(row.acknowledgedUntil)] : "not yet",
       said(row.note)
     ])
   )

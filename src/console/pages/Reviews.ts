@@ -8,8 +8,10 @@ import { actionsFor } from "../../domain/Resolution.ts"
 import { meaningOf } from "../../domain/ResolutionText.ts"
 import { lastReport, reviewReason } from "../../domain/ReviewReason.ts"
 import { ReviewDesk } from "../../services/console/ReviewDesk.ts"
+import { Acknowledgements } from "../../services/ports/Acknowledgements.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
+import { acknowledgeForm, acknowledgementText } from "../AcknowledgeForm.ts"
 import { facts, form, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
@@ -25,6 +27,7 @@ export const makeReviews = Effect.gen(function* () {
   const transactions = yield* Transactions
   const proposals = yield* Proposals
   const desk = yield* ReviewDesk
+  const acknowledgements = yield* Acknowledgements
 
   const queue = Effect.fn("ReviewsPage.queue")(function* (visit: Visit) {
     const cases = yield* transactions.inReview(CASES_SHOWN)
@@ -47,9 +50,15 @@ export const makeReviews = Effect.gen(function* () {
     const { revision, transaction: record } = stored
     const history = yield* transactions.history(record.reference)
     const own = (yield* proposals.list(PROPOSALS_SHOWN)).filter(({ subject }) => subject === record.reference)
+    const resting = acknowledgementText(yield* acknowledgements.standing(record.reference, visit.at))
     const body = [
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
-      section("The case", caseFacts(record, reviewReason(record, history), lastReport(history))),
+      section(
+        "The case",
+        caseFacts(record, reviewReason(record, history), lastReport(history)),
+        resting === null ? null : h("p", null, "Looked after: ", resting),
+        acknowledgeForm(visit, record, `/reviews/${record.reference}`)
+      ),
       own.length === 0 ? null : section("Proposals", proposalTable(visit, own)),
       record.needsReview && may(visit.visitor.role, "resolve")
         ? rulingSection(visit, record, revision, desk.needsTwo(record, null))

@@ -1,6 +1,5 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
-import { type Delivery } from "../../domain/Delivery.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -8,13 +7,16 @@ import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { reviewReason } from "../../domain/ReviewReason.ts"
 import type { HistoryLine } from "../../services/ports/FloatLedger.ts"
+import { type Acknowledgement, Acknowledgements } from "../../services/ports/Acknowledgements.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
-import { type PostedEntry, type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
+import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
 import { WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../../services/settlement/OutcomePoller.ts"
-import { code, facts, field, form, link, money, said, section, type Tone, time } from "../Elements.ts"
+import { acknowledgeForm, acknowledgementText } from "../AcknowledgeForm.ts"
+import { code, facts, field, form, link, money, said, section, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
-import { partyOf, statusBadge, statusTone } from "../RecordText.ts"
+import { momentsOf, timeline } from "../Happenings.ts"
+import { partyOf, statusBadge } from "../RecordText.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
 const DELIVERIES_SHOWN = 50
@@ -27,6 +29,7 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
   const deliveries = yield* WebhookDeliveries
   const registry = yield* ProviderRegistry
   const poller = yield* OutcomePoller
+  const acknowledgements = yield* Acknowledgements
 
   const find = ({ params }: Visit) => {
     const reference = params["reference"] ?? ""
@@ -42,13 +45,14 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
     const steps = history.map(({ at }) => at)
     const sent = yield* deliveries.ofTransaction(record, steps, DELIVERIES_SHOWN)
     const nextPoll = Option.getOrNull(yield* transactions.nextPoll(record.reference))
+    const resting = yield* acknowledgements.standing(record.reference, visit.at)
     const isAskable = Option.isSome(registry.find(record.provider, record.mode))
     const body = [
       h("div", { class: "columns" }, [
         section("What it is", recordFacts(record)),
         section(
           "Where it stands",
-          standingFacts({ stored: found.value, history, nextPoll, traceUrl }),
+          standingFacts({ stored: found.value, history, nextPoll, traceUrl, resting }),
           actions(visit, record, isAskable)
         )
       ]),
@@ -124,10 +128,12 @@ interface Standing {
   readonly history: ReadonlyArray<HistoryLine>
   readonly nextPoll: Instant | null
   readonly traceUrl: string | null
+  readonly resting: Option.Option<Acknowledgement>
 }
 
-const standingFacts = ({ history, nextPoll, stored: { traceparent = null, transaction }, traceUrl }: Standing): ComponentChild =>
-  facts([
+const standingFacts = ({ history, nextPoll, resting, stored, traceUrl }: Standing): ComponentChild => {
+  const { traceparent = null, transaction } = stored
+  return facts([
     ["Status", statusBadge(transaction)],
     ["Why it failed", transaction.failure === null ? null : `${transaction.failure.code}: ${transaction.failure.message}`],
     [
@@ -136,9 +142,11 @@ const standingFacts = ({ history, nextPoll, stored: { traceparent = null, transa
     ],
     ["Created", time(transaction.createdAt)],
     ["Completed", transaction.completedAt === null ? null : time(transaction.completedAt)],
+    ["Looked after", acknowledgementText(resting)],
     ["Next poll", nextPoll === null ? null : time(nextPoll)],
     ["Trace", traceparent === null ? null : traceLink(traceparent, traceUrl)]
   ])
+}
 
 /** W3C trace context: version, trace, span, flags. */
 const traceLink = (traceparent: string, traceUrl: string | null): ComponentChild => {
@@ -146,12 +154,14 @@ const traceLink = (traceparent: string, traceUrl: string | null): ComponentChild
   return traceUrl === null || !/^[0-9a-f]{32}$/.test(trace) ? code(trace) : link(traceUrl.replace("{trace}", trace), code(trace))
 }
 
-const actions = (visit: Visit, { reference }: LedgerRecord, isAskable: boolean): ComponentChild => {
+const actions = (visit: Visit, record: LedgerRecord, isAskable: boolean): ComponentChild => {
   const { role } = visit.visitor
+  const { reference } = record
   return [
     may(role, "resolve") && isAskable
       ? form(visit, { to: `/transactions/${reference}/ask`, button: "Ask the provider now" })
       : null,
+    acknowledgeForm(visit, record, `/transactions/${reference}`),
     may(role, "raw")
       ? h(
           "details",
@@ -168,77 +178,3 @@ const actions = (visit: Visit, { reference }: LedgerRecord, isAskable: boolean):
       : null
   ]
 }
-
-/** Something that happened, as a line of the timeline. */
-interface Happening {
-  readonly at: Instant
-  readonly tone: Tone
-  readonly what: string
-  readonly who: string
-  readonly more: ComponentChild
-}
-
-const actors: Readonly<Record<string, string>> = {
-  request: "the tenant's request",
-  callback: "a callback of the provider",
-  reconciler: "a poll on schedule",
-  operator: "a poll that an operator asked for",
-  review: "a person's review",
-  authorize: "the tenant's authorize"
-}
-
-const momentsOf = (parts: {
-  readonly history: ReadonlyArray<HistoryLine>
-  readonly entries: ReadonlyArray<PostedEntry>
-  readonly sent: ReadonlyArray<Delivery>
-}): ReadonlyArray<Happening> => {
-  const lines = parts.history.map(
-    ({ actor, at, fact, note, status }): Happening => ({
-      at,
-      tone: statusTone(status),
-      what: `${fact}: ${status.replace("_", " ")}`,
-      who: actors[actor] ?? actor,
-      more: note === "" ? null : h("p", null, said(note))
-    })
-  )
-  const posted = parts.entries.map(
-    ({ at, phase, postings }): Happening => ({
-      at,
-      tone: "quiet",
-      what: `Ledger: ${phase}`,
-      who: "the ledger",
-      more: h(
-        "p",
-        null,
-        postings.map(({ account, amount, currency }, place) => [place === 0 ? "" : "; ", `${account} `, money(amount, currency)])
-      )
-    })
-  )
-  const attempts = parts.sent.flatMap((delivery) => delivery.attempts.map((attempt) => attemptLine(delivery, attempt)))
-  return [...lines, ...posted, ...attempts].sort((one, other) => one.at - other.at)
-}
-
-const attemptLine = (delivery: Delivery, { at, durationMs, excerpt, status }: Delivery["attempts"][number]): Happening => ({
-  at,
-  tone: status !== null && status >= 200 && status < 300 ? "good" : "bad",
-  what: `Webhook ${delivery.eventType}: ${status === null ? "no answer" : `answered ${status}`}`,
-  who: `after ${durationMs} ms`,
-  more: [
-    excerpt === "" ? null : h("p", null, said(maskedText(excerpt))),
-    h("p", { class: "soft" }, "Delivery ", code(delivery.id), `, ${delivery.status}`)
-  ]
-})
-
-const timeline = (happenings: ReadonlyArray<Happening>): ComponentChild =>
-  h(
-    "ol",
-    { class: "timeline" },
-    happenings.map(({ at, more, tone, what, who }) =>
-      h(
-        "li",
-        { class: tone },
-        h("div", { class: "head" }, h("span", { class: "what" }, what), h("span", { class: "soft" }, time(at), ", ", who)),
-        more
-      )
-    )
-  )

@@ -3,6 +3,13 @@ import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
+/** For how long alerts rest unless somebody says another number of hours, and at most. */
+export const ACKNOWLEDGED_HOURS = { usual: 24, most: 72 } as const
+const HOUR_MS = 3_600_000
+
+/** When alerts that rest from now on speak up again. */
+export const restingUntil = (now: Instant, hours: number): Instant => now + hours * HOUR_MS
+
 /** Whether the transaction was in review when an operator acknowledged it, and until when its alerts rest. */
 export interface Acknowledgement {
   readonly inReview: boolean
@@ -22,5 +29,7 @@ export class Acknowledgements extends Context.Service<
       until: Instant,
       audit: AuditEntry
     ) => Effect.Effect<Option.Option<Acknowledgement>>
+    /** The one under which its alerts rest at that time; none where they do not. */
+    readonly standing: (reference: Reference, at: Instant) => Effect.Effect<Option.Option<Acknowledgement>>
   }
 >()("gateway/services/ports/Acknowledgements") {}

@@ -1,0 +1,45 @@
+import { Option } from "effect"
+import { type ComponentChild, h } from "preact"
+import type { LedgerRecord } from "../domain/Exchange.ts"
+import { may } from "../domain/Operator.ts"
+import { isTerminal } from "../domain/Transaction.ts"
+import { ACKNOWLEDGED_HOURS, type Acknowledgement } from "../services/ports/Acknowledgements.ts"
+import { choice, field, form, time } from "./Elements.ts"
+import type { Visit } from "./Route.ts"
+
+export const LONGEST_ACKNOWLEDGEMENT = 500
+
+const hourChoices: ReadonlyArray<readonly [string, string]> = [
+  ["4", "4 hours"],
+  [String(ACKNOWLEDGED_HOURS.usual), "a day"],
+  [String(ACKNOWLEDGED_HOURS.most), "three days"]
+]
+
+/** How long its alerts rest; null where they do not. */
+export const acknowledgementText = (resting: Option.Option<Acknowledgement>): ComponentChild =>
+  Option.match(resting, { onNone: () => null, onSome: ({ until }) => ["its alerts rest until ", time(until)] })
+
+/** For whoever may, while it is open or in review. `back` is where the person goes on. */
+export const acknowledgeForm = (visit: Visit, record: LedgerRecord, back: string): ComponentChild =>
+  may(visit.visitor.role, "resolve") && (record.needsReview || !isTerminal(record))
+    ? h(
+        "details",
+        null,
+        h("summary", null, "Acknowledge"),
+        form(visit, {
+          to: `/transactions/${record.reference}/acknowledge`,
+          button: "Acknowledge it",
+          hidden: { back },
+          fields: [
+            field({
+              name: "taken",
+              label: "What you did about it, for the audit log",
+              hint: "Its alerts rest. Nothing else changes, and its provider is asked on.",
+              isRequired: true,
+              maxLength: LONGEST_ACKNOWLEDGEMENT
+            }),
+            choice("hours", "For", hourChoices, String(ACKNOWLEDGED_HOURS.usual))
+          ]
+        })
+      )
+    : null
