@@ -1,14 +1,14 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { credit, debit, type FloatPosition } from "../domain/Ledger.ts"
-import { toDecimal } from "../domain/Money.ts"
+import type { FloatPosition } from "../domain/Ledger.ts"
 import { positionView } from "../domain/View.ts"
-import { type Adjustment, FloatLedger } from "../services/ports/FloatLedger.ts"
+import { FloatLedger } from "../services/ports/FloatLedger.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
+import { type AdjustmentWish, FloatAdjustments } from "../services/tenants/FloatAdjustments.ts"
 import { amountMinor, appId, currency, mode, Words } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { auditEntry } from "./Operator.ts"
+import { bySystemUser } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
 const adjustmentFlags = {
@@ -23,7 +23,7 @@ const adjustmentFlags = {
   note: Flag.String("note").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
 }
 
-const adjustCommand = (direction: Adjustment["direction"], description: string) =>
+const adjustCommand = (direction: AdjustmentWish["direction"], description: string) =>
   Command.make(
     direction,
     adjustmentFlags,
@@ -69,38 +69,15 @@ const heldView = (position: FloatPosition) => ({
   ...(position.receivable === undefined ? {} : { receivable_minor: position.receivable })
 })
 
-type Wish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
-
 /** The position right after the posting, also when this external id was posted before. */
-export const adjustFloat = Effect.fn("adjustFloat")(function* (
-  wish: Wish
-): Effect.fn.Return<FloatPosition, CommandRefusal, FloatLedger> {
-  const ledger = yield* FloatLedger
-  const entry = wish.direction === "credit" ? credit(wish.currency, wish.amount) : debit(wish.currency, wish.amount)
-  const adjusted = yield* ledger.adjust({
-    ...wish,
-    entry,
-    at: yield* Clock.currentTimeMillis,
-    audit: yield* auditEntry(`float ${wish.direction}`, wish.appId, {
-      mode: wish.mode,
-      currency: wish.currency,
-      amount_minor: wish.amount.toString(),
-      external_id: wish.externalId,
-      note: wish.note
-    })
-  })
-  switch (adjusted._tag) {
-    case "Adjusted":
-      return adjusted.position
-    case "Conflict":
-      return yield* new CommandRefusal({
-        message: `the external id ${wish.externalId} was used for another adjustment: take a new one, or repeat that one exactly`
-      })
-    case "ShortFloat":
-      return yield* new CommandRefusal({
-        message: `only ${wish.currency} ${toDecimal(adjusted.available, wish.currency)} (${adjusted.available} minor) is available`
-      })
-    case "NoTenant":
-      return yield* noTenant(wish.appId)
-  }
-})
+export const adjustFloat = Effect.fn("adjustFloat")(
+  function* (wish: AdjustmentWish) {
+    const { adjust } = yield* FloatAdjustments
+    return (yield* adjust(wish, yield* bySystemUser)).position
+  },
+  Effect.catchTags({
+    NotAdjusted: ({ message }) => Effect.fail(new CommandRefusal({ message })),
+    NoSuchTenant: ({ appId }) => Effect.fail(noTenant(appId))
+  }),
+  Effect.provide(FloatAdjustments.layer)
+)

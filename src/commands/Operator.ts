@@ -1,6 +1,6 @@
 import { userInfo } from "node:os"
 import { Clock, Effect } from "effect"
-import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import type { AuditBy, AuditEntry } from "../services/ports/AuditLog.ts"
 
 /** The audit row of a change made from the command line. */
 export const auditEntry = Effect.fnUntraced(function* (
@@ -8,9 +8,13 @@ export const auditEntry = Effect.fnUntraced(function* (
   subject: string,
   details: Readonly<Record<string, string>>
 ): Effect.fn.Return<AuditEntry> {
-  const at = yield* Clock.currentTimeMillis
-  return { at, actor: yield* systemUser, action, subject, details }
+  return { ...(yield* bySystemUser), action, subject, details }
 })
+
+/** The same for a service that writes the audit row itself. */
+export const bySystemUser: Effect.Effect<AuditBy> = Effect.suspend(() =>
+  Effect.zipWith(Clock.currentTimeMillis, systemUser, (at, actor) => ({ at, actor }))
+)
 
 /** A container may run under a number that has no name. */
 const systemUser = Effect.try(() => userInfo().username).pipe(

@@ -106,7 +106,12 @@ layer(desk)("a ruling in the console", (it) => {
       expect((yield* Effect.flip(impossible)).message).toContain("no more than that can have been sent")
       expect(yield* rule({ reference, resolution: more, seen: 1n }, { by: asha, at: 1 })).toBe("proposed")
       const [waiting] = yield* (yield* Proposals).list(1)
-      expect(waiting?.details).toMatchObject({ asked_minor: "5000", asked_currency: "UGX", fee_minor: "5000000", fee_currency: "UGX" })
+      expect(waiting?.details).toMatchObject({
+        asked_minor: "5000",
+        asked_currency: "UGX",
+        fee_minor: "5000000",
+        fee_currency: "UGX"
+      })
       const limit = approvalFrom.UGX
       const at = (amount: bigint) => needsTwo(payout({ amount: minor(amount), principal: minor(amount), heldFee: ZERO }), null)
       expect([at(limit - 1n), at(limit)]).toEqual([false, true])

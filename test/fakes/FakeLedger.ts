@@ -43,11 +43,11 @@ export const fakeFloatLedger = Layer.unwrap(
       const available = positionIn(memory, appId, mode, currency).available
       if (direction === "debit" && adjustment.amount > available) return { _tag: "ShortFloat", available }
       const known = adjusted.get(externalId)
-      if (known !== undefined) return { _tag: "Adjusted", position: known }
+      if (known !== undefined) return { _tag: "Adjusted", position: known, isNew: false }
       post(memory, appId, mode, entry)
       const position = positionIn(memory, appId, mode, currency)
       adjusted.set(externalId, position)
-      return { _tag: "Adjusted", position }
+      return { _tag: "Adjusted", position, isNew: true }
     })
 
     return fake(FloatLedger, {

@@ -22,8 +22,8 @@ const given = Effect.gen(function* () {
       Layer.provideMerge(Database.layer({ url }))
     )
   )
-  const { acknowledge } = Context.get(context, Acknowledgements)
-  return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, GatewayStatus), acknowledge }
+  const { acknowledge, standing: resting } = Context.get(context, Acknowledgements)
+  return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, GatewayStatus), acknowledge, resting }
 })
 
 interface Payouts {
@@ -80,15 +80,19 @@ it.live("counts open transactions by age and unknown outcomes, and reads no clos
 
 it.live("rests what an operator has acknowledged, until its time has passed or it goes into review", () =>
   Effect.gen(function* () {
-    const { acknowledge, sql, standing } = yield* given
+    const { acknowledge, resting, sql, standing } = yield* given
     yield* givenPayouts(sql, { count: 2, status: "pending", age: "2 hours", fact: "Unknown" })
     const [first] = yield* sql<{ reference: string }>`SELECT reference FROM open_work ORDER BY reference LIMIT 1`
     const reference = Reference.make(first?.reference ?? "")
     const seen = Effect.map(standing.read, ({ open: [row], reviews }) => ({ ...row, inReview: reviews.acknowledged }))
     const until = NOW + 3_600_000
+    expect(yield* resting(reference, NOW)).toEqual(Option.none())
     expect(yield* acknowledge(reference, until, auditEntry())).toEqual(Option.some({ inReview: false, until }))
+    expect(yield* resting(reference, until - 1)).toEqual(Option.some({ inReview: false, until }))
+    expect(yield* resting(reference, until)).toEqual(Option.none())
     expect(yield* seen).toMatchObject({ count: 2, unknown: 2, acknowledged: 1, oldestUnknownAt: NOW - 7_200_000, inReview: 0 })
     yield* sql`UPDATE open_work SET needs_review = true`
+    expect(yield* resting(reference, NOW)).toEqual(Option.none())
     expect(yield* seen).toMatchObject({ acknowledged: 0, inReview: 0 })
     expect(yield* acknowledge(reference, until, auditEntry())).toEqual(Option.some({ inReview: true, until }))
     expect(yield* seen).toMatchObject({ acknowledged: 1, inReview: 1 })

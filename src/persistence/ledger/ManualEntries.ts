@@ -115,7 +115,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
           done.value.currency === adjustment.currency &&
           done.value.amount_minor === adjustment.amount
         return same
-          ? ({ _tag: "Adjusted", position: done.value.position } satisfies AdjustmentOutcome)
+          ? ({ _tag: "Adjusted", position: done.value.position, isNew: false } satisfies AdjustmentOutcome)
           : ({ _tag: "Conflict" } satisfies AdjustmentOutcome)
       }
       if (adjustment.direction === "debit" && adjustment.amount > before.available)
@@ -127,7 +127,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
         receivable_minor: row.receivable_minor - amountPosted(entry, "receivable")
       })
       yield* post(adjustment, entry, after)
-      return { _tag: "Adjusted", position: after } satisfies AdjustmentOutcome
+      return { _tag: "Adjusted", position: after, isNew: true } satisfies AdjustmentOutcome
     },
     (effect) => sql.withTransaction(effect),
     Effect.orDie

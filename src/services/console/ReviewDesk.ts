@@ -78,7 +78,11 @@ export class ReviewDesk extends Context.Service<
           }
           const proposal = { kind: "review resolve", subject: reference, proposedBy: by, proposedAt: at } as const
           const opened = yield* proposals.open(
-            { ...proposal, id: yield* randomSource.reference, details: { ...shownOf(found.value.transaction, details), seen: seen.toString() } },
+            {
+              ...proposal,
+              id: yield* randomSource.reference,
+              details: { ...shownOf(found.value.transaction, details), seen: seen.toString() }
+            },
             { ...audit, action: "review propose", details }
           )
           if (!opened) return yield* new NotDecided({ message: "A ruling on it waits already for a second person." })

@@ -15,6 +15,11 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, string>>
 }
 
+/** Who makes a change, when, and what its audit row says besides the change itself. */
+export interface AuditBy extends Pick<AuditEntry, "at" | "actor"> {
+  readonly details?: AuditEntry["details"]
+}
+
 /** A change that a tenant made with a key of its own: it goes to the tenant's stream, and not to the operators' log. */
 export interface TenantChange extends AuditEntry {
   readonly tenant: { readonly appId: AppId; readonly mode: Mode }

@@ -99,8 +99,8 @@ export interface Adjustment {
 }
 
 export type AdjustmentOutcome =
-  /** Posted now, or earlier by the same external id with the same parameters. `position` is as it was right after the posting. */
-  | { readonly _tag: "Adjusted"; readonly position: FloatPosition }
+  /** Posted now, or, where it is not new, earlier by the same external id with the same parameters. `position` is as it was right after the posting. */
+  | { readonly _tag: "Adjusted"; readonly position: FloatPosition; readonly isNew: boolean }
   /** The external id was used for something else. */
   | { readonly _tag: "Conflict" }
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }

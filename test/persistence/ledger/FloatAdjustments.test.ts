@@ -30,7 +30,7 @@ describe("an operator's credits and debits", () => {
         } as const
         const first = yield* ledger.adjust(adjustment)
         yield* givenFloat(appId, 50n)
-        expect(yield* ledger.adjust(adjustment)).toStrictEqual(first)
+        expect(yield* ledger.adjust(adjustment)).toStrictEqual({ ...first, isNew: false })
         expect(yield* ledger.adjust({ ...adjustment, amount: minor(701n) })).toStrictEqual({ _tag: "Conflict" })
         expect(yield* ledger.adjust({ ...adjustment, appId: AppId.make("nobody") })).toStrictEqual({ _tag: "NoTenant" })
         const debit = { ...adjustment, direction: "debit", externalId: "bank-2", amount: minor(751n) } as const

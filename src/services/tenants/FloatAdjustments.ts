@@ -1,0 +1,62 @@
+import { Context, Data, Effect, Layer } from "effect"
+import { credit, debit, type FloatPosition } from "../../domain/Ledger.ts"
+import { toDecimal } from "../../domain/Money.ts"
+import type { AuditBy } from "../ports/AuditLog.ts"
+import { type Adjustment, FloatLedger } from "../ports/FloatLedger.ts"
+import { NoSuchTenant } from "./NoSuchTenant.ts"
+
+/** What is to be added to a float, or taken from it. */
+export type AdjustmentWish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
+
+/** Why nothing was posted: one line for the person. */
+export class NotAdjusted extends Data.TaggedError("NotAdjusted")<{ readonly message: string }> {}
+
+/** Credits and debits of a float by hand, for the command line and the console alike. */
+export class FloatAdjustments extends Context.Service<
+  FloatAdjustments,
+  {
+    /**
+     * Posts once per external id, with its audit row. The same wish again posts nothing: `isNew` is false, and the position is as it was
+     * right after the posting. Refused where the external id was used for something else, or where the float cannot cover a debit.
+     */
+    readonly adjust: (
+      wish: AdjustmentWish,
+      by: AuditBy
+    ) => Effect.Effect<{ readonly position: FloatPosition; readonly isNew: boolean }, NotAdjusted | NoSuchTenant>
+  }
+>()("gateway/services/tenants/FloatAdjustments") {
+  static readonly layer = Layer.effect(
+    FloatAdjustments,
+    Effect.gen(function* () {
+      const ledger = yield* FloatLedger
+
+      const adjust = Effect.fn("FloatAdjustments.adjust")(function* (wish: AdjustmentWish, { actor, at, details }: AuditBy) {
+        const { amount, appId, currency, direction, externalId, mode, note } = wish
+        const entry = direction === "credit" ? credit(currency, amount) : debit(currency, amount)
+        const own = { mode, currency, amount_minor: amount.toString(), external_id: externalId, note }
+        const adjusted = yield* ledger.adjust({
+          ...wish,
+          entry,
+          at,
+          audit: { at, actor, action: `float ${direction}`, subject: appId, details: { ...own, ...details } }
+        })
+        switch (adjusted._tag) {
+          case "Adjusted":
+            return { position: adjusted.position, isNew: adjusted.isNew }
+          case "Conflict":
+            return yield* new NotAdjusted({
+              message: `the external id ${externalId} was used for another adjustment: take a new one, or repeat that one exactly`
+            })
+          case "ShortFloat":
+            return yield* new NotAdjusted({
+              message: `only ${currency} ${toDecimal(adjusted.available, currency)} (${adjusted.available} minor) is available`
+            })
+          case "NoTenant":
+            return yield* new NoSuchTenant({ appId })
+        }
+      })
+
+      return FloatAdjustments.of({ adjust })
+    })
+  )
+}

@@ -1,0 +1,73 @@
+import { Context, Data, Effect, Layer, Redacted } from "effect"
+import type { AppId } from "../../domain/Ids.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import type { AuditBy } from "../ports/AuditLog.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
+import { Tenants } from "../ports/Tenants.ts"
+import { Vault } from "../ports/Vault.ts"
+import { NoSuchTenant } from "./NoSuchTenant.ts"
+
+const API_KEY_BYTES = 16
+const SIGNING_SECRET_BYTES = 32
+/** Of a reference's 26 characters, five random bits each: 60 bits, which only have to differ. */
+const KEY_ID_LENGTH = 12
+
+/** A new key and its two secrets, which are kept nowhere in the clear: this is the only time. */
+export interface IssuedKey {
+  readonly caller: Caller
+  readonly apiKey: Redacted.Redacted
+  readonly signingSecret: Redacted.Redacted
+}
+
+/** Why no key was revoked: one line for the person. */
+export class NotRevoked extends Data.TaggedError("NotRevoked")<{ readonly message: string }> {}
+
+/** The keys with which tenants sign, made and revoked from the command line and the console alike. */
+export class TenantKeys extends Context.Service<
+  TenantKeys,
+  {
+    /** The id of a key that is still to be made. */
+    readonly newKeyId: Effect.Effect<string>
+    /** Makes the key, with its audit row. The id is new: a second key under one id is a defect. */
+    readonly issue: (caller: Caller, by: AuditBy) => Effect.Effect<IssuedKey, NoSuchTenant>
+    /** With its audit row. Refused where there is no such key, or where it was revoked before. */
+    readonly revoke: (appId: AppId, keyId: string, by: AuditBy) => Effect.Effect<void, NotRevoked>
+  }
+>()("gateway/services/tenants/TenantKeys") {
+  static readonly layer = Layer.effect(
+    TenantKeys,
+    Effect.gen(function* () {
+      const randomSource = yield* RandomSource
+      const vault = yield* Vault
+      const tenants = yield* Tenants
+
+      const hex = (bytes: number) => Effect.map(randomSource.secret(bytes), (secret) => Buffer.from(secret).toString("hex"))
+
+      const newKeyId = Effect.map(randomSource.reference, (reference) => `k_${reference.slice(0, KEY_ID_LENGTH)}`)
+
+      const issue = Effect.fn("TenantKeys.issue")(function* (caller: Caller, { actor, at, details }: AuditBy) {
+        const { appId, keyId, mode, role } = caller
+        const apiKey = Redacted.make(`ak_${yield* hex(API_KEY_BYTES)}`)
+        const signingSecret = Redacted.make(`ss_${yield* hex(SIGNING_SECRET_BYTES)}`)
+        const issued = yield* tenants.issueKey(
+          { caller, apiKeyHash: vault.hash("api_key", apiKey), signingSecret, createdAt: at },
+          { at, actor, action: "key issue", subject: `${appId}/${keyId}`, details: { mode, role, ...details } }
+        )
+        if (!issued) return yield* new NoSuchTenant({ appId })
+        return { caller, apiKey, signingSecret }
+      })
+
+      const revoke = Effect.fn("TenantKeys.revoke")(function* (
+        appId: AppId,
+        keyId: string,
+        { actor, at, details = {} }: AuditBy
+      ) {
+        const audit = { at, actor, action: "key revoke", subject: `${appId}/${keyId}`, details }
+        if (yield* tenants.revokeKey(appId, keyId, at, audit)) return
+        return yield* new NotRevoked({ message: `the tenant ${appId} has no key ${keyId}, or it is revoked already` })
+      })
+
+      return TenantKeys.of({ newKeyId, issue, revoke })
+    })
+  )
+}
