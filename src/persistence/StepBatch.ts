@@ -2,8 +2,8 @@ import { Array as Arr, Effect, Exit, Fiber, Option, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { makeTimer } from "../runtime/Timer.ts"
 
-/** How many steps one statement holds at most. */
-const STEPS_A_STATEMENT = 256
+/** How many steps one statement holds at most: with more, all callers would be in one batch, and the server and this process would take turns. */
+const STEPS_A_STATEMENT = 128
 /** A batch that takes longer than this waits for a row that somebody holds: batches of other lanes no longer wait for it. */
 const PATIENCE_MS = 100
 /** How many batches are in flight at most that wait for no row, and how many in all. */
