@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, Option } from "effect"
+import { Cause, Clock, Effect, identity, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
@@ -21,6 +21,7 @@ import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { countResponse, makeRequestLog } from "./RequestTelemetry.ts"
 import { errorResponse, withStandardHeaders } from "./Response.ts"
+import { makeUnlessCommitsWait } from "./Standstill.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -37,6 +38,8 @@ type Response = HttpServerResponse.HttpServerResponse
  * 4. a content type that is not JSON (the body itself is decoded by the endpoint), and a browser on another origin (415, 403)
  * 5. a caller that asks too often, or finds no free place (429)
  * 6. a path that does not exist, or that has another method (404, 405)
+ *
+ * What is under way when commits begin to wait for a standby is ambiguous soon (500), and goes on.
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
@@ -48,6 +51,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const [withTimeout, within] = [timeoutWith(timer), endsWithin(timer)]
   const logRequest = yield* makeRequestLog
   const commitsWaiting = yield* CommitsWaiting
+  const unlessCommitsWait = yield* makeUnlessCommitsWait(timer)
   const addressOf = clientAddress(settings.trustedProxies)
 
   const serve = (endpoints: Endpoints) =>
@@ -140,7 +144,11 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       else if (callback !== undefined) yield* holdPlace("callbacks", callback.provider)
       if (match._tag !== "Found") return noRoute(match)
       return yield* endpoints(request, match, { requestId, rawHeaders, body, caller, nonce, arrivalMs: ARRIVAL_MS, detach })
-    }).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
+    }).pipe(
+      Effect.catch((error) => Effect.succeed(errorResponse(error))),
+      // A read commits nothing, and what claims a key sees to it by itself.
+      isRead(method) || claimsKey(match) ? identity : unlessCommitsWait(() => internal(requestId))
+    )
     if (nonce === null) return { appId: "", response: yield* answer }
     // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.
     const exit = yield* Effect.exit(answer)
@@ -190,6 +198,8 @@ interface Kept {
 }
 
 const claimsKey = (match: Match): boolean => match._tag === "Found" && operations[match.route.name]?.idempotencyKey !== undefined
+
+const isRead = (method: string): boolean => method === "GET" || method === "HEAD"
 
 /** The whole body arrives in this time, however slowly it is sent; then the connection is closed. */
 const BODY_MS = 30_000

@@ -24,12 +24,15 @@ import type { MoneyStep } from "./MoneyStep.ts"
 import { idempotencyKey, valuesOf } from "./RequestHeaders.ts"
 import { errorResponse, httpResponse, withIgnoredHeader } from "./Response.ts"
 import { Signed } from "./SignedRequest.ts"
+import { meanwhileCommitsWait } from "./Standstill.ts"
 
 /** The status of a success where the step names none: both creates answer 201. */
 const CREATED = 201
 const noWindows = Effect.succeed<ReadonlyArray<WindowUse>>([])
 /** How long a response that went wrong is held up to find out whether a transaction exists. */
 const LOOK_MS = 2_000
+/** The same while commits wait for a standby: the look may wait for a connection that hangs in a commit. */
+const SHORT_LOOK_MS = 500
 
 type Response = HttpServerResponse.HttpServerResponse
 type SignedRequest = Signed["Service"]
@@ -70,6 +73,7 @@ export class Idempotent extends Context.Service<
       const rates = yield* RateLimits
       const steps = yield* Effect.scope
       const endOf = endsOnceWithin(yield* makeTimer, steps)
+      const meanwhile = yield* meanwhileCommitsWait
       const arrive = yield* keyClaims
 
       const once = <C>(step: MoneyStep<C>) =>
@@ -82,7 +86,10 @@ export class Idempotent extends Context.Service<
           return Effect.map(runDetached(work, request, step.about), withIgnoredHeader(body.ignored))
         })
 
-      /** Runs the work so that neither an interrupted request nor the deadline stops it. After the deadline the client gets an error. */
+      /**
+       * Runs the work so that neither an interrupted request nor the deadline stops it. After the deadline, and soon while commits wait for a
+       * standby, the client gets an error.
+       */
       const runDetached = Effect.fnUntraced(function* (
         work: (claimed: Deferred.Deferred<Claim>) => Effect.Effect<Response>,
         request: SignedRequest,
@@ -90,13 +97,17 @@ export class Idempotent extends Context.Service<
       ) {
         const claimed = yield* Deferred.make<Claim>()
         const fiber = yield* Effect.forkIn(work(claimed), steps, { startImmediately: true, uninterruptible: true })
-        const afterDeadline = Effect.gen(function* () {
-          yield* Effect.logError("the request reached its deadline, shortly before its key's lease ends; its work goes on")
+        const ambiguous = Effect.fnUntraced(function* (lookMs: number) {
           const claim = yield* Deferred.poll(claimed)
           const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
-          return httpResponse(yield* internalError(request, about ?? made))
+          return httpResponse(yield* internalError(request, about ?? made, lookMs))
         })
-        const response = yield* endOf(fiber, requestDeadlineMs(policy.idempotencyLeaseMs), afterDeadline)
+        const afterDeadline = Effect.andThen(
+          Effect.logError("the request reached its deadline, shortly before its key's lease ends; its work goes on"),
+          ambiguous(LOOK_MS)
+        )
+        const deadlineMs = requestDeadlineMs(policy.idempotencyLeaseMs)
+        const response = yield* endOf(fiber, deadlineMs, afterDeadline, meanwhile(ambiguous(SHORT_LOOK_MS)))
         yield* request.detach(response)
         return yield* response
       })
@@ -204,9 +215,13 @@ export class Idempotent extends Context.Service<
         Effect.logError("a money step broke", cause).pipe(Effect.annotateLogs({ request_id: requestId, reference }))
 
       /** `internal_error`, with the reference where a transaction of that reference is known to exist. */
-      const internalError = Effect.fnUntraced(function* ({ caller, requestId }: SignedRequest, reference: string) {
+      const internalError = Effect.fnUntraced(function* (
+        { caller, requestId }: SignedRequest,
+        reference: string,
+        lookMs: number = LOOK_MS
+      ) {
         if (!isReference(reference)) return errorEnvelope(new InternalError({ request_id: requestId }))
-        const found = yield* records.exists(caller, reference).pipe(Effect.timeoutOption(LOOK_MS), Effect.exit)
+        const found = yield* records.exists(caller, reference).pipe(Effect.timeoutOption(lookMs), Effect.exit)
         const exists = Exit.isSuccess(found) && Option.contains(found.value, true)
         return errorEnvelope(new InternalError(exists ? { request_id: requestId, reference } : { request_id: requestId }))
       })

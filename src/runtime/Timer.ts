@@ -1,4 +1,4 @@
-import { Clock, type Context, Deferred, Effect, Exit, Fiber, type Scope } from "effect"
+import { Clock, type Context, Deferred, Effect, Exit, Fiber, Option, type Scope } from "effect"
 
 /** Calls `fire` once after `ms`, unless the function that it returns is called before. */
 export type Timer = (ms: number, fire: () => void) => () => void
@@ -83,19 +83,44 @@ export const endsWithin =
       })
     })
 
+/** What may take the place of an end that is not there yet: asked every so often, it gives one, or none so far. */
+export interface Meanwhile<A> {
+  readonly everyMs: number
+  readonly end: Effect.Effect<Option.Option<A>>
+}
+
 /**
  * As `endsWithin`, for any number of waiters: the time begins at once, `late` is run once, in the scope, whoever waits, and what ends first is
  * what all are given.
  */
 export const endsOnceWithin =
   (timer: Timer, scope: Scope.Scope) =>
-  <A, E>(fiber: Fiber.Fiber<A, E>, ms: number, late: Effect.Effect<A, E>): Effect.Effect<Effect.Effect<A, E>> =>
+  <A, E>(
+    fiber: Fiber.Fiber<A, E>,
+    ms: number,
+    late: Effect.Effect<A, E>,
+    meanwhile?: Meanwhile<A>
+  ): Effect.Effect<Effect.Effect<A, E>> =>
     Effect.contextWith((context: Context.Context<never>) => {
       const end = Deferred.makeUnsafe<A, E>()
-      const stop = timer(ms, () => void Fiber.runIn(Effect.runForkWith(context)(Deferred.into(late, end)), scope))
-      fiber.addObserver((exit) => {
+      let isOver = false
+      const run = (effect: Effect.Effect<unknown>) => void Fiber.runIn(Effect.runForkWith(context)(effect), scope)
+      const finish = (exit: Effect.Effect<A, E>) => {
+        if (isOver) return
+        isOver = true
         stop()
+        stopAsking()
         Deferred.doneUnsafe(end, exit)
-      })
+      }
+      const stop = timer(ms, () => run(Effect.map(Effect.exit(late), finish)))
+      let stopAsking = () => {}
+      const ask = (asked: Meanwhile<A>) => {
+        if (isOver) return
+        stopAsking = timer(asked.everyMs, () =>
+          run(Effect.map(asked.end, Option.match({ onNone: () => ask(asked), onSome: (given) => finish(Exit.succeed(given)) })))
+        )
+      }
+      if (meanwhile !== undefined) ask(meanwhile)
+      fiber.addObserver(finish)
       return Effect.succeed(Deferred.await(end))
     })

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { vi } from "vitest"
 import type { RequestHead } from "../../src/http/RequestHead.ts"
 import { makeRequestLog } from "../../src/http/RequestTelemetry.ts"
 import { onEdge } from "../support/EdgeClient.ts"
 import { signed } from "../support/RawHttp.ts"
+import { payout as given } from "../support/SampleTransactions.ts"
 
 const parsed = (answer: { text: string }) => JSON.parse(answer.text)
 /** Lines of one kind that strangers can make the log write in ten seconds. */
@@ -80,6 +82,48 @@ describe("while commits wait for a standby", () => {
       { commitsWait: waiting().commitsWait, findsKeys: false, haste: 50 }
     )
   )
+
+  it.each([
+    {
+      what: "a payout",
+      request: ["POST", "/v1/payouts", [["Idempotency-Key", "waits"]], payout],
+      details: { request_id: expect.any(String), reference: given().reference }
+    },
+    {
+      what: "a callback",
+      request: ["POST", "/webhooks/eversend/secret-1", [], "{}"],
+      details: { request_id: expect.any(String) }
+    }
+  ] as const)("$what that is under way when they begin to is ambiguous soon, and its work goes on", ({ details, request }) => {
+    const database = { waits: false }
+    const standby = Promise.withResolvers<void>()
+    let hasEnded = false
+    /** A commit that waits. */
+    const commit = Effect.promise(async () => {
+      database.waits = true
+      await standby.promise
+      hasEnded = true
+    })
+    const story = onEdge(
+      async ({ behind, signed: asSigned }) => {
+        const [method, target, headers, body] = request
+        const answer = await asSigned(method, target, headers, body)
+        expect([answer.status, parsed(answer).error]).toMatchObject([500, { code: "internal_error", ambiguous: true, details }])
+        expect(hasEnded).toBe(false)
+        // Neither its deadline nor a defect.
+        expect(behind.logs).toStrictEqual(['["request"]'])
+        standby.resolve()
+        await vi.waitFor(() => expect(hasEnded).toBe(true))
+      },
+      {
+        commitsWait: () => database.waits,
+        haste: 20,
+        createPayout: () => Effect.as(commit, given()),
+        receive: () => Effect.as(commit, "stored" as const)
+      }
+    )
+    return story()
+  })
 
   it.effect("a flood of requests that were refused so has few lines, and one that broke always has its own", () =>
     Effect.gen(function* () {

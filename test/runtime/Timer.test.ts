@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { endsOnceWithin, makeTimer, timeoutWith } from "../../src/runtime/Timer.ts"
 
@@ -68,5 +68,36 @@ describe("a timer", () => {
       expect(yield* slow).toBe("late")
       expect(ran).toEqual(["quick", "late", "slow"])
     }).pipe(Effect.scoped)
+  )
+
+  it.effect(
+    "ends the wait for a fiber as soon as there is something in its place, asked every second until the end is there",
+    () =>
+      Effect.gen(function* () {
+        const endOf = endsOnceWithin(yield* makeTimer, yield* Effect.scope)
+        let [asked, isHopeless] = [0, false]
+        const meanwhile = {
+          everyMs: 1_000,
+          end: Effect.sync(() => (asked++, isHopeless ? Option.some("hopeless") : Option.none<string>()))
+        }
+        const work = (ms: number) => Effect.forkDetach(Effect.as(Effect.sleep(ms), "done"))
+        const wait = (ms: number) =>
+          Effect.flatten(Effect.flatMap(work(ms), (fiber) => endOf(fiber, 9_000, Effect.succeed("late"), meanwhile)))
+        const quick = yield* Effect.forkChild(wait(2_500))
+        yield* TestClock.adjust(5_000)
+        expect([yield* Fiber.join(quick), asked]).toEqual(["done", 2])
+        const slow = yield* Effect.forkChild(wait(60_000))
+        yield* TestClock.adjust(3_500)
+        expect(asked).toBe(5)
+        isHopeless = true
+        yield* TestClock.adjust(500)
+        expect([yield* Fiber.join(slow), asked]).toEqual(["hopeless", 6])
+        yield* TestClock.adjust(60_000)
+        expect(asked).toBe(6)
+        isHopeless = false
+        const late = yield* Effect.forkChild(wait(60_000))
+        yield* TestClock.adjust(9_000)
+        expect(yield* Fiber.join(late)).toBe("late")
+      }).pipe(Effect.scoped)
   )
 })

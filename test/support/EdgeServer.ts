@@ -41,6 +41,7 @@ export interface Behind {
   readonly createPayout: Payouts["Service"]["create"]
   readonly screen: Payouts["Service"]["screen"]
   readonly createCollection: Collections["Service"]["create"]
+  readonly receive: ProviderCallbacks["Service"]["receive"]
   readonly payouts: Array<PayoutCommand>
   readonly collections: Array<CollectionCommand>
   readonly callbacks: Array<RawCallback>
@@ -51,6 +52,7 @@ export interface Behind {
 export interface EdgeOptions {
   readonly createPayout?: Payouts["Service"]["create"]
   readonly screen?: Payouts["Service"]["screen"]
+  readonly receive?: ProviderCallbacks["Service"]["receive"]
   readonly publicHosts?: ReadonlyArray<string>
   readonly leaseMs?: number
   /** False keeps every nonce good for ever. */
@@ -105,10 +107,12 @@ export const port = Effect.map(HttpServer.HttpServer, ({ address }) => ("port" i
 const remembering = (options: EdgeOptions): Behind => {
   const payouts: Array<PayoutCommand> = []
   const collections: Array<CollectionCommand> = []
+  const callbacks: Array<RawCallback> = []
   return {
     payouts,
     collections,
-    callbacks: [],
+    callbacks,
+    receive: options.receive ?? ((_, __, callback) => Effect.sync(() => (callbacks.push(callback), "stored" as const))),
     claims: new Map(),
     logs: [],
     screen: options.screen ?? (() => Effect.void),
@@ -141,7 +145,7 @@ const services = (behind: Behind) =>
     }),
     fake(ProviderCallbacks, {
       knows: (provider, routeKey) => provider === "eversend" && routeKey === "secret-1",
-      receive: (_, __, callback) => Effect.sync(() => (behind.callbacks.push(callback), "stored" as const))
+      receive: behind.receive
     })
   )
 

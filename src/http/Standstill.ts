@@ -1,0 +1,37 @@
+import { Effect, Fiber } from "effect"
+import type { HttpServerResponse } from "effect/http"
+import { endsOnceWithin, type Meanwhile, type Timer } from "../runtime/Timer.ts"
+import { CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
+
+/** Together with the time in which the wait is seen, and with what the end itself may take, five seconds at most. */
+const ASKED_EVERY_MS = 1_000
+/** Longer than a provider and the database may take together. */
+const LONGEST_WRITE_MS = 60_000
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/**
+ * What a request is given that is under way while commits wait for a standby: nobody knows when its own commit ends, nor how. The work goes
+ * on, and what it commits in the end stands.
+ */
+export const meanwhileCommitsWait: Effect.Effect<<A>(end: Effect.Effect<A>) => Meanwhile<A>> = Effect.map(
+  CommitsWaiting,
+  (commitsWaiting) => (end) => ({
+    everyMs: ASKED_EVERY_MS,
+    end: Effect.flatMap(commitsWaiting, (waiting) => (waiting ? Effect.asSome(end) : Effect.succeedNone))
+  })
+)
+
+/** The response of work that may commit, or an ambiguous one. The work is not cancelled: its commit would end without the standby. */
+export const makeUnlessCommitsWait = Effect.fnUntraced(function* (timer: Timer) {
+  const scope = yield* Effect.scope
+  const endOf = endsOnceWithin(timer, scope)
+  const meanwhile = yield* meanwhileCommitsWait
+  return (ambiguous: () => Response) =>
+    Effect.fnUntraced(function* (work: Effect.Effect<Response>) {
+      const fiber = yield* Effect.forkIn(work, scope, { startImmediately: true })
+      const given = Effect.sync(ambiguous)
+      const end = yield* endOf(fiber, LONGEST_WRITE_MS, given, meanwhile(given))
+      return yield* Effect.onInterrupt(end, () => Fiber.interrupt(fiber))
+    })
+})
