@@ -187,14 +187,18 @@ const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, b
         const waiting = commitsWaitingFamily(yield* commitsWaiting)
         return [yield* lag, clockSkew(yield* skew), waiting, ...processFamilies(build)]
       })
-      const families = Effect.zipWith(process, picture(read), (own, standing) => [...own, ...gauges(standing, providers)])
+      const standstill = Effect.map(commitsWaiting, (waiting) => (waiting ? COMMITS_WAIT : null))
+      const families = Effect.zipWith(process, picture({ read, standstill }), (own, standing) => [
+        ...own,
+        ...gauges(standing, providers)
+      ])
       return Layer.merge(
         Management.layer({
           host: settings.managementHost,
           port: settings.managementPort,
           draining,
           database: alive,
-          standstill: Effect.map(commitsWaiting, (waiting) => (waiting ? COMMITS_WAIT : null)),
+          standstill,
           obstacles: [Effect.map(skew, wrongClock), obstacle, schemaObstacle],
           providers,
           standing: read,

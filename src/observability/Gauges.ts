@@ -1,4 +1,4 @@
-import { Effect, Exit } from "effect"
+import { Context, Effect, Exit } from "effect"
 import type { Instant } from "../domain/Instant.ts"
 import {
   AgeBand,
@@ -13,21 +13,38 @@ import { serverGauges } from "./ServerGauges.ts"
 const MS_PER_SECOND = 1000
 const atMost = `Counted up to ${COUNTED_AT_MOST}.`
 
-/** Scrapes that come sooner see the same status. */
-const KEPT_MS = 500
+/** Scrapes that come sooner see the same status. Tests have no time to wait for the next one. */
+export const KeptMs = Context.Reference<number>("gateway/observability/KeptMs", { defaultValue: () => 500 })
 /** How long reading the status may take; a scrape waits longer than a probe. */
 const TIMEOUT_MS = 5_000
+/** The same while commits wait for a standby: the connection that is read through may hang in one of them. */
+const STANDSTILL_TIMEOUT_MS = 500
+const STANDSTILL_LOOK_MS = 200
+
+interface Source {
+  readonly read: Effect.Effect<StatusSnapshot, unknown>
+  /** Why nothing can be read in time now; null where it can. */
+  readonly standstill: Effect.Effect<string | null>
+}
 
 /** The status now; null where the database did not answer in time. */
-export const picture = (read: Effect.Effect<StatusSnapshot, unknown>): Effect.Effect<StatusSnapshot | null> =>
-  Effect.map(Effect.exit(Effect.timeout(read, TIMEOUT_MS)), (exit) => (Exit.isSuccess(exit) ? exit.value : null))
+export const picture = ({ read, standstill }: Source): Effect.Effect<StatusSnapshot | null> => {
+  const inTime = Effect.map(Effect.exit(Effect.timeout(read, TIMEOUT_MS)), (exit) => (Exit.isSuccess(exit) ? exit.value : null))
+  const whileStill = Effect.gen(function* () {
+    while ((yield* standstill) === null) yield* Effect.sleep(STANDSTILL_LOOK_MS)
+    return yield* Effect.as(Effect.sleep(STANDSTILL_TIMEOUT_MS), null)
+  })
+  return Effect.raceFirst(inTime, whileStill)
+}
 
 /** A status for every scrape: the database is read at most twice a second, however many scrapers there are. */
-export const pictures = (read: Effect.Effect<StatusSnapshot, unknown>): Effect.Effect<Effect.Effect<StatusSnapshot | null>> =>
-  Effect.cachedWithTTL(
-    picture(read),
-    // A failure is not cached: the next scrape reads again.
-    (exit) => (Exit.isSuccess(exit) && exit.value !== null ? KEPT_MS : 0)
+export const pictures = (source: Source): Effect.Effect<Effect.Effect<StatusSnapshot | null>> =>
+  Effect.flatMap(KeptMs, (keptMs) =>
+    Effect.cachedWithTTL(
+      picture(source),
+      // A failure is not cached: the next scrape reads again.
+      (exit) => (Exit.isSuccess(exit) && exit.value !== null ? keptMs : 0)
+    )
   )
 
 /** The gauges of a status. Without one only gateway_database_up is there: an old number would be wrong. */

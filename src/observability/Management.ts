@@ -53,7 +53,7 @@ const layer = (options: ManagementOptions): Layer.Layer<ManagementAddress, Manag
   const serving = Effect.gen(function* () {
     const { address } = yield* HttpServer.HttpServer
     const listening = { host, port: "port" in address ? address.port : port }
-    const page = metrics(yield* pictures(options.standing), options)
+    const page = metrics(yield* pictures({ read: options.standing, standstill: options.standstill }), options)
     return Layer.merge(HttpServer.serve(answer(options, page)), Layer.succeed(ManagementAddress, listening))
   })
   return Layer.unwrap(serving).pipe(

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Metric, Ref } from "effect"
+import { Effect, Exit, Fiber, Layer, Metric, Ref } from "effect"
 import { Management } from "../../src/observability/Management.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
 import { itWith } from "../support/Installed.ts"
@@ -100,6 +100,17 @@ describe("the management port", () => {
       expect(without.has("gateway_transactions_open")).toBe(false)
       yield* Ref.set(broken.standing, Effect.flatten(Ref.get(standing)))
       expect(sampled(readExposition((yield* broken.get("/metrics")).body), "gateway_database_up")).toBe(1)
+    })
+  )
+
+  it.live("does not hold a scrape up while commits wait for a standby, and reading may wait behind them", () =>
+    Effect.gen(function* () {
+      const { get, standing, standstill } = yield* management
+      yield* Ref.set(standing, Effect.never)
+      const scraping = yield* Effect.forkChild(get("/metrics"), { startImmediately: true })
+      yield* Ref.set(standstill, Effect.succeed("commits wait"))
+      const pages = yield* Effect.all([Fiber.join(scraping), get("/metrics")]).pipe(Effect.timeout("3 seconds"))
+      expect(pages.map(({ body }) => sampled(readExposition(body), "gateway_database_up"))).toEqual([0, 0])
     })
   )
 

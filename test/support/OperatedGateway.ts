@@ -1,16 +1,24 @@
 import { PgClient } from "@effect/sql-pg"
 import { Clock, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { KeptMs } from "../../src/observability/Gauges.ts"
 import { gateway as command } from "../commands/Gateway.ts"
 import { type Exposition, readExposition } from "./Exposition.ts"
 import { freePort } from "./FreePort.ts"
 import { givenStack } from "./Stack.ts"
 import { masterKey } from "./TestDatabase.ts"
 
+/** A page is as new as what a test has just done. */
+const KEPT_MS = 0
+
 /** A gateway as its operators see it: its metrics, its database, their command line. */
 export const givenOperated = Effect.fnUntraced(function* (overrides: Record<string, string> = {}) {
   const managementPort = yield* freePort
-  const stack = yield* givenStack({ MANAGEMENT_PORT: String(managementPort), ...overrides })
+  const stack = yield* Effect.provideService(
+    givenStack({ MANAGEMENT_PORT: String(managementPort), ...overrides }),
+    KeptMs,
+    KEPT_MS
+  )
   const { database, simulator } = stack
   const connection = (url: Redacted.Redacted) => PgClient.makeClient({ url }).pipe(Effect.provide(Reactivity.layer))
   const sql = yield* connection(database)
