@@ -3,6 +3,7 @@ import * as Config from "./Config.ts"
 import { ConsoleAddress } from "./console/ConsoleAddress.ts"
 import { Mode } from "./domain/Ids.ts"
 import { Server } from "./http/Server.ts"
+import { databaseDisk } from "./observability/DatabaseDisk.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
@@ -43,6 +44,8 @@ export type ReadySettings = Settings & {
   readonly databaseUrl: Redacted.Redacted
   /** The same database as its owner, where whoever reads these settings brings its schema up to date with it; null: with the other, or not at all. */
   readonly ownerUrl: Redacted.Redacted | null
+  /** The database's own folder, where this installation runs its server; null: it runs elsewhere. */
+  readonly databaseFolder: string | null
   readonly masterKey: Redacted.Redacted
 }
 
@@ -183,9 +186,10 @@ const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, b
       const { milliseconds: skew } = yield* ClockSkew
       const { obstacle } = yield* MasterKeyHold
       const lag = yield* eventLoop
+      const disk = databaseDisk(settings.databaseDisk, settings.databaseFolder)
       const process = Effect.gen(function* () {
         const waiting = commitsWaitingFamily(yield* commitsWaiting)
-        return [yield* lag, clockSkew(yield* skew), waiting, ...processFamilies(build)]
+        return [yield* lag, clockSkew(yield* skew), waiting, ...(yield* disk), ...processFamilies(build)]
       })
       const standstill = Effect.map(commitsWaiting, (waiting) => (waiting ? COMMITS_WAIT : null))
       const families = Effect.zipWith(process, picture({ read, standstill }), (own, standing) => [

@@ -15,6 +15,7 @@ import {
   rate,
   reader,
   rising,
+  size,
   text,
   type Variables,
   wholeNumber
@@ -115,6 +116,8 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     managementHost: read("MANAGEMENT_HOST", LOOPBACK, hostName),
     console: consoleOf(read, mistakes, [port, managementPort]),
     ...databases,
+    /** How large the disk of the database is, in bytes; null: measured where it is on this machine. */
+    databaseDisk: read.optional("DATABASE_DISK", size),
     dataDir: read("DATA_DIR", ".data", text),
     /** 32 bytes as base64; null: generated into `dataDir`. */
     masterKey,

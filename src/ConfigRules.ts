@@ -75,6 +75,16 @@ export const duration: Rule<number> = {
   }
 }
 
+const SIZES: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 }
+/** In bytes. */
+export const size: Rule<number> = {
+  meaning: "a size such as 500GB or 2TB",
+  of: (value) => {
+    const [, count, unit = ""] = /^([1-9]\d{0,5})(MB|GB|TB)$/.exec(value.toUpperCase()) ?? []
+    return count === undefined ? undefined : Number(count) * (SIZES[unit] ?? 0)
+  }
+}
+
 export const longerThanZero: Rule<number> = { ...duration, of: (value) => duration.of(value) || undefined }
 
 export const list = <A>(rule: Rule<A>): Rule<ReadonlyArray<A>> => ({

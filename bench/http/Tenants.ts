@@ -60,7 +60,8 @@ export const callbackPathOf = (databaseUrl: string, masterKey: string): Promise<
 const readyFor = Effect.fnUntraced(function* (databaseUrl: string, masterKey: string) {
   const settings = yield* App.settings
   const policy = { ...settings.policy, webhookAllowLoopback: true }
-  return { ...settings, policy, databaseUrl: Redacted.make(databaseUrl), ownerUrl: null, masterKey: Redacted.make(masterKey) }
+  const database = { databaseUrl: Redacted.make(databaseUrl), ownerUrl: null, databaseFolder: null }
+  return { ...settings, policy, ...database, masterKey: Redacted.make(masterKey) }
 })
 
 const runSilently = <A, E>(program: Effect.Effect<A, E>): Promise<A> =>

@@ -16,7 +16,7 @@ export const Installation = {
   forOneCommand: Effect.gen(function* () {
     const given = yield* App.settings
     const { databaseUrl, dataDir } = given
-    if (databaseUrl !== null) return yield* withMasterKey(given, databaseUrl, null)
+    if (databaseUrl !== null) return yield* withMasterKey(given, { databaseUrl, ownerUrl: null, databaseFolder: null })
     // An embedded database is a development's. Whether a loopback receiver is dialled is decided again by the gateway that dials it.
     const settings = { ...given, policy: { ...given.policy, webhookAllowLoopback: true } }
     const running = yield* App.embeddedPostgres.running(dataDir)
@@ -30,7 +30,7 @@ export const Installation = {
   forServer: Effect.gen(function* () {
     const settings = yield* App.settings
     const { databaseUrl, dataDir } = settings
-    if (databaseUrl !== null) return yield* withMasterKey(settings, databaseUrl, null)
+    if (databaseUrl !== null) return yield* withMasterKey(settings, { databaseUrl, ownerUrl: null, databaseFolder: null })
     yield* Effect.addFinalizer(() => Effect.orDie(App.embeddedPostgres.stop(dataDir)))
     const database = yield* App.embeddedPostgres.ensureRunning(dataDir)
     yield* Effect.forkScoped(App.embeddedPostgres.keepRunning(dataDir))
@@ -65,14 +65,17 @@ const release = Effect.suspend(() => read("package.json")).pipe(
 
 /** Its owner brings it up to date; everything else is done as a role that owns nothing. */
 const onEmbedded = (settings: App.Settings, database: App.EmbeddedDatabase) =>
-  withMasterKey(settings, App.embeddedPostgres.runtimeUrl(database), App.embeddedPostgres.url(database))
+  withMasterKey(settings, {
+    databaseUrl: App.embeddedPostgres.runtimeUrl(database),
+    ownerUrl: App.embeddedPostgres.url(database),
+    databaseFolder: database.folder
+  })
 
 const withMasterKey = Effect.fnUntraced(function* (
   settings: App.Settings,
-  databaseUrl: Redacted.Redacted,
-  ownerUrl: Redacted.Redacted | null
+  database: Pick<App.ReadySettings, "databaseUrl" | "ownerUrl" | "databaseFolder">
 ): Effect.fn.Return<App.ReadySettings, CommandRefusal> {
-  return { ...settings, databaseUrl, ownerUrl, masterKey: settings.masterKey ?? (yield* ownMasterKey(settings.dataDir)) }
+  return { ...settings, ...database, masterKey: settings.masterKey ?? (yield* ownMasterKey(settings.dataDir)) }
 })
 
 /** A random key that is made once and kept for its owner only. */

@@ -21,6 +21,7 @@ describe("the settings", () => {
         managementHost: "127.0.0.1",
         managementPort: 8081,
         databaseUrl: null,
+        databaseDisk: null,
         dataDir: ".data",
         masterKey: null,
         simulatorPort: 8090,
@@ -187,6 +188,17 @@ describe("the settings", () => {
       const opened = eversend === undefined ? [] : eversendProvider.accountsOf(eversend)
       expect(opened.map(({ account, mode }) => [mode, account.clientId])).toEqual([["test", "id"]])
       expect(others).toEqual([])
+    })
+  )
+
+  it.effect("take the size of the database's disk in MB, GB or TB", () =>
+    Effect.gen(function* () {
+      expect((yield* read({ DATABASE_DISK: "500GB" })).databaseDisk).toBe(500_000_000_000)
+      expect((yield* read({ DATABASE_DISK: "2tb" })).databaseDisk).toBe(2_000_000_000_000)
+      for (const size of ["500", "0GB", "GB", "1.5TB", "500 GiB"])
+        expect(yield* mistakes({ DATABASE_DISK: size })).toEqual([
+          `DATABASE_DISK must be a size such as 500GB or 2TB, not "${size}"`
+        ])
     })
   )
 })

@@ -66,7 +66,7 @@ export const gatewayOn = Effect.fnUntraced(function* (
   const settings = yield* Effect.provide(App.settings, environment)
   const simulated = withSimulators(settings, (provider) => simulator.baseUrls[provider] ?? "").providers
   const providers = simulated.filter(({ name }) => simulator.baseUrls[name] !== undefined)
-  const ready = { ...settings, providers, databaseUrl: own, ownerUrl: null, masterKey }
+  const ready = { ...settings, providers, databaseUrl: own, ownerUrl: null, databaseFolder: null, masterKey }
   const context = yield* Layer.build(Layer.fresh(App.gateway(ready, BUILD)).pipe(Layer.provide(environment)))
   const { address } = Context.get(context, HttpServer.HttpServer)
   const port = "port" in address ? address.port : 0

@@ -18,6 +18,8 @@ export interface EmbeddedDatabase {
   readonly username: string
   readonly password: Redacted.Redacted
   readonly database: string
+  /** Where its files are. */
+  readonly folder: string
   /** PostgreSQL's own, such as `18.4`. */
   readonly version: string
   /** `false`: it ran before we asked. */
@@ -191,6 +193,7 @@ const connect = Effect.fnUntraced(
       username: NAME,
       password,
       database: NAME,
+      folder: row.folder,
       version: row.version,
       startedByUs
     }

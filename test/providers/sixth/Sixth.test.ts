@@ -138,6 +138,7 @@ const gatewayBefore = Effect.fnUntraced(function* (baseUrl: string) {
     providers: [accounts],
     databaseUrl,
     ownerUrl: null,
+    databaseFolder: null,
     masterKey
   }
   const built = Layer.fresh(App.gateway(settings, { release: "1.0.0", version: "1.0.0+test" }))
