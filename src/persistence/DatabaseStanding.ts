@@ -19,8 +19,10 @@ export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.
       (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
       (SELECT max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication) AS "lagSeconds"`)
   if (server === undefined) return yield* Effect.die(new Error("the server said nothing of itself"))
+  // A table that has lost all of its months is there with 0: the worst must not look like nothing.
   const partitions = yield* tables(sql`
-    SELECT parent AS name, extract(epoch FROM max(to_at) - now())::float8 AS "aheadSeconds"
-    FROM time_partitions GROUP BY parent ORDER BY parent`)
+    SELECT p.parent AS name, coalesce(extract(epoch FROM max(t.to_at) - now()), 0)::float8 AS "aheadSeconds"
+    FROM (VALUES ('journal'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)
+    LEFT JOIN time_partitions t ON t.parent = p.parent GROUP BY p.parent ORDER BY p.parent`)
   return { ...server, partitions } satisfies DatabaseStanding
 })

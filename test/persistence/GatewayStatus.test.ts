@@ -117,12 +117,16 @@ it.live("names the enabled endpoints that have accepted nothing for a quarter of
 
 it.live("says how large the database is, what connections are left, and for how long its tables have months", () =>
   Effect.gen(function* () {
-    const { standing } = yield* given
+    const { sql, standing } = yield* given
     const { database } = yield* standing.read
     expect(database).toMatchObject({ standbys: 0, lagSeconds: null })
     expect(database.sizeBytes).toBeGreaterThan(1_000_000)
     expect([database.connections > 0, database.connections <= database.connectionsLimit]).toEqual([true, true])
     expect(database.partitions.map(({ name }) => name)).toEqual(["deliveries", "delivery_attempts", "events", "journal"])
+    expect(database.partitions.filter(({ aheadSeconds }) => aheadSeconds < 14 * 86_400)).toEqual([])
+    yield* sql`DROP TABLE delivery_attempts_first`
+    const robbed = (yield* standing.read).database.partitions.find(({ name }) => name === "delivery_attempts")
+    expect(robbed).toEqual({ name: "delivery_attempts", aheadSeconds: 0 })
   }).pipe(Effect.scoped)
 )
 
