@@ -16,7 +16,7 @@ const units = globSync("deploy/systemd/*", { cwd: root })
 const manifests = ["deploy/Containerfile", "deploy/compose.yml", "deploy/make-secrets.sh", ...kubernetes, ...units]
 
 /** Of the images beside the gateway's, of Node, of the manifests themselves. */
-const notSettings = /^(POSTGRES_|GF_|AF_|NODE_|PROMETHEUS_IMAGE$|GRAFANA_IMAGE$)/
+const notSettings = /^(POSTGRES_|GF_|AF_|NODE_|PROMETHEUS_IMAGE$|ALERTMANAGER_IMAGE$|GRAFANA_IMAGE$)/
 
 describe("the manifests of deploy/", () => {
   it("set only what docs/settings.md names", () => {

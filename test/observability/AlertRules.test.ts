@@ -7,9 +7,9 @@ import { itWith } from "../support/Installed.ts"
 
 const FOLDER = join(import.meta.dirname, "../../deploy/prometheus")
 
-/** What promtool complains of; empty where it finds nothing. */
-const complaints = (...args: ReadonlyArray<string>): string => {
-  const { status, stderr, stdout } = spawnSync("promtool", args, { cwd: FOLDER, encoding: "utf8" })
+/** What a program complains of; empty where it finds nothing. */
+const complaints = (program: string, ...args: ReadonlyArray<string>): string => {
+  const { status, stderr, stdout } = spawnSync(program, args, { cwd: FOLDER, encoding: "utf8" })
   return status === 0 ? stderr.replaceAll(/^\s*$/gm, "").trim() : `${stdout}${stderr}`
 }
 
@@ -26,8 +26,12 @@ describe("the alerts' rules", () => {
   })
 
   itWith("promtool", "--version")("are valid, and their unit tests hold", () => {
-    expect(complaints("check", "config", "prometheus.yml")).toBe("")
-    expect(complaints("check", "rules", "alerts.yml")).toBe("")
-    expect(complaints("test", "rules", "alerts_test.yml")).toBe("")
+    expect(complaints("promtool", "check", "config", "prometheus.yml")).toBe("")
+    expect(complaints("promtool", "check", "rules", "alerts.yml")).toBe("")
+    expect(complaints("promtool", "test", "rules", "alerts_test.yml")).toBe("")
+  })
+
+  itWith("amtool", "--version")("go to receivers in a configuration that Alertmanager takes", () => {
+    expect(complaints("amtool", "check-config", "alertmanager.yml")).toBe("")
   })
 })
