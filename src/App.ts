@@ -21,6 +21,7 @@ import { LocalProcess } from "./persistence/postgres/LocalProcess.ts"
 import { RandomSourceLive } from "./persistence/RandomSourceLive.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
+import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
 import { servicesOn } from "./Services.ts"
 import { unprotected } from "./services/Attention.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
@@ -103,7 +104,7 @@ const services = (settings: ReadySettings) =>
     ports: ports(settings),
     limits: rateLimits(settings),
     sender: endpointConnection(undefined, settings.webhookNameServers)
-  })
+  }).pipe(Layer.provideMerge(Layer.sync(RecentCalls, makeRecentCalls)))
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */
 const rateLimits = ({ redisUrl }: Settings) =>

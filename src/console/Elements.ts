@@ -20,9 +20,9 @@ export const link = (to: string, children: ComponentChildren): ComponentChild =>
 
 export const transactionLink = (reference: string): ComponentChild => link(`/transactions/${reference}`, code(reference))
 
-/** "2026-01-31 12:00:00", which is UTC, as the head of every page says. */
+/** "2026-01-31 12:00:00 UTC". */
 export const time = (at: Instant | null): ComponentChild =>
-  at === null ? "never" : h("time", { dateTime: iso(at), title: iso(at) }, iso(at).slice(0, 19).replace("T", " "))
+  at === null ? "never" : h("time", { dateTime: iso(at), title: iso(at) }, `${iso(at).slice(0, 19).replace("T", " ")} UTC`)
 
 /** "UGX 1,234,567" or "KES -12.50". */
 export const money = (amount: bigint | null, currency: Currency): ComponentChild =>

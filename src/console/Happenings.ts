@@ -5,6 +5,7 @@ import { maskedText } from "../domain/Masking.ts"
 import type { HistoryLine } from "../services/ports/FloatLedger.ts"
 import type { PostedEntry } from "../services/ports/Transactions.ts"
 import { code, money, said, type Tone, time } from "./Elements.ts"
+import { happeningText, noteText } from "./HappeningText.ts"
 import { statusTone } from "./RecordText.ts"
 
 /** Something that happened, as a line of the timeline. */
@@ -35,9 +36,10 @@ export const momentsOf = (parts: {
     ({ actor, at, fact, note, status }): Happening => ({
       at,
       tone: statusTone(status),
-      what: `${fact}: ${status.replace("_", " ")}`,
+      what: `${happeningText(fact)}: ${status.replace("_", " ")}`,
       who: actors[actor] ?? actor,
-      more: note === "" ? null : h("p", null, said(note))
+      // A person's words are masked already, and amounts stand beside them.
+      more: note === "" ? null : h("p", null, said(actor === "review" ? note : noteText(note)))
     })
   )
   const posted = parts.entries.map(

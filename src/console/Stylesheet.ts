@@ -13,7 +13,7 @@ header { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center;
 nav { display: flex; flex-wrap: wrap; gap: .25rem; background: var(--paper); border-bottom: 1px solid var(--line); padding-block: .35rem; }
 nav a { padding: .35rem .7rem; border-radius: 6px; color: inherit; text-decoration: none; }
 nav a:hover { background: var(--quiet-ground); } nav a[aria-current] { background: var(--quiet-ground); font-weight: 600; box-shadow: inset 0 -2px var(--link); }
-main { padding-block: 1.25rem 2rem; min-height: 60vh; outline: none; }
+main { padding-block: 1.25rem 2rem; min-height: 60vh; outline: none; } main > p, main > form { margin-bottom: 1rem; }
 footer { color: var(--soft); font-size: .875rem; border-top: 1px solid var(--line); }
 .alone { max-width: 26rem; margin: 8vh auto 0; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin: 0 0 .6rem; } h3 { font-size: 1rem; margin: 1rem 0 .4rem; }
@@ -37,6 +37,7 @@ table { width: 100%; border-collapse: collapse; font-size: .9375rem; } caption {
 th { text-align: left; font-weight: 600; color: var(--soft); font-size: .875rem; } th, td { padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child td { border-bottom: 0; } tbody tr:hover { background: var(--ground); } td { overflow-wrap: break-word; } td code { white-space: nowrap; } td ul { margin: 0; }
 input, select, textarea, button { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 6px; padding: .35rem .6rem; min-height: 2.25rem; max-width: 100%; }
+::placeholder { color: var(--soft); opacity: 1; }
 button { cursor: pointer; font-weight: 600; white-space: nowrap; background: var(--quiet-ground); } button:hover { border-color: var(--ink); }
 button.strong { background: light-dark(#0b57b5, #1f5fb5); border-color: transparent; color: #fff; } button.danger { background: light-dark(#a81c1c, #8e2626); border-color: transparent; color: #fff; }
 .inline { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0; } td .inline { display: inline-flex; }
@@ -50,6 +51,8 @@ details { margin: .4rem 0; } summary { cursor: pointer; }
 .timeline > li.good, .timeline > li.bad, .timeline > li.wait { background: none; color: inherit; } .timeline > li:last-child { border-color: transparent; padding-bottom: 0; }
 .timeline .head { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; } .timeline .what { font-weight: 600; }
 .pager { display: flex; gap: 1rem; justify-content: flex-end; margin-top: .75rem; }
+@media (min-width: 48.01rem) { .filters > .field:has([type=search]) { grid-column: span 2; } }
+@media (min-width: 64.01rem) { td > div:has(> .said:only-child) { min-width: 8.5rem; } }
 @media (max-width: 48rem) {
   header .quick { order: 3; width: 100%; } .quick input { flex: 1; width: auto; min-width: 0; } nav { gap: 0; } nav a { padding: .3rem .55rem; }
   section { padding: .85rem .9rem; border-radius: 8px; } .facts div { grid-template-columns: 1fr; gap: 0; } .facts { gap: .6rem; }

@@ -1,6 +1,7 @@
-import { Effect, Option, type Schema, type Scope } from "effect"
+import { Clock, Effect, Option, type Schema, type Scope } from "effect"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Mode } from "../domain/Ids.ts"
+import { type CallMemory, RecentCalls } from "../runtime/RecentCalls.ts"
 import type { Provider, ProviderGuarantees } from "../services/ports/Provider.ts"
 import { alarmLogger, decoded, type FactWithAlarm, type ReadAsUnknown } from "./AnswerParsing.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
@@ -42,8 +43,33 @@ export const adapterOf = <Account>(
   operations: (account: Account, transport: Transport) => Effect.Effect<Operations, never, Scope.Scope>
 ) =>
   Effect.fn(name)(function* (account: Account, mode: Mode): Effect.fn.Return<Provider, never, Scope.Scope> {
-    return { name, mode, guarantees, ...(yield* operations(account, yield* openTransport(name))) }
+    const transport = remembering(yield* RecentCalls, { provider: name, mode }, yield* openTransport(name))
+    return { name, mode, guarantees, ...(yield* operations(account, transport)) }
   })
+
+/** The same calls; what became of each is kept for the console. */
+const remembering = (
+  calls: CallMemory,
+  account: { readonly provider: string; readonly mode: Mode },
+  { call }: Transport
+): Transport => ({
+  call: (one) =>
+    Effect.tap(call(one), (response) =>
+      Effect.map(Clock.currentTimeMillis, (at) =>
+        calls.record({ ...account, operation: one.operation }, { at, failure: failureOf(response) })
+      )
+    )
+})
+
+const SERVER_ERROR = 500
+/** They refuse the gateway itself, and not one payment. */
+const NOT_ADMITTED: ReadonlyArray<number> = [401, 403]
+
+const failureOf = (response: ProviderResponse): string | null => {
+  if (response._tag !== "Answered") return response.note
+  const { status } = response
+  return status >= SERVER_ERROR || NOT_ADMITTED.includes(status) ? `HTTP ${status}` : null
+}
 
 export const connectionTo = (identity: Identity, client: Client, timeoutMs: number): Connection => {
   const { name: provider, readAsUnknown } = identity

@@ -26,8 +26,8 @@ export const attention = (
     ...(isLate(outbox) ? ["webhooks are not sent"] : []),
     ...(endpointsFailing > 0 ? [`webhook endpoints that accept nothing: ${endpointsFailing}`] : []),
     ...unparted.map((table) => `rows of ${table} lie in no month's partition`),
-    ...(inbox.parked > 0 ? [`callbacks that told nothing: ${inbox.parked}`] : []),
-    ...(outbox.parked > 0 ? [`webhooks that were never taken: ${outbox.parked}`] : []),
+    ...(inbox.parked > 0 ? [`callbacks that matched nothing: ${inbox.parked}`] : []),
+    ...(outbox.parked > 0 ? [`webhooks that no endpoint accepted: ${outbox.parked}`] : []),
     ...(floats.some(({ receivable }) => receivable > 0n) ? ["a tenant owes more than its float"] : []),
     ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : []),
     ...(holds ? [] : [unprotected(role)])

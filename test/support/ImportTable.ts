@@ -147,6 +147,7 @@ export const imports: ReadonlyArray<{
     from: /^providers\/\w+\.ts$/,
     files: [
       "domain/",
+      "runtime/RecentCalls.ts",
       "services/ports/Provider",
       "providers/Client.ts",
       "providers/Connection.ts",
@@ -220,6 +221,7 @@ export const imports: ReadonlyArray<{
     from: /^(App|Ports|Services)\.ts$/,
     files: [
       "domain/",
+      "runtime/",
       "services/",
       "console/",
       "http/",

@@ -19,8 +19,8 @@ export const makeAudit = Effect.gen(function* () {
         "p",
         null,
         authentic
-          ? badge(`row ${sequence} is the end, and a gateway wrote it`, "good")
-          : badge("the end is not one that a gateway wrote", "bad")
+          ? [badge("intact at its end", "good"), ` A gateway wrote row ${sequence}, the last one.`]
+          : [badge("changed", "bad"), " Its last row is not one that a gateway wrote: run gateway audit verify."]
       ),
       section(
         `The newest ${SHOWN}`,

@@ -23,7 +23,7 @@ export const makeCallbacks = Effect.gen(function* () {
       h("p", { class: "inline" }, link("/callbacks?status=parked", "Parked"), link("/callbacks", "All")),
       section(
         status === null ? "The newest" : `The newest that are ${status}`,
-        table("Of every provider", ["Received", "Provider", "Status", "Names", "Matched", ""], rows, "There are none.")
+        table("Of every provider", ["Received", "Provider", "Status", "It names", "Transaction", ""], rows, "There are none.")
       )
     ])
   })
@@ -63,7 +63,7 @@ const callbackRow = (visit: Visit, callback: StoredCallback): ReadonlyArray<Comp
     `${provider}, ${mode}`,
     badge(status, status === "parked" ? "bad" : status === "due" ? "wait" : "good"),
     code(hint.reference ?? hint.providerReference ?? "nothing"),
-    matched === null ? "nothing" : transactionLink(matched),
+    matched === null ? "none found" : transactionLink(matched),
     may(visit.visitor.role, "redeliver") ? buttons(visit, callback) : null
   ]
 }

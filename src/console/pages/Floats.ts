@@ -36,7 +36,7 @@ export const makeFloats = Effect.gen(function* () {
     const rows = (yield* tenants.list).map(({ appId, pinned, status }) => [
       link(`/floats/${appId}`, appId),
       badge(status, status === "active" ? "good" : "bad"),
-      pinned ?? "no"
+      pinned ?? "not pinned"
     ])
     return page("Floats", [tenantForm, section("Tenants", table("By name", ["Tenant", "Status", "Pinned to"], rows))])
   })

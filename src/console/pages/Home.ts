@@ -2,42 +2,53 @@ import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { attention, elapsed } from "../../services/Attention.ts"
-import { GatewayStatus, type StatusSnapshot, type UnansweredTransaction } from "../../services/ports/GatewayStatus.ts"
+import {
+  GatewayStatus,
+  type ParkedTenant,
+  type StatusSnapshot,
+  type UnansweredTransaction
+} from "../../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { Circuits, operations } from "../../services/routing/Circuits.ts"
-import { badge, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
+import { badge, idOf, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
+import { noteText } from "../HappeningText.ts"
+import { failingCalls } from "../ProviderCalls.ts"
 import { page } from "../Route.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 10
 const REFRESH_SECONDS = 5
+const UNKNOWN_LONGEST = "Outcome unknown the longest"
+const OWING = "Tenants that owe"
 
 /** How things stand: what `gateway status` says, live. */
 export const makeHome = Effect.gen(function* () {
   const status = yield* GatewayStatus
   const registry = yield* ProviderRegistry
   const circuits = yield* Circuits
+  const recentCalls = yield* RecentCalls
 
-  const heldBack = Effect.suspend(() =>
-    Effect.filter(
-      registry.known.flatMap((provider) =>
-        Mode.literals
-          .filter((mode) => Option.isSome(registry.find(provider, mode)))
-          .flatMap((mode) => operations.map((operation) => ({ provider, mode, operation })))
-      ),
-      circuits.isOpen
-    )
-  ).pipe(
-    Effect.map((open) => open.map(({ mode, operation, provider }) => `held back by this node: ${provider} ${mode} ${operation}`))
+  const lines = registry.known.flatMap((provider) =>
+    Mode.literals
+      .filter((mode) => Option.isSome(registry.find(provider, mode)))
+      .flatMap((mode) => operations.map((operation) => ({ provider, mode, operation })))
   )
+  const heldBack = Effect.forEach(lines, (line) =>
+    Effect.map(circuits.standing(line), ({ all, tenants }) => {
+      const name = `held back by this node: ${line.provider} ${line.mode} ${line.operation}`
+      return all ? [name] : tenants.length > 0 ? [`${name}, for ${tenants.join(", ")} alone`] : []
+    })
+  ).pipe(Effect.map((found) => found.flat()))
 
   const answer = Effect.fn("Home.answer")(function* () {
     const picture = yield* status.read
     const { owing, parked } = yield* status.tenants(NAMED)
     const unanswered = yield* status.unanswered(NAMED)
-    const found = attention(picture, yield* status.protection, yield* heldBack)
+    const failing = failingCalls(recentCalls.read(picture.at))
+    const found = attention(picture, yield* status.protection, [...failing, ...(yield* heldBack)])
     const body = [
       section("What needs attention", attentionList(found)),
       h("div", { class: "columns" }, [
@@ -46,18 +57,18 @@ export const makeHome = Effect.gen(function* () {
         section("Floats of all tenants", floatTable(picture)),
         section("Checks", checkTable(picture))
       ]),
-      section("Outcome unknown the longest", unansweredTable(unanswered, picture.at)),
+      section(UNKNOWN_LONGEST, unansweredTable(unanswered, picture.at)),
       h("div", { class: "columns" }, [
         section(
-          "Webhooks never taken",
+          "Webhooks that no endpoint accepted",
           table(
             "Tenants by parked webhooks",
             ["Tenant", "Mode", "Parked", "Endpoint"],
-            parked.map((row) => [row.appId, row.mode, String(row.parked), row.endpoint])
+            parked.map((row) => [parkedLink(row), row.mode, String(row.parked), row.endpoint])
           )
         ),
         section(
-          "Tenants that owe",
+          OWING,
           table(
             "What corrections took and floats could not cover",
             ["Tenant", "Mode", "Owes"],
@@ -83,12 +94,25 @@ const attentionList = (found: ReadonlyArray<string>): ComponentChild =>
     found.length === 0 ? h("li", { class: "nothing" }, "Nothing.") : found.map((one) => h("li", null, attentionLink(one)))
   )
 
+const parkedLink = ({ appId, mode }: ParkedTenant): ComponentChild =>
+  link(`/webhooks?app=${appId}&mode=${mode}&status=parked`, appId)
+
 // Where a person goes on from each of them; the others are about the machine.
-const ways: ReadonlyArray<readonly [RegExp, string]> = [[/^reviews/, "/reviews"]]
+const ways: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^reviews/, "/reviews"],
+  [/^outcomes unknown/, `#${idOf(UNKNOWN_LONGEST)}`],
+  [/^calls to|^held back/, "/providers"],
+  [/^callbacks that matched nothing/, "/callbacks?status=parked"],
+  [/^callbacks/, "/callbacks?status=due"],
+  [/^webhook/, "/webhooks"],
+  [/^a tenant owes/, `#${idOf(OWING)}`],
+  [/audit log/, "/audit"]
+]
 
 const attentionLink = (one: string): ComponentChild => {
   const way = ways.find(([pattern]) => pattern.test(one))
-  return way === undefined ? one : link(way[1], one)
+  const sentence = `${one.slice(0, 1).toUpperCase()}${one.slice(1)}`
+  return way === undefined ? sentence : link(way[1], sentence)
 }
 
 const openTable = ({ at, open }: StatusSnapshot): ComponentChild =>
@@ -111,11 +135,17 @@ const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot): ComponentCh
     "What waits",
     ["Queue", "Due", "Parked", "Late"],
     [
-      [link("/webhooks", "Webhooks"), String(outbox.due), String(outbox.parked), elapsed(at, outbox.oldestAt) ?? "no"],
-      [link("/callbacks", "Callbacks"), String(inbox.due), String(inbox.parked), elapsed(at, inbox.oldestAt) ?? "no"],
-      [link("/reviews", "Reviews"), String(reviews.count), "0", elapsed(at, reviews.oldestAt) ?? "no"]
+      [link("/webhooks", "Webhooks"), String(outbox.due), String(outbox.parked), lateText(at, outbox.oldestAt)],
+      [link("/callbacks", "Callbacks"), String(inbox.due), String(inbox.parked), lateText(at, inbox.oldestAt)],
+      [link("/reviews", "Reviews"), String(reviews.count), "none", lateText(at, reviews.oldestAt)]
     ]
   )
+
+/** What is due this very second is not late. */
+const lateText = (now: Instant, since: Instant | null): string => {
+  const late = elapsed(now, since)
+  return late === null || late === "0s" ? "no" : late
+}
 
 const floatTable = ({ floats }: StatusSnapshot): ComponentChild =>
   table(
@@ -153,6 +183,6 @@ const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instan
       elapsed(now, row.createdAt) ?? "",
       `${elapsed(now, row.heardAt)} ago`,
       row.acknowledgedUntil !== null && row.acknowledgedUntil > now ? ["until ", time(row.acknowledgedUntil)] : "not yet",
-      said(row.note)
+      said(noteText(row.note))
     ])
   )

@@ -4,11 +4,13 @@ import type { Corridor } from "../../domain/Corridor.ts"
 import { Mode } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
+import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { Corridors } from "../../services/ports/Corridors.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
-import { Circuits, operations } from "../../services/routing/Circuits.ts"
+import { Circuits, type HeldBack, operations } from "../../services/routing/Circuits.ts"
 import { badge, code, field, form, money, said, section, table } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
+import { callTable } from "../ProviderCalls.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
 const LONGEST_REASON = 200
@@ -17,10 +19,14 @@ const LONGEST_REASON = 200
 export const makeProviders = Effect.gen(function* () {
   const registry = yield* ProviderRegistry
   const circuits = yield* Circuits
+  const recentCalls = yield* RecentCalls
   const corridors = yield* Corridors
 
   const account = Effect.fnUntraced(function* (provider: string, mode: Mode, showsPath: boolean) {
-    const open = yield* Effect.filter(operations, (operation) => circuits.isOpen({ provider, mode, operation }))
+    const held = yield* Effect.forEach(operations, (operation) =>
+      Effect.map(circuits.standing({ provider, mode, operation }), (standing) => heldText(operation, standing))
+    )
+    const open = held.flat()
     const isRegistered = Option.isSome(registry.find(provider, mode))
     return [
       provider,
@@ -38,10 +44,16 @@ export const makeProviders = Effect.gen(function* () {
       account(provider, mode, may(visit.visitor.role, "configure"))
     )
     const list = yield* corridors.list
+    const calls = recentCalls.read(visit.at)
     return page("Providers and corridors", [
+      section("Calls to providers", callTable(calls, visit.at)),
       section(
         "Providers",
-        table("Circuits are those of this node", ["Provider", "Mode", "Registered", "Held back", "Callbacks to"], rows)
+        table(
+          "What this node holds back is let through again after a trial call that is answered",
+          ["Provider", "Mode", "Registered", "Held back", "Callbacks to"],
+          rows
+        )
       ),
       section(
         "Corridors",
@@ -74,6 +86,9 @@ export const makeProviders = Effect.gen(function* () {
     ]
   } satisfies Room
 })
+
+const heldText = (operation: string, { all, tenants }: HeldBack): ReadonlyArray<string> =>
+  all ? [operation] : tenants.length > 0 ? [`${operation} for ${tenants.join(", ")}`] : []
 
 const nameOf = ({ country, currency, direction, method }: Corridor): string => `${country}/${currency}/${direction}/${method}`
 

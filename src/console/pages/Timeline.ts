@@ -135,7 +135,10 @@ const standingFacts = ({ history, nextPoll, resting, stored, traceUrl }: Standin
   const { traceparent = null, transaction } = stored
   return facts([
     ["Status", statusBadge(transaction)],
-    ["Why it failed", transaction.failure === null ? null : `${transaction.failure.code}: ${transaction.failure.message}`],
+    [
+      "Why it failed",
+      transaction.failure === null ? null : maskedText(`${transaction.failure.code}: ${transaction.failure.message}`)
+    ],
     [
       "Needs a person",
       transaction.needsReview ? link(`/reviews/${transaction.reference}`, reviewReason(transaction, history)) : null

@@ -43,13 +43,21 @@ export const makeWebhooks = Effect.gen(function* () {
   const status = yield* GatewayStatus
 
   const show = Effect.fn("WebhooksPage.show")(function* ({ query, ...visit }: Visit) {
-    const { parked } = yield* status.tenants(TENANTS_NAMED)
+    const { failing, parked } = yield* status.tenants(TENANTS_NAMED)
     const owner = ownerOf(query)
     const found = owner === null ? [] : yield* ofTenant({ ...visit, query }, owner)
     const rows = parked.map((row) => [link(pageOf(row, "parked"), row.appId), row.mode, String(row.parked), row.endpoint])
     return page("Webhooks", [
       ownerForm(query),
       found,
+      section(
+        "Endpoints that accept nothing",
+        table(
+          "For a quarter of an hour and longer, the longest first",
+          ["Tenant", "Mode", "Since"],
+          failing.map((row) => [link(pageOf(row, ""), row.appId), row.mode, time(row.since)])
+        )
+      ),
       section("Tenants with parked webhooks", table("The most first", ["Tenant", "Mode", "Parked", "Endpoint"], rows))
     ])
   })
@@ -61,7 +69,10 @@ export const makeWebhooks = Effect.gen(function* () {
     return [
       section(
         `Endpoint of ${owner.appId}, ${owner.mode}`,
-        Option.match(endpoint, { onNone: () => h("p", { class: "none" }, "There is none."), onSome: endpointFacts })
+        Option.match(endpoint, {
+          onNone: () => h("p", { class: "none" }, "There is none."),
+          onSome: (one) => endpointFacts(one, items)
+        })
       ),
       section("Deliveries", deliveryForm(visit, owner, items), more ? h("p", { class: "soft" }, "There are older ones.") : null)
     ]
@@ -149,13 +160,19 @@ const ownerForm = (query: URLSearchParams): ComponentChild =>
     )
   )
 
-const endpointFacts = ({ disabledReason, enabled, events, failingSince, url }: WebhookEndpoint): ComponentChild =>
-  facts([
+const endpointFacts = (
+  { disabledReason, enabled, events, failingSince, url }: WebhookEndpoint,
+  shown: ReadonlyArray<Delivery>
+): ComponentChild => {
+  const [latest] = shown.flatMap(({ attempts }) => attempts.at(-1) ?? []).sort((one, other) => other.at - one.at)
+  return facts([
     ["Address", said(url)],
     ["Enabled", enabled ? badge("yes", "good") : badge(disabledReason ?? "no, by its owner", "bad")],
     ["Accepts nothing since", failingSince === null ? null : time(failingSince)],
+    ["Last answer", latest === undefined ? "none yet" : [time(latest.at), ": ", answerText(latest)]],
     ["Events", events.join(", ")]
   ])
+}
 
 const tones: { readonly [S in DeliveryStatus]: Tone } = { due: "wait", delivered: "good", parked: "bad" }
 
@@ -191,8 +208,14 @@ const deliveryRow = ({ attempts, createdAt, eventType, id, reference, status }: 
     reference === null ? "none" : transactionLink(reference),
     badge(status, tones[status]),
     String(attempts.length),
-    last === undefined
-      ? "none yet"
-      : [last.status === null ? "no answer" : String(last.status), " ", said(maskedText(last.excerpt.slice(0, 200)))]
+    last === undefined ? "none yet" : answerText(last)
   ]
 }
+
+const EXCERPT_SHOWN = 200
+
+const answerText = ({ excerpt, status }: Delivery["attempts"][number]): ComponentChild => [
+  status === null ? "no answer" : String(status),
+  excerpt === "" ? "" : ": ",
+  said(maskedText(excerpt.slice(0, EXCERPT_SHOWN)))
+]

@@ -22,6 +22,12 @@ export interface CircuitKey {
  */
 export type CallVerdict = "answered" | "failed" | "unreachable"
 
+/** For all tenants, and for these alone. */
+export interface HeldBack {
+  readonly all: boolean
+  readonly tenants: ReadonlyArray<AppId>
+}
+
 /** How a call through a circuit is judged, and what stands in its place while the circuit is open. */
 export interface CircuitCall<A, E> {
   readonly call: Effect.Effect<A, E>
@@ -45,6 +51,8 @@ export class Circuits extends Context.Service<
   {
     /** A call begun now, for the tenant whose request this is, would be held back. */
     readonly isOpen: (line: CircuitKey) => Effect.Effect<boolean>
+    /** Whose calls are held back, or wait for one that is let through as a trial. */
+    readonly standing: (line: CircuitKey) => Effect.Effect<HeldBack>
     readonly through: <A, E>(line: CircuitKey, wish: CircuitCall<A, E>) => Effect.Effect<A, E>
   }
 >()("gateway/services/Circuits") {
@@ -116,7 +124,14 @@ export class Circuits extends Context.Service<
         return !CircuitBreaker.allowsTenantCall({ shared: circuits.shared, own }, now)
       })
 
-      return Circuits.of({ isOpen, through })
+      const standing = (line: CircuitKey) =>
+        Effect.sync((): HeldBack => {
+          const { shared, tenants } = circuitsOf(line)
+          const own = [...tenants].flatMap(([tenant, { _tag }]) => (_tag === "Closed" ? [] : [tenant]))
+          return { all: shared._tag !== "Closed", tenants: own }
+        })
+
+      return Circuits.of({ isOpen, standing, through })
     })
   )
 }

@@ -1,0 +1,28 @@
+import { maskedText } from "../domain/Masking.ts"
+import { whyText } from "./ProviderCalls.ts"
+
+// The words of a transaction's history are those of the program; here they are said as people say them.
+
+const happenings: Readonly<Record<string, string>> = {
+  Opened: "Recorded",
+  Accepted: "The provider accepted it",
+  NeedsRedirect: "The payer has to finish on the provider's page",
+  CodeSent: "A code was sent to the payer",
+  WrongCode: "The code was wrong",
+  Charged: "The code was taken",
+  Succeeded: "The provider says that it succeeded",
+  Refused: "The provider says that it failed",
+  NotSent: "It was not sent",
+  Rerouted: "It goes to another provider",
+  Unknown: "No clear answer: nobody knows whether it was executed",
+  StillPending: "The provider says that it is under way",
+  NotFound: "The provider does not know it, which proves nothing yet",
+  Expired: "It expired",
+  Returned: "The provider says that it came back",
+  Resolved: "A person ruled on it"
+}
+
+export const happeningText = (fact: string): string => (Object.hasOwn(happenings, fact) ? (happenings[fact] ?? fact) : fact)
+
+/** What was said with it, masked. The reason of a broken call is explained. */
+export const noteText = (note: string): string => whyText(maskedText(note))
