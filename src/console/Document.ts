@@ -20,7 +20,7 @@ interface Frame {
 
 /** A whole document: what `page` shows, in the frame of somebody who is logged in. */
 export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, places, visitor }: Frame): string => {
-  const sentence = notice === null ? undefined : notices[notice]
+  const sentence = notice !== null && Object.hasOwn(notices, notice) ? notices[notice] : undefined
   return documentOf(title, [
     h("a", { class: "skip", href: "#content" }, "Skip to the content"),
     h(

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto"
 import { ByteSize, Effect, Option, Redacted } from "effect"
 import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
-import { clientAddress } from "../http/ClientAddress.ts"
+import { clientAddress, clientOf } from "../http/ClientAddress.ts"
 import type { Visitor } from "../services/console/SignIn.ts"
 
 // What a request has to be before anything is done for it. Each check answers a status and a sentence, or nothing.
@@ -64,12 +64,12 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
     cookieFor: (session: Redacted.Redacted | null): string =>
       `${cookie}=${session === null ? "; Max-Age=0" : Redacted.value(session)}; Path=/; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`,
 
-    address: (request: Request): string => {
+    /** Where it comes from, and what counts as one with it. */
+    sender: (request: Request): { readonly address: string; readonly client: string } => {
       const forwarded = request.headers["x-forwarded-for"]
-      return addressOf(
-        Option.getOrElse(request.remoteAddress, () => "unknown"),
-        forwarded === undefined ? [] : [forwarded]
-      )
+      const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
+      const address = addressOf(peer, forwarded === undefined ? [] : [forwarded])
+      return { address, client: clientOf(address) }
     }
   }
 }
@@ -95,9 +95,22 @@ export const readForm = (request: Request): Effect.Effect<URLSearchParams, Refus
   return request.text.pipe(
     Effect.map((text) => new URLSearchParams(text)),
     Effect.mapError((error) => (isTooLarge(error) ? tooLarge : { status: 400, message: "The form did not arrive whole." })),
+    Effect.filterOrFail(
+      (form) => unstorable(form) === undefined,
+      () => zeroByte
+    ),
     Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(FORM_BYTES))
   )
 }
+
+const zeroByte: Refused = {
+  status: 400,
+  message: "What was sent holds a character that cannot be stored (U+0000). Go back, type the text again, and repeat it."
+}
+
+/** The one character that no text of the database can hold. Every other one is a text like another. */
+export const unstorable = (fields: URLSearchParams): Refused | undefined =>
+  [...fields].flat().some((text) => text.includes("\u0000")) ? zeroByte : undefined
 
 const isTooLarge = ({ reason }: HttpServerError.HttpServerError): boolean =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"

@@ -4,7 +4,7 @@ import { h } from "preact"
 import { may } from "../domain/Operator.ts"
 import { SignIn, type Visitor } from "../services/console/SignIn.ts"
 import { framed, type Place, plainDocument } from "./Document.ts"
-import { type Gate, isOwnForm, type Refused, readForm, strictHeaders } from "./Gate.ts"
+import { type Gate, isOwnForm, type Refused, readForm, strictHeaders, unstorable } from "./Gate.ts"
 import { logInPage } from "./LogIn.ts"
 import { type Answer, matched, page, type Route } from "./Route.ts"
 import { consoleScript } from "./Script.ts"
@@ -31,7 +31,7 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
 
     const logIn = Effect.fnUntraced(function* (request: Request, form: URLSearchParams) {
       const [name, token] = [form.get("name") ?? "", Redacted.make(form.get("token") ?? "")]
-      const attempt = { name: name.trim(), token, address: gate.address(request), replaces: gate.session(request) }
+      const attempt = { name: name.trim(), token, ...gate.sender(request), replaces: gate.session(request) }
       const begun = yield* signIn.logIn(attempt)
       if (Option.isNone(begun)) return html(401, logInPage(name, localPath(form.get("next")), true))
       return redirectTo(localPath(form.get("next")), { "set-cookie": gate.cookieFor(begun.value) })
@@ -81,6 +81,8 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
 
     const read = Effect.fnUntraced(function* (request: Request) {
       const { pathname, search, searchParams } = urlOf(request)
+      const wrong = unstorable(searchParams)
+      if (wrong !== undefined) return refusal(wrong)
       if (pathname === "/login") return html(200, logInPage("", localPath(searchParams.get("next")), false))
       const visitor = yield* visitorOf(request)
       if (Option.isNone(visitor)) return redirectTo(`/login?next=${encodeURIComponent(`${pathname}${search}`)}`)
@@ -112,7 +114,8 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
   })
 
 const ORIGIN = "http://console"
-const urlOf = ({ url }: Request): URL => URL.parse(url, ORIGIN) ?? new URL(ORIGIN)
+/** What begins with two slashes is a path as well, and no other host. */
+const urlOf = ({ url }: Request): URL => URL.parse(url.startsWith("/") ? `${ORIGIN}${url}` : url) ?? new URL(ORIGIN)
 
 const html = (status: number, document: string): Response =>
   HttpServerResponse.text(document, { status, contentType: "text/html; charset=utf-8" })

@@ -38,7 +38,7 @@ export const searchOf = (query: URLSearchParams): Search => {
     mistakes.push(known === null ? "An amount needs its currency." : "The amount is not one of that currency, as 1,000 or 12.50.")
   const moment = (name: string): Instant | null => {
     const text = given(name)
-    const at = text === null ? null : Option.getOrNull(instantOf(momentText(text)))
+    const at = text === null ? null : Option.getOrNull(Option.filter(instantOf(momentText(text)), isSince1970))
     if (text !== null && at === null)
       mistakes.push(`${name === "from" ? "From" : "Before"}: a day and a time, as 2026-01-31T12:00.`)
     return at
@@ -58,6 +58,9 @@ export const searchOf = (query: URLSearchParams): Search => {
   }
   return { word: isEnd ? null : (word?.slice(0, LONGEST_WORD) ?? null), filter, mistakes }
 }
+
+/** Nothing is older, and the database's calendar has no year 0. */
+const isSince1970 = (at: Instant): boolean => at >= 0
 
 /** A browser's field for a time says neither seconds nor a zone; it is UTC here, as on every page. */
 const momentText = (text: string): string => {

@@ -1,33 +1,14 @@
 import { describe, expect, it, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { h } from "preact"
 import { page, type Route, redirect } from "../../src/console/Route.ts"
 import type { Permission } from "../../src/domain/Operator.ts"
 import { may, OperatorName, OperatorRole } from "../../src/domain/Operator.ts"
-import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
-import { ConsoleSessionsPg } from "../../src/persistence/ConsoleSessionsPg.ts"
-import { Database } from "../../src/persistence/Database.ts"
-import { OperatorsPg } from "../../src/persistence/OperatorsPg.ts"
-import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
-import { VaultPg } from "../../src/persistence/VaultPg.ts"
-import { SignIn } from "../../src/services/console/SignIn.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
-import { asRuntime } from "../support/Postgres.ts"
-import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts"
-import { consoleOn, HOST, operatorOn } from "./ConsoleClient.ts"
-
-const access = Layer.unwrap(
-  Effect.map(givenDatabase, (url) =>
-    SignIn.layer.pipe(
-      Layer.provideMerge(Layer.mergeAll(OperatorsPg, ConsoleSessionsPg, AuditLogPg)),
-      Layer.provideMerge(VaultPg.layer(masterKey)),
-      Layer.provideMerge(Layer.merge(Database.layer({ url: asRuntime(url) }), RandomSourceLive)),
-      Layer.fresh
-    )
-  )
-)
+import { auditEntry } from "../support/TestDatabase.ts"
+import { access, consoleOn, HOST, operatorOn } from "./ConsoleClient.ts"
 
 const HOSTILE = `<script>alert(1)</script> "quoted" 'and' \u202Ereversed ${"long".repeat(2_500)}`
 const routes: ReadonlyArray<Route> = [
@@ -110,24 +91,6 @@ layer(access)("the console's door", (it) => {
         yield* TestClock.adjust("25 seconds")
         expect((yield* person.read("/")).status).toBe(303)
       })
-  )
-
-  it.effect("lets nobody in after ten wrong tokens of a name, with one answer for wrong, unknown and locked out", () =>
-    Effect.gen(function* () {
-      const { browser } = yield* theConsole
-      const token = yield* operatorOn("locked", "viewer")
-      const answers = []
-      for (let tries = 0; tries < 10; tries++) answers.push(yield* browser().logIn("locked", "op_wrong"))
-      answers.push(yield* browser().logIn("locked", token))
-      const plain = answers.map(({ status, text }) => `${status} ${text}`)
-      expect(new Set(plain).size).toBe(1)
-      const unknown = yield* browser().logIn("nobody", "op_wrong")
-      expect(`${unknown.status} ${unknown.text.replace('value="nobody"', 'value="locked"')}`).toBe(plain[0])
-      const [row] = (yield* (yield* AuditLog).list(50)).filter(({ subject }) => subject === "name locked")
-      expect([row?.actor, row?.action]).toEqual(["console", "console lock-out"])
-      yield* TestClock.adjust("10 minutes")
-      expect((yield* browser().logIn("locked", token)).status).toBe(303)
-    })
   )
 
   it.effect(

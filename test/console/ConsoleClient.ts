@@ -1,11 +1,30 @@
-import { Effect } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type GateSettings, makeGate } from "../../src/console/Gate.ts"
 import { makeHandler, type Room } from "../../src/console/Handler.ts"
 import { OperatorName, type OperatorRole } from "../../src/domain/Operator.ts"
+import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
+import { ConsoleSessionsPg } from "../../src/persistence/ConsoleSessionsPg.ts"
+import { Database } from "../../src/persistence/Database.ts"
+import { OperatorsPg } from "../../src/persistence/OperatorsPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { SignIn } from "../../src/services/console/SignIn.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
-import { auditEntry } from "../support/TestDatabase.ts"
+import { asRuntime } from "../support/Postgres.ts"
+import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts"
+
+/** Who is at the console, on a database of its own. */
+export const access = Layer.unwrap(
+  Effect.map(givenDatabase, (url) =>
+    SignIn.layer.pipe(
+      Layer.provideMerge(Layer.mergeAll(OperatorsPg, ConsoleSessionsPg, AuditLogPg)),
+      Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(Layer.merge(Database.layer({ url: asRuntime(url) }), RandomSourceLive)),
+      Layer.fresh
+    )
+  )
+)
 
 export interface Shown {
   readonly status: number
@@ -16,6 +35,8 @@ export interface Shown {
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>
   readonly form?: Readonly<Record<string, string>>
+  /** The address that it comes from. */
+  readonly from?: string
 }
 
 export const HOST = "127.0.0.1:8082"
@@ -24,7 +45,7 @@ export const HOST = "127.0.0.1:8082"
 export const consoleOn = Effect.fnUntraced(function* (rooms: ReadonlyArray<Room>, settings: Partial<GateSettings> = {}) {
   const gate = makeGate({ host: "127.0.0.1", url: null, trustedProxies: [], ...settings })
   const handler = yield* makeHandler(gate, rooms)
-  const send = (method: string, path: string, { form, headers = {} }: Sent) =>
+  const send = (method: string, path: string, { form, from = "127.0.0.1", headers = {} }: Sent) =>
     Effect.gen(function* () {
       const body = form === undefined ? {} : { body: new URLSearchParams(form).toString() }
       const type = form === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" }
@@ -32,16 +53,20 @@ export const consoleOn = Effect.fnUntraced(function* (rooms: ReadonlyArray<Room>
       const answered = yield* Effect.provideService(
         handler,
         HttpServerRequest.HttpServerRequest,
-        HttpServerRequest.fromWeb(request)
+        HttpServerRequest.fromWeb(request).modify({ remoteAddress: Option.some(from) })
       )
       const response = HttpServerResponse.toWeb(answered)
       const text = yield* Effect.promise(() => response.text())
       return { status: response.status, text, headers: response.headers } satisfies Shown
     })
-  const browser = () => {
+  const browser = (from = "127.0.0.1") => {
     let cookie = ""
     const ask = Effect.fnUntraced(function* (method: string, path: string, sent: Sent = {}) {
-      const shown = yield* send(method, path, { ...sent, headers: { ...(cookie === "" ? {} : { cookie }), ...sent.headers } })
+      const shown = yield* send(method, path, {
+        from,
+        ...sent,
+        headers: { ...(cookie === "" ? {} : { cookie }), ...sent.headers }
+      })
       const set = shown.headers.get("set-cookie")
       if (set !== null) cookie = set.includes("Max-Age=0") ? "" : (set.split(";")[0] ?? "")
       return shown

@@ -146,7 +146,7 @@ const peopleOf = ({ decidedBy, proposedBy, subject }: Proposal): Readonly<Record
 const newsSince = (history: ReadonlyArray<HistoryLine>, since: Instant): string => {
   const news = history.filter(({ at }) => at >= since).slice(-NEWS_SHOWN)
   const told = news.map(
-    ({ actor, fact, note, status }) => `${actor} said ${fact}, now ${status}${note === "" ? "" : ` (${note})`}`
+    ({ actor, fact, note, status }) => `${actor} said ${fact}, now ${status}${note === "" ? "" : ` (${maskedText(note)})`}`
   )
   return told.length === 0 ? "" : `. Since it was proposed: ${told.join("; ")}`
 }

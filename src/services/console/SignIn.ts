@@ -10,8 +10,11 @@ import { Vault } from "../ports/Vault.ts"
 const MINUTE_MS = 60_000
 /** A session ends this long after it was last used, and after it began. */
 export const SESSION_LIMITS = { idleMs: 30 * MINUTE_MS, longestMs: 12 * 60 * MINUTE_MS } as const
-/** So many wrong tokens of one name, or from one address, within this time: nobody gets in for the rest of it. */
-export const LOCK_OUT = { failures: 10, withinMs: 10 * MINUTE_MS } as const
+/**
+ * So many wrong tokens within this time: for the rest of it nobody gets in under that name from that client, or from that client at all. A name is
+ * never locked for every client: whoever knows it could keep its owner out. Tokens are 256 random bits, which nobody guesses from many clients either.
+ */
+export const LOCK_OUT = { ofName: 10, ofClient: 50, withinMs: 10 * MINUTE_MS } as const
 const SECRET_BYTES = 32
 
 /** What somebody typed, and where from. */
@@ -19,6 +22,8 @@ export interface Attempt {
   readonly name: string
   readonly token: Redacted.Redacted
   readonly address: string
+  /** What wrong tokens are counted for: the address, or the network that one subscriber has. */
+  readonly client: string
   /** The session that the browser holds already. */
   readonly replaces: Redacted.Redacted | null
 }
@@ -31,7 +36,7 @@ export interface Visitor extends Operator {
 
 /**
  * Who is at the console. Sessions and tokens are 256 random bits and are kept as keyed hashes. A name that does not exist costs and answers the same
- * as a wrong token, and so does a name or an address that is locked out.
+ * as a wrong token, and so does one that is locked out.
  */
 export class SignIn extends Context.Service<
   SignIn,
@@ -66,20 +71,22 @@ export class SignIn extends Context.Service<
         return timingSafeEqual(given, expected) ? found : Option.none()
       })
 
-      const refused = Effect.fnUntraced(function* (subjects: ReadonlyArray<string>, at: Instant) {
-        const counted = yield* sessions.countFailure(subjects, at, at - LOCK_OUT.withinMs)
+      const refused = Effect.fnUntraced(function* (limits: ReadonlyMap<string, number>, at: Instant) {
+        const counted = yield* sessions.countFailure([...limits.keys()], at, at - LOCK_OUT.withinMs)
         for (const { failures, subject } of counted)
-          if (failures === LOCK_OUT.failures)
+          if (failures === limits.get(subject))
             yield* sessions.recordLockOut({ at, actor: "console", action: "console lock-out", subject, details: {} })
         return Option.none<Redacted.Redacted>()
       })
 
       const logIn = Effect.fn("SignIn.logIn")(function* (attempt: Attempt) {
         const at = yield* Clock.currentTimeMillis
-        const subjects = subjectsOf(attempt)
-        const isLocked = (yield* sessions.failures(subjects, at - LOCK_OUT.withinMs)).some(isLockedOut)
+        const limits = limitsOf(attempt)
+        const failed = yield* sessions.failures([...limits.keys()], at - LOCK_OUT.withinMs)
         const found = yield* isRight(attempt)
-        if (isLocked || Option.isNone(found)) return yield* refused(subjects, at)
+        // What comes during a lock-out is not written down: it would only fill the database.
+        if (failed.some(isLockedOut(limits))) return Option.none<Redacted.Redacted>()
+        if (Option.isNone(found)) return yield* refused(limits, at)
         const { name, role } = found.value
         const session = Redacted.make(yield* secret)
         const replaces = attempt.replaces === null ? null : hashOf(attempt.replaces)
@@ -125,10 +132,14 @@ export class SignIn extends Context.Service<
 
 const isName = Schema.is(OperatorName)
 
-/** A name that nobody can have is counted by its address alone, so that what is typed fills no table. */
-const subjectsOf = ({ address, name }: Attempt): ReadonlyArray<string> => [
-  `address ${address}`,
-  ...(isName(name) ? [`name ${name}`] : [])
-]
+/** What counts a wrong token, and how many of them are too many. A name that nobody can have is counted by its client alone, so that what is typed fills no table. */
+const limitsOf = ({ client, name }: Attempt): ReadonlyMap<string, number> =>
+  new Map([
+    [`address ${client}`, LOCK_OUT.ofClient],
+    ...(isName(name) ? [[`name ${name} from ${client}`, LOCK_OUT.ofName] as const] : [])
+  ])
 
-const isLockedOut = ({ failures }: FailedLogIns): boolean => failures >= LOCK_OUT.failures
+const isLockedOut =
+  (limits: ReadonlyMap<string, number>) =>
+  ({ failures, subject }: FailedLogIns): boolean =>
+    failures >= (limits.get(subject) ?? LOCK_OUT.ofName)

@@ -18,7 +18,7 @@ export interface SessionLimits {
   readonly longestMs: number
 }
 
-/** Wrong tokens of one name, or from one address. */
+/** Wrong tokens of one name from one client, or of all names from one client. */
 export interface FailedLogIns {
   readonly subject: string
   readonly failures: number
